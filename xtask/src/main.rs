@@ -40,7 +40,7 @@ enum Command {
     Programs(programs::Args),
     Results(results::Args),
     Perf(perf::Args),
-    /// Keep a CPU busy beside what `perf` measures
+    /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
     Busy(perf::busy::Args),
     /// Show what `lock` and `unlock` compile to, beside the same lock written by hand

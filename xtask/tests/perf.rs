@@ -109,6 +109,32 @@ fn each_cell_gets_the_verdict_that_its_runs_allow() {
 }
 
 #[test]
+fn what_another_build_does_not_show_is_no_verdict() {
+    let lab = Lab::new();
+    // Its second build is as fast in what the first one is slower in, and slower only in what no build of the old is.
+    let second = [100.0, 100.0, 80.0, 100.4, 104.0];
+    let other_old = pretender(lab.folder.path(), "other-old", OLD, LIST);
+    let other_new = pretender(lab.folder.path(), "other-newer", second, LIST);
+    let run = |new: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        command.env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).arg("perf");
+        command.arg("--old-program").args([&lab.old, &other_old]).arg("--new-program").arg(&lab.new).arg(new);
+        command.args(["--bench", "mutex:slower", "mutex:faster", "--rounds", "12", "--builds", "2"]);
+        let Output { status, stdout, .. } = command.output().unwrap();
+        (status.code(), String::from_utf8(stdout).unwrap())
+    };
+    let (code, table) = run(&other_new);
+    assert_eq!(code, Some(0), "{table}");
+    assert!(table.ends_with("0 worse, 1 better, and in 1 no difference can be told\n"), "{table}");
+    assert_eq!(table.matches("\n  placed otherwise ").count(), 2, "{table}");
+    let (code, table) = run(&lab.new);
+    assert_eq!(code, Some(1), "slower in both builds:\n{table}");
+
+    let (code, _, errors) = lab.run(&["--bench", "mutex", "--builds", "2"]);
+    assert!(code == Some(2) && errors.contains("--old-program names 1 programs, and there are to be 2"), "{errors}");
+}
+
+#[test]
 fn without_a_worse_cell_all_is_well() {
     let lab = Lab::new();
     let (code, table, _) = lab.run(&["--bench", "mutex:same", "mutex:faster", "--rounds", "12"]);

@@ -12,6 +12,7 @@
 //! | `toml_file.rs` | what is wrong in a TOML file, with the line |
 //! | `table.rs`, `progress.rs` | tables and progress bars |
 //! | `machine.rs` | what a report says of the machine and of the program that made it |
+//! | `quota.rs` | a CPU quota for this process and for what it starts |
 //! | `cpus.rs`, `others.rs` | which CPUs there are; what other programs took of them |
 //!
 //! Only programs parse arguments and draw tables: they turn on the feature `program`, libraries do not.
@@ -29,6 +30,7 @@ pub mod own_locks;
 pub mod pages;
 #[cfg(feature = "program")]
 pub mod progress;
+pub mod quota;
 pub mod stats;
 #[cfg(feature = "program")]
 pub mod table;

@@ -1,8 +1,9 @@
 //! The benchmark: every lock in every scenario of a subject, in interleaved rounds.
 
 use crate::documents::{self, DocumentRow};
+use crate::energy;
 use crate::options::Options;
-use crate::report::{FORMAT, Method, Report, ScenarioReport};
+use crate::report::{FORMAT, LeftOut, Method, Report, ScenarioReport};
 use crate::run::{Plan, Section};
 use crate::samples::Samples;
 use crate::subject::{LockInfo, Scenario};
@@ -10,11 +11,14 @@ use crate::work::cost_ns;
 use anyhow::{Context, Result};
 use std::time::Duration;
 use turnwise_present::machine::{self, Machine};
+use turnwise_present::quota::{PERIOD_US, Quota};
 
 /// A lock whose threads need longer than this to stop is not asked again in that scenario.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// [`DRAIN_MAX`] of a quick run.
 const DRAIN_MAX_QUICK: Duration = Duration::from_millis(500);
+/// A sample under a quota lasts so many of the kernel's periods, of which each may be short of CPU time at its end.
+const QUOTA_PERIODS: u32 = 3;
 /// What all samples of a quick run may last together.
 const QUICK_MS: u64 = 40_000;
 
@@ -43,8 +47,7 @@ pub struct Progress<'a> {
 /// When threads cannot be started, and when a lock lets two threads in at once.
 pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report> {
     let (machine, commit) = (Machine::here(), machine::commit());
-    let cases: Vec<ScenarioLocks> =
-        args.scenarios()?.into_iter().map(|scenario| ScenarioLocks { scenario, locks: args.locks(scenario) }).collect();
+    let (cases, left_out) = cases(args, &|percent| Quota::enter(percent).map(drop))?;
     let mut runner = Runner::new(args, &cases, progress);
     let mut scenarios: Vec<ScenarioReport> = Vec::new();
     for together in cases.chunk_by(|a, b| b.scenario.scales == Some(a.scenario.name)) {
@@ -56,7 +59,7 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
             scenarios.push(report);
         }
     }
-    Ok(Report {
+    let mut report = Report {
         format: FORMAT.to_owned(),
         subject: args.subject.name.to_owned(),
         command: std::env::args().collect::<Vec<_>>().join(" "),
@@ -65,7 +68,24 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
         method: runner.method,
         documents: comparisons(args, &cases, &scenarios),
         scenarios,
-    })
+        left_out,
+        no_energy: energy::left_out(),
+        verdicts: Vec::new(),
+    };
+    report.verdicts = report.judge();
+    Ok(report)
+}
+
+/// What is to run, and what cannot: `quota` tries whether so many hundredths of a CPU can be had.
+fn cases(args: &Options, quota: &dyn Fn(u32) -> Result<()>) -> Result<(Vec<ScenarioLocks>, Vec<LeftOut>)> {
+    let (mut cases, mut left_out) = (Vec::new(), Vec::new());
+    for scenario in args.scenarios()? {
+        match scenario.situation.quota.map_or(Ok(()), quota) {
+            Ok(()) => cases.push(ScenarioLocks { scenario, locks: args.locks(scenario) }),
+            Err(error) => left_out.push(LeftOut { scenario: scenario.name.to_owned(), why: format!("{error:#}") }),
+        }
+    }
+    Ok((cases, left_out))
 }
 
 fn comparisons(args: &Options, cases: &[ScenarioLocks], reports: &[ScenarioReport]) -> Vec<DocumentRow> {
@@ -89,7 +109,9 @@ struct Runner<'a> {
 impl Method {
     /// Rounds of both passes; nobody waits alone, so there is nothing to time then.
     fn rounds(&self, scenario: &Scenario) -> u32 {
-        self.samples + if scenario.contended() { self.timed_samples } else { 0 }
+        // In an open loop the threads look at the clock in any case.
+        let timed = scenario.contended() && scenario.situation.arrivals.is_none();
+        self.samples + if timed { self.timed_samples } else { 0 }
     }
 
     fn of(args: &Options, cases: &[ScenarioLocks]) -> Method {
@@ -119,7 +141,11 @@ impl Runner<'_> {
     }
 
     fn plan(&self, scenario: &Scenario) -> Plan {
-        let duration = Duration::from_millis(self.method.sample_ms.into());
+        let mut duration = Duration::from_millis(self.method.sample_ms.into());
+        if scenario.situation.quota.is_some() {
+            let periods = duration.as_micros().div_ceil(PERIOD_US.into()) as u32;
+            duration = Duration::from_micros(PERIOD_US.into()) * periods.max(QUOTA_PERIODS);
+        }
         let warm_up = (duration / 10).min(Duration::from_millis(20));
         Plan {
             threads: scenario.threads,
@@ -129,7 +155,7 @@ impl Runner<'_> {
             pinned: scenario.pinned,
             warm_up,
             duration,
-            timed: false,
+            timed: scenario.situation.arrivals.is_some(),
         }
     }
 
@@ -140,7 +166,7 @@ impl Runner<'_> {
         for round in 0..rounds {
             for (run, case) in runs.iter_mut().zip(cases) {
                 if round < self.method.rounds(case.scenario) {
-                    let plan = Plan { timed: round >= self.method.samples, ..run.plan };
+                    let plan = Plan { timed: run.plan.timed || round >= self.method.samples, ..run.plan };
                     let name = case.scenario.name;
                     self.round(case.scenario, &plan, &mut run.samples).with_context(|| format!("scenario {name}"))?;
                 }
@@ -197,5 +223,47 @@ impl Running {
             scales_from: None,
             locks: self.samples.iter().map(|samples| samples.report(rounds)).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::Subject;
+
+    fn options() -> Options {
+        Options {
+            subject: Subject::find("mutex").expect("it is there"),
+            locks: vec!["mutex".to_owned()],
+            scenarios: vec!["quota".to_owned(), "uncontended".to_owned()],
+            against: None,
+            quick: true,
+            samples: Some(1),
+            sample_ms: Some(150),
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn a_quota_that_cannot_be_had_leaves_its_scenarios_out_with_the_reason() {
+        let (cases, left_out) = cases(&options(), &|_| Err(anyhow::anyhow!("no").context("be root"))).expect("names");
+        let names: Vec<_> = cases.iter().map(|case| case.scenario.name).collect();
+        assert_eq!(names, ["uncontended"]);
+        assert_eq!(left_out.len(), 3);
+        assert_eq!(left_out[0], LeftOut { scenario: "quota-half".to_owned(), why: "be root: no".to_owned() });
+    }
+
+    #[test]
+    fn samples_under_a_quota_last_whole_periods() {
+        let (cases, _) = cases(&options(), &|_| Ok(())).expect("names");
+        let lengths = |sample_ms| {
+            let args = Options { sample_ms: Some(sample_ms), ..options() };
+            let mut progress = |_: Progress<'_>| {};
+            let runner = Runner::new(&args, &cases, &mut progress);
+            let mut all: Vec<_> = cases.iter().map(|case| runner.plan(case.scenario).duration.as_millis()).collect();
+            all.dedup();
+            all
+        };
+        assert_eq!((lengths(150), lengths(410)), (vec![150, 300], vec![410, 500]));
     }
 }

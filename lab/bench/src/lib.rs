@@ -8,12 +8,14 @@
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `options.rs`, `bench.rs` | what to compare; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs` | what comes out of it |
+//! | `verdict.rs` | what all cells come to: the geometric mean, the worst, the least fair |
 //! | `published.rs`, `published.toml` | what the five documents published |
 //! | `documents.rs` | that, beside what was measured |
 //! | `stats.rs` | fairness |
 //! | `situation.rs` | what is peculiar about a scenario: many locks, a busy neighbour |
 //! | `neighbour.rs` | a process that keeps a CPU busy beside a sample |
 //! | `setting.rs` | `--set`: other numbers of waiting |
+//! | `energy.rs` | what the processors use, where the machine tells |
 //! | `work.rs` | calibrated work |
 //! | `environment.rs`, `simulated.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
 //! | `blind.rs` | a platform to compare with |
@@ -22,6 +24,7 @@ pub mod adapt;
 pub mod bench;
 pub mod blind;
 pub mod documents;
+mod energy;
 pub mod environment;
 pub mod figure;
 pub mod load;
@@ -37,4 +40,5 @@ pub mod simulated;
 pub mod situation;
 pub mod stats;
 pub mod subject;
+pub mod verdict;
 pub mod work;

@@ -19,6 +19,8 @@ pub trait Probe {
     fn releases(&self, _lock: *const u8, _kind: Kind) {}
     /// The lock was asked for and acquired at these times, and has been released.
     fn record(&mut self, kind: Kind, asked: u64, acquired: u64);
+    /// Somebody has waited for so many nanoseconds, by a clock of the workload.
+    fn waited(&mut self, _kind: Kind, _ns: u64) {}
 }
 
 /// A probe of one thread.
@@ -82,6 +84,9 @@ impl Probe for Timed {
     #[inline(always)]
     fn record(&mut self, kind: Kind, asked: u64, acquired: u64) {
         record(&mut self.waits, kind, self.clock.delta_as_nanos(asked, acquired));
+    }
+    fn waited(&mut self, kind: Kind, ns: u64) {
+        record(&mut self.waits, kind, ns);
     }
 }
 

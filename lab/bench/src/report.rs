@@ -1,6 +1,7 @@
 //! What a benchmark found: one type, from which the text, the Markdown and the JSON are made.
 
 use crate::documents::DocumentRow;
+use crate::verdict::Verdict;
 use anyhow::{Context, Result, ensure};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,17 @@ pub struct Report {
     pub method: Method,
     /// What was measured, in order.
     pub scenarios: Vec<ScenarioReport>,
+    /// Scenarios that cannot run here.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+    /// Why there is no energy in it, if there is none.
+    #[serde(default)]
+    pub no_energy: Option<String>,
     /// What documents published, beside what was measured; empty for subjects without documents.
     pub documents: Vec<DocumentRow>,
+    /// What it all comes to, for each of our locks. Reports from before there were any are judged when they are read.
+    #[serde(default)]
+    pub verdicts: Vec<Verdict>,
 }
 
 impl Report {
@@ -41,10 +51,22 @@ impl Report {
     pub fn read(file: &Path) -> Result<Report> {
         let complaint = || format!("{} is not a report of `turnwise-lab bench --json`", file.display());
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let report: Report = serde_json::from_str(&text).with_context(complaint)?;
+        let mut report: Report = serde_json::from_str(&text).with_context(complaint)?;
         ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+        if report.verdicts.is_empty() {
+            report.verdicts = report.judge();
+        }
         Ok(report)
     }
+}
+
+/// A scenario that was asked for and did not run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub scenario: String,
+    /// Why, and what to do about it.
+    pub why: String,
 }
 
 /// How it was measured.
@@ -104,6 +126,16 @@ pub struct LockReport {
     pub share: Option<Spread>,
     /// Beside a busy process: what the disturbed thread got.
     pub beside: Option<Beside>,
+    /// In an open loop: how late requests were served. [`LockReport::wait`] then counts from the time at which they
+    /// were to arrive.
+    #[serde(default)]
+    pub late: Option<Late>,
+    /// What the processors of the whole machine used over the operations, nanojoules, where the machine tells.
+    #[serde(default)]
+    pub energy_nj: Option<Spread>,
+    /// Under a CPU quota: the share of the kernel's periods in which it was used up.
+    #[serde(default)]
+    pub throttled: Option<Spread>,
     /// Voluntary context switches of the process per operation.
     pub voluntary: Option<Spread>,
     /// Involuntary context switches of the process per operation.
@@ -114,7 +146,8 @@ pub struct LockReport {
     pub voluntary_per_s: Option<Spread>,
     /// Waits; from the pass that times every acquisition.
     pub wait: Option<Waits>,
-    /// How many times as fast as the reference, paired by round.
+    /// How many times as fast as the reference, paired by round: by the time of an operation, in an open loop by the
+    /// 99th percentile of the waits.
     pub speed: Option<Spread>,
     /// How many times as many operations as in the scenario with fewer threads, paired by round.
     pub scaling: Option<Spread>,
@@ -124,6 +157,31 @@ pub struct LockReport {
     pub writes: Option<KindReport>,
     /// What to know about these figures: fewer samples than asked for, a disturbed machine.
     pub notes: Vec<String>,
+}
+
+/// How late the requests of an open loop were served, those included that were due and never served.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Late {
+    /// The 99th percentile of the waits of each round, as [`LockReport::rounds_ns`].
+    pub rounds_p99_ns: Vec<Option<f64>>,
+    /// The same over the rounds.
+    pub p99_ns: Spread,
+    /// Requests that were served in the interval over those that arrive in it on average.
+    pub served: Spread,
+}
+
+impl LockReport {
+    /// What is compared, by round: less is better.
+    #[must_use]
+    pub fn rounds(&self) -> &[Option<f64>] {
+        self.late.as_ref().map_or(&self.rounds_ns, |late| &late.rounds_p99_ns)
+    }
+
+    /// What is compared, over the rounds.
+    #[must_use]
+    pub fn cost(&self) -> Option<Spread> {
+        self.late.as_ref().map_or(self.op_ns, |late| Some(late.p99_ns))
+    }
 }
 
 /// What a thread got whose CPU is shared with a busy process; of threads that roam, the least that one got.
@@ -186,7 +244,7 @@ impl ScenarioReport {
     /// it.
     pub fn compare(&mut self, candidates: &[&str]) {
         let fastest = |fit: &dyn Fn(&LockReport) -> bool| {
-            let timed = self.locks.iter().filter(|l| fit(l)).filter_map(|l| Some((l.op_ns?.median, l.name.clone())));
+            let timed = self.locks.iter().filter(|l| fit(l)).filter_map(|l| Some((l.cost()?.median, l.name.clone())));
             timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
         };
         let named = |l: &LockReport| candidates.contains(&l.name.as_str());
@@ -201,7 +259,7 @@ impl ScenarioReport {
             }
         };
         for lock in &mut self.locks {
-            lock.speed = Spread::of_ratios(&reference.rounds_ns, &lock.rounds_ns);
+            lock.speed = Spread::of_ratios(reference.rounds(), lock.rounds());
             compare(&reference.reads, &mut lock.reads);
             compare(&reference.writes, &mut lock.writes);
         }
@@ -220,6 +278,20 @@ impl ScenarioReport {
     #[must_use]
     pub fn lock(&self, name: &str) -> Option<&LockReport> {
         self.locks.iter().find(|l| l.name == name)
+    }
+
+    /// How many times as fast a lock is as another one, paired by round; `None`: they have no round in common.
+    #[must_use]
+    pub fn speed(&self, lock: &LockReport, other: &LockReport) -> Option<Spread> {
+        Spread::of_ratios(other.rounds(), lock.rounds())
+    }
+
+    /// The peer that is fastest here. Peers that only spin do not count, unless `ours` does nothing else.
+    #[must_use]
+    pub fn best_peer(&self, ours: &LockReport) -> Option<&LockReport> {
+        let peers = self.locks.iter().filter(|lock| !lock.ours && (lock.sleeps || !ours.sleeps));
+        let timed = peers.filter_map(|lock| Some((lock.cost()?.median, lock)));
+        timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, lock)| lock)
     }
 
     /// The lock that the others were compared with.
@@ -244,6 +316,9 @@ pub(crate) mod tests {
             fairness: None,
             share: None,
             beside: None,
+            late: None,
+            energy_nj: None,
+            throttled: None,
             voluntary: None,
             involuntary: None,
             rounds_voluntary_per_s: Vec::new(),
@@ -272,6 +347,22 @@ pub(crate) mod tests {
                 lock("slow", false, true, [50.0, 50.0, 50.0]),
                 lock("spins", false, false, [1.0, 1.0, 1.0]),
             ],
+        }
+    }
+
+    pub(crate) fn report(scenarios: Vec<ScenarioReport>) -> Report {
+        Report {
+            format: FORMAT.to_owned(),
+            subject: "mutex".to_owned(),
+            command: String::new(),
+            commit: None,
+            machine: Machine::default(),
+            method: Method { samples: 3, timed_samples: 0, sample_ms: 1, seed: 1 },
+            scenarios,
+            left_out: Vec::new(),
+            no_energy: None,
+            documents: Vec::new(),
+            verdicts: Vec::new(),
         }
     }
 
@@ -308,6 +399,19 @@ pub(crate) mod tests {
         // 20/10, 45/30
         assert_eq!(s.locks[0].scaling.map(|s| (s.min, s.max)), Some((1.5, 2.0)));
         assert_eq!(s.locks[1].scaling, None, "it did not run there");
+    }
+
+    #[test]
+    fn in_an_open_loop_the_latest_are_compared() {
+        let mut s = scenario();
+        for (lock, ns) in s.locks.iter_mut().zip([100.0, 400.0, 200.0, 900.0]) {
+            let spread = |value| Spread::of(&[value]).expect("a number");
+            let rounds_p99_ns = vec![Some(ns); 3];
+            lock.late = Some(Late { rounds_p99_ns, p99_ns: spread(ns), served: spread(1.0) });
+        }
+        s.compare(&[]);
+        assert_eq!(s.reference.as_deref(), Some("slow"), "by operations per second it is the slowest");
+        assert_eq!(s.locks[0].speed.map(|speed| speed.median), Some(2.0));
     }
 
     #[test]

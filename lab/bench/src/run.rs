@@ -4,6 +4,7 @@
 //! end of the interval. So neither the start of the threads nor their last waits, which last long where a lock
 //! collapses, count.
 
+use crate::energy;
 use crate::neighbour::{BusyProcess, nth_cpu, stay_on};
 use crate::probe::{Probe, Recorder, Timed, Untimed};
 use crate::situation::{Neighbour, Situation};
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering:
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use turnwise_present::quota::{Quota, Throttled};
 
 /// What an operation did to the data. Locks that do not tell the two apart only write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,6 +140,10 @@ pub struct Outcome {
     pub voluntary: u64,
     /// Context switches of the process in the interval: a thread was preempted.
     pub involuntary: u64,
+    /// What the processors of the machine used in the interval, where it tells.
+    pub joules: Option<f64>,
+    /// Under a quota: the share of the kernel's periods in which it was used up.
+    pub throttled: Option<f64>,
     /// How long the threads needed to end after they were told to.
     pub drain: Duration,
     /// How long they waited, if the plan asked for it.
@@ -184,6 +190,9 @@ pub trait Workload: Copy + Send + Sync + 'static {
 
     /// What comes after it, without the lock.
     fn rest(self, _local: &mut Self::Local) {}
+
+    /// The thread was told to stop, and operates no more.
+    fn leave<P: Probe>(self, _local: &mut Self::Local, _probe: &mut P) {}
 
     /// Whether a thread saw what no thread may see.
     fn torn(_local: &Self::Local) -> bool {
@@ -276,6 +285,7 @@ struct Arena<'a> {
     /// The clocks of the threads' CPU time; zero: not begun.
     clocks: Vec<AtomicI32>,
     gate: Gate,
+    quota: Option<Quota>,
 }
 
 /// Holds the threads back until all are there.
@@ -321,6 +331,7 @@ fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
         tallies: (0..plan.threads).map(|_| Apart(ByKind::default())).collect(),
         clocks: (0..plan.threads).map(|_| AtomicI32::new(0)).collect(),
         gate: Gate::default(),
+        quota: plan.situation.quota.map(Quota::enter).transpose()?,
     };
     let _busy = match plan.situation.neighbour {
         Neighbour::Nobody => None,
@@ -403,6 +414,7 @@ fn operate<W: Workload, P: Recorder>(bout: &Trial<W>, context: &ThreadContext<'_
         tally.0.write.store(done.write, Relaxed);
         work.rest(&mut local);
     }
+    work.leave(&mut local, &mut probe);
     Share { done, torn: W::torn(&local), waits: probe.into_waits() }
 }
 
@@ -439,6 +451,8 @@ struct Snapshot {
     cpu: Duration,
     voluntary: u64,
     involuntary: u64,
+    throttled: Option<Throttled>,
+    energy: Option<energy::Reading>,
 }
 
 impl Snapshot {
@@ -456,6 +470,8 @@ impl Snapshot {
             cpu: time(usage.ru_utime) + time(usage.ru_stime),
             voluntary: usage.ru_nvcsw as u64,
             involuntary: usage.ru_nivcsw as u64,
+            energy: energy::read(),
+            throttled: arena.quota.as_ref().and_then(|quota| quota.throttled().ok()),
         }
     }
 
@@ -471,6 +487,8 @@ impl Snapshot {
             cpu: self.cpu.saturating_sub(begin.cpu),
             voluntary: self.voluntary - begin.voluntary,
             involuntary: self.involuntary - begin.involuntary,
+            joules: begin.energy.as_ref().zip(self.energy.as_ref()).and_then(|(begin, end)| energy::joules(begin, end)),
+            throttled: self.throttled.zip(begin.throttled).and_then(|(end, begin)| end.share_since(begin)),
             drain: Duration::ZERO,
             waits: None,
         }

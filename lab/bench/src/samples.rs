@@ -1,8 +1,8 @@
 //! From the samples of a lock to its report.
 
-use crate::report::{Beside, KindReport, LockReport, Waits};
+use crate::report::{Beside, KindReport, Late, LockReport, Waits};
 use crate::run::{Counts, Kind, Outcome, Plan, Roles, WaitTimes};
-use crate::situation::Neighbour;
+use crate::situation::{Neighbour, Situation};
 use crate::stats::fairness;
 use crate::subject::{LockInfo, Waiting};
 use std::time::Duration;
@@ -22,8 +22,10 @@ pub struct Samples {
     pub gave_up: Option<String>,
     /// Samples of either pass that lasted more than twice as long as asked for.
     pub disturbed: u32,
-    /// What ran beside them.
-    pub neighbour: Neighbour,
+    /// What was peculiar about them.
+    pub situation: Situation,
+    /// In an open loop: the 99th percentile of the waits, by round.
+    pub late_ns: Vec<f64>,
 }
 
 impl Samples {
@@ -37,20 +39,28 @@ impl Samples {
             waits: None,
             gave_up: None,
             disturbed: 0,
-            neighbour: Neighbour::Nobody,
+            situation: Situation::PLAIN,
+            late_ns: Vec::new(),
         }
     }
 
     /// Adds a sample; gives the lock up if its threads needed longer than `drain_max` to stop.
     pub fn add(&mut self, mut outcome: Outcome, plan: &Plan, drain_max: Duration) {
-        self.neighbour = plan.situation.neighbour;
+        self.situation = plan.situation;
         self.disturbed += u32::from(outcome.elapsed > 2 * plan.duration);
         if outcome.drain > drain_max {
             let drain = outcome.drain;
             self.gave_up = Some(format!("given up: after a sample its threads needed {drain:.1?} to stop"));
         }
-        match (outcome.waits.take(), &mut self.waits) {
-            (None, _) => self.plain.push(outcome),
+        let waits = outcome.waits.take();
+        if plan.situation.arrivals.is_some() {
+            self.late_ns.extend(waits.as_ref().and_then(all_waits).map(|waits| waits.p99_ns as f64));
+        }
+        if waits.is_none() || plan.situation.arrivals.is_some() {
+            self.plain.push(outcome);
+        }
+        match (waits, &mut self.waits) {
+            (None, _) => {}
             (Some(waits), Some(all)) => all.add(&waits),
             (waits, none) => *none = waits,
         }
@@ -73,6 +83,9 @@ impl Samples {
             fairness: Spread::of(&self.plain.iter().map(|o| self.fairness(&o.ops)).collect::<Vec<_>>()),
             share: self.roles_share(),
             beside: self.beside(),
+            late: self.late(rounds),
+            energy_nj: self.energy_nj(),
+            throttled: Spread::of(&self.plain.iter().filter_map(|o| o.throttled).collect::<Vec<_>>()),
             voluntary: spread(|o| o.voluntary as f64),
             involuntary: spread(|o| o.involuntary as f64),
             rounds_voluntary_per_s: padded(&per_s, rounds),
@@ -129,7 +142,7 @@ impl Samples {
 
     /// What the thread got whose CPU is shared with a busy process; of threads that roam, the one that got least.
     fn beside(&self) -> Option<Beside> {
-        let of_one = |shares: Vec<f64>| match self.neighbour {
+        let of_one = |shares: Vec<f64>| match self.situation.neighbour {
             Neighbour::Nobody => None,
             Neighbour::Free => shares.into_iter().min_by(f64::total_cmp),
             Neighbour::OnLastThread => shares.last().copied(),
@@ -144,6 +157,22 @@ impl Samples {
         let cpu: Vec<f64> = self.plain.iter().filter_map(cpu).collect();
         let operations: Vec<f64> = self.plain.iter().filter_map(operations).collect();
         Some(Beside { cpu: Spread::of(&cpu)?, operations: Spread::of(&operations)? })
+    }
+
+    fn energy_nj(&self) -> Option<Spread> {
+        let per_op = |o: &Outcome| Some(o.joules? * 1e9 / o.total().max(1) as f64);
+        Spread::of(&self.plain.iter().filter_map(per_op).collect::<Vec<_>>())
+    }
+
+    /// How an open loop was served.
+    fn late(&self, rounds: u32) -> Option<Late> {
+        let arrivals = self.situation.arrivals?;
+        let served = |o: &Outcome| o.total() as f64 / (arrivals.per_s(o.ops.len()) * o.elapsed.as_secs_f64());
+        Some(Late {
+            rounds_p99_ns: padded(&self.late_ns, rounds),
+            p99_ns: Spread::of(&self.late_ns)?,
+            served: Spread::of(&self.plain.iter().map(served).collect::<Vec<_>>())?,
+        })
     }
 
     fn notes(&self) -> Vec<String> {
@@ -191,7 +220,6 @@ fn samples(n: u32) -> String {
 mod tests {
     use super::*;
     use crate::run::Section;
-    use crate::situation::Situation;
     use crate::subject::SUBJECTS;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -204,6 +232,8 @@ mod tests {
             cpu: SECOND,
             voluntary: 3,
             involuntary: 4,
+            throttled: None,
+            joules: Some(2.0),
             drain,
             waits: None,
         }
@@ -243,13 +273,17 @@ mod tests {
         assert_eq!(report.fairness, Some(Spread { median: 0.5, min: 0.0, max: 1.0 }));
         assert_eq!(report.rounds_voluntary_per_s, [Some(3.0), Some(3.0), None]);
         assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
+        assert_eq!(report.energy_nj.map(|energy| energy.min), Some(2e6), "2 J for 1000 operations");
         assert!(report.reads.is_none());
     }
 
     #[test]
     fn a_disturbed_thread_has_its_shares() {
         let sample = outcome([writes(100), writes(300)], Duration::ZERO);
-        let beside = |neighbour| Samples { neighbour, ..collect(Roles::WRITE, std::slice::from_ref(&sample)) }.beside();
+        let beside = |neighbour| {
+            let situation = Situation { neighbour, ..Situation::PLAIN };
+            Samples { situation, ..collect(Roles::WRITE, std::slice::from_ref(&sample)) }.beside()
+        };
         let shares = |neighbour| beside(neighbour).map(|beside| (beside.cpu.median, beside.operations.median));
         assert_eq!(shares(Neighbour::OnLastThread), Some((0.25, 1.5)), "those of the last thread");
         assert_eq!(shares(Neighbour::Free), Some((0.25, 0.5)), "the least of each");

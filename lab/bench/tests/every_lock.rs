@@ -8,7 +8,7 @@ use turnwise_bench::load::monitor::{self, Broadcast, Inside, Monitor, Pattern, P
 use turnwise_bench::load::shared::{self, Record, SharedLock};
 use turnwise_bench::run::{Kind, Outcome, Plan, Roles, Section};
 use turnwise_bench::samples::Samples;
-use turnwise_bench::situation::{Neighbour, Situation};
+use turnwise_bench::situation::{Arrivals, Neighbour, Situation};
 use turnwise_bench::stats::fairness;
 use turnwise_bench::subject::{SUBJECTS, Scenario, Waiting};
 
@@ -64,7 +64,8 @@ fn check_roles(name: &str, roles: Roles, outcome: &Outcome) {
 /// Every scenario of a subject with each of its locks.
 fn figures_are_sane(subject: &str) {
     let subject = SUBJECTS.iter().find(|s| s.name == subject).expect(subject);
-    for scenario in subject.scenarios {
+    // A quota would hold for all tests of this process: `quota.rs` has one of its own.
+    for scenario in subject.scenarios.iter().filter(|scenario| scenario.situation.quota.is_none()) {
         for lock in scenario.group.locks {
             // A crowd on a lock that only spins takes seconds to disperse; a few threads show as much.
             if lock.waiting == Waiting::Spins && scenario.threads > 4 {
@@ -332,6 +333,54 @@ fn many_locks_let_threads_in_side_by_side() {
     // Behind one lock, one section at a time, each 20 ms long at least.
     let most = (0..5).map(|_| total(64)).max().unwrap_or(0);
     assert!(most > total(1), "{most} sections behind 64 locks");
+}
+
+/// Stands still for a fifth of a second, once.
+struct Stalls {
+    lock: std::sync::Mutex<Protected>,
+    sections: std::sync::atomic::AtomicU64,
+}
+
+impl Lock<Protected> for Stalls {
+    fn new(value: Protected) -> Self {
+        Stalls { lock: std::sync::Mutex::new(value), sections: 0.into() }
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
+        let mut data = self.lock.lock().expect("nobody panics");
+        if self.sections.fetch_add(1, Relaxed) == 20 {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        f(&mut data)
+    }
+}
+
+#[test]
+fn a_stall_delays_all_that_arrive_meanwhile_and_not_two_threads() {
+    let plan = Plan { duration: Duration::from_millis(300), timed: true, ..MOMENT };
+    let long = |arrivals| {
+        let situation = Situation { arrivals, ..Situation::PLAIN };
+        let outcome = exclusive::sample::<Stalls>(&Plan { situation, ..plan }).expect("it excludes");
+        let waits = outcome.waits.expect("they are timed").write;
+        waits.count_between(20_000_000, u64::MAX) as f64 / waits.len() as f64
+    };
+    let open = long(Some(Arrivals::Poisson { per_s: 4_000 }));
+    assert!(open > 0.3, "of those that arrived in 0.3 s most did in the stall: {open}");
+    let closed = long(None);
+    assert!(closed < 0.01, "two threads waited once: {closed}");
+}
+
+#[test]
+fn requests_that_a_lock_cannot_serve_show() {
+    let arrivals = Arrivals::Poisson { per_s: 10_000 };
+    let situation = Situation { arrivals: Some(arrivals), ..Situation::PLAIN };
+    let section = Section::Sleep(Duration::from_millis(2));
+    let plan = Plan { situation, section, duration: Duration::from_millis(200), timed: true, ..MOMENT };
+    let mut samples = Samples::none(&SUBJECTS[0].groups[0].locks[0], Roles::WRITE);
+    samples.add(exclusive::sample::<std::sync::Mutex<Protected>>(&plan).expect("it excludes"), &plan, Duration::MAX);
+    let late = samples.report(1).late.expect("it is an open loop");
+    assert!(late.served.median < 0.1, "500 a second at most, of 10,000: {late:?}");
+    assert!(late.p99_ns.median > 100e6, "some waited for nearly as long as the sample lasts: {late:?}");
 }
 
 /// Lets a thread in late that comes from any CPU but the first one's.

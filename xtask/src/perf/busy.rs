@@ -13,11 +13,11 @@ pub(crate) struct Args {
 }
 
 /// Some of them.
-pub(super) struct Busy(Vec<Child>);
+pub(crate) struct Busy(Vec<Child>);
 
 impl Busy {
     /// Starts them. The kernel ends them with the calling thread, so this is for the main thread.
-    pub(super) fn start(number: u32) -> Result<Busy> {
+    pub(crate) fn start(number: u32) -> Result<Busy> {
         let itself = std::env::current_exe().context("cannot find xtask itself")?;
         let mut busy = Busy(Vec::new());
         for _ in 0..number {
@@ -29,7 +29,7 @@ impl Busy {
     }
 
     /// Whether all are at it: one that could not begin would leave the figures those of a quiet machine.
-    pub(super) fn check(&mut self) -> Result<()> {
+    pub(crate) fn check(&mut self) -> Result<()> {
         for child in &mut self.0 {
             if let Some(status) = child.try_wait().context("cannot ask for a busy process")? {
                 bail!("a busy process ended ({status}): what was measured until now is not what was asked for");
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     // It may have ended before that.
     let parent = getppid().map(Pid::as_raw_nonzero).map(|pid| pid.get().unsigned_abs());
     if parent != Some(args.parent) {
-        bail!("this is started by `cargo xtask perf --beside` only");
+        bail!("this is started by `cargo xtask perf --beside` and `cargo xtask programs --beside-busy` only");
     }
     let mut number = 1_u64;
     loop {

@@ -124,6 +124,15 @@ fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[S
 #[derive(Deserialize)]
 struct Report {
     scenarios: Vec<ScenarioReport>,
+    #[serde(default)]
+    left_out: Vec<LeftOut>,
+}
+
+/// What cannot run here, and why.
+#[derive(Deserialize)]
+struct LeftOut {
+    scenario: String,
+    why: String,
 }
 
 #[derive(Deserialize)]
@@ -136,17 +145,31 @@ struct ScenarioReport {
 struct LockReport {
     name: String,
     rounds_ns: Vec<Option<f64>>,
+    /// In an open loop, where the number of operations is given.
+    late: Option<Late>,
 }
 
-/// The lock's time per operation in each scenario: the median of its samples.
+#[derive(Deserialize)]
+struct Late {
+    rounds_p99_ns: Vec<Option<f64>>,
+}
+
+impl LockReport {
+    fn rounds(&self) -> &[Option<f64>] {
+        self.late.as_ref().map_or(&self.rounds_ns, |late| &late.rounds_p99_ns)
+    }
+}
+
+/// The lock's time per operation in each scenario, or the 99th percentile of its waits: the median of its samples.
 fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
     let text = std::fs::read_to_string(file).context("cannot read the report of `turnwise-lab bench`")?;
     let report: Report = serde_json::from_str(&text).context("the report of `turnwise-lab bench` has another shape")?;
     let value = |name: &String| {
         let scenario = report.scenarios.iter().find(|scenario| scenario.name == *name);
         let lock = scenario.and_then(|scenario| scenario.locks.iter().find(|report| report.name == lock));
-        let mut samples: Vec<f64> = lock.iter().flat_map(|lock| &lock.rounds_ns).flatten().copied().collect();
-        ensure!(!samples.is_empty(), "`turnwise-lab bench` does not measure it in {name}");
+        let mut samples: Vec<f64> = lock.iter().flat_map(|lock| lock.rounds()).flatten().copied().collect();
+        let left_out = report.left_out.iter().find(|left| left.scenario == *name).map_or("", |left| &left.why);
+        ensure!(!samples.is_empty(), "`turnwise-lab bench` does not measure it in {name} {left_out}");
         Ok(median(&mut samples))
     };
     scenarios.iter().map(value).collect()
@@ -204,12 +227,21 @@ mod tests {
             scenario("a", vec![lock("std", &[Some(1.0)]), lock("turnwise", &[Some(9.0), None, Some(2.5), Some(1.0)])]),
             scenario("b", vec![lock("turnwise", &[Some(7.0)])]),
             scenario("c", vec![lock("turnwise", &[None])]),
+            scenario(
+                "open",
+                vec![serde_json::json!({ "name": "turnwise", "rounds_ns": [1.0],
+                "late": { "rounds_p99_ns": [8.0, null, 9.0], "served": 1.0 } })],
+            ),
         ];
-        std::fs::write(file.path(), serde_json::json!({ "format": "x", "scenarios": scenarios }).to_string()).unwrap();
+        let left_out = [serde_json::json!({ "scenario": "d", "why": "be root" })];
+        let report = serde_json::json!({ "format": "x", "scenarios": scenarios, "left_out": left_out });
+        std::fs::write(file.path(), report.to_string()).unwrap();
         let of = |names: &[&str]| {
             read(file.path(), "turnwise", &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
         };
         assert_eq!(of(&["b", "a"]).unwrap(), [7.0, 2.5]);
+        assert_eq!(of(&["open"]).unwrap(), [8.5], "how late, and not how many");
+        assert!(format!("{:#}", of(&["d"]).unwrap_err()).ends_with("in d be root"));
         for absent in ["c", "d"] {
             assert!(format!("{:#}", of(&[absent]).unwrap_err()).contains(&format!("in {absent}")));
         }

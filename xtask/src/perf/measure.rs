@@ -8,15 +8,15 @@ use anyhow::Result;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// The old one first.
+/// A pair of builds, the old one first.
 pub(super) type Versions = [Version; 2];
 
 /// What the runs of a cell came to.
 pub(super) struct Measured {
     pub(super) cell: String,
     pub(super) unit: Unit,
-    /// Values of the old and of the new version, by pair.
-    pub(super) pairs: Vec<[f64; 2]>,
+    /// Values of the old and of the new version, by build and pair.
+    pub(super) builds: Vec<Vec<[f64; 2]>>,
 }
 
 /// What all runs came to.
@@ -29,24 +29,26 @@ pub(super) struct Outcome {
 /// A job under way.
 struct Running<'a> {
     job: &'a Job,
-    pairs: Vec<[Vec<f64>; 2]>,
+    /// By build.
+    pairs: Vec<Vec<[Vec<f64>; 2]>>,
     failed: Option<String>,
 }
 
-/// Runs each job as often as it is to be; one that fails is not asked again.
-pub(super) fn measure(jobs: &[Job], versions: &Versions, how: &How, busy: &mut Busy) -> Result<Outcome> {
-    let mut all: Vec<Running> = jobs.iter().map(|job| Running { job, pairs: Vec::new(), failed: None }).collect();
+/// Runs each job as often as it is to be, with each pair of builds; one that fails is not asked again.
+pub(super) fn measure(jobs: &[Job], builds: &[Versions], how: &How, busy: &mut Busy) -> Result<Outcome> {
+    let none = vec![Vec::new(); builds.len()];
+    let mut all: Vec<Running> = jobs.iter().map(|job| Running { job, pairs: none.clone(), failed: None }).collect();
     let rounds = jobs.iter().map(|job| job.rounds).max().unwrap_or(0);
     // A run of each that does not count: files are read, pages are there, and what cannot run at all says so at once.
     for running in &mut all {
-        running.pair(versions, how, false);
-        running.pairs.clear();
+        running.pairs_of(builds, how, false);
+        running.pairs.clone_from(&none);
     }
     let start = Instant::now();
     for round in 0..rounds {
         for (index, running) in all.iter_mut().enumerate() {
             if is_due(round, running.job.rounds, rounds) {
-                running.pair(versions, how, (running.pairs.len() + index) % 2 == 1);
+                running.pairs_of(builds, how, (running.pairs[0].len() + index) % 2 == 1);
             }
         }
         busy.check()?;
@@ -66,8 +68,15 @@ fn is_due(round: u32, times: u32, rounds: u32) -> bool {
 }
 
 impl Running<'_> {
+    /// One run under each version of each pair of builds.
+    fn pairs_of(&mut self, builds: &[Versions], how: &How, new_first: bool) {
+        for (build, versions) in builds.iter().enumerate() {
+            self.pair(build, versions, how, new_first);
+        }
+    }
+
     /// One run under each version; which is first changes from pair to pair.
-    fn pair(&mut self, versions: &Versions, how: &How, new_first: bool) {
+    fn pair(&mut self, build: usize, versions: &Versions, how: &How, new_first: bool) {
         let mut values = [Vec::new(), Vec::new()];
         for index in if new_first { [1, 0] } else { [0, 1] } {
             if self.failed.is_some() {
@@ -82,15 +91,18 @@ impl Running<'_> {
             }
         }
         if self.failed.is_none() {
-            self.pairs.push(values);
+            self.pairs[build].push(values);
         }
     }
 
     fn measured(self) -> Vec<Measured> {
-        let pairs = |index: usize| self.pairs.iter().map(|[old, new]| [old[index], new[index]]).collect();
+        let of_cell = |index: usize, [old, new]: &[Vec<f64>; 2]| [old[index], new[index]];
+        let builds = |index: usize| -> Vec<Vec<[f64; 2]>> {
+            self.pairs.iter().map(|build| build.iter().map(|pair| of_cell(index, pair)).collect()).collect()
+        };
         let cells = self.job.cells.iter().enumerate();
         let unit = self.job.unit;
-        cells.map(|(index, cell)| Measured { cell: cell.clone(), unit, pairs: pairs(index) }).collect()
+        cells.map(|(index, cell)| Measured { cell: cell.clone(), unit, builds: builds(index) }).collect()
     }
 }
 

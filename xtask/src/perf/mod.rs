@@ -6,6 +6,7 @@ pub(crate) mod busy;
 mod cells;
 mod job;
 mod measure;
+mod placement;
 mod report;
 mod stats;
 mod version;
@@ -17,6 +18,7 @@ use busy::Busy;
 use cells::{Catalogue, Cell};
 use job::{How, Job, Unit, What};
 use measure::Versions;
+use placement::Placement;
 use regex::Regex;
 use report::{Conditions, Gap, Machine, Report};
 use std::path::{Path, PathBuf};
@@ -68,18 +70,22 @@ pub(crate) struct Args {
     /// Make the locks believe that the machine has N CPUs; 16 or more count as many
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     believed_cpus: Option<u32>,
+    /// Build each version N times, each time with its functions placed in another order, and count only what all N
+    /// pairs of builds show; N times the time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    builds: u32,
     /// Ignore differences smaller than this, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     bound: f64,
     /// Write all figures as JSON, too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// An existing program `turnwise`, instead of building COMMIT
-    #[arg(long, value_name = "FILE")]
-    old_program: Option<PathBuf>,
-    /// An existing program `turnwise`, instead of building the working tree
-    #[arg(long, value_name = "FILE")]
-    new_program: Option<PathBuf>,
+    /// An existing program `turnwise`, instead of building COMMIT; with --builds N as many of them
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    old_program: Vec<PathBuf>,
+    /// An existing program `turnwise`, instead of building the working tree, likewise
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    new_program: Vec<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -87,7 +93,8 @@ Examples:
   cargo xtask perf --against main --quick
   cargo xtask perf --against HEAD~3 --bench mutex rwlock:2x95/5 mutex:4x50/100:semaphore
   cargo xtask perf --against main --programs 'Kyoto' 'SQLite, one' --beside 2
-  cargo xtask perf --against main --quick --believed-cpus 64 --json result.json";
+  cargo xtask perf --against main --quick --believed-cpus 64 --json result.json
+  cargo xtask perf --against main --quick --builds 2";
 
 /// Programs that run if nothing is named: the lock-bound ones that take a second.
 const PROGRAMS: &[&str] = &["Kyoto cache, ordered", "Kyoto prototype hash", "Tokyo hash", "SQLite, one connection"];
@@ -110,14 +117,15 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         open.map(drop)
             .with_context(|| format!("cannot write {}: name a file in a folder that exists", file.display()))?;
     }
-    let versions = versions(args)?;
-    let plan = Plan::of(args, &versions)?;
+    let builds = builds(args)?;
+    let versions = &builds[0];
+    let plan = Plan::of(args, versions)?;
     let machine = Machine::here(version::compiler()?);
     let how = How { sample_ms: args.sample_ms, believed: args.believed_cpus.map(Believed::new).transpose()? };
     let start = Instant::now();
     let outcome = {
         let mut busy = Busy::start(args.beside)?;
-        measure::measure(&plan.jobs, &versions, &how, &mut busy)?
+        measure::measure(&plan.jobs, &builds, &how, &mut busy)?
     };
     let bound = args.bound / 100.0;
     let (cells, failed) = report::rows(outcome, bound);
@@ -134,6 +142,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
             beside: args.beside,
             believed_cpus: args.believed_cpus,
             bound,
+            builds: builds.len(),
             seconds: start.elapsed().as_secs(),
         },
         error: stats::ERROR,
@@ -176,14 +185,23 @@ impl Args {
     }
 }
 
-fn versions(args: &Args) -> Result<Versions> {
-    let old = match (&args.old_program, &args.against) {
-        (Some(program), _) => version::given(program)?,
-        (None, Some(commit)) => version::commit(commit)?,
-        (None, None) => bail!("name the commit to compare with: --against COMMIT"),
+/// As many pairs of builds as were asked for; one at least.
+fn builds(args: &Args) -> Result<Vec<Versions>> {
+    for (option, given) in [("--old-program", &args.old_program), ("--new-program", &args.new_program)] {
+        if !given.is_empty() && given.len() != args.builds as usize {
+            bail!("{option} names {} programs, and there are to be {} builds", given.len(), args.builds);
+        }
+    }
+    let pair = |(index, placement): (usize, Placement)| -> Result<Versions> {
+        let old = match (args.old_program.get(index), &args.against) {
+            (Some(program), _) => version::given(program)?,
+            (None, Some(commit)) => version::commit(commit, placement)?,
+            (None, None) => bail!("name the commit to compare with: --against COMMIT"),
+        };
+        let new = args.new_program.get(index);
+        Ok([old, new.map_or_else(|| version::working_tree(placement), |program| version::given(program))?])
     };
-    let new = args.new_program.as_deref().map_or_else(version::working_tree, version::given)?;
-    Ok([old, new])
+    Placement::of_builds(args.builds).enumerate().map(pair).collect()
 }
 
 /// What is to be run, and what cannot be.
@@ -203,7 +221,7 @@ impl Plan {
             let why: String = left_out.iter().map(|Gap { cell, why }| format!("\n  {cell}: {why}")).collect();
             bail!("nothing left to compare:{why}");
         }
-        let fewest = stats::fewest_pairs(stats::error_of_each(number));
+        let fewest = stats::fewest_pairs(stats::error_of_each(number * args.builds as usize));
         if let Some(job) = jobs.iter().find(|job| job.rounds < fewest) {
             let option = if job.unit == Unit::Nanoseconds { "--rounds" } else { "--program-rounds" };
             bail!("{} pairs of runs are too few for {number} cells at once: {option} {fewest} or more", job.rounds);
@@ -313,6 +331,7 @@ mod tests {
             &["--against", "main", "--bound", "-1"],
             &["--against", "main", "--bound", "much"],
             &["--against", "main", "--believed-cpus", "0"],
+            &["--against", "main", "--builds", "0"],
         ] {
             assert!(parsed(line).is_err(), "{line:?}");
         }

@@ -58,6 +58,8 @@ pub(super) struct Conditions {
     pub(super) beside: u32,
     pub(super) believed_cpus: Option<u32>,
     pub(super) bound: f64,
+    /// Pairs of builds, each with another placement of its functions.
+    pub(super) builds: usize,
     /// How long all runs took.
     pub(super) seconds: u64,
 }
@@ -67,6 +69,19 @@ pub(super) struct Conditions {
 pub(super) struct Row {
     cell: String,
     unit: Unit,
+    /// The first pair of builds.
+    #[serde(flatten)]
+    build: Build,
+    /// The others, with other placements of their functions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_builds: Vec<Build>,
+    /// What all of them show.
+    pub(super) verdict: Verdict,
+}
+
+/// What is said of one cell with one pair of builds.
+#[derive(Serialize)]
+struct Build {
     /// Values of the old and of the new version, by pair.
     pairs: Vec<[f64; 2]>,
     /// Medians of either.
@@ -74,7 +89,6 @@ pub(super) struct Row {
     /// How many times as fast the new one is.
     #[serde(flatten)]
     speed: Interval,
-    pub(super) verdict: Verdict,
 }
 
 impl Machine {
@@ -94,7 +108,8 @@ impl Machine {
 
 /// The rows, and what failed.
 pub(super) fn rows(outcome: Outcome, bound: f64) -> (Vec<Row>, Vec<Gap>) {
-    let error = stats::error_of_each(outcome.measured.len());
+    let intervals = outcome.measured.iter().map(|measured| measured.builds.len()).sum();
+    let error = stats::error_of_each(intervals);
     let mut failed = outcome.failed;
     let mut rows = Vec::new();
     for measured in outcome.measured {
@@ -108,15 +123,27 @@ pub(super) fn rows(outcome: Outcome, bound: f64) -> (Vec<Row>, Vec<Gap>) {
 }
 
 fn row(measured: Measured, error: f64, bound: f64) -> Option<Row> {
-    let Measured { cell, unit, pairs } = measured;
-    let ratios: Vec<f64> = pairs.iter().map(|[old, new]| unit.speed(*old, *new)).collect();
-    let speed = Interval::of(&ratios, error)?;
-    let middle = |index: usize| {
-        let mut values: Vec<f64> = pairs.iter().map(|pair| pair[index]).collect();
-        median(&mut values)
-    };
-    let medians = [middle(0), middle(1)];
-    Some(Row { cell, unit, medians, pairs, speed, verdict: speed.verdict(bound) })
+    let Measured { cell, unit, builds } = measured;
+    let mut builds =
+        builds.into_iter().map(|pairs| Build::of(pairs, unit, error)).collect::<Option<Vec<_>>>()?.into_iter();
+    let build = builds.next()?;
+    let other_builds: Vec<Build> = builds.collect();
+    let all = std::iter::once(&build).chain(&other_builds);
+    let verdict = Verdict::of_all(all.map(|build| build.speed.verdict(bound)));
+    Some(Row { cell, unit, build, other_builds, verdict })
+}
+
+impl Build {
+    fn of(pairs: Vec<[f64; 2]>, unit: Unit, error: f64) -> Option<Build> {
+        let ratios: Vec<f64> = pairs.iter().map(|[old, new]| unit.speed(*old, *new)).collect();
+        let speed = Interval::of(&ratios, error)?;
+        let middle = |index: usize| {
+            let mut values: Vec<f64> = pairs.iter().map(|pair| pair[index]).collect();
+            median(&mut values)
+        };
+        let medians = [middle(0), middle(1)];
+        Some(Build { pairs, medians, speed })
+    }
 }
 
 impl Report<'_> {
@@ -134,9 +161,10 @@ impl Report<'_> {
         let mut lines = self.head();
         lines.push(String::new());
         let width = self.cells.iter().map(|row| row.cell.chars().count()).max().unwrap_or(0).clamp(4, 38);
+        let width = if self.conditions.builds > 1 { width.max(18) } else { width };
         lines
             .push(format!("{:width$}  {:>9}  {:>9}  {:>6}  {:14}  verdict", "cell", "old", "new", "speed", "interval"));
-        lines.extend(self.cells.iter().map(|row| row.text(width)));
+        lines.extend(self.cells.iter().flat_map(|row| row.text(width)));
         for Gap { cell, why } in &self.left_out {
             lines.push(format!("left out: {cell}: {why}"));
         }
@@ -152,11 +180,13 @@ impl Report<'_> {
 
     fn head(&self) -> Vec<String> {
         let Machine { cpus, cpu, kernel, compiler, load } = &self.machine;
-        let Conditions { rounds, program_rounds, sample_ms, beside, believed_cpus, bound, seconds } = &self.conditions;
+        let Conditions { rounds, program_rounds, sample_ms, beside, believed_cpus, bound, builds, seconds } =
+            &self.conditions;
         let (cells, programs) = self.cells.iter().partition::<Vec<_>, _>(|row| row.unit == Unit::Nanoseconds);
         let runs = [
             (!cells.is_empty()).then(|| format!("{rounds} pairs of {SAMPLES} x {sample_ms} ms per cell")),
             (!programs.is_empty()).then(|| format!("{program_rounds} pairs per program")),
+            (*builds > 1).then(|| format!("each with {builds} pairs of builds, whose functions are placed otherwise")),
             Some(match beside {
                 0 => "quiet".to_owned(),
                 1 => "beside 1 busy process".to_owned(),
@@ -167,7 +197,8 @@ impl Report<'_> {
         ];
         let runs = runs.into_iter().flatten().collect::<Vec<_>>().join("; ");
         let all = (1.0 - self.error) * 100.0;
-        let each = (1.0 - stats::error_of_each(self.cells.len())) * 100.0;
+        let each = (1.0 - stats::error_of_each(self.cells.len() * builds)) * 100.0;
+        let agree = if *builds > 1 { ", in all builds" } else { "" };
         vec![
             format!("new      {}  {}", self.new.name, self.new.what),
             format!("old      {}  {}", self.old.name, self.old.what),
@@ -177,7 +208,7 @@ impl Report<'_> {
             format!(
                 "speed    of the new, as a multiple of the old's: above 1 is faster; median of the pairs. All \
                  intervals hold together with {all:.0}% ({each:.2}% each); better and worse lie beyond 1 by more than \
-                 {:.1}%",
+                 {:.1}%{agree}",
                 bound * 100.0
             ),
         ]
@@ -191,13 +222,26 @@ impl Report<'_> {
 }
 
 impl Row {
-    fn text(&self, width: usize) -> String {
-        let [old, new] = self.medians.map(|value| shown(value, self.unit));
+    /// A line for each pair of builds, with the verdict in the last.
+    fn text(&self, width: usize) -> Vec<String> {
+        let cell: String = self.cell.chars().take(width).collect();
+        let names = std::iter::once(cell.as_str()).chain(std::iter::repeat("  placed otherwise"));
+        let builds = std::iter::once(&self.build).chain(&self.other_builds);
+        let mut lines: Vec<String> =
+            names.zip(builds).map(|(name, build)| build.text(name, width, self.unit)).collect();
+        if let Some(last) = lines.last_mut() {
+            *last = format!("{last}  {}", self.verdict.words());
+        }
+        lines
+    }
+}
+
+impl Build {
+    fn text(&self, name: &str, width: usize, unit: Unit) -> String {
+        let [old, new] = self.medians.map(|value| shown(value, unit));
         let Interval { ratio, low, high } = self.speed;
         let interval = format!("{} to {}", ratio_shown(low), ratio_shown(high));
-        let verdict = self.verdict.words();
-        let cell: String = self.cell.chars().take(width).collect();
-        format!("{cell:width$}  {old:>9}  {new:>9}  {:>6}  {interval:14}  {verdict}", ratio_shown(ratio))
+        format!("{name:width$}  {old:>9}  {new:>9}  {:>6}  {interval:14}", ratio_shown(ratio))
     }
 }
 
@@ -225,7 +269,7 @@ mod tests {
     use super::*;
 
     fn measured(cell: &str, unit: Unit, old: f64, new: f64) -> Measured {
-        Measured { cell: cell.to_owned(), unit, pairs: vec![[old, new]; 12] }
+        Measured { cell: cell.to_owned(), unit, builds: vec![vec![[old, new]; 12]] }
     }
 
     fn report(outcome: Outcome, versions: &[Version; 2]) -> Report<'_> {
@@ -237,6 +281,7 @@ mod tests {
             beside: 2,
             believed_cpus: Some(64),
             bound: 0.01,
+            builds: 1,
             seconds: 99,
         };
         Report {
@@ -289,8 +334,35 @@ mod tests {
 
     #[test]
     fn too_few_pairs_are_no_row() {
-        let few = Measured { pairs: vec![[1.0, 1.0]; 3], ..measured("few", Unit::Seconds, 1.0, 1.0) };
+        let few = Measured { builds: vec![vec![[1.0, 1.0]; 3]], ..measured("few", Unit::Seconds, 1.0, 1.0) };
         let (rows, failed) = rows(Outcome { measured: vec![few], failed: Vec::new() }, 0.01);
         assert!(rows.is_empty() && failed[0].why.contains("too few"), "{failed:?}");
+    }
+
+    #[test]
+    fn what_one_placement_alone_shows_is_no_verdict() {
+        let two = |cell: &str, [first, second]: [f64; 2]| {
+            let builds = vec![vec![[10.0, first]; 12], vec![[10.0, second]; 12]];
+            Measured { cell: cell.to_owned(), unit: Unit::Nanoseconds, builds }
+        };
+        let measured = vec![two("placement", [11.0, 10.0]), two("slower", [11.0, 12.0]), two("odd", [11.0, 9.0])];
+        let versions = [version("one"), version("two")];
+        let mut report = report(Outcome { measured, failed: Vec::new() }, &versions);
+        report.conditions.builds = 2;
+        let text = report.text();
+        for wanted in [
+            "placement            10.00 ns   11.00 ns   0.909  0.909 to 0.909\n  placed otherwise   10.00 ns   \
+             10.00 ns   1.000  1.000 to 1.000  cannot tell\n",
+            "  placed otherwise   10.00 ns   12.00 ns   0.833  0.833 to 0.833  WORSE\n",
+            "  placed otherwise   10.00 ns    9.00 ns   1.111  1.111 to 1.111  cannot tell\n",
+            "each with 2 pairs of builds",
+            "by more than 1.0%, in all builds",
+        ] {
+            let flat = |text: &str| text.replace("\n         ", " ");
+            assert!(text.contains(wanted) || flat(&text).contains(wanted), "no {wanted:?} in:\n{text}");
+        }
+        assert!(text.ends_with("\n1 worse, 0 better, and in 2 no difference can be told\n"), "{text}");
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["cells"][0]["other_builds"][0]["ratio"], 1.0);
     }
 }

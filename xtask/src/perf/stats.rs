@@ -61,6 +61,15 @@ impl Interval {
     }
 }
 
+impl Verdict {
+    /// What all builds agree on. Builds of one commit differ in where its functions lie, so what only one of them shows
+    /// comes of that.
+    pub(super) fn of_all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        let agree = |a, b| if a == b { a } else { Verdict::NoDifference };
+        verdicts.into_iter().reduce(agree).unwrap_or(Verdict::NoDifference)
+    }
+}
+
 /// How often each interval may miss, so that all of `cells` hold together with `1 - ERROR` (Bonferroni).
 pub(super) fn error_of_each(cells: usize) -> f64 {
     ERROR / cells.max(1) as f64
@@ -125,6 +134,16 @@ mod tests {
         assert_eq!(verdict(0.8, 0.989), Verdict::Worse);
         assert_eq!(verdict(0.8, 0.995), Verdict::NoDifference);
         assert_eq!(verdict(0.5, 2.0), Verdict::NoDifference);
+    }
+
+    #[test]
+    fn a_verdict_is_what_all_builds_show() {
+        use Verdict::{Better, NoDifference, Worse};
+        assert_eq!(Verdict::of_all([Worse, Worse]), Worse);
+        assert_eq!(Verdict::of_all([Better]), Better);
+        for disagreeing in [[Worse, NoDifference], [NoDifference, Better], [Better, Worse]] {
+            assert_eq!(Verdict::of_all(disagreeing), NoDifference);
+        }
     }
 
     /// Reports on 20 cells without a difference, ratios heavy-tailed and skewed: in how many is anything claimed.

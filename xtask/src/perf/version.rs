@@ -1,6 +1,7 @@
 //! The two versions: the working tree as it is, and a commit, which is built once in a folder of its own below
 //! `target/perf`.
 
+use super::placement::Placement;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::fs::File;
@@ -45,14 +46,19 @@ pub(super) fn given(program: &Path) -> Result<Version> {
 }
 
 /// Builds the version in the working tree.
-pub(super) fn working_tree() -> Result<Version> {
+pub(super) fn working_tree(placement: Placement) -> Result<Version> {
     let (commit, title) = described("HEAD")?;
     let changed = git(&["status", "--porcelain"])?.lines().count();
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    let log = folder()?.join("tree.log");
-    build(Path::new("."), &target, &log).context("the working tree cannot be built")?;
+    let place = folder()?.join(format!("tree{}", placement.suffix()));
+    let target = match placement {
+        Placement::Plain => std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from),
+        // The compiler's own cache does not know that a linker changed.
+        Placement::Shuffled(_) => place.join("build"),
+    };
+    let log = place.with_extension("log");
+    build(Path::new("."), &target, &log, placement).context("the working tree cannot be built")?;
     // Whoever builds while this measures must not exchange it.
-    let program = keep(&target, &folder()?.join("tree"))?;
+    let program = keep(&target, &place)?;
     let (mark, what) = match changed {
         0 => ("", format!("the working tree, unchanged: {title}")),
         1 => ("+", format!("the working tree, 1 file changed since: {title}")),
@@ -62,11 +68,11 @@ pub(super) fn working_tree() -> Result<Version> {
 }
 
 /// Checks a commit out and builds it.
-pub(super) fn commit(named: &str) -> Result<Version> {
+pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
     let (name, what) = described(named)?;
     let place = folder()?.join(&name);
     // By compiler: another one makes another program.
-    let kept = place.join(compiler()?.replace([' ', '/'], "-"));
+    let kept = place.join(compiler()?.replace([' ', '/'], "-") + &placement.suffix());
     let program = kept.join(PROGRAM);
     if !program.is_file() {
         let source = place.join("source");
@@ -74,7 +80,7 @@ pub(super) fn commit(named: &str) -> Result<Version> {
         if !source.join("crates/cli/Cargo.toml").is_file() {
             bail!("{name} ({what}) has no crates/cli: it is from before `turnwise bench`; name a later commit");
         }
-        build(&source, &place.join("build"), &place.join("build.log"))
+        build(&source, &place.join("build"), &place.join("build.log"), placement)
             .with_context(|| format!("{name} ({what}) cannot be built"))?;
         keep(&place.join("build"), &kept)?;
         // Half a gigabyte that nobody needs again.
@@ -129,10 +135,10 @@ fn check_out(name: &str, source: &Path) -> Result<()> {
 }
 
 /// Builds the program in a workspace.
-fn build(workspace: &Path, target: &Path, log: &Path) -> Result<()> {
+fn build(workspace: &Path, target: &Path, log: &Path, placement: Placement) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let target = std::path::absolute(target)?;
-    eprintln!("building {} (minutes; log: {})", workspace.display(), log.display());
+    eprintln!("building {}{} (minutes; log: {})", workspace.display(), placement.words(), log.display());
     let to = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let mut command = Command::new(cargo);
     command.current_dir(workspace).args(["build", "--release", "--locked", "--package", "turnwise-cli"]);
@@ -140,6 +146,7 @@ fn build(workspace: &Path, target: &Path, log: &Path) -> Result<()> {
     if ["lab/cli/Cargo.toml", "crates/lab/Cargo.toml"].iter().any(|path| workspace.join(path).is_file()) {
         command.args(["--package", LAB]);
     }
+    placement.apply(&mut command, &folder()?)?;
     command.arg("--target-dir").arg(target).stdin(Stdio::null()).stdout(to.try_clone()?).stderr(to);
     if !command.status().context("cannot run cargo")?.success() {
         let said = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
@@ -188,7 +195,7 @@ mod tests {
     fn a_build_that_fails_shows_its_last_lines() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
-        let error = format!("{:#}", build(folder.path(), folder.path(), &log).unwrap_err());
+        let error = format!("{:#}", build(folder.path(), folder.path(), &log, Placement::Plain).unwrap_err());
         assert!(error.contains("could not find `Cargo.toml`") && error.contains("log:"), "{error}");
         let many: String = (0..100).map(|number| format!("line {number}\n")).collect();
         assert_eq!(last_lines(&many).lines().count(), LAST_LINES);

@@ -1,6 +1,7 @@
 //! `cargo xtask programs`: programs that nobody rebuilt, on the C library's locks and on ours. The same results, and
 //! how fast: kept in `bench/runs`, written to `docs/results/programs.md`, and drawn in `docs/results/programs.svg`.
 
+mod circumstance;
 pub(crate) mod picture;
 pub(crate) mod prepare;
 pub(crate) mod report;
@@ -10,6 +11,7 @@ pub(crate) mod table;
 use crate::results::record::{Record, Run};
 use crate::results::{self, RUNS};
 use anyhow::{Context, Result, bail};
+use circumstance::Circumstances;
 use prepare::Ready;
 use report::{Entry, Report};
 use run::{Measured, Turnwise};
@@ -33,6 +35,12 @@ pub(crate) struct Args {
     /// Install what is missing by apt-get (as root)
     #[arg(long)]
     install: bool,
+    /// Compare each program once more beside two busy processes
+    #[arg(long)]
+    beside_busy: bool,
+    /// Compare each program once more where all its threads and processes together may use one CPU
+    #[arg(long)]
+    quota: bool,
     /// Write the report here as Markdown, and nothing elsewhere [default: all programs go to bench/runs and
     /// docs/results, some to standard output]
     #[arg(long)]
@@ -84,13 +92,14 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.install {
         prepare::install(&programs)?;
     }
+    let circumstances = Circumstances::of(args);
     let turnwise = Turnwise::build()?;
     let record = Record::now(Path::new(RUNS))?;
     let (watch, start) = (Watch::begin(), Instant::now());
     let mut entries = Vec::new();
     for program in programs {
         eprintln!("==> {}", program.name);
-        let outcome = one(&turnwise, &program, &here, args.runs);
+        let outcome = one(&turnwise, &program, &here, args.runs, &circumstances);
         match &outcome {
             Outcome::Measured(measured) => eprintln!("    {}", report::line(measured)),
             Outcome::Passed(results) => eprintln!("    passed: {}", report::shortened(results)),
@@ -99,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         }
         entries.push(Entry::new(program, outcome));
     }
-    let report = Report::new(&record, args, entries);
+    let report = Report::new(&record, args, entries, circumstances.left_out);
     let run = Run::over(report.command(), start, watch.as_ref());
     let is_fine = !report.programs.iter().any(|entry| matches!(entry.outcome, Outcome::Failed(_)));
     deliver(report, &record, run, args)?;
@@ -154,19 +163,19 @@ pub(crate) fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Pro
     Ok(programs.into_iter().filter(|p| names.is_empty() || names.iter().any(|name| fits(p, name))).collect())
 }
 
-fn one(turnwise: &Turnwise, program: &Program, here: &Path, runs: u32) -> Outcome {
+fn one(turnwise: &Turnwise, program: &Program, here: &Path, runs: u32, also: &Circumstances) -> Outcome {
     let ready = match prepare::prepare(program, here) {
         Ok(Ok(ready)) => ready,
         Ok(Err(missing)) => return Outcome::Skipped(missing),
         Err(error) => return Outcome::Failed(format!("{error:#}")),
     };
-    match measure(turnwise, program, &ready, runs) {
+    match measure(turnwise, program, &ready, runs, also) {
         Ok(outcome) => outcome,
         Err(error) => Outcome::Failed(format!("{error:#}")),
     }
 }
 
-fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32) -> Result<Outcome> {
+fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32, also: &Circumstances) -> Result<Outcome> {
     let mut results: Vec<_> =
         POLICIES.iter().map(|policy| turnwise.results(policy, program, ready)).collect::<Result<_>>()?;
     if results.iter().any(|result| *result != results[0]) {
@@ -174,7 +183,11 @@ fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32) -> 
     }
     match &program.metric {
         Some(metric) => {
-            turnwise.compare(program, metric, ready, runs).map(|measured| Outcome::Measured(Box::new(measured)))
+            let mut measured = turnwise.compare(program, metric, ready, runs)?;
+            let once_more = || turnwise.speed(program, metric, ready, runs);
+            measured.beside_busy = also.beside_busy.then(|| circumstance::beside_busy(once_more)).transpose()?;
+            measured.quota = also.quota.then(|| circumstance::under_quota(once_more)).transpose()?;
+            Ok(Outcome::Measured(Box::new(measured)))
         }
         None => Ok(Outcome::Passed(results.swap_remove(0))),
     }

@@ -23,6 +23,12 @@ pub(crate) struct Report {
     names: Vec<String>,
     /// Runs under each policy.
     pub(super) runs: u32,
+    /// Options that asked for more columns.
+    #[serde(default)]
+    options: Vec<String>,
+    /// What was asked for and cannot be had here, and why.
+    #[serde(default)]
+    left_out: Option<String>,
     pub(super) programs: Vec<Entry>,
 }
 
@@ -54,13 +60,16 @@ impl Entry {
 }
 
 impl Report {
-    pub(super) fn new(record: &Record, args: &Args, programs: Vec<Entry>) -> Report {
+    pub(super) fn new(record: &Record, args: &Args, programs: Vec<Entry>, left_out: Option<String>) -> Report {
+        let options = [("--beside-busy", args.beside_busy), ("--quota", args.quota)];
         Report {
             format: FORMAT.to_owned(),
             date: record.date().to_owned(),
             commit: record.commit().to_owned(),
             names: args.name.clone(),
             runs: args.runs,
+            options: options.iter().filter(|(_, asked)| *asked).map(|(option, _)| (*option).to_owned()).collect(),
+            left_out,
             programs,
         }
     }
@@ -77,7 +86,8 @@ impl Report {
     /// The command line that repeats it.
     pub(super) fn command(&self) -> String {
         let subset: String = self.names.iter().map(|name| format!(" '{name}'")).collect();
-        format!("cargo xtask programs{subset} --runs {}", self.runs)
+        let options: String = self.options.iter().map(|option| format!(" {option}")).collect();
+        format!("cargo xtask programs{subset} --runs {}{options}", self.runs)
     }
 }
 
@@ -91,12 +101,36 @@ fn speed(measured: &Measured) -> String {
 pub(super) fn line(measured: &Measured) -> String {
     let marked = [("on one CPU", measured.one_cpu), ("recorded", measured.recorded)];
     let marked = marked.iter().filter(|(_, speed)| speed.is_some());
-    speed(measured) + &marked.map(|(how, speed)| format!("; libc {how}: {}", interval(*speed))).collect::<String>()
+    let libc: String = marked.map(|(how, speed)| format!("; libc {how}: {}", interval(*speed))).collect();
+    let also = COLUMNS.iter().filter_map(|column| Some((column.name, (column.get)(measured)?)));
+    speed(measured)
+        + &libc
+        + &also.map(|(name, speed)| format!("; {name}: {}", interval(Some(speed)))).collect::<String>()
 }
 
 /// "1.69 (1.60 to 1.80)"; empty: not run so.
 fn interval(speed: Option<Speed>) -> String {
     speed.map_or_else(String::new, |[speed, low, high]| format!("{speed:.2} ({low:.2} to {high:.2})"))
+}
+
+/// A circumstance in which programs were compared once more.
+struct Column {
+    name: &'static str,
+    get: fn(&Measured) -> Option<Speed>,
+    /// The bar for the geometric mean of the lock-bound programs.
+    bound_mean: Option<f64>,
+}
+
+/// A column each, where anything was measured.
+const COLUMNS: &[Column] = &[
+    Column { name: "beside two busy processes", get: |m| m.beside_busy, bound_mean: Some(1.5) },
+    Column { name: "under a quota of one CPU", get: |m| m.quota, bound_mean: None },
+];
+
+/// Those of them in which anything was measured.
+fn columns(entries: &[Entry]) -> Vec<&'static Column> {
+    let known = |column: &&Column| measured(entries).any(|(_, measured)| (column.get)(measured).is_some());
+    COLUMNS.iter().filter(known).collect()
 }
 
 /// No slower than this with confidence: the bar for every program.
@@ -121,6 +155,9 @@ impl Report {
         let entries = &self.programs;
         if let Some(machine) = measured(entries).map(|(_, measured)| &measured.machine).next() {
             writeln!(page, "Machine: {machine}.{}\n", most_taken(entries))?;
+        }
+        if let Some(why) = &self.left_out {
+            writeln!(page, "{}.\n", why.trim_end_matches('.'))?;
         }
         if entries.iter().any(|entry| !entry.is_test) {
             speeds(&mut page, entries, self.runs)?;
@@ -149,17 +186,20 @@ fn measured(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &Measured)> {
 
 fn table(page: &mut String, entries: &[Entry]) -> Result<()> {
     let [before, ours] = POLICIES;
+    let columns = columns(entries);
+    let names: String = columns.iter().map(|column| format!(" {} |", column.name)).collect();
     writeln!(
         page,
-        "| program | lock-bound | {before} | spread | {ours} | spread | speed | 95% | one CPU | recorded |"
+        "| program | lock-bound | {before} | spread | {ours} | spread | speed | 95% | one CPU | recorded |{names}"
     )?;
-    writeln!(page, "|---|---|---|---|---|---|---|---|---|---|")?;
+    writeln!(page, "|---|---|---|---|---|---|---|---|---|---|{}", "---|".repeat(columns.len()))?;
+    let empty = " |".repeat(columns.len());
     for program in entries.iter().filter(|entry| !entry.is_test) {
         let bound = if program.bound { "yes" } else { "" };
         match &program.outcome {
             Outcome::Measured(m) => writeln!(
                 page,
-                "| {} | {bound} | {} | {:.0}% | {} | {:.0}% | **{:.2}** | {:.2} to {:.2} | {} | {} |",
+                "| {} | {bound} | {} | {:.0}% | {} | {:.0}% | **{:.2}** | {:.2} to {:.2} | {} | {} |{}",
                 program.name,
                 figure(m.medians[0], program.lower),
                 m.spread[0] * 100.0,
@@ -169,14 +209,17 @@ fn table(page: &mut String, entries: &[Entry]) -> Result<()> {
                 m.speed[1],
                 m.speed[2],
                 interval(m.one_cpu),
-                interval(m.recorded)
+                interval(m.recorded),
+                columns.iter().map(|column| format!(" {} |", interval((column.get)(m)))).collect::<String>()
             )?,
             Outcome::Passed(_) => {}
-            Outcome::Skipped(why) => writeln!(page, "| {} | {bound} | not run: {why} | | | | | | | |", program.name)?,
+            Outcome::Skipped(why) => {
+                writeln!(page, "| {} | {bound} | not run: {why} | | | | | | | |{empty}", program.name)?;
+            }
             Outcome::Failed(why) => {
                 writeln!(
                     page,
-                    "| {} | {bound} | FAILED: {} | | | | | | | |",
+                    "| {} | {bound} | FAILED: {} | | | | | | | |{empty}",
                     program.name,
                     why.replace(['\n', '|'], " ")
                 )?;
@@ -255,7 +298,39 @@ fn bars(page: &mut String, entries: &[Entry]) -> Result<()> {
             )?;
         }
     }
+    columns(entries).into_iter().try_for_each(|column| column.bars(page, entries))?;
     recorded(page, entries)
+}
+
+impl Column {
+    /// The same bars in this circumstance.
+    fn bars(&self, page: &mut String, entries: &[Entry]) -> Result<()> {
+        let name = self.name;
+        let all: Vec<_> = measured(entries).filter_map(|(entry, m)| Some((entry, (self.get)(m)?))).collect();
+        let bound: Vec<Speed> = all.iter().filter(|(entry, _)| entry.bound).map(|(_, speed)| *speed).collect();
+        if let Some(mean) = geometric_mean(&bound) {
+            let count = bound.len();
+            match self.bound_mean {
+                Some(wanted) => {
+                    let word = if mean >= wanted { "met" } else { "MISSED" };
+                    writeln!(
+                        page,
+                        "- {word}: {name}, geometric mean of the {count} lock-bound programs {mean:.2} (wanted: \
+                         {wanted:.1})"
+                    )?;
+                }
+                None => writeln!(page, "- {name}, geometric mean of the {count} lock-bound programs {mean:.2}")?,
+            }
+        }
+        let slower = all.iter().filter(|(_, speed)| speed[2] < NEVER_BELOW);
+        let slower: Vec<_> =
+            slower.map(|(entry, speed)| format!("{} {}", entry.name, interval(Some(*speed)))).collect();
+        match slower.is_empty() {
+            true => writeln!(page, "- met: {name}, no program is below {NEVER_BELOW} with confidence")?,
+            false => writeln!(page, "- MISSED: {name}, below {NEVER_BELOW} with confidence: {}", slower.join(", "))?,
+        }
+        Ok(())
+    }
 }
 
 /// What `turnwise profile` costs those that are bound by locks.
@@ -346,6 +421,8 @@ mod tests {
             speed: [2.0, 1.5, 2.5],
             one_cpu: one_cpu.map(|speed| [speed, 0.9 * speed, 1.1 * speed]),
             recorded: one_cpu.map(|speed| [0.8 + 0.05 * speed, 0.8, 1.0]),
+            beside_busy: None,
+            quota: None,
             machine,
             others: Some(Others { programs: 0.014, host: 0.0 }),
         };
@@ -371,6 +448,37 @@ mod tests {
         ] {
             assert!(page.contains(line), "no {line:?} in:\n{page}");
         }
+    }
+
+    #[test]
+    fn circumstances_have_columns_and_bars_where_they_were_measured() {
+        let with = |name: &str, beside: Speed, quota: Option<Speed>| {
+            let mut entry = program(name, Some(1.0));
+            let Outcome::Measured(measured) = &mut entry.outcome else { panic!("measured") };
+            (measured.beside_busy, measured.quota) = (Some(beside), quota);
+            entry
+        };
+        let gone = Entry { outcome: Outcome::Skipped("not here".to_owned()), ..program("gone", Some(1.0)) };
+        let outcomes =
+            [with("tree", [2.0, 1.9, 2.1], Some([0.9, 0.8, 0.96])), with("hash", [2.0, 1.9, 2.1], None), gone];
+        let mut page = String::new();
+        table(&mut page, &outcomes).unwrap();
+        bars(&mut page, &outcomes).unwrap();
+        for line in [
+            "| one CPU | recorded | beside two busy processes | under a quota of one CPU |\n|---|---|---|---|---|---|\
+             ---|---|---|---|---|---|\n",
+            "(0.80 to 1.00) | 2.00 (1.90 to 2.10) | 0.90 (0.80 to 0.96) |\n",
+            "| 2.00 (1.90 to 2.10) |  |\n",
+            "| gone | yes | not run: not here | | | | | | | | | |\n",
+            "- met: beside two busy processes, geometric mean of the 2 lock-bound programs 2.00 (wanted: 1.5)\n",
+            "- met: beside two busy processes, no program is below 0.97 with confidence\n",
+            "- under a quota of one CPU, geometric mean of the 1 lock-bound programs 0.90\n",
+            "- MISSED: under a quota of one CPU, below 0.97 with confidence: tree 0.90 (0.80 to 0.96)\n",
+        ] {
+            assert!(page.contains(line), "no {line:?} in:\n{page}");
+        }
+        let Outcome::Measured(measured) = &outcomes[0].outcome else { panic!("measured") };
+        assert!(line(measured).ends_with("; under a quota of one CPU: 0.90 (0.80 to 0.96)"), "{}", line(measured));
     }
 
     #[test]

@@ -42,6 +42,12 @@ pub(crate) struct Measured {
     pub(super) one_cpu: Option<Speed>,
     /// Speed of the C library's locks under `turnwise profile` against the same without.
     pub(super) recorded: Option<Speed>,
+    /// Speed against the C library's locks where both run beside two busy processes.
+    #[serde(default)]
+    pub(super) beside_busy: Option<Speed>,
+    /// The same where either may use one CPU.
+    #[serde(default)]
+    pub(super) quota: Option<Speed>,
     /// Where.
     pub(super) machine: Machine,
     /// Beside whom, if that is known.
@@ -115,6 +121,25 @@ impl Turnwise {
 
     /// Both policies, interleaved; for lock-bound programs also the C library's on one CPU, and recorded.
     pub(super) fn compare(&self, program: &Program, metric: &str, ready: &Ready, runs: u32) -> Result<Measured> {
+        let mut arms = Vec::new();
+        if program.bound {
+            let turnwise = self.path.to_str().context("the path of turnwise is not UTF-8")?;
+            let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
+            arms.extend(["--arm".to_owned(), format!("{ONE_CPU}: taskset -c {}", last_cpu()?)]);
+            arms.extend(["--arm".to_owned(), format!("{RECORDED}: {quoted} profile --")]);
+        }
+        let text = self.compared(program, metric, ready, runs, &arms)?;
+        read(&text, program.lower, program.bound)
+    }
+
+    /// Both policies, interleaved, in whatever circumstances this process is: the speed of ours.
+    pub(super) fn speed(&self, program: &Program, metric: &str, ready: &Ready, runs: u32) -> Result<Speed> {
+        let text = self.compared(program, metric, ready, runs, &[])?;
+        read(&text, program.lower, false).map(|measured| measured.speed)
+    }
+
+    /// The JSON of a comparison.
+    fn compared(&self, program: &Program, metric: &str, ready: &Ready, runs: u32, arms: &[String]) -> Result<String> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let json = folder.path().join("comparison.json");
         let direction = if program.lower { "--lower-is-better" } else { "--higher-is-better" };
@@ -122,19 +147,12 @@ impl Turnwise {
         compare.args(["compare", "--lock", &POLICIES.join(","), "--runs", &runs.to_string(), direction]);
         compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}")]);
         compare.arg(format!("--json={}", json.display()));
-        if program.bound {
-            let turnwise = self.path.to_str().context("the path of turnwise is not UTF-8")?;
-            let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
-            compare.args(["--arm", &format!("{ONE_CPU}: taskset -c {}", last_cpu()?)]);
-            compare.args(["--arm", &format!("{RECORDED}: {quoted} profile --")]);
-        }
-        compare.arg("--").args(&ready.command);
+        compare.args(arms).arg("--").args(&ready.command);
         let output = compare.stdin(Stdio::null()).output().context("cannot run turnwise compare")?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        let text = std::fs::read_to_string(&json).context("cannot read the comparison")?;
-        read(&text, program.lower, program.bound)
+        std::fs::read_to_string(&json).context("cannot read the comparison")
     }
 }
 
@@ -171,6 +189,8 @@ fn read(text: &str, lower: bool, bound: bool) -> Result<Measured> {
         speed: speed(all[1], lower)?,
         one_cpu: arm(ONE_CPU)?,
         recorded: arm(RECORDED)?,
+        beside_busy: None,
+        quota: None,
         machine: comparison.machine,
         others: comparison.others,
     })

@@ -22,6 +22,10 @@ macro_rules! guarded {
 
 guarded!(turnwise::Lock<L, T>, turnwise::Lock::new_in, L: RawLock);
 guarded!(parking_lot::Mutex<T>, parking_lot::Mutex::new);
+#[cfg(feature = "parking_lot_0_12")]
+guarded!(parking_lot_0_12::Mutex<T>, parking_lot_0_12::Mutex::new);
+#[cfg(feature = "usync")]
+guarded!(usync::Mutex<T>, usync::Mutex::new);
 guarded!(spin::mutex::SpinMutex<T>, spin::mutex::SpinMutex::new);
 guarded!(spin::mutex::TicketMutex<T>, spin::mutex::TicketMutex::new);
 

@@ -28,6 +28,10 @@ const NO_PANIC: &str = "no workload panics with the lock held";
 
 guarded!(std::sync::RwLock<Record>, std::sync::RwLock::new, expect);
 guarded!(parking_lot::RwLock<Record>, parking_lot::RwLock::new);
+#[cfg(feature = "parking_lot_0_12")]
+guarded!(parking_lot_0_12::RwLock<Record>, parking_lot_0_12::RwLock::new);
+#[cfg(feature = "usync")]
+guarded!(usync::RwLock<Record>, usync::RwLock::new);
 guarded!(spin::RwLock<Record>, spin::RwLock::new);
 
 /// A mutex in place of a readers-writer lock: readers exclude one another.

@@ -1,7 +1,7 @@
 //! Threads that want a lock for themselves.
 
 use super::body::Load;
-use super::many;
+use super::{many, open};
 use crate::environment::Environment;
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
@@ -35,6 +35,9 @@ pub struct Protected {
 /// # Errors
 /// When a thread cannot be started, or when the lock let two threads in at the same time.
 pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
+    if let Some(arrivals) = plan.situation.arrivals {
+        return open::sample::<L>(plan, arrivals);
+    }
     if plan.situation.locks > 1 {
         return many::sample::<L>(plan);
     }

@@ -6,4 +6,5 @@ pub mod exclusive;
 pub(crate) mod many;
 pub mod monitor;
 pub mod names;
+pub(crate) mod open;
 pub mod shared;

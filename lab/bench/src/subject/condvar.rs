@@ -11,7 +11,16 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&PING_PONG, &QUEUE, &BROADCAST],
     default: &["ping-pong", "queue", "broadcast"],
     scenarios: SCENARIOS,
-    figures: &["per op", "CPU per op", "fairness", "p50 wait", "p99 wait", "longest wait", "sleeps per op"],
+    figures: &[
+        "per op",
+        "CPU per op",
+        "energy per op",
+        "fairness",
+        "p50 wait",
+        "p99 wait",
+        "longest wait",
+        "sleeps per op",
+    ],
     comparisons: &[],
 };
 

@@ -14,7 +14,7 @@ use crate::adapt::listed::{AsItself, CountUnder, Sample};
 use crate::documents::Comparison;
 use crate::load::{counted, exclusive, monitor, shared};
 use crate::run::{Outcome, Plan, Roles, Section};
-use crate::situation::{Neighbour, Situation};
+use crate::situation::{Arrivals, Neighbour, Situation};
 use crate::work::steps_for;
 use std::time::Duration;
 use turnwise_catalogue::RefCount;
@@ -248,6 +248,16 @@ impl Scenario {
     pub(crate) const fn beside(self, neighbour: Neighbour) -> Scenario {
         let pinned = matches!(neighbour, Neighbour::OnLastThread);
         Scenario { situation: Situation { neighbour, ..self.situation }, pinned, ..self }
+    }
+
+    /// Sets how many hundredths of a CPU its process may use.
+    pub(crate) const fn quota(self, percent: u32) -> Scenario {
+        Scenario { situation: Situation { quota: Some(percent), ..self.situation }, ..self }
+    }
+
+    /// Sets when its threads want the lock.
+    pub(crate) const fn arrivals(self, arrivals: Arrivals) -> Scenario {
+        Scenario { situation: Situation { arrivals: Some(arrivals), ..self.situation }, ..self }
     }
 
     /// Marks its threads as such that wait for each other's turns.

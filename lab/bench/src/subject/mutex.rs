@@ -4,21 +4,24 @@ use super::{Group, LockInfo, Scenario, Subject, Times, Waiting::*};
 use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex};
 use crate::blind::Blind;
 use crate::load::exclusive::Protected;
-use crate::situation::Neighbour;
+use crate::situation::{Arrivals, Neighbour};
 
 /// The mutex and its peers.
 pub static SUBJECT: Subject = Subject {
     name: "mutex",
     help: "mutexes",
-    groups: &[&MUTEX, &MANY, &BESIDE, &ON_CPU],
+    groups: &[&MUTEX, &MANY, &BESIDE, &OPEN, &QUOTA, &ON_CPU],
     default: &["mutex"],
     scenarios: SCENARIOS,
     figures: &[
         "per op",
         "CPU per op",
+        "energy per op",
         "fairness",
         "disturbed: CPU",
         "disturbed: ops",
+        "throttled",
+        "served",
         "p50 wait",
         "p99 wait",
         "p99.9 wait",
@@ -53,6 +56,22 @@ static BESIDE: Group = Group {
     reference: &["pthread"],
 };
 
+static OPEN: Group = Group {
+    name: "open",
+    help: "all scenarios in which requests arrive at times of their own",
+    locks: LOCKS,
+    default: &["mutex", "std", "parking_lot", "pthread"],
+    reference: &["pthread"],
+};
+
+static QUOTA: Group = Group {
+    name: "quota",
+    help: "all scenarios under a CPU quota, as containers have it",
+    locks: LOCKS,
+    default: &["mutex", "std", "parking_lot", "pthread"],
+    reference: &["pthread"],
+};
+
 static ON_CPU: Group = Group {
     name: "on-cpu",
     help: "all scenarios that show what the on_cpu layer brings",
@@ -74,6 +93,10 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::own("fair-semaphore"),
     LockInfo::exclusive::<std::sync::Mutex<Protected>>("std", Sleeps, "std::sync::Mutex"),
     LockInfo::exclusive::<parking_lot::Mutex<Protected>>("parking_lot", Sleeps, "parking_lot 0.13's Mutex"),
+    #[cfg(feature = "parking_lot_0_12")]
+    LockInfo::exclusive::<parking_lot_0_12::Mutex<Protected>>("parking_lot-0.12", Sleeps, "parking_lot 0.12's Mutex"),
+    #[cfg(feature = "usync")]
+    LockInfo::exclusive::<usync::Mutex<Protected>>("usync", Sleeps, "usync 0.2's Mutex"),
     LockInfo::exclusive::<PthreadMutex<Protected, Normal>>("pthread", Sleeps, "the C library's default mutex"),
     LockInfo::exclusive::<PthreadMutex<Protected, Adaptive>>(
         "pthread-adaptive",
@@ -91,6 +114,14 @@ static LOCKS: &[LockInfo] = &[
 
 const fn beside(name: &'static str, threads: usize, help: &'static str) -> Scenario {
     Scenario::tight(&BESIDE, name, threads, help).busy(50, 100).beside(Neighbour::Free)
+}
+
+const fn open(name: &'static str, arrivals: Arrivals, help: &'static str) -> Scenario {
+    Scenario::tight(&OPEN, name, 8, help).busy(20_000, 0).arrivals(arrivals)
+}
+
+const fn quota(name: &'static str, percent: u32, help: &'static str) -> Scenario {
+    Scenario::tight(&QUOTA, name, 4, help).busy(50, 100).quota(percent)
 }
 
 /// Sections as long as those that wait for a disk.
@@ -124,6 +155,34 @@ static SCENARIOS: &[Scenario] = &[
         .beside(Neighbour::OnLastThread),
     beside("beside-free", 2, "2 threads, 50 ns inside, 100 ns outside, and a busy process, all free to move"),
     beside("beside-free-8", 8, "8 threads, 50 ns inside, 100 ns outside, and a busy process, likewise"),
+    open(
+        "open-10k",
+        Arrivals::Poisson { per_s: 10_000 },
+        "8 threads, 20 us inside, 10,000 arrivals a second at random",
+    ),
+    open(
+        "open-25k",
+        Arrivals::Poisson { per_s: 25_000 },
+        "8 threads, 20 us inside, 25,000 arrivals a second at random",
+    ),
+    open(
+        "open-40k",
+        Arrivals::Poisson { per_s: 40_000 },
+        "8 threads, 20 us inside, 40,000 arrivals a second at random",
+    ),
+    open(
+        "burst-16",
+        Arrivals::Bursts { each: 2, every_us: 2_000 },
+        "8 threads, 20 us inside, 16 arrivals at once every 2 ms",
+    ),
+    open(
+        "burst-64",
+        Arrivals::Bursts { each: 8, every_us: 4_000 },
+        "8 threads, 20 us inside, 64 arrivals at once every 4 ms",
+    ),
+    quota("quota-half", 50, "4 threads, 50 ns inside, 100 ns outside, half a CPU for all"),
+    quota("quota-one", 100, "4 threads, 50 ns inside, 100 ns outside, one CPU for all"),
+    quota("quota-one-and-half", 150, "4 threads, 50 ns inside, 100 ns outside, one and a half CPUs for all"),
     Scenario::tight(&ON_CPU, "on-cpu-2-short", 2, "2 threads, 50 ns inside, 100 ns outside").busy(50, 100),
     Scenario::tight(&ON_CPU, "on-cpu-4-short", 4, "4 threads, 50 ns inside, 100 ns outside").busy(50, 100),
     Scenario::tight(&ON_CPU, "on-cpu-8-short", 8, "8 threads, 50 ns inside, 100 ns outside").busy(50, 100),

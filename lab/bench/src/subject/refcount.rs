@@ -11,7 +11,16 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&ALONE, &SHARED],
     default: &["alone", "shared"],
     scenarios: SCENARIOS,
-    figures: &["per op", "CPU per op", "fairness", "p99 wait", "longest wait", "sleeps per op", "preempted per op"],
+    figures: &[
+        "per op",
+        "CPU per op",
+        "energy per op",
+        "fairness",
+        "p99 wait",
+        "longest wait",
+        "sleeps per op",
+        "preempted per op",
+    ],
     comparisons: &[],
 };
 

@@ -15,6 +15,7 @@ pub static SUBJECT: Subject = Subject {
     figures: &[
         "per op",
         "CPU per op",
+        "energy per op",
         "fairness",
         "share of the few",
         "per read",
@@ -39,6 +40,10 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::own("rwsem"),
     LockInfo::shared::<std::sync::RwLock<Record>>("std", Sleeps, "std::sync::RwLock"),
     LockInfo::shared::<parking_lot::RwLock<Record>>("parking_lot", Sleeps, "parking_lot 0.13's RwLock"),
+    #[cfg(feature = "parking_lot_0_12")]
+    LockInfo::shared::<parking_lot_0_12::RwLock<Record>>("parking_lot-0.12", Sleeps, "parking_lot 0.12's RwLock"),
+    #[cfg(feature = "usync")]
+    LockInfo::shared::<usync::RwLock<Record>>("usync", Sleeps, "usync 0.2's RwLock"),
     LockInfo::shared::<PthreadRwLock<false>>("pthread", Sleeps, "the C library's default, which prefers readers"),
     LockInfo::shared::<PthreadRwLock<true>>(
         "pthread-writers",

@@ -14,6 +14,7 @@ pub static SUBJECT: Subject = Subject {
     figures: &[
         "per op",
         "CPU per op",
+        "energy per op",
         "fairness",
         "per read",
         "per write",

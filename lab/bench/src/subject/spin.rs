@@ -10,7 +10,16 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&SPIN],
     default: &["spin"],
     scenarios: SCENARIOS,
-    figures: &["per op", "CPU per op", "fairness", "p50 wait", "p99 wait", "longest wait", "preempted per op"],
+    figures: &[
+        "per op",
+        "CPU per op",
+        "energy per op",
+        "fairness",
+        "p50 wait",
+        "p99 wait",
+        "longest wait",
+        "preempted per op",
+    ],
     comparisons: &[],
 };
 

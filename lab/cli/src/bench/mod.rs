@@ -4,6 +4,7 @@ mod args;
 #[cfg(test)]
 mod tests;
 mod text;
+mod verdict;
 
 pub(crate) use args::BenchArgs;
 

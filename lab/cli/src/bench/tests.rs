@@ -61,12 +61,35 @@ fn the_report_survives_json_and_names_everything_in_both_styles() {
         assert!(scenario.locks.iter().all(|l| l.rounds_ns.len() == 2), "{}", scenario.name);
     }
     assert!(again.scenarios[0].locks[0].wait.is_none(), "nobody waits alone");
+    assert_eq!(again.verdicts, report.verdicts);
+    let best = again.verdicts[0].best_peer.as_ref().expect("a peer ran");
+    assert_eq!((again.verdicts[0].lock.as_str(), best.cells, best.worst.against.as_str()), ("mutex", 2, "std"));
     for style in [Style::Plain, Style::Markdown] {
         let text = render(&report, style);
-        for part in ["uncontended", "2x50/100", "mutex", "on_cpu layer", "longest wait", "speed / std"] {
+        for part in [
+            "uncontended",
+            "2x50/100",
+            "mutex",
+            "on_cpu layer",
+            "longest wait",
+            "speed / std",
+            "the best peer",
+            "worst cell",
+        ] {
             assert!(text.contains(part), "{style:?} lacks {part}:\n{text}");
         }
     }
+}
+
+#[test]
+fn a_report_from_before_verdicts_is_judged_when_it_is_read() {
+    let report = measured(&args("--samples 1 --sample-ms 2 --scenario 2x50/100 --lock mutex,std")).expect("it runs");
+    let mut json = serde_json::to_value(&report).expect("a report has a JSON form");
+    json.as_object_mut().expect("it is one").remove("verdicts");
+    let file = tempfile::NamedTempFile::new().expect("there is room");
+    std::fs::write(file.path(), json.to_string()).expect("it can be written");
+    let again = Report::read(file.path()).expect("it can be read");
+    assert_eq!((again.verdicts.len(), again.verdicts), (1, report.verdicts));
 }
 
 #[test]

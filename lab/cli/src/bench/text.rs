@@ -1,8 +1,9 @@
 //! A report as tables, for a terminal or in Markdown.
 
+use super::verdict;
 use turnwise_bench::documents::{DocumentRow, Side};
 use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate};
-use turnwise_bench::report::{LockReport, Report, ScenarioReport};
+use turnwise_bench::report::{LeftOut, LockReport, Report, ScenarioReport};
 use turnwise_bench::subject::Subject;
 use turnwise_present::figures::{plain, time};
 use turnwise_present::stats::Spread;
@@ -25,11 +26,17 @@ const LEGEND: &[&str] = &[
     "operations / those in another scenario: how the lock scales, paired by round, the rounds of both interleaved.",
     "fairness: operations of the least busy / of the busiest thread in a sample, among threads with the same role, \
      median of the samples; 1 is fair.",
+    "energy per op: what the processors of the whole machine used (RAPL) / operations, median.",
+    "served: where requests arrive at times of their own, those served over those that arrive; there waits count from \
+     the time of arrival, unserved requests included, and speed is that of their 99th percentile.",
+    "throttled: under a CPU quota, the share of the kernel's periods of 100 ms in which it was used up.",
     "waits: from asking for the lock to having it (or the copy, where a read only copies), one clock reading included; \
      every acquisition of a second pass, all its samples together.",
     "sleeps, preempted per op: voluntary and involuntary context switches of the process / operations, median.",
     "against the best peer: our figure / that of the peer that is best at it. Ours should be low, but high for \
      fairness. Peers that only spin do not count against locks that sleep: they are no substitute on a busy machine.",
+    "verdict: geometric mean of the medians of speed over the cells, and the worst cell; the best peer: that which is \
+     fastest in each cell. Least fair: what was left for whoever got least, 1 is fair.",
 ];
 
 /// Below the table of documents.
@@ -41,7 +48,10 @@ pub(crate) fn render(report: &Report, style: Style) -> String {
     let figures = figures(&report.subject);
     let scenarios: String = report.scenarios.iter().map(|s| render_scenario(s, &figures, style)).collect();
     let legend: String = LEGEND.iter().map(|line| item(line, style)).collect();
-    heading(report, style) + &scenarios + &summary(report, style) + &documents(report, style) + "\n" + &legend
+    let end =
+        [left_out(report, style), summary(report, style), verdict::render(report, style), documents(report, style)]
+            .concat();
+    heading(report, style) + &scenarios + &end + "\n" + &legend
 }
 
 /// Those that tables of this subject show.
@@ -52,14 +62,14 @@ fn figures(subject: &str) -> Vec<&'static Figure> {
     }
 }
 
-fn item(line: &str, style: Style) -> String {
+pub(super) fn item(line: &str, style: Style) -> String {
     match style {
         Style::Plain => format!("{line}\n"),
         Style::Markdown => format!("- {line}\n"),
     }
 }
 
-fn title(text: &str, style: Style) -> String {
+pub(super) fn title(text: &str, style: Style) -> String {
     match style {
         Style::Plain => format!("\n{text}\n"),
         Style::Markdown => format!("\n## {text}\n\n"),
@@ -84,11 +94,12 @@ fn heading(report: &Report, style: Style) -> String {
             report.method.samples, report.method.sample_ms, report.method.timed_samples, report.method.seed
         ),
     ];
-    lines.iter().map(|line| item(line, style)).collect()
+    let energy = report.no_energy.as_ref().map(|why| format!("energy is left out: {why}"));
+    lines.iter().chain(&energy).map(|line| item(line, style)).collect()
 }
 
 /// A table with text in the first columns and numbers in the others.
-fn draw(head: Vec<String>, rows: Vec<Vec<String>>, texts: usize, style: Style) -> String {
+pub(super) fn draw(head: Vec<String>, rows: Vec<Vec<String>>, texts: usize, style: Style) -> String {
     let mut table = if style == Style::Plain { table::framed() } else { table::markdown() };
     table.set_header(head).add_rows(rows);
     for column in table.column_iter_mut().skip(texts) {
@@ -115,7 +126,7 @@ fn render_scenario(scenario: &ScenarioReport, figures: &[&'static Figure], style
     title(&format!("{}: {}", scenario.name, scenario.help), style) + &drawn + gap + &below
 }
 
-fn dash() -> String {
+pub(super) fn dash() -> String {
     "-".to_owned()
 }
 
@@ -126,12 +137,12 @@ fn row(lock: &LockReport, figures: &[&Figure], (with_speed, with_scaling): (bool
     [lock.name.clone()].into_iter().chain(cells).chain(speed).chain(scaling).collect()
 }
 
-fn spread(s: Spread) -> String {
+pub(super) fn spread(s: Spread) -> String {
     format!("{} [{} .. {}]", times(s.median), times(s.min), times(s.max))
 }
 
 /// A ratio, with three places near 1.
-fn times(ratio: f64) -> String {
+pub(super) fn times(ratio: f64) -> String {
     match ratio {
         r if (0.01..10.0).contains(&r) => format!("{r:.3}"),
         r if (10.0..1000.0).contains(&r) => format!("{r:.1}"),
@@ -168,6 +179,12 @@ fn summary(report: &Report, style: Style) -> String {
         return String::new();
     }
     title("ours against the reference", style) + &draw(head.map(str::to_owned).to_vec(), rows, 1, style)
+}
+
+/// Scenarios that cannot run here, and why.
+fn left_out(report: &Report, style: Style) -> String {
+    let one = |left: &LeftOut| title(&format!("{}: left out", left.scenario), style) + &item(&left.why, style);
+    report.left_out.iter().map(one).collect()
 }
 
 /// What documents published, beside what was measured.

@@ -1,0 +1,52 @@
+//! A quota, where this machine lets one have it: a process of its own, since all its threads are under it.
+
+use std::fs;
+use std::hint::black_box;
+use std::thread;
+use std::time::{Duration, Instant};
+use turnwise_present::quota::Quota;
+
+/// CPU time of this process.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// The CPUs that two busy threads get.
+fn used(time: Duration) -> f64 {
+    let (begin, before) = (Instant::now(), cpu_time());
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while begin.elapsed() < time {
+                    black_box(cpu_time());
+                }
+            });
+        }
+    });
+    (cpu_time() - before).as_secs_f64() / begin.elapsed().as_secs_f64()
+}
+
+#[test]
+fn a_quota_limits_this_process_until_it_is_dropped() {
+    let group = || fs::read_to_string("/proc/self/cgroup").expect("Linux has it");
+    let before = group();
+    let quota = match Quota::enter(20) {
+        Ok(quota) => quota,
+        Err(error) => {
+            let said = format!("{error:#}");
+            assert!(said.contains("systemd-run") && group() == before, "{said}");
+            return;
+        }
+    };
+    assert_ne!(group(), before);
+    let cpus = used(Duration::from_secs(1));
+    // A period more, and what the kernel hands out in advance.
+    assert!(cpus < 0.35, "{cpus} CPUs under a quota of a fifth");
+    let counted = quota.throttled().expect("the kernel counts");
+    assert!(counted.throttled > 3 && counted.periods >= counted.throttled, "{counted:?}");
+    drop(quota);
+    assert_eq!(group(), before);
+}

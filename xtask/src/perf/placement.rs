@@ -1,0 +1,124 @@
+//! Another placement of the same code. Where the linker puts a function decides which cache lines and predictors it
+//! shares with others, and that alone has made a cell 11% faster or slower: what two builds of a commit disagree on is
+//! no property of the commit.
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// How a build's functions are placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Placement {
+    /// As the linker does it.
+    Plain,
+    /// In an order drawn from this number.
+    Shuffled(u32),
+}
+
+/// A linker for cargo: the ordinary one, told to shuffle. Its name is that of no linker, so that the compiler keeps
+/// to the kind of its own.
+const LINKER: &str = "linker-that-shuffles";
+
+impl Placement {
+    /// The placements of so many builds: the first is the ordinary one.
+    pub(super) fn of_builds(number: u32) -> impl Iterator<Item = Placement> {
+        (0..number).map(|seed| if seed == 0 { Placement::Plain } else { Placement::Shuffled(seed) })
+    }
+
+    /// What the names of its files end with.
+    pub(super) fn suffix(self) -> String {
+        match self {
+            Placement::Plain => String::new(),
+            Placement::Shuffled(seed) => format!("-placed-{seed}"),
+        }
+    }
+
+    pub(super) fn words(self) -> String {
+        match self {
+            Placement::Plain => String::new(),
+            Placement::Shuffled(seed) => format!(" with another placement of its functions ({seed})"),
+        }
+    }
+
+    /// Lets a cargo link so; the linker lies in `folder`. Builds within that build inherit it.
+    pub(super) fn apply(self, cargo: &mut Command, folder: &Path) -> Result<()> {
+        let Placement::Shuffled(seed) = self else { return Ok(()) };
+        let linker = folder.join(format!("{LINKER}-{seed}"));
+        fs::write(&linker, script(seed)).context("cannot write a linker")?;
+        fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)).context("cannot make a linker executable")?;
+        let linker = linker.canonicalize().context("cannot find the linker")?;
+        cargo.env(format!("CARGO_TARGET_{}_LINKER", host()?.to_uppercase().replace('-', "_")), linker);
+        Ok(())
+    }
+}
+
+/// LLVM's linker draws the order of the functions from a seed. Other linkers refuse to, and so does this.
+fn script(seed: u32) -> String {
+    format!("#!/bin/sh\nexec cc \"$@\" '-Wl,--shuffle-sections=.text*={seed}'\n")
+}
+
+/// The machine that is compiled for.
+fn host() -> Result<String> {
+    let out = Command::new("rustc").args(["--version", "--verbose"]).output().context("cannot run rustc")?;
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    match text.lines().find_map(|line| line.strip_prefix("host: ")) {
+        Some(host) => Ok(host.to_owned()),
+        None => bail!("rustc does not say which machine it compiles for"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sixteen functions, each of which only the linker can place.
+    fn source() -> String {
+        let one = |n: u32| {
+            format!("#[inline(never)] #[unsafe(no_mangle)] extern \"C\" fn f{n}(x: u64) -> u64 {{ x * {n} ^ x }}\n")
+        };
+        let all: String = (10..26).map(one).collect();
+        let calls: String = (10..26).map(|n| format!(" + f{n}(n)")).collect();
+        all + &format!("fn main() {{ let n = std::env::args().count() as u64; println!(\"{{}}\", 0{calls}); }}\n")
+    }
+
+    /// A program, and the order of its functions.
+    fn built(folder: &Path, placement: Placement) -> (String, Vec<String>) {
+        let program = folder.join(format!("program{}", placement.suffix()));
+        let mut cargo = Command::new("cargo");
+        placement.apply(&mut cargo, folder).unwrap();
+        let mut rustc = Command::new("rustc");
+        rustc.arg("-O").arg(folder.join("source.rs")).arg("-o").arg(&program);
+        for (_, linker) in cargo.get_envs() {
+            rustc.arg("-C").arg(format!("linker={}", linker.unwrap().display()));
+        }
+        let output = rustc.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
+        let symbols = Command::new("nm").arg("--numeric-sort").arg(&program).output().unwrap().stdout;
+        let symbols = String::from_utf8(symbols).unwrap();
+        let names = symbols.lines().filter_map(|line| line.rsplit(' ').next());
+        let ours = names.filter(|name| name.len() == 3 && name.starts_with('f') && name[1..].parse::<u32>().is_ok());
+        (printed, ours.map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn builds_differ_in_the_order_of_their_functions_and_in_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("source.rs"), source()).unwrap();
+        let [plain, one, two, again] =
+            [Placement::Plain, Placement::Shuffled(1), Placement::Shuffled(2), Placement::Shuffled(1)]
+                .map(|placement| built(folder.path(), placement));
+        assert_eq!(plain.1.len(), 16, "{plain:?}");
+        assert!(plain.1 != one.1 && one.1 != two.1 && one.1 == again.1, "{plain:?} {one:?} {two:?}");
+        assert!(plain.0 == one.0 && one.0 == two.0);
+    }
+
+    #[test]
+    fn the_first_build_is_the_ordinary_one() {
+        let all: Vec<_> = Placement::of_builds(3).collect();
+        assert_eq!(all, [Placement::Plain, Placement::Shuffled(1), Placement::Shuffled(2)]);
+        assert_eq!((all[0].suffix().as_str(), all[1].suffix().as_str()), ("", "-placed-1"));
+    }
+}
