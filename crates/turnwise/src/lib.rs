@@ -7,6 +7,7 @@
 //! |---|---|
 //! | data shared between threads | [`Mutex`], [`Condvar`] |
 //! | data that many read and few write | [`RwSem`] (also as [`RwLock`]) |
+//! | data that many CPUs read all the time and hardly any thread writes | [`BigReaderLock`] |
 //! | small values that are read far more often than written | [`SeqRwLock`] |
 //! | objects that count their references, and have a lock | [`LockRef`], [`LockRefCell`] |
 //! | data that a thread may lock again while it holds the lock | [`ReentrantMutex`] |
@@ -24,6 +25,7 @@
 extern crate std;
 
 pub mod backoff;
+pub mod big_reader;
 pub mod condvar;
 pub mod events;
 pub mod lock;
@@ -42,6 +44,7 @@ pub mod seqrwlock;
 pub mod spin;
 pub mod wait;
 
+pub use big_reader::{BigReaderLock, BigReaderReadGuard, BigReaderWriteGuard, RawBigReaderLock};
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
 pub use lock::{Lock, LockGuard, MappedLockGuard};
 pub use lockref::{LockRef, LockRefCell, LockRefCellGuard, LockRefGuard};

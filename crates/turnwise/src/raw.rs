@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`RawLock`], [`RawTimedLock`] | `RawMutex`, `LockRef`, the spin locks but `RawMcsLock`, writers of the last line's |
 //! | [`RawLock`] alone | `RawReentrantMutex` |
-//! | [`RawRwLock`] | `RawRwSem`, `RawSeqRwLock` (its blocking readers) |
+//! | [`RawRwLock`] | `RawRwSem`, `RawBigReaderLock`, `RawSeqRwLock` (its blocking readers) |
 //!
 //! Two locks do not implement them: `RawMcsLock`, which is released with the node that acquired it, and `Semaphore`,
 //! which any thread may release.

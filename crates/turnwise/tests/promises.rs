@@ -2,7 +2,9 @@
 //! both, too.)
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use turnwise::{Condvar, FairSemaphore, LockRef, Mutex, RawReentrantMutex, RawSeqRwLock, RwSem, Semaphore};
+use turnwise::{
+    BigReaderLock, Condvar, FairSemaphore, LockRef, Mutex, RawReentrantMutex, RawSeqRwLock, RwSem, Semaphore,
+};
 
 /// A lock in memory that nobody made.
 fn zeroed<L>() -> L {
@@ -17,6 +19,8 @@ fn zero_bytes_are_unlocked() {
     assert!(changed.wait_for(&mut value, std::time::Duration::ZERO).timed_out());
     let shared: RwSem<u32> = zeroed();
     assert!(shared.try_read().is_some() && shared.try_write().is_some());
+    let big: BigReaderLock<u32> = zeroed();
+    assert!(big.try_read().is_some() && big.try_write().is_some());
     let (semaphore, fair): (Semaphore, FairSemaphore) = (zeroed(), zeroed());
     assert_eq!((semaphore.available(), fair.available()), (0, 0));
     semaphore.release(1);

@@ -6,8 +6,8 @@ use turnwise::backoff::{Exponential, NoBackoff, Proportional};
 use turnwise::platform::Native;
 use turnwise::reentrant::Threads;
 use turnwise::{
-    FairSemaphore, LockRef, RawMcsLock, RawMutex, RawQueuedSpinLock, RawReentrantMutex, RawRwSem, RawSeqRwLock,
-    RawSpinLock, RawTicketLock, Semaphore,
+    FairSemaphore, LockRef, RawBigReaderLock, RawMcsLock, RawMutex, RawQueuedSpinLock, RawReentrantMutex, RawRwSem,
+    RawSeqRwLock, RawSpinLock, RawTicketLock, Semaphore,
 };
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
@@ -59,6 +59,9 @@ locks! {
     "rwsem": rwsem(RawRwSem<P>) =
         turnwise("RwSem", "our readers-writer lock", "rwsem_stealing", Nature::SLEEPER)
             .order(HANDOFF).waiters(ADAPTIVE);
+    "big-reader": big_reader(RawBigReaderLock<64, P>) =
+        turnwise("BigReaderLock", "our readers-writer lock with readers counted per CPU", "Linux brlock 1999",
+            Nature::SLEEPER_OF_THREADS).order(HANDOFF).waiters(ADAPTIVE);
     "seqrwlock": sequence(RawSeqRwLock<P>) =
         turnwise("SeqRwLock", "our sequence lock: readers copy", "dcache", Nature::WRITERS)
             .order(HANDOFF).waiters(ADAPTIVE);

@@ -22,6 +22,8 @@ pub struct Nature {
 impl Nature {
     pub(crate) const SLEEPER: Nature =
         Nature { bounded: true, lets_go: true, forks: true, signals: true, slots: true, in_line: false, crowd: 32 };
+    /// A forked child has nobody who ends what a writer began that waited for the owner to leave.
+    pub(crate) const SLEEPER_OF_THREADS: Nature = Nature { forks: false, ..Self::SLEEPER };
     pub(crate) const WRITERS: Nature = Nature { bounded: false, ..Self::SLEEPER };
     pub(crate) const SPINNER: Nature = Nature { bounded: false, slots: false, crowd: 12, ..Self::SLEEPER };
     /// A line that is copied into a forked child has waiters that nobody runs there.

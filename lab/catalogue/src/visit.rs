@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use turnwise::platform::{Deadline, Platform};
 use turnwise::raw::{GuardSend, RawLock, RawRwLock, RawTimedLock};
 use turnwise::reentrant::Threads;
-use turnwise::{LockRef, Permits, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore};
+use turnwise::{
+    LockRef, Permits, RawBigReaderLock, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore,
+};
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::inode_lock::{self, InodeLock};
 use turnwise_lineage::rename_lock::{self, RenameLock};
@@ -56,6 +58,10 @@ pub trait Visit<P: Threads>: Sized {
     }
     /// Visits the readers-writer lock.
     fn rwsem(self, lock: Of<RawRwSem<P>>) -> Self::Out {
+        self.shared(lock)
+    }
+    /// Visits the readers-writer lock with readers counted per CPU.
+    fn big_reader<const N: usize>(self, lock: Of<RawBigReaderLock<N, P>>) -> Self::Out {
         self.shared(lock)
     }
     /// Visits the count with a lock in one word.

@@ -23,6 +23,8 @@ pub enum Lock {
     Condvar,
     /// The readers-writer lock.
     RwSem,
+    /// The readers-writer lock with readers counted per CPU.
+    BigReader,
     /// The spin locks.
     Spin,
     /// The sequence lock with a blocking reader.

@@ -19,6 +19,8 @@ const RWSEM: &[Field] = &[
     ("READERS", 1 << 30),
     ("WRITERS", 1 << 31),
 ];
+const BIG_READER_GATE: &[Field] = &[("SPREAD", 1), ("WAITING", 2), ("count", 0xffff_fffc)];
+const BIG_READER_SLOT: &[Field] = &[("OPEN", 1), ("count", 0xffff_fffc)];
 const SEMAPHORE: &[Field] = &[
     ("PERMITS", (1 << 24) - 1),
     ("GENERATION", 0xf << 24),
@@ -50,6 +52,8 @@ pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
     match lock {
         Lock::Mutex => MUTEX,
         Lock::RwSem if !line.contains(".owner.") => RWSEM,
+        Lock::BigReader if line.contains("gate.") => BIG_READER_GATE,
+        Lock::BigReader if !line.contains("met.") => BIG_READER_SLOT,
         Lock::Semaphore => SEMAPHORE,
         Lock::Condvar | Lock::PreloadCond if file == "lookout.rs" => LOOKOUT,
         Lock::Condvar if line.contains("sequence.") => SEQUENCE,

@@ -74,6 +74,14 @@ const RWSEM: &[Line] = &[
     line("void claim taken out", "rwsem/raw.rs", "settled", Clears(1 << 29)),
 ];
 
+const BIG_READER: &[Line] = &[
+    line("entered a slot", "big_reader/raw.rs", "enter", Finds(1)),
+    line("moved to a slot", "big_reader/raw.rs", "move_to_slot", Anything),
+    line("woke the writer", "big_reader/raw.rs", "leave_by_gate", Wakes),
+    line("spread by a reader", "big_reader/raw.rs", "spread_and_enter", Says("count")),
+    line("spread again", "big_reader/raw.rs", "gather", Finds(1)),
+];
+
 const SEMAPHORE: &[Line] = &[
     line("claimed", "semaphore.rs", "announce", Sets(1 << 28)),
     line("passed the place on", "semaphore.rs", "leave", Sets(1 << 29)),
@@ -108,6 +116,7 @@ pub fn of(lock: Lock) -> &'static [Line] {
     match lock {
         Lock::Mutex => MUTEX,
         Lock::RwSem => RWSEM,
+        Lock::BigReader => BIG_READER,
         Lock::Semaphore => SEMAPHORE,
         Lock::Condvar => CONDVAR,
         Lock::Osq => OSQ,

@@ -57,6 +57,9 @@ const WAKES_MORE: &str = "a wake-up of more than one";
 
 const MUTEX: &str = "mutex/raw.rs";
 const RWSEM: &str = "rwsem/raw.rs";
+const BIG_READER: &str = "big_reader/raw.rs";
+/// Readers spread the lock sooner than pays.
+const SOONER: &str = "costs time: the lock is spread sooner than pays";
 
 const fn spared(
     file: &'static str,
@@ -83,6 +86,8 @@ const SPARED: &[Spared] = &[
         "WRITERS",
         "the woken writer clears it; till then each last reader wakes one",
     ),
+    spared(BIG_READER, "met_writer", "store", "the word", SOONER),
+    spared(BIG_READER, "spread_and_enter", "store", "the word", SOONER),
     spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
     spared("cond/protocol.rs", "leave", "wake", WAKES_MORE, "only the thread that destroys it sleeps there"),
     spared("wait/lookout.rs", "begin", "store", "GENERATION", "who notifies calls the kernel, though in vain"),

@@ -35,6 +35,7 @@ impl Lock {
             Lock::Mutex => &["crates/turnwise/src/mutex"],
             Lock::Condvar => &["crates/turnwise/src/condvar.rs", "crates/turnwise/src/wait/lookout.rs"],
             Lock::RwSem => &["crates/turnwise/src/rwsem"],
+            Lock::BigReader => &["crates/turnwise/src/big_reader"],
             Lock::Spin => &["crates/turnwise/src/spin", "crates/turnwise/src/backoff.rs"],
             Lock::SeqRwLock => &["crates/turnwise/src/seqrwlock"],
             Lock::LockRef => &["crates/turnwise/src/lockref"],

@@ -34,6 +34,7 @@ macro_rules! each_lock {
 each_lock! {
     mutex: Mutex,
     rwsem: RwSem,
+    big_reader: BigReader,
     semaphore: Semaphore,
     osq: Osq,
     lockref: LockRef,

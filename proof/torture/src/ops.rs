@@ -222,11 +222,18 @@ pub struct LockRecord {
     pub ops: Ops,
     /// Size in bytes.
     pub size: usize,
-    /// Makes one at this address, which has room for `size` bytes and is aligned to 16.
+    /// Makes one at this address, which has room for `size` bytes and is aligned to 128.
     ///
     /// # Safety
     /// As said. The lock lives as long as the caller leaves the memory alone.
     pub place: unsafe fn(*mut u8) -> Object<'static>,
+}
+
+/// Memory for a lock.
+#[derive(Clone, Copy)]
+#[repr(align(128))]
+struct Room {
+    _bytes: [u8; 128],
 }
 
 impl LockRecord {
@@ -247,8 +254,8 @@ impl LockRecord {
 
     /// A new lock. Its memory is never freed: a cell makes a handful and ends with its process.
     pub fn make(&self) -> Object<'static> {
-        let memory = vec![0_u128; self.size.div_ceil(16)].leak();
-        // SAFETY: room for `size` bytes, aligned to 16; nobody else has the memory.
+        let memory = vec![Room { _bytes: [0; 128] }; self.size.div_ceil(128)].leak();
+        // SAFETY: room for `size` bytes, aligned to 128; nobody else has the memory.
         unsafe { (self.place)(memory.as_mut_ptr().cast()) }
     }
 }
@@ -270,7 +277,7 @@ unsafe fn place_raw<L: RawLock>(at: *mut u8) -> Object<'static> {
 /// # Safety
 /// As [`LockRecord::place`] says.
 unsafe fn put<L: Send + Sync + 'static>(at: *mut u8, new: L) -> Object<'static> {
-    const { assert!(align_of::<L>() <= 16, "LockRecord::place promises 16") };
+    const { assert!(align_of::<L>() <= align_of::<Room>(), "LockRecord::place promises no more") };
     let lock = at.cast::<L>();
     // SAFETY: room, alignment, and to use the lock no longer than its memory, are the caller's promises.
     Object::new(unsafe {

@@ -9,6 +9,7 @@ mod traits;
 mod wait;
 
 pub use guard::{MappedRwSemReadGuard, MappedRwSemWriteGuard, RwSemReadGuard, RwSemUpgradableGuard, RwSemWriteGuard};
+pub(crate) use raw::Met;
 pub use raw::{Prefer, RawRwSem};
 
 use crate::order::{Class, How};

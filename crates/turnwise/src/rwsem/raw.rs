@@ -88,6 +88,19 @@ impl Prefer {
     }
 }
 
+/// Whom a reader met that acquired the lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Met {
+    /// Nobody, or an upgradable reader.
+    Nobody,
+    /// Other readers.
+    Readers,
+    /// A writer, for which it waited.
+    Writer,
+    /// Its deadline: it has not acquired the lock.
+    Deadline,
+}
+
 /// The readers-writer lock without data. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RawRwSem<P: Platform = DefaultPlatform> {
@@ -200,9 +213,27 @@ impl<P: Platform> RawRwSem<P> {
     /// Counts the caller as a reader, or takes it back if the word that it found bars it.
     #[inline(always)]
     pub(super) fn enter(&self, prefer: Prefer) -> bool {
+        self.count_in() & prefer.barred() == 0 || self.take_back()
+    }
+
+    #[inline(always)]
+    fn count_in(&self) -> u32 {
         // ORDERING rwsem.read: pairs with rwsem.release; shows what the last writer wrote.
-        let found = self.word.fetch_add(1, Acquire);
-        found & prefer.barred() == 0 || self.take_back()
+        self.word.fetch_add(1, Acquire)
+    }
+
+    /// Acquires the lock for reading, or gives up at the deadline if there is one; returns whom it met.
+    #[inline]
+    pub(crate) fn read_and_tell(&self, deadline: Option<Deadline>) -> Met {
+        let found = self.count_in();
+        let taken = found & Prefer::Writers.barred() == 0 || self.take_back();
+        let got = self.counters.acquisition_by(taken, || self.read_slow(Prefer::Writers, deadline));
+        match () {
+            () if !got => Met::Deadline,
+            () if !taken => Met::Writer,
+            () if found & COUNT == 0 => Met::Nobody,
+            () => Met::Readers,
+        }
     }
 
     /// Undoes the addition of [`RawRwSem::enter`]; always returns `false`.

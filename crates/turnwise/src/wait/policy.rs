@@ -139,6 +139,9 @@ table! {
     lockref_spin_ns = 20_000 ns, 0..=1_000_000_000;
     /// How long an optimistic reader of a [`SeqRwLock`](crate::SeqRwLock) spins for the end of a change.
     seqrwlock_spin_ns = 1_000 ns, 0..=1_000_000_000;
+    /// How often readers of a [`BigReaderLock`](crate::BigReaderLock) meet other readers, on one CPU and without
+    /// meeting a writer, before one spreads the lock over the CPUs.
+    spread_after = 64 reads, 1..=1_000_000;
 }
 
 /// The policy in force at this moment.

@@ -32,12 +32,13 @@ static RWLOCK: Group = Group {
     name: "rwlock",
     help: "all scenarios",
     locks: LOCKS,
-    default: &["rwsem", "std", "parking_lot", "pthread", "pthread-writers", "spin", "mutex"],
+    default: &["rwsem", "big-reader", "std", "parking_lot", "pthread", "pthread-writers", "spin", "mutex"],
     reference: &[],
 };
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::own("rwsem"),
+    LockInfo::own("big-reader"),
     LockInfo::shared::<std::sync::RwLock<Record>>("std", Sleeps, "std::sync::RwLock"),
     LockInfo::shared::<parking_lot::RwLock<Record>>("parking_lot", Sleeps, "parking_lot 0.13's RwLock"),
     #[cfg(feature = "parking_lot_0_12")]
@@ -68,6 +69,7 @@ static SCENARIOS: &[Scenario] = &[
     Scenario::tight(&RWLOCK, "uncontended-read", 1, "1 thread, reads").mix(Mix::Mixed(100)),
     Scenario::tight(&RWLOCK, "uncontended-write", 1, "1 thread, writes"),
     mix("2x100/0", 2, 100, "2 threads, all reads, 50 ns inside, 100 ns outside"),
+    mix("2x99/1", 2, 99, "2 threads, 99% reads, 50 ns inside, 100 ns outside"),
     mix("2x95/5", 2, 95, "2 threads, 95% reads, 50 ns inside, 100 ns outside"),
     mix("2x50/50", 2, 50, "2 threads, 50% reads, 50 ns inside, 100 ns outside"),
     mix("2x0/100", 2, 0, "2 threads, all writes, 50 ns inside, 100 ns outside"),

@@ -5,8 +5,8 @@ use crate::world::{Word32, config};
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{IntWord, Native, Word};
 use turnwise::{
-    Condvar, FairSemaphore, LockRef, McsLock, Mutex, QueuedSpinLock, RawMutex, RawRwSem, RawSeqRwLock, ReentrantMutex,
-    RwSem, Semaphore, SeqRwLock, SpinLock, TicketLock, backoff::NoBackoff,
+    BigReaderLock, Condvar, FairSemaphore, LockRef, McsLock, Mutex, QueuedSpinLock, RawBigReaderLock, RawMutex,
+    RawRwSem, RawSeqRwLock, ReentrantMutex, RwSem, Semaphore, SeqRwLock, SpinLock, TicketLock, backoff::NoBackoff,
 };
 use turnwise_sim::{Affinity, Placed, Sim, Simulation};
 
@@ -94,6 +94,7 @@ fn locks_are_as_large_as_on_metal() {
     same_layout! {
         Mutex<u64, Native> => Mutex<u64, Sim>,
         RwSem<u64, Native> => RwSem<u64, Sim>,
+        BigReaderLock<u64, 64, Native> => BigReaderLock<u64, 64, Sim>,
         SeqRwLock<u64, Native> => SeqRwLock<u64, Sim>,
         LockRef<Native> => LockRef<Sim>,
         Condvar<Native> => Condvar<Sim>,
@@ -106,6 +107,7 @@ fn locks_are_as_large_as_on_metal() {
         McsLock<u64, Native> => McsLock<u64, Sim>,
         RawMutex<Native> => RawMutex<Sim>,
         RawRwSem<Native> => RawRwSem<Sim>,
+        RawBigReaderLock<8, Native> => RawBigReaderLock<8, Sim>,
         RawSeqRwLock<Native> => RawSeqRwLock<Sim>,
     }
     assert_eq!(size_of::<FairSemaphore>(), size_of::<Semaphore<true, Sim>>());

@@ -120,7 +120,7 @@ unsafe impl Platform for Explicit {
     }
 
     fn cpu() -> u32 {
-        0
+        machine::current() as u32
     }
 
     fn cpus() -> u32 {

@@ -4,6 +4,7 @@
 //! acquire once or twice. Data that a lock protects is a loom cell beside the raw lock, so that an access without a
 //! happens-before edge to the last one fails the model whatever the interleaving.
 
+mod big_reader;
 mod condvar;
 mod lineage;
 mod lockref;
@@ -30,6 +31,7 @@ pub fn all() -> Vec<Model> {
         condvar::MODELS,
         spin::MODELS,
         rwsem::MODELS,
+        big_reader::MODELS,
         seqrwlock::MODELS,
         lockref::MODELS,
         semaphore::MODELS,

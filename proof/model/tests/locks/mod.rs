@@ -9,6 +9,7 @@ macro_rules! each_lock {
             condvar: Condvar,
             spin: Spin,
             rwsem: RwSem,
+            big_reader: BigReader,
             seqrwlock: SeqRwLock,
             lockref: LockRef,
             semaphore: Semaphore,

@@ -14,7 +14,7 @@ use turnwise::platform::Native;
 use turnwise::platform::native::assume_cpus;
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 use turnwise::wait::Policy;
-use turnwise::{LockRef, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore};
+use turnwise::{LockRef, RawBigReaderLock, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore};
 use turnwise_catalogue::{Entry, Nature, Of, Visit};
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::inode_lock::{self, InodeLock};
@@ -67,6 +67,10 @@ impl Visit<Native> for Record {
     }
     fn rwsem(self, _: Of<RawRwSem>) -> LockRecord {
         self.of::<RawRwSem>(own::RWSEM)
+    }
+    /// With few slots, so that it fits on a page.
+    fn big_reader<const N: usize>(self, _: Of<RawBigReaderLock<N>>) -> LockRecord {
+        self.of::<RawBigReaderLock<8>>(own::big_reader::<8>())
     }
     fn lockref(self, _: Of<LockRef>) -> LockRecord {
         self.of::<CountedLock>(own::COUNTS)

@@ -1,13 +1,14 @@
 //! The operations of Turnwise's locks, where they are more than those of a raw lock.
 
 use crate::counts::{Counts, Op, Said, State};
-use crate::object::{Object, of, words_of};
+use crate::object::{Object, debug_of, of, words_of};
 use crate::ops::{Condvar, Exclusive, HasRaw, Ops, Payload, Permits, Sequence, Shared, Upgrade};
 use std::cell::UnsafeCell;
 use turnwise::platform::Native;
 use turnwise::spin::mcs::McsNode;
 use turnwise::{
-    LockRef, RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore, SeqRwLock,
+    LockRef, RawBigReaderLock, RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore,
+    SeqRwLock,
 };
 
 /// The mutex and its condition variable.
@@ -77,6 +78,16 @@ pub(super) const RWSEM: Ops = Ops {
     }),
     ..Ops::lock(Exclusive::timed::<RawRwSem>(), words_of::<RawRwSem>)
 };
+
+pub(super) const fn big_reader<const N: usize>() -> Ops {
+    Ops {
+        shared: Some(Shared {
+            read_until: Some(|lock, deadline| of::<RawBigReaderLock<N>>(lock).read_until(deadline)),
+            ..Shared::raw::<RawBigReaderLock<N>>()
+        }),
+        ..Ops::lock(Exclusive::timed::<RawBigReaderLock<N>>(), debug_of::<RawBigReaderLock<N>>)
+    }
+}
 
 /// The re-entrant mutex, entered twice each time.
 pub(super) const REENTRANT: Ops = Ops::lock(

@@ -7,6 +7,7 @@ use core::sync::atomic::Ordering::Relaxed;
 static ALLOWED: AtomicU32 = AtomicU32::new(1);
 
 /// Implements [`super::super::Platform::cpus`].
+#[inline]
 pub(super) fn cpus() -> u32 {
     ALLOWED.load(Relaxed)
 }

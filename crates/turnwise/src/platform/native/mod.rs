@@ -155,10 +155,12 @@ unsafe impl Platform for Native {
         on_cpu::on_cpu(token)
     }
 
+    #[inline]
     fn cpu() -> u32 {
         rseq::cpu()
     }
 
+    #[inline]
     fn cpus() -> u32 {
         cpus::cpus()
     }

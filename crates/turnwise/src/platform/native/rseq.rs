@@ -46,6 +46,7 @@ pub(super) fn is_registered() -> bool {
     AREA_OFFSET.load(Relaxed) != 0
 }
 
+#[inline]
 fn thread_pointer() -> usize {
     let base: usize;
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -66,6 +67,7 @@ fn thread_pointer() -> usize {
 }
 
 /// Returns the calling thread's area, or null.
+#[inline]
 fn own_area() -> *mut Rseq {
     match AREA_OFFSET.load(Relaxed) {
         0 => ptr::null_mut(),
@@ -88,6 +90,7 @@ pub(super) fn own_cpu() -> Option<u32> {
     (cpu < CPU_LIMIT).then_some(cpu)
 }
 
+#[inline]
 pub(super) fn cpu() -> u32 {
     own_cpu().unwrap_or_else(|| {
         // SAFETY: the function takes no arguments; a negative result means that the kernel cannot say.

@@ -1,5 +1,6 @@
 //! The checks, one file per lock.
 
+mod big_reader;
 mod condvar;
 mod lockref;
 mod mutex;
@@ -26,6 +27,7 @@ pub fn of(lock: Lock) -> &'static [Check] {
     match lock {
         Lock::Mutex => mutex::CHECKS,
         Lock::RwSem => rwsem::CHECKS,
+        Lock::BigReader => big_reader::CHECKS,
         Lock::Semaphore => semaphore::CHECKS,
         Lock::Osq => osq::CHECKS,
         Lock::LockRef => lockref::CHECKS,

@@ -1,0 +1,511 @@
+//! The big-reader lock without data: many readers that share no cache line, or one writer.
+//!
+//! (Readers that count themselves on their own CPU, writers that visit all CPUs: Linux's `brlock`, 1999. A mode in
+//! which readers do so, and one in which they go through an ordinary lock: Linux's `percpu_rw_semaphore`, 2012.)
+//!
+//! A [`RawRwSem`] inside does all the waiting. Zero bytes are an unlocked lock, which is **gathered**: readers and
+//! writers take the inner lock, and write nothing else that is shared. A reader that has met other readers there often
+//! enough, and no writer, **spreads** the lock: it opens the slots, and from then on a reader counts itself in the slot
+//! of its CPU, and touches nothing that others write. A writer takes the inner lock, closes the slots, waits for the
+//! readers in them, and leaves the lock gathered.
+//!
+//! | word | bits | meaning | set by | cleared by |
+//! |---|---|---|---|---|
+//! | a slot | 0 `OPEN` | readers may enter here | who spreads, with the inner lock | a writer, with the inner lock |
+//! | | 2..32 | readers that entered here, less those that left here (it may be negative) | readers | a writer moves it to the gate |
+//! | gate | 0 `SPREAD` | readers may be in slots, and not in the inner lock | who spreads, before it opens a slot | a writer that has waited for them |
+//! | | 1 `WAITING` | a writer may sleep until they have left | that writer | that writer |
+//! | | 2..32 | readers moved here, less those that left here | a writer | readers |
+//!
+//! Beside its count a slot has the number of times that a reader there met others, and no writer, in the gathered lock.
+//!
+//! A thread may leave by another slot than it entered by, since it may have moved to another CPU. So no slot means
+//! anything by itself: **readers** are the sum of the counts of all slots and of the gate.
+//!
+//! Invariants:
+//! 1. Only a thread that has the inner write lock opens or closes slots, or changes `SPREAD`.
+//! 2. A reader in force has the inner read lock if the lock is gathered, and else one in the sum. The lock does not
+//!    change from one to the other meanwhile: spreading takes the inner write lock, and a writer clears `SPREAD` when
+//!    the sum is 0. So a reader that finds its slot closed learns from `SPREAD` how to leave.
+//! 3. Who adds to a slot and finds it closed is no reader, and takes that off the gate, like one that leaves.
+//! 4. One leaves by a slot only while it is open, in one exchange. Otherwise one leaves by the gate, after having
+//!    entered: whoever sees that in the gate sees the addition, too. So a sum for which the gate is read first is never
+//!    too small, and a writer that finds it 0, with all slots closed, is alone.
+//! 5. After a writer has moved the slots' counts, the gate's is 0 or negative when the last reader leaves, since slots
+//!    only grow then (3). Who takes it there wakes the writer.
+//! 6. A release does not touch the lock after the operation that releases it, but for a wake-up by address.
+
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, PollBackoff, SpinLimit, Word};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
+use crate::rwsem::{Met, RawRwSem};
+use crate::wait::policy;
+use core::fmt;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::time::Duration;
+
+const OPEN: u32 = 1;
+const SPREAD: u32 = 1;
+const WAITING: u32 = 2;
+/// One reader.
+const ONE: u32 = 4;
+const COUNT: u32 = !(ONE - 1);
+
+/// For how long at most the reader that spreads the lock keeps others out while it waits for those inside.
+const SPREAD_WAIT: Duration = Duration::from_micros(100);
+
+/// Returns the count of a word as a number, which may be negative.
+const fn count(word: u32) -> i32 {
+    word.cast_signed() >> ONE.trailing_zeros()
+}
+
+/// Something on cache lines of its own.
+#[repr(C, align(128))]
+struct Apart<T>(T);
+
+/// The readers of some CPUs.
+struct Slot<P: Platform> {
+    count: P::U32,
+    /// How often a reader has met other readers in the gathered lock, since it met a writer.
+    met: P::U32,
+}
+
+/// The big-reader lock without data, with `N` slots for readers: a power of two, up to 256. Zero bytes are an unlocked
+/// lock.
+#[repr(C, align(128))]
+pub struct RawBigReaderLock<const N: usize = 64, P: Platform = DefaultPlatform> {
+    gate: P::U32,
+    inner: Apart<RawRwSem<P>>,
+    slots: [Apart<Slot<P>>; N],
+}
+
+impl Slot<DefaultPlatform> {
+    const fn new() -> Self {
+        Slot { count: core::sync::atomic::AtomicU32::new(0), met: core::sync::atomic::AtomicU32::new(0) }
+    }
+}
+
+impl<const N: usize> RawBigReaderLock<N> {
+    /// Creates an unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        const { assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number") };
+        RawBigReaderLock {
+            gate: core::sync::atomic::AtomicU32::new(0),
+            inner: Apart(RawRwSem::new()),
+            slots: [const { Apart(Slot::new()) }; N],
+        }
+    }
+}
+
+impl<const N: usize> Default for RawBigReaderLock<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Readers.
+impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
+    /// Creates an unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        const { assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number") };
+        RawBigReaderLock {
+            gate: P::U32::new(0),
+            inner: Apart(RawRwSem::new_in()),
+            slots: core::array::from_fn(|_| Apart(Slot { count: P::U32::new(0), met: P::U32::new(0) })),
+        }
+    }
+
+    /// Acquires the lock for reading. A thread that reads must not call this again: a writer may have come between.
+    #[inline]
+    pub fn read(&self) {
+        let _ = self.enter() || self.read_gathered(None);
+    }
+
+    /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.
+    #[inline]
+    pub fn read_until(&self, deadline: Deadline) -> bool {
+        self.enter() || self.read_gathered(Some(deadline))
+    }
+
+    /// Acquires the lock for reading, unless a writer holds it or waits.
+    #[inline]
+    pub fn try_read(&self) -> bool {
+        self.enter() || self.inner().try_read() && self.has_inner()
+    }
+
+    /// Releases a read lock.
+    ///
+    /// # Safety
+    /// The caller has a read lock.
+    #[inline]
+    pub unsafe fn unlock_read(&self) {
+        if !self.is_spread() {
+            // SAFETY: contract of `unlock_read`: the caller has a read lock, which is the inner one (invariant 2).
+            return unsafe { self.inner().unlock_read() };
+        }
+        let slot = &self.slot().count;
+        let mut word = slot.load(Relaxed);
+        while word & OPEN != 0 {
+            // ORDERING big_reader.leave: pairs with big_reader.close: the writer comes after our reads.
+            match slot.compare_exchange(word, word.wrapping_sub(ONE), Release, Relaxed) {
+                Ok(_) => return,
+                Err(found) => word = found,
+            }
+        }
+        self.leave_by_gate();
+    }
+
+    /// Spreads the lock now, as readers would do after a while. It waits like a writer.
+    pub fn spread(&self) {
+        self.inner().write();
+        self.open();
+        // SAFETY: contract of `RawRwSem::unlock_write`: acquired above.
+        unsafe { self.inner().unlock_write() }
+    }
+
+    /// Returns the number of the slot of the CPU that this thread is on. Neighbours share one where there are more CPUs
+    /// than slots.
+    #[inline(always)]
+    fn place() -> usize {
+        let (cpus, slots) = (P::cpus() as usize, N);
+        let cpu = P::cpu() as usize;
+        let shift = if cpus > slots { (cpus.div_ceil(slots) - 1).ilog2() + 1 } else { 0 };
+        (cpu >> shift) & (N - 1)
+    }
+
+    #[inline(always)]
+    fn slot(&self) -> &Slot<P> {
+        &self.slots[Self::place()].0
+    }
+
+    #[inline(always)]
+    fn inner(&self) -> &RawRwSem<P> {
+        &self.inner.0
+    }
+
+    #[inline(always)]
+    fn is_spread(&self) -> bool {
+        self.gate.load(Relaxed) & SPREAD != 0
+    }
+
+    /// Counts the caller as a reader, if its slot is open.
+    #[inline(always)]
+    fn enter(&self) -> bool {
+        // The looks first: what a writer is closing stays in the caches of those that wait.
+        if !self.is_spread() {
+            return false;
+        }
+        let slot = &self.slot().count;
+        if slot.load(Relaxed) & OPEN == 0 {
+            return false;
+        }
+        // ORDERING big_reader.enter: pairs with big_reader.open: shows what the last writer wrote.
+        slot.fetch_add(ONE, Acquire) & OPEN != 0 || self.barred()
+    }
+
+    /// Undoes the addition to a slot that was closed (invariant 3); always returns `false`.
+    #[cold]
+    fn barred(&self) -> bool {
+        self.leave_by_gate();
+        false
+    }
+
+    /// Takes one reader off the gate, and wakes the writer if it may have waited for this one.
+    #[cold]
+    #[inline(never)]
+    fn leave_by_gate(&self) {
+        let address = &raw const self.gate;
+        // ORDERING big_reader.gate: pairs with big_reader.drained: the writer comes after our reads, and sees the
+        // addition that this one answers.
+        let found = self.gate.fetch_sub(ONE, Release);
+        if found & WAITING != 0 && count(found) <= 1 {
+            P::wake(address, Lane::Waiters, 1);
+        }
+    }
+
+    fn read_gathered(&self, deadline: Option<Deadline>) -> bool {
+        match self.inner().read_and_tell(deadline) {
+            Met::Nobody => self.has_inner(),
+            Met::Readers => self.met_readers(deadline),
+            Met::Writer => self.met_writer(),
+            Met::Deadline => false,
+        }
+    }
+
+    /// Goes on with the inner lock acquired for reading: keeps it if the lock is gathered, and else moves to a slot.
+    /// Always returns `true`.
+    #[inline]
+    fn has_inner(&self) -> bool {
+        if self.is_spread() {
+            self.move_to_slot();
+        }
+        true
+    }
+
+    /// Goes on beside other readers in the inner lock: perhaps they had better be spread.
+    fn met_readers(&self, deadline: Option<Deadline>) -> bool {
+        let met = &self.slot().met;
+        let times = met.load(Relaxed);
+        // What is lost in a race is made up for by later readers.
+        met.store(times.saturating_add(1), Relaxed);
+        if u64::from(times) < policy().spread_after {
+            return self.has_inner();
+        }
+        // SAFETY: contract of `RawRwSem::unlock_read`: the caller has just acquired it so.
+        unsafe { self.inner().unlock_read() }
+        self.spread_and_enter(deadline) || self.read_gathered(deadline)
+    }
+
+    /// Goes on after a wait for a writer. Always returns `true`.
+    #[cold]
+    fn met_writer(&self) -> bool {
+        let met = &self.slot().met;
+        if met.load(Relaxed) != 0 {
+            met.store(0, Relaxed);
+        }
+        self.has_inner()
+    }
+
+    /// Moves a reader from the inner lock to its slot, which is open: spreading opened all, and who has the inner lock
+    /// keeps writers from closing them (invariant 1).
+    #[cold]
+    fn move_to_slot(&self) {
+        self.slot().count.fetch_add(ONE, Relaxed);
+        // SAFETY: contract of `RawRwSem::unlock_read`: the caller has acquired it so.
+        unsafe { self.inner().unlock_read() }
+    }
+
+    /// Spreads the lock, unless readers stay inside for long; `true`: the caller has a read lock.
+    #[cold]
+    #[inline(never)]
+    fn spread_and_enter(&self, deadline: Option<Deadline>) -> bool {
+        let soon = Deadline::after::<P>(SPREAD_WAIT);
+        let until = deadline.filter(|deadline| deadline.monotonic::<P>() < soon.at).unwrap_or(soon);
+        self.slot().met.store(0, Relaxed);
+        if !self.inner().write_until(until) {
+            return false;
+        }
+        self.open();
+        self.slot().count.fetch_add(ONE, Relaxed);
+        // SAFETY: contract of `RawRwSem::unlock_write`: acquired above.
+        unsafe { self.inner().unlock_write() }
+        true
+    }
+}
+
+/// Writers.
+impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
+    /// Acquires the lock for writing.
+    #[inline]
+    pub fn write(&self) {
+        self.write_with(None);
+    }
+
+    /// Acquires the lock for writing, or gives up at `deadline`; returns whether it acquired it.
+    #[inline]
+    pub fn write_until(&self, deadline: Deadline) -> bool {
+        self.write_with(Some(deadline))
+    }
+
+    #[inline]
+    fn write_with(&self, deadline: Option<Deadline>) -> bool {
+        self.inner().write_with(deadline) && (!self.is_spread() || self.gather(|lock| lock.wait(deadline)))
+    }
+
+    /// Acquires the lock for writing if it is free. May fail on a free lock that a reader is just finding barred.
+    #[inline]
+    pub fn try_write(&self) -> bool {
+        self.inner().try_write() && (!self.is_spread() || self.try_gather())
+    }
+
+    /// Closes the slots if there seem to be no readers in them; else releases the inner lock.
+    #[cold]
+    fn try_gather(&self) -> bool {
+        if self.sum(self.gate.load(Relaxed)) == 0 {
+            return self.gather(Self::is_alone);
+        }
+        // SAFETY: contract of `RawRwSem::unlock_write`: the caller has acquired it.
+        unsafe { self.inner().unlock_write() }
+        false
+    }
+
+    /// Releases the write lock.
+    ///
+    /// # Safety
+    /// The caller has the write lock.
+    #[inline]
+    pub unsafe fn unlock_write(&self) {
+        // SAFETY: contract of `unlock_write`: the caller has the write lock, and with it the inner one.
+        unsafe { self.inner().unlock_write() }
+    }
+
+    /// Closes the slots; if the wait for their readers succeeds, the lock is gathered and the caller's. Otherwise it is
+    /// spread again, and released.
+    #[cold]
+    #[inline(never)]
+    fn gather(&self, wait: impl FnOnce(&Self) -> bool) -> bool {
+        self.close();
+        let alone = wait(self);
+        self.gate.fetch_and(if alone { COUNT } else { COUNT | SPREAD }, Relaxed);
+        if !alone {
+            self.open_slots();
+            // SAFETY: contract of `RawRwSem::unlock_write`: the caller has acquired it.
+            unsafe { self.inner().unlock_write() }
+        }
+        alone
+    }
+
+    /// Lets readers use slots. The caller has the inner write lock.
+    fn open(&self) {
+        self.gate.fetch_or(SPREAD, Relaxed);
+        self.open_slots();
+    }
+
+    fn open_slots(&self) {
+        for Apart(slot) in &self.slots {
+            // ORDERING big_reader.open: pairs with big_reader.enter: readers see what writers wrote, and `SPREAD`.
+            slot.count.fetch_or(OPEN, Release);
+        }
+    }
+
+    /// Closes all slots, and moves their counts to the gate.
+    fn close(&self) {
+        let mut moved = 0_u32;
+        for Apart(slot) in &self.slots {
+            // ORDERING big_reader.close: pairs with big_reader.leave: those that left by this slot are done.
+            moved = moved.wrapping_add(slot.count.swap(0, Acquire) & COUNT);
+        }
+        self.gate.fetch_add(moved, Relaxed);
+    }
+
+    /// Whether there are no readers, with all slots closed.
+    fn is_alone(&self) -> bool {
+        // ORDERING big_reader.drained: pairs with big_reader.gate: those that left by the gate are done, and what they
+        // added to slots is in what we read below.
+        let gate = self.gate.load(Acquire);
+        count(gate) <= 0 && self.sum(gate) == 0
+    }
+
+    /// Returns the number of readers, given the gate, in units of `ONE`.
+    fn sum(&self, gate: u32) -> u32 {
+        self.slots.iter().fold(gate & COUNT, |sum, Apart(slot)| sum.wrapping_add(slot.count.load(Relaxed) & COUNT))
+    }
+
+    /// Waits until the readers have left; gives up at the deadline if there is one. Returns whether they have.
+    fn wait(&self, deadline: Option<Deadline>) -> bool {
+        self.is_alone() || self.spin(deadline) || self.sleep(deadline)
+    }
+
+    fn spin(&self, deadline: Option<Deadline>) -> bool {
+        let end = P::now().saturating_add(policy().spin_ns);
+        let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
+        let limit = SpinLimit { until, backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
+        P::spin_until(&self.gate, |gate| count(gate) <= 0, limit).is_ok() && self.is_alone()
+    }
+
+    fn sleep(&self, deadline: Option<Deadline>) -> bool {
+        let mut timed_out = false;
+        loop {
+            // Before the look at the slots: who leaves after it changes the gate, or wakes us.
+            let gate = self.gate.fetch_or(WAITING, Relaxed) | WAITING;
+            if self.is_alone() {
+                return true;
+            }
+            if timed_out {
+                return false;
+            }
+            P::park(&self.gate, gate, Lane::Waiters, deadline);
+            timed_out = deadline.is_some_and(Deadline::expired::<P>);
+        }
+    }
+
+    /// Whether the lock is held at this moment.
+    pub fn is_locked(&self) -> bool {
+        self.inner().is_locked() || self.sum(self.gate.load(Relaxed)) != 0
+    }
+
+    /// Whether a writer holds the lock at this moment, or waits for readers to leave.
+    pub fn is_write_locked(&self) -> bool {
+        self.inner().is_write_locked()
+    }
+
+    /// Returns what has happened so far to the inner lock. Reads of a spread lock are not counted.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.inner().stats()
+    }
+}
+
+// SAFETY: the write lock is that of a `RawRwSem`, which keeps these promises among writers.
+unsafe impl<const N: usize, P: Platform> RawLock for RawBigReaderLock<N, P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.write();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.try_write()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: contract of `RawLock::unlock`: the caller has the write lock.
+        unsafe { self.unlock_write() }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.is_locked()
+    }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.stats()
+    }
+}
+
+// SAFETY: `write_until` acquires what `write` does.
+unsafe impl<const N: usize, P: Platform> RawTimedLock for RawBigReaderLock<N, P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.write_until(deadline)
+    }
+}
+
+// SAFETY: readers are in while no writer is: gathered, by the inner lock; spread, since a writer waits until the sum is
+// 0 (invariant 4), after their big_reader.leave and big_reader.gate, and they enter by big_reader.enter.
+unsafe impl<const N: usize, P: Platform> RawRwLock for RawBigReaderLock<N, P> {
+    #[inline]
+    fn read(&self) {
+        self.read();
+    }
+
+    #[inline]
+    fn try_read(&self) -> bool {
+        self.try_read()
+    }
+
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
+        unsafe { self.unlock_read() }
+    }
+}
+
+impl<const N: usize, P: Platform> fmt::Debug for RawBigReaderLock<N, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let readers = count(self.sum(self.gate.load(Relaxed)));
+        f.debug_struct("RawBigReaderLock")
+            .field("inner", self.inner())
+            .field("spread", &self.is_spread())
+            .field("readers", &readers)
+            .finish()
+    }
+}
