@@ -24,8 +24,7 @@ fn count(word: u64) -> u64 {
     (word & !LOOKING) >> 32
 }
 
-/// The word after a notification, without `LOOKING`.
-
+/// Returns the word after a notification, without `LOOKING`.
 fn next(word: u64, count: u64) -> u64 {
     count << 32 | u64::from(sequence(word).wrapping_add(1))
 }
