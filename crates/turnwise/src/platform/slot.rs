@@ -28,6 +28,8 @@ pub(crate) struct Private {
     /// The results of recent spins, by lock.
     #[cfg(feature = "spin")]
     pub(crate) spins: [Cell<SpinRecord>; Private::SPINS],
+    /// Of the first spin on each lock that has no record yet.
+    pub(crate) first_spins: Cell<SpinRecord>,
 }
 
 impl Private {
@@ -42,7 +44,7 @@ impl Private {
         #[cfg(feature = "spin")]
         {
             self.turn.set(Quantum::NEW);
-            self.spins.iter().for_each(|s| s.set(SpinRecord::NEW));
+            self.spins.iter().chain([&self.first_spins]).for_each(|s| s.set(SpinRecord::NEW));
         }
     }
 
@@ -53,6 +55,7 @@ impl Private {
             turn: Cell::new(Quantum::NEW),
             #[cfg(feature = "spin")]
             spins: [const { Cell::new(SpinRecord::NEW) }; Self::SPINS],
+            first_spins: Cell::new(SpinRecord::NEW),
         }
     }
 }

@@ -65,9 +65,14 @@ fn ewma(share: u8, success: bool) -> u8 {
 }
 
 /// A thread's notes about one lock.
+///
+/// A thread has few records, and a lock that it has none of, or no more, is judged by how the first spins on other such
+/// locks have ended: where there are many locks with long sections, each would else cost a whole budget again and again.
 pub(crate) struct SpinHistory<'a> {
     cell: &'a Cell<SpinRecord>,
     record: SpinRecord,
+    /// The record of first spins, if this is one.
+    firsts: Option<&'a Cell<SpinRecord>>,
 }
 
 impl<'a> SpinHistory<'a> {
@@ -76,19 +81,29 @@ impl<'a> SpinHistory<'a> {
         // Fibonacci hashing: the high bits of the product mix all bits of the address.
         let cell = &private.spins[tag.wrapping_mul(0x9e37_79b9) as usize >> 29 & (Private::SPINS - 1)];
         let record = cell.get();
-        let record = if record.tag == tag { record } else { SpinRecord { tag, ..SpinRecord::NEW } };
-        SpinHistory { cell, record }
+        if record.tag == tag {
+            return SpinHistory { cell, record, firsts: None };
+        }
+        let firsts = &private.first_spins;
+        let SpinRecord { failures, skip, .. } = firsts.get();
+        SpinHistory { cell, record: SpinRecord { tag, failures, skip, ..SpinRecord::NEW }, firsts: Some(firsts) }
     }
 
     pub(crate) fn attempt(&mut self) -> bool {
         let yes = self.record.attempt();
         self.cell.set(self.record);
+        if let Some(firsts) = self.firsts {
+            firsts.set(SpinRecord { skip: self.record.skip, ..firsts.get() });
+        }
         yes
     }
 
     pub(crate) fn learn(&mut self, success: bool) {
         self.record.learn(success);
         self.cell.set(self.record);
+        if let Some(firsts) = self.firsts {
+            firsts.set(self.record);
+        }
     }
 
     /// Learns from how a spin ended. A budget spent on one owner shows that sections are long; one spent while the lock
@@ -97,12 +112,14 @@ impl<'a> SpinHistory<'a> {
     /// `limit`, nothing at all.
     pub(crate) fn ended<P: Platform, T>(&mut self, end: &Result<T, SpinEnd>, limit: u64, one_owner: bool) {
         match end {
-            end if caller_is_late::<P, T>(end, limit) => return,
-            Ok(_) => self.record.learn(true),
-            Err(SpinEnd::Deadline) if one_owner => self.record.learn(false),
-            Err(_) => self.record.rate(false),
+            end if caller_is_late::<P, T>(end, limit) => {}
+            Ok(_) => self.learn(true),
+            Err(SpinEnd::Deadline) if one_owner => self.learn(false),
+            Err(_) => {
+                self.record.rate(false);
+                self.cell.set(self.record);
+            }
         }
-        self.cell.set(self.record);
     }
 
     /// Returns how to stay away in the next wait.
@@ -148,7 +165,7 @@ impl<'a> SpinHistory<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SpinHistory, SpinRecord};
+    use super::{Private, SpinHistory, SpinRecord};
     use crate::platform::{DefaultPlatform, SpinEnd};
     use core::cell::Cell;
 
@@ -169,13 +186,38 @@ mod tests {
     fn only_a_budget_spent_on_one_owner_leaves_spins_out() {
         let cell = Cell::new(SpinRecord::NEW);
         let after = |one_owner| {
-            let mut history = SpinHistory { cell: &cell, record: SpinRecord::NEW };
+            let mut history = SpinHistory { cell: &cell, record: SpinRecord::NEW, firsts: None };
             let end: Result<(), _> = Err(SpinEnd::Deadline);
             (0..10).for_each(|_| history.ended::<DefaultPlatform, _>(&end, u64::MAX, one_owner));
             history.attempt()
         };
         assert!(!after(true), "sections are long: a spin is left out");
         assert!(after(false), "the line is long: nothing is known of the sections");
+    }
+
+    #[test]
+    fn a_lock_without_a_record_is_judged_by_the_first_spins_on_others() {
+        let private = Private::new();
+        let address = Cell::new(0);
+        let next = || {
+            // Far enough from each other that none is among the last few.
+            address.set(address.get() + 0x1_0004);
+            SpinHistory::of::<DefaultPlatform>(&private, address.get())
+        };
+        let attempts = |locks: usize, success: bool| {
+            let spins = (0..locks).filter(|_| {
+                let mut history = next();
+                let spins = history.attempt();
+                if spins {
+                    history.learn(success);
+                }
+                spins
+            });
+            spins.count()
+        };
+        assert!(attempts(1000, false) < 20, "sections are long wherever one looks");
+        assert!(attempts(200, true) > 100, "and short from here on");
+        assert_eq!(attempts(10, true), 10);
     }
 
     #[test]
