@@ -28,7 +28,8 @@ pub(crate) struct Private {
     /// The results of recent spins, by lock.
     #[cfg(feature = "spin")]
     pub(crate) spins: [Cell<SpinRecord>; Private::SPINS],
-    /// Of the first spin on each lock that has no record yet.
+    /// Of the first spins on locks that have no record.
+    #[cfg(feature = "spin")]
     pub(crate) first_spins: Cell<SpinRecord>,
 }
 
@@ -55,6 +56,7 @@ impl Private {
             turn: Cell::new(Quantum::NEW),
             #[cfg(feature = "spin")]
             spins: [const { Cell::new(SpinRecord::NEW) }; Self::SPINS],
+            #[cfg(feature = "spin")]
             first_spins: Cell::new(SpinRecord::NEW),
         }
     }

@@ -67,7 +67,7 @@ fn ewma(share: u8, success: bool) -> u8 {
 /// A thread's notes about one lock.
 ///
 /// A thread has few records, and a lock that it has none of, or no more, is judged by how the first spins on other such
-/// locks have ended: where there are many locks with long sections, each would else cost a whole budget again and again.
+/// locks have ended. Where there are many locks with long sections, each would else cost a budget again and again.
 pub(crate) struct SpinHistory<'a> {
     cell: &'a Cell<SpinRecord>,
     record: SpinRecord,
