@@ -74,10 +74,7 @@ pub(crate) fn look(cond: &Cond, seen: u32, deadline: Option<Deadline>) -> bool {
 
 /// Ends a wait whose mutex could not be released: nobody was told of it.
 pub(crate) fn give_up(cond: &Cond, arrival: Arrival) {
-    if arrival.looks {
-        words(cond).stop_looking(arrival.seen);
-    }
-    leave(cond, arrival.seen, Leave::ByItself);
+    words(cond).give_up(arrival, may_overtake);
 }
 
 /// Ends a wait, after the sleep: the thread is no longer counted. The object may be gone afterwards.

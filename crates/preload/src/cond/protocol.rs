@@ -120,7 +120,7 @@ impl<P: Platform> Words<'_, P> {
     }
 
     /// Clears `LOOKING` and counts the caller, who set it; returns whether it was notified instead.
-    pub(crate) fn stop_looking(&self, seen: u32) -> bool {
+    fn stop_looking(&self, seen: u32) -> bool {
         let mut word = self.word.load(Relaxed);
         while sequence(word) == seen {
             match self.word.compare_exchange(word, (word & !LOOKING) + COUNT_ONE, Relaxed, Relaxed) {
@@ -129,6 +129,14 @@ impl<P: Platform> Words<'_, P> {
             }
         }
         true
+    }
+
+    /// Ends a wait whose mutex could not be released. What it was notified of meanwhile may have been another's.
+    pub(crate) fn give_up(&self, arrival: Arrival, may_overtake: fn() -> bool) {
+        if arrival.looks && self.stop_looking(arrival.seen) {
+            self.signal();
+        }
+        self.leave(arrival.seen, Leave::ByItself, may_overtake);
     }
 
     /// Ends a wait, after the sleep: the thread is no longer counted. The object may be gone afterwards.

@@ -28,6 +28,7 @@ const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const THREE: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
 const TWO: (Size, Size) = (Size::of(2, 1), Size::of(3, 1));
 const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).restless());
+const REFUSED: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
 const SIGNALS: (Size, Size) = (Size::of(2, 1).restless(), Size::of(3, 1).restless());
 
 pub(super) const CHECKS: &[Check] = &[
@@ -37,6 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
     check("preload cond: a waiter may be cancelled", TIMED, &["cancelled"], |s, z| tokens(s, z, Kind::Cancels)),
     check("preload cond: sleepers wake for nothing", SIGNALS, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
     check("preload cond: who looked vanished in a fork", ONCE, &["waited"], |s, z| tokens(s, z, Kind::Inherits)),
+    check("preload cond: one has not the mutex", REFUSED, &["refused"], |s, z| tokens(s, z, Kind::Refused)),
     check("preload cond: destroyed after a broadcast", TWO, &["destroyed", "destroyer slept"], destroyed),
 ];
 
@@ -48,6 +50,8 @@ enum Kind {
     Inherits,
     /// Signals; the last waiter has no time.
     Hasty,
+    /// Signals; the last waiter has not the mutex, and so cannot release it.
+    Refused,
     /// Signals; the last waiter may be cancelled as it sleeps.
     Cancels,
 }
@@ -155,6 +159,13 @@ impl Shared {
         }
     }
 
+    /// Comes without the mutex, as if its release failed.
+    fn be_refused(&self) {
+        saw("refused");
+        let words = self.words();
+        words.give_up(words.arrive(), || false);
+    }
+
     fn count(&self) -> u64 {
         self.cond.word.peek() >> 32
     }
@@ -187,7 +198,7 @@ fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
     if kind == Kind::Inherits {
         shared.inherit_a_look();
     }
-    let leaves = matches!(kind, Kind::Hasty | Kind::Cancels);
+    let leaves = matches!(kind, Kind::Hasty | Kind::Cancels | Kind::Refused);
     let waiters = size.threads as u32 - 1 - u32::from(leaves);
     stage.spawn(move || {
         for _ in 0..size.rounds {
@@ -201,7 +212,9 @@ fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
     for _ in 0..waiters {
         stage.spawn_rounds(size.rounds, move || shared.take());
     }
-    if leaves {
+    if kind == Kind::Refused {
+        stage.spawn_rounds(size.rounds, move || shared.be_refused());
+    } else if leaves {
         stage.spawn_rounds(size.rounds, move || shared.look(kind));
     }
     stage.at_end(move || {
