@@ -146,18 +146,11 @@ impl<P: Platform> RawCondvar<P> {
     /// Sets `LOOKING` if nobody else waits and looks have paid; returns the sequence if it did. The caller holds its
     /// mutex, which shows the flag to whoever notifies after it held the mutex after us.
     fn begin_to_look(&self, sequence: u32) -> Option<u32> {
-        if P::cpus() < 2 || self.waiters.load(Relaxed) != 0 || self.is_looked_at(sequence) || !self.lookout.is_due() {
+        if P::cpus() < 2 || self.waiters.load(Relaxed) != 0 || self.is_looked_at(sequence) {
             return None; // on one CPU, whoever will notify needs that
         }
-        let without = sequence & !LOOKING;
-        if sequence != without {
-            // It was inherited in a `fork`. It goes before the notes change, which would make it one of this process.
-            self.sequence.compare_exchange(sequence, without, Relaxed, Relaxed).ok()?;
-        }
-        self.lookout.begin();
-        // Fails if another comes at the same time, with another mutex.
-        self.sequence.compare_exchange(without, without | LOOKING, Relaxed, Relaxed).ok()?;
-        Some(without | LOOKING)
+        let (clear, set) = (sequence & !LOOKING, sequence | LOOKING);
+        self.lookout.begin(&self.sequence, sequence, clear, set).then_some(set)
     }
 
     /// Whether a thread of this process looks at the sequence.

@@ -97,7 +97,7 @@ const CONDVAR: &[Line] = &[
     line("came with another mutex", "condvar.rs", "note", Sets(1)),
     line("notified who looked", "condvar.rs", "notify", Clears(2)),
     line("looked in vain", "condvar.rs", "look", Clears(2)),
-    line("void look taken out", "condvar.rs", "begin_to_look", Clears(2)),
+    line("void look taken out", "wait/lookout.rs", "begin", Clears(2)),
 ];
 
 const OSQ: &[Line] = &[

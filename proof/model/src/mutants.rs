@@ -90,7 +90,7 @@ const SPARED: &[Spared] = &[
     spared(BIG_READER, "spread_and_enter", "store", "the word", SOONER),
     spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
     spared("cond/protocol.rs", "leave", "wake", WAKES_MORE, "only the thread that destroys it sleeps there"),
-    spared("wait/lookout.rs", "begin", "store", "GENERATION", "who notifies calls the kernel, though in vain"),
+    spared("wait/lookout.rs", "note_process", "store", "GENERATION", "who notifies calls the kernel, though in vain"),
     spared("wait/lookout.rs", "write", TAKE, "LEFT_OUT", LOOKS),
     spared("wait/lookout.rs", "write", TAKE, "IN_VAIN", LOOKS),
     spared("checks/slots.rs", "pop_free", TAKE, "changes", AGAIN),

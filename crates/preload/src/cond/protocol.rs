@@ -95,17 +95,10 @@ impl<P: Platform> Words<'_, P> {
             return None; // whoever will signal needs that CPU
         }
         let word = self.word.load(Relaxed);
-        if count(word) > 0 || self.is_looked_at(word) || !self.lookout.is_due() {
+        if count(word) > 0 || self.is_looked_at(word) {
             return None;
         }
-        let without = word & !LOOKING;
-        if word != without {
-            // It was inherited in a `fork`. It goes before the notes change, which would make it one of this process.
-            self.word.compare_exchange(word, without, Relaxed, Relaxed).ok()?;
-        }
-        self.lookout.begin();
-        self.word.compare_exchange(without, without | LOOKING, Relaxed, Relaxed).ok()?;
-        Some(sequence(without))
+        self.lookout.begin(self.word, word, word & !LOOKING, word | LOOKING).then_some(sequence(word))
     }
 
     /// Whether a thread of this process looks at the sequence.

@@ -51,7 +51,7 @@ impl<P: Platform> Lookout<P> {
     }
 
     /// Decides whether the only waiter looks before it sleeps: after looks in vain only now and then.
-    pub fn is_due(&self) -> bool {
+    fn is_due(&self) -> bool {
         let notes = self.notes.load(Relaxed);
         let left_out = (notes & LEFT_OUT) >> 16;
         if left_out > 0 {
@@ -60,8 +60,22 @@ impl<P: Platform> Lookout<P> {
         left_out == 0
     }
 
-    /// Notes that the flag will be a thread's of this process. The caller has seen that it is clear, and sets it next.
-    pub fn begin(&self) {
+    /// Sets the flag for the only waiter, if looks have paid; returns whether it did. `word` was `found` a moment ago,
+    /// which has the flag of no thread of this process; `clear` and `set` are that without and with the flag. Fails if
+    /// another comes at the same time, with another mutex.
+    pub fn begin<W: Word>(&self, word: &W, found: W::Value, clear: W::Value, set: W::Value) -> bool {
+        if !self.is_due() {
+            return false;
+        }
+        // A flag that was inherited in a `fork` goes before the notes change, which would make it one of this process.
+        if found != clear && word.compare_exchange(found, clear, Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        self.note_process();
+        word.compare_exchange(clear, set, Relaxed, Relaxed).is_ok()
+    }
+
+    fn note_process(&self) {
         let notes = self.notes.load(Relaxed);
         let new = notes & !GENERATION | P::generation() & GENERATION;
         if new != notes {
@@ -146,7 +160,7 @@ mod tests {
         lookout.learn(false);
         lookout.learn(true);
         assert!(!lookout.is_of_this_process());
-        lookout.begin();
+        lookout.note_process();
         assert!(lookout.is_of_this_process());
     }
 
