@@ -2,7 +2,7 @@
 //!
 //! `apart KEY=VALUE…`, with the keys
 //! - machine, seed, ms; cpus, spread (`yes`: the CPUs are taken from the nodes in turn);
-//! - lock (mutex, ttas, backoff, far, ticket, queued), threads;
+//! - lock (mutex, ttas, backoff, distance, far, ticket, queued), threads;
 //! - inside, outside (ns), jitter (percent of `outside`), lines (of data, written in each section);
 //! - busy (threads that compute all the time), pinned (`yes`: one on each CPU in turn);
 //! - extension (ns), asks (`never`, `always`, `contended`: only acquisitions that found the mutex taken, or `kept`:
@@ -13,13 +13,15 @@
 //! for `bound` ns. `first` and `limit` (ns) are the rests on the own node.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::backoff::{Exponential, NoBackoff};
+use turnwise::backoff::{ByDistance, Exponential, NoBackoff};
 use turnwise::platform::{Platform, Word};
 use turnwise::raw::RawLock;
 use turnwise::{RawMutex, RawQueuedSpinLock, RawSpinLock, RawTicketLock};
+use turnwise_sim::spec::Topology;
 use turnwise_sim::{Affinity, Config, Sim, SimWord, Simulation, Snapshot, spec};
 
 #[derive(Clone, Debug)]
@@ -77,6 +79,7 @@ macro_rules! plain {
 plain!(
     RawSpinLock<NoBackoff, Sim>,
     RawSpinLock<Exponential, Sim>,
+    RawSpinLock<ByDistance, Sim>,
     RawTicketLock<NoBackoff, Sim>,
     RawQueuedSpinLock<Sim>
 );
@@ -147,120 +150,157 @@ struct Seen {
     ops: Vec<Cell<u64>>,
     waits: RefCell<Vec<u64>>,
     busy_ns: Cell<u64>,
-    marks: [RefCell<Option<(Snapshot, Vec<u64>)>>; 2],
+    marks: [RefCell<Option<Snapshot>>; 2],
+}
+
+/// What a run is, apart from the lock.
+struct Plan {
+    threads: usize,
+    busy: usize,
+    inside: u64,
+    outside: u64,
+    spread: u64,
+    lines: usize,
+    asks: Asks,
+    extension: u64,
+    ms: u64,
+    cpus: Vec<u32>,
+    pinned: bool,
+}
+
+impl Plan {
+    fn of(cli: &Cli, topology: &Topology) -> Plan {
+        let (count, (per, nodes)) = (cli.number("cpus", 8), (topology.cpus() / topology.nodes, topology.nodes));
+        let spread = cli.text("spread", "no") == "yes";
+        let place = |n: u32| if spread { n % nodes * per + n / nodes } else { n };
+        let (extension, outside) = (cli.number("extension", 0), cli.number("outside", 100));
+        let asks = match &*cli.text("asks", "always") {
+            _ if extension == 0 => Asks::Never,
+            "never" => Asks::Never,
+            "always" => Asks::Always,
+            "contended" => Asks::Contended,
+            _ => Asks::Kept,
+        };
+        Plan {
+            threads: cli.number("threads", count) as usize,
+            busy: cli.number("busy", 0) as usize,
+            inside: cli.number("inside", 50),
+            outside,
+            spread: outside * cli.number("jitter", 50) / 100,
+            lines: cli.number("lines", 1) as usize,
+            asks,
+            extension,
+            ms: cli.number("ms", 100),
+            cpus: (0..count as u32).map(place).collect(),
+            pinned: cli.text("pinned", "yes") == "yes",
+        }
+    }
+
+    /// The measured interval.
+    fn interval(&self) -> Range<u64> {
+        const BEGIN: u64 = 4_000_000;
+        BEGIN..BEGIN + self.ms * 1_000_000
+    }
+}
+
+/// A thread that wants the lock.
+fn wants<L: Guarded>(plan: &Plan, thread: usize, shared: &Shared<L>, seen: &Seen) {
+    let interval = plan.interval();
+    while Sim::time_ns() < interval.end {
+        let asked = Sim::time_ns();
+        let contended = shared.lock.lock();
+        let got = Sim::time_ns();
+        let asks = plan.asks == Asks::Always || plan.asks != Asks::Never && contended;
+        if asks {
+            Sim::ask_for_extension();
+        }
+        let data: *const u8 = shared.data.as_ptr().cast();
+        Sim::touch(data, 24, false);
+        Sim::compute(plan.inside);
+        Sim::touch(data, 24, true);
+        shared.more[..plan.lines - 1].iter().for_each(|line| Sim::touch(line.0.as_ptr().cast(), 8, true));
+        shared.lock.unlock();
+        if asks || plan.asks == Asks::Kept {
+            Sim::extension_over(plan.asks == Asks::Kept);
+        }
+        if interval.contains(&got) {
+            seen.ops[thread].set(seen.ops[thread].get() + 1);
+            seen.waits.borrow_mut().push(got - asked);
+        }
+        Sim::progress();
+        Sim::compute(plan.outside - plan.spread + Sim::chance(2 * plan.spread + 1));
+    }
+}
+
+/// A thread that wants a CPU only.
+fn computes(interval: &Range<u64>, seen: &Seen) {
+    while Sim::time_ns() < interval.end {
+        Sim::compute(20_000);
+        if interval.contains(&Sim::time_ns()) {
+            seen.busy_ns.set(seen.busy_ns.get() + 20_000);
+        }
+    }
 }
 
 fn run<L: Guarded>(cli: &Cli) {
     let machine = Arc::new(spec::load(&cli.text("machine", "sapphire-rapids-2s")).expect("a machine"));
-    let (cpus, seed) = (cli.number("cpus", 8) as u32, cli.number("seed", 1));
-    let (threads, busy) = (cli.number("threads", u64::from(cpus)) as usize, cli.number("busy", 0) as usize);
-    let (inside, outside, jitter) = (cli.number("inside", 50), cli.number("outside", 100), cli.number("jitter", 50));
-    let lines = cli.number("lines", 1) as usize;
-    let (extension, ms) = (cli.number("extension", 0), cli.number("ms", 100));
-    let asks = match &*cli.text("asks", "always") {
-        "never" => Asks::Never,
-        "always" => Asks::Always,
-        "contended" => Asks::Contended,
-        _ => Asks::Kept,
-    };
-    let asks = if extension == 0 { Asks::Never } else { asks };
-    let topology = machine.topology.clone();
-    let all = topology.cpus();
-    let place = |n: u32| {
-        let (per, nodes) = (all / topology.nodes, topology.nodes);
-        if cli.text("spread", "no") == "yes" { n % nodes * per + n / nodes } else { n }
-    };
+    let plan = Rc::new(Plan::of(cli, &machine.topology));
     let config = Config {
-        cpus: (0..cpus).map(place).collect(),
-        slice_extension_ns: extension,
-        ..Config::new(Arc::clone(&machine), seed)
+        cpus: plan.cpus.clone(),
+        slice_extension_ns: plan.extension,
+        ..Config::new(machine, cli.number("seed", 1))
     };
-    let (begin, end) = (4_000_000, 4_000_000 + ms * 1_000_000);
-    let mut sim = Simulation::new(config, threads + busy);
-    let shared = sim.place(
-        "lock",
-        Shared { lock: L::new(cli), data: [const { Cell::new(0) }; 3], more: [const { Line([Cell::new(0)]) }; 8] },
-    );
+    let mut sim = Simulation::new(config, plan.threads + plan.busy);
+    let (data, more) = ([const { Cell::new(0) }; 3], [const { Line([Cell::new(0)]) }; 8]);
+    let shared = sim.place("lock", Shared { lock: L::new(cli), data, more });
     let seen = Rc::new(Seen {
-        ops: (0..threads).map(|_| Cell::new(0)).collect(),
+        ops: (0..plan.threads).map(|_| Cell::new(0)).collect(),
         waits: RefCell::new(Vec::new()),
         busy_ns: Cell::new(0),
         marks: [const { RefCell::new(None) }; 2],
     });
-    for thread in 0..threads {
-        let (shared, seen) = (shared.clone(), seen.clone());
-        sim.spawn(Affinity::Any, move || {
-            while Sim::time_ns() < end {
-                let asked = Sim::time_ns();
-                let contended = shared.lock.lock();
-                let got = Sim::time_ns();
-                let wants = asks == Asks::Always || asks != Asks::Never && contended;
-                if wants {
-                    Sim::ask_for_extension();
-                }
-                let data: *const u8 = shared.data.as_ptr().cast();
-                Sim::touch(data, 24, false);
-                Sim::compute(inside);
-                Sim::touch(data, 24, true);
-                shared.more[..lines - 1].iter().for_each(|line| Sim::touch(line.0.as_ptr().cast(), 8, true));
-                shared.lock.unlock();
-                if wants || asks == Asks::Kept {
-                    Sim::extension_over(asks == Asks::Kept);
-                }
-                if (begin..end).contains(&got) {
-                    seen.ops[thread].set(seen.ops[thread].get() + 1);
-                    seen.waits.borrow_mut().push(got - asked);
-                }
-                Sim::progress();
-                let spread = outside * jitter / 100;
-                Sim::compute(outside - spread + Sim::chance(2 * spread + 1));
-            }
-        });
+    for thread in 0..plan.threads {
+        let (plan, shared, seen) = (plan.clone(), shared.clone(), seen.clone());
+        sim.spawn(Affinity::Any, move || wants(&plan, thread, &shared, &seen));
     }
-    for number in 0..busy {
-        let seen = seen.clone();
-        let affinity =
-            if cli.text("pinned", "yes") == "yes" { Affinity::Cpu(place(number as u32 % cpus)) } else { Affinity::Any };
-        sim.spawn(affinity, move || {
-            while Sim::time_ns() < end {
-                Sim::compute(20_000);
-                if (begin..end).contains(&Sim::time_ns()) {
-                    seen.busy_ns.set(seen.busy_ns.get() + 20_000);
-                }
-            }
-        });
+    for number in 0..plan.busy {
+        let (interval, seen) = (plan.interval(), seen.clone());
+        let cpu = plan.cpus[number % plan.cpus.len()];
+        let affinity = if plan.pinned { Affinity::Cpu(cpu) } else { Affinity::Any };
+        sim.spawn(affinity, move || computes(&interval, &seen));
     }
-    for (mark, at) in [begin, end].into_iter().enumerate() {
+    for (mark, at) in [plan.interval().start, plan.interval().end].into_iter().enumerate() {
         let seen = seen.clone();
-        sim.at(at, move |snapshot| {
-            *seen.marks[mark].borrow_mut() = Some((snapshot.clone(), Vec::new()));
-        });
+        sim.at(at, move |snapshot| *seen.marks[mark].borrow_mut() = Some(snapshot.clone()));
     }
     sim.run().unwrap_or_else(|stuck| panic!("{stuck}"));
+    tell(cli, &plan, &seen);
+}
+
+/// Prints a line: see `slices.sh` for the columns.
+fn tell(cli: &Cli, plan: &Plan, seen: &Seen) {
     let ops: Vec<u64> = seen.ops.iter().map(Cell::get).collect();
-    let total: u64 = ops.iter().sum();
+    let (total, ns) = (ops.iter().sum::<u64>().max(1) as f64, plan.ms as f64 * 1e6);
     let mut waits = seen.waits.borrow_mut();
     waits.sort_unstable();
-    let at = |q: f64| {
-        waits.get(((waits.len() as f64 * q) as usize).min(waits.len().saturating_sub(1))).copied().unwrap_or(0)
-    };
-    let counters = [0, 1].map(|n| seen.marks[n].borrow().as_ref().expect("it came").0.counters.clone());
+    let last = waits.len().saturating_sub(1);
+    let at = |q: f64| waits.get(((waits.len() as f64 * q) as usize).min(last)).copied().unwrap_or(0);
+    let counters = [0, 1].map(|n| seen.marks[n].borrow().as_ref().expect("it came").counters);
     let [b, e] = &counters;
-    let per = |a: u64, b: u64| (a - b) as f64 / total.max(1) as f64;
     println!(
         "{}\t{:.1}\t{}\t{}\t{}\t{}\t{:.2}\t{:.2}\t{:.2}\t{}\t{}\t{:.3}",
         cli.0.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" "),
-        ms as f64 * 1e6 / total.max(1) as f64,
+        ns / total,
         at(0.5),
         at(0.99),
         at(0.999),
-        waits.last().copied().unwrap_or(0),
+        at(1.0),
         *ops.iter().min().unwrap_or(&0) as f64 / (*ops.iter().max().unwrap_or(&1)).max(1) as f64,
-        per(e.transfers, b.transfers),
-        per(e.remote_transfers, b.remote_transfers),
+        (e.transfers - b.transfers) as f64 / total,
+        (e.remote_transfers - b.remote_transfers) as f64 / total,
         e.voluntary - b.voluntary,
         e.involuntary - b.involuntary,
-        seen.busy_ns.get() as f64 / (ms as f64 * 1e6),
+        seen.busy_ns.get() as f64 / ns,
     );
 }
 
@@ -274,6 +314,7 @@ fn main() {
         "mutex" => run::<RawMutex<Sim>>(&cli),
         "ttas" => run::<RawSpinLock<NoBackoff, Sim>>(&cli),
         "backoff" => run::<RawSpinLock<Exponential, Sim>>(&cli),
+        "distance" => run::<RawSpinLock<ByDistance, Sim>>(&cli),
         "far" => run::<Far>(&cli),
         "ticket" => run::<RawTicketLock<NoBackoff, Sim>>(&cli),
         "queued" => run::<RawQueuedSpinLock<Sim>>(&cli),

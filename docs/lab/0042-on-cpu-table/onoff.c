@@ -1,6 +1,6 @@
 /* onoff OFFSET COMMAND…: keeps a byte for each thread of the machine, 1 while it is on a CPU, and runs a command that
- * can map it: file descriptor TURNWISE_ONOFF_FD, 32768 bytes, by thread number. OFFSET: of task_struct.pid (pid_offset.py).
- * Needs CAP_BPF and CAP_PERFMON. */
+ * can map it: file descriptor TURNWISE_ONOFF_FD, 32768 bytes, by thread number. OFFSET: of task_struct.pid, by
+ * pid_offset.py. Needs CAP_BPF and CAP_PERFMON. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdint.h>
