@@ -9,24 +9,37 @@
 //! |---|---|---|
 //! | [`NoBackoff`] | not at all: it polls all the time | few CPUs, short sections; every queued lock |
 //! | [`Exponential`] | twice as long each time, bounded, jittered | test-and-test-and-set with many CPUs |
+//! | [`ByDistance`] | longer while the owner is on another NUMA node | test-and-test-and-set on several sockets |
 //! | [`Proportional`] | the expected time of those before it | ticket locks, where a late look delays all behind |
 //!
 //! A policy is a type and its value is the state of one wait, so a lock with a policy stays four bytes. All limits are
 //! time on [`Platform::now`], in nanoseconds: a loop count means 10 cycles on one CPU and 140 on the next. Staying away
 //! is a [`Platform::spin_until`] on a word that no thread writes, so that a simulator can charge it. The first looks
-//! need no clock: a lock that comes free at once costs no more than with [`NoBackoff`].
+//! need no clock: a lock that comes free at once costs no more than with [`NoBackoff`]. Between two stays comes one
+//! look: where the spin hint takes 140 cycles, as many as at first would keep the line from the owner for longer than
+//! the stays leave it alone.
 
 use crate::platform::{Platform, SpinEnd, SpinLimit, Word};
+use core::sync::atomic::Ordering::Relaxed;
 
 /// A back-off policy; a value of it is the state of one wait.
 pub trait Backoff: Sized + Send + Sync + 'static {
+    /// Whether the policy looks at the owner's [`mark`](Backoff::mark): then it is for locks without an order alone.
+    const LOOKS_AT_MARKS: bool = false;
+
     /// Returns the state at the start of a wait.
     fn start() -> Self;
 
+    /// Returns what a lock without an order tells the waiters of its owner, the caller: any number but 0.
+    #[inline(always)]
+    fn mark<P: Platform>() -> u32 {
+        1
+    }
+
     /// Waits until `turns(value of word)` is 0, or until `until` on [`Platform::now`].
     ///
-    /// `turns` returns how many owners come before the caller: exact for a ticket lock, 1 for any taken lock without
-    /// an order. The loads are relaxed, as in [`Platform::spin_until`].
+    /// `turns` returns how many owners come before the caller: exact for a ticket lock; for a taken lock without an
+    /// order the owner's [`mark`](Backoff::mark). The loads are relaxed, as in [`Platform::spin_until`].
     ///
     /// # Errors
     /// [`SpinEnd::Deadline`] when `until` has passed.
@@ -77,6 +90,11 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Exponential<FIRST_NS, LIMIT_NS> {
         let half = bound / 2;
         u64::from(bound - half) + u64::from(self.jitter.below::<P>(half + 1))
     }
+
+    /// Whether the word is ready: several looks before the first stay, one after it.
+    fn looks<P: Platform>(&self, word: &P::U32, mut ready: impl FnMut(u32) -> bool) -> bool {
+        if self.next_ns == 0 { first_looks::<P>(word, ready) } else { ready(word.load(Relaxed)) }
+    }
 }
 
 impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS, LIMIT_NS> {
@@ -92,10 +110,77 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS,
         until: Option<u64>,
     ) -> Result<(), SpinEnd> {
         loop {
-            if first_looks::<P>(word, |value| turns(value) == 0) {
+            if self.looks::<P>(word, |value| turns(value) == 0) {
                 return Ok(());
             }
             backoff::<P>(self.next_ns::<P>(), until)?;
+        }
+    }
+}
+
+/// The policy that stays away as [`Exponential`] does while the owner is on the caller's NUMA node, and `FAR_TIMES` as
+/// long while it is on another, so that the lock, and what it protects, stays on a node for a while.
+/// (Z. Radovic and E. Hagersten, "Hierarchical Backoff Locks for Nonuniform Communication Architectures", 2003.)
+///
+/// A thread that has waited for `FAIR_AFTER_NS` is on a par with those on the owner's node: a node cannot keep the lock
+/// from the others. The lock's word names the owner's node, which costs a load for each acquisition. Where the platform
+/// has one node or does not know nodes, the policy is [`Exponential`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ByDistance<
+    const FIRST_NS: u32 = 200,
+    const LIMIT_NS: u32 = 10_000,
+    const FAR_TIMES: u32 = 16,
+    const FAIR_AFTER_NS: u32 = 1_000_000,
+> {
+    near: Exponential<FIRST_NS, LIMIT_NS>,
+    /// When the first look found the lock taken, on [`Platform::now`]; `None`: none has yet.
+    since: Option<u64>,
+}
+
+impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_AFTER_NS: u32>
+    ByDistance<FIRST_NS, LIMIT_NS, FAR_TIMES, FAIR_AFTER_NS>
+{
+    /// Returns the next stay, where the owner's mark is `owner`.
+    fn next_ns<P: Platform>(&mut self, owner: u32) -> u64 {
+        let now = P::now();
+        let waited_ns = now.saturating_sub(*self.since.get_or_insert(now));
+        let is_far = owner != Self::mark::<P>() && waited_ns < u64::from(FAIR_AFTER_NS);
+        self.near.next_ns::<P>() * if is_far { u64::from(FAR_TIMES) } else { 1 }
+    }
+}
+
+impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_AFTER_NS: u32> Backoff
+    for ByDistance<FIRST_NS, LIMIT_NS, FAR_TIMES, FAIR_AFTER_NS>
+{
+    const LOOKS_AT_MARKS: bool = true;
+
+    #[inline]
+    fn start() -> Self {
+        ByDistance { near: Exponential::start(), since: None }
+    }
+
+    /// Returns the caller's node and 1.
+    #[inline(always)]
+    fn mark<P: Platform>() -> u32 {
+        P::node().wrapping_add(1).max(1)
+    }
+
+    fn wait<P: Platform>(
+        &mut self,
+        word: &P::U32,
+        mut turns: impl FnMut(u32) -> u32,
+        until: Option<u64>,
+    ) -> Result<(), SpinEnd> {
+        loop {
+            let mut owner = 0;
+            let free = |value| {
+                owner = turns(value);
+                owner == 0
+            };
+            if self.near.looks::<P>(word, free) {
+                return Ok(());
+            }
+            backoff::<P>(self.next_ns::<P>(owner), until)?;
         }
     }
 }
@@ -200,7 +285,20 @@ mod tests {
         }
         check::<NoBackoff>();
         check::<Exponential>();
+        check::<ByDistance>();
         check::<Proportional>();
+    }
+
+    #[test]
+    fn the_stays_for_a_far_owner_are_longer_until_the_wait_has_been_long() {
+        type Policy<const FAIR_AFTER_NS: u32> = ByDistance<100, 1000, 8, FAIR_AFTER_NS>;
+        let (near, far) = (Policy::<1>::mark::<P>(), Policy::<1>::mark::<P>() + 1);
+        let mut patient = Policy::<{ u32::MAX }>::start();
+        assert!((50..=100).contains(&patient.next_ns::<P>(near)));
+        assert!((100 * 8..=200 * 8).contains(&patient.next_ns::<P>(far)));
+        assert!((200..=400).contains(&patient.next_ns::<P>(near)));
+        let mut late = Policy::<0>::start();
+        assert!((50..=100).contains(&late.next_ns::<P>(far)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::{Entry, Home, Nature, Visit};
 use std::marker::PhantomData;
-use turnwise::backoff::{Exponential, NoBackoff, Proportional};
+use turnwise::backoff::{ByDistance, Exponential, NoBackoff, Proportional};
 use turnwise::platform::Native;
 use turnwise::reentrant::Threads;
 use turnwise::{
@@ -71,6 +71,9 @@ locks! {
         turnwise("SpinLock", "our test-and-test-and-set lock", "spin_backoff", Nature::SPINNER);
     "ttas-backoff": timed(RawSpinLock<Exponential, P>) =
         turnwise("SpinLock", "our test-and-test-and-set lock, exponential back-off", "spin_backoff", Nature::SPINNER);
+    "ttas-distance": timed(RawSpinLock<ByDistance, P>) =
+        turnwise("SpinLock", "our test-and-test-and-set lock, longer back-off on other nodes",
+            "Radovic, Hagersten 2003", Nature::SPINNER);
     "ticket": timed(RawTicketLock<NoBackoff, P>) =
         turnwise("TicketLock", "our ticket lock", "Reed, Kanodia 1979", Nature::LINE).order(FIFO);
     "ticket-backoff": timed(RawTicketLock<Proportional, P>) =

@@ -314,7 +314,8 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         1
     }
 
-    /// Returns the NUMA node this thread is on, as a hint.
+    /// Returns the NUMA node this thread is on, as a hint; 0 where the platform cannot tell. Fast paths may call it: it
+    /// must be cheap.
     fn node() -> u32;
 
     /// Returns which process of a family this is: a forked child's number differs from its parent's, and the process

@@ -170,15 +170,21 @@ impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
         let drawn = self.word.fetch_add(ONE_DRAWN, Relaxed);
         // Step C: wait for our turn.
         let ticket = next(drawn);
-        let _ = B::start().wait::<P>(&self.word, |word| turns(word, ticket), None);
+        let _ = Self::backoff().wait::<P>(&self.word, |word| turns(word, ticket), None);
         // ORDERING ticket.turn: pairs with ticket.release; shows what the last owner wrote.
         self.word.load(Acquire);
+    }
+
+    /// Begins a wait. The word tells how many come before, not who the owner is.
+    fn backoff() -> B {
+        const { assert!(!B::LOOKS_AT_MARKS, "a ticket lock's word has no mark of its owner") };
+        B::start()
     }
 
     /// Waits outside the line for the lock to be free, then tries to take it; `false` at `until` too.
     fn attempt(&self, until: u64) -> bool {
         loop {
-            if B::start().wait::<P>(&self.word, out, Some(until)).is_err() {
+            if Self::backoff().wait::<P>(&self.word, out, Some(until)).is_err() {
                 return false;
             }
             if self.take() {

@@ -5,11 +5,11 @@
 //!
 //! | value | state | next |
 //! |---|---|---|
-//! | 0 | free | 1, by the first thread to come |
-//! | 1 | held | 0, by the owner |
+//! | 0 | free | the owner's mark, by the first thread to come |
+//! | another | held: the owner's mark, 1 unless the back-off has others | 0, by the owner |
 //!
 //! Invariants:
-//! 1. A thread that changes 0 to 1 has the lock until it stores 0.
+//! 1. A thread that changes 0 to its mark has the lock until it stores 0.
 //! 2. That store is the owner's last access: the next owner may free the memory.
 //!
 //! There is no order among waiters: one may be overtaken for ever. A wait can end at a deadline at any time, since a
@@ -25,7 +25,6 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const FREE: u32 = 0;
-const HELD: u32 = 1;
 
 /// The lock without data. Zero bytes are an unlocked lock.
 #[repr(C)]
@@ -111,14 +110,14 @@ impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
     #[inline]
     fn take(&self) -> bool {
         // ORDERING spinlock.acquire: pairs with spinlock.release; shows what the last owner wrote.
-        self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+        self.word.compare_exchange(FREE, B::mark::<P>(), Acquire, Relaxed).is_ok()
     }
 
     #[cold]
     fn lock_slow(&self, until: Option<u64>) -> bool {
         let mut backoff = B::start();
         loop {
-            if backoff.wait::<P>(&self.word, |word| u32::from(word != FREE), until).is_err() {
+            if backoff.wait::<P>(&self.word, |word| word, until).is_err() {
                 return false;
             }
             if self.take() {

@@ -3,7 +3,7 @@
 use super::{EITHER, Guarded, Protected, Settles, Shows, all_lock, drop_after_release, dropped, together};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
-use turnwise::backoff::{Backoff, Exponential, NoBackoff, Proportional};
+use turnwise::backoff::{Backoff, ByDistance, Exponential, NoBackoff, Proportional};
 use turnwise::platform::{Clock, Deadline};
 use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::spin::mcs::McsNode;
@@ -26,6 +26,7 @@ pub(super) const MODELS: &[Model] = &[
     model("spin: two threads", PLAIN, (4, 8), &[], || all_lock::<Ttas>(2, 2)),
     model("spin: three threads", PLAIN, (2, 3), &[], || all_lock::<Ttas>(3, 1)),
     model("spin: two threads that back off", Setup::PLAIN, (3, 4), &[], || all_lock::<Ttas<Exponential>>(2, 1)),
+    model("spin: two threads on two nodes", Setup::PLAIN, (3, 4), &[], || all_lock::<Ttas<ByDistance>>(2, 1)),
     model("spin: try", PLAIN, (4, 8), EITHER, || attempt_by::<Ttas>(RawLock::try_lock)),
     model("spin: timed", PLAIN, (3, 6), EITHER, || attempt_by::<Ttas>(soon)),
     model("spin: dropped", PLAIN, (3, 6), DROP, dropped::<Ttas>),

@@ -219,8 +219,9 @@ unsafe impl Platform for Loom {
         world::cpus()
     }
 
+    /// Threads are on two nodes in turn.
     fn node() -> u32 {
-        0
+        Self::cpu() % 2
     }
 
     fn generation() -> u32 {

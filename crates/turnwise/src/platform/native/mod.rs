@@ -165,6 +165,7 @@ unsafe impl Platform for Native {
         cpus::cpus()
     }
 
+    #[inline]
     fn node() -> u32 {
         rseq::node()
     }

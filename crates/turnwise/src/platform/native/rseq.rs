@@ -10,10 +10,13 @@ use super::super::Patience;
 use super::{Native, generation::generation};
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
 
 /// The offset of the area from the thread pointer; 0: none is registered.
 static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
+
+/// Whether the kernel keeps the number of the NUMA node in the area as well.
+static HAS_NODE: AtomicBool = AtomicBool::new(false);
 
 /// The part of the kernel's `struct rseq` that we read.
 #[repr(C)]
@@ -24,6 +27,13 @@ struct Rseq {
     flags: AtomicU32,
     node_id: AtomicU32,
 }
+
+/// The kernel's entry of the auxiliary vector that says how much of the area it fills (Linux 6.3).
+#[cfg(all(target_os = "linux", not(miri)))]
+const AT_RSEQ_FEATURE_SIZE: libc::c_ulong = 27;
+/// How much that is at least where it fills in the node.
+#[cfg(all(target_os = "linux", not(miri)))]
+const NODE_END: libc::c_ulong = (core::mem::offset_of!(Rseq, node_id) + size_of::<u32>()) as libc::c_ulong;
 
 /// The limit of CPU numbers: from here up they mean "not registered".
 const CPU_LIMIT: u32 = 1 << 31;
@@ -37,6 +47,8 @@ pub(super) fn start() {
         let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()).cast::<u32>();
         if !offset.is_null() && !size.is_null() && *size > 0 {
             AREA_OFFSET.store(*offset, Relaxed);
+            // An area always has room for the node; whether the kernel knows the field, only the kernel can say.
+            HAS_NODE.store(libc::getauxval(AT_RSEQ_FEATURE_SIZE) >= NODE_END, Relaxed);
         }
     }
 }
@@ -106,11 +118,15 @@ pub(super) fn cpu() -> u32 {
     ASKED.fetch_add(1, Relaxed) % 4
 }
 
+/// Returns the NUMA node we are on; 0 where the kernel does not say so in the area: locks cannot ask it by a call.
+#[inline]
 pub(super) fn node() -> u32 {
-    let (mut cpu, mut node) = (0_u32, 0_u32);
-    // SAFETY: both results are writable; the third argument is unused since Linux 2.6.24.
-    unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, ptr::null::<u8>()) };
-    node
+    let area = own_area();
+    if area.is_null() || !HAS_NODE.load(Relaxed) {
+        return 0;
+    }
+    // SAFETY: our own area lives as long as we do.
+    unsafe { (*area).node_id.load(Relaxed) }
 }
 
 /// The published pointer to a thread's area, for others to look at.
@@ -194,6 +210,22 @@ impl Area {
 #[cfg(all(test, not(miri)))]
 mod tests {
     extern crate std;
+
+    #[test]
+    fn the_node_of_the_area_is_what_the_kernel_answers() {
+        if !super::HAS_NODE.load(super::Relaxed) {
+            std::println!("SKIPPED: the kernel keeps no node in the area");
+            return;
+        }
+        let (mut cpu, mut node) = (0_u32, 0_u32);
+        // The thread may move to another node between the two.
+        let same = (0..100).any(|_| {
+            // SAFETY: both results are writable; the third argument is unused since Linux 2.6.24.
+            unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, core::ptr::null::<u8>()) };
+            super::node() == node
+        });
+        assert!(same, "{node}");
+    }
 
     /// A thread may return from its start routine with a cancellation pending, which its exit must not act upon.
     #[test]
