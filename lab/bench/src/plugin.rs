@@ -53,7 +53,7 @@ pub(crate) struct Way {
 /// A lock of a shared object, which stays loaded for good.
 ///
 /// Invariants: (1) the functions are the object's, which promises that they do what the header says; (2) a lock has
-/// `size` bytes, from 1 to [`SIZE_MAX`], and need not be aligned to more than [`ALIGN_MAX`].
+/// `size` bytes, from 1 to `SIZE_MAX`, and need not be aligned to more than `ALIGN_MAX`.
 #[derive(Clone, Copy, Debug)]
 pub struct Plugin {
     /// What it calls itself.
@@ -165,8 +165,6 @@ pub(crate) struct Memory {
 }
 
 // SAFETY: the bytes are a lock's, whose functions any thread may call; the room behind it is its owner's to share.
-unsafe impl Send for Memory {}
-// SAFETY: as above.
 unsafe impl Sync for Memory {}
 
 impl Memory {

@@ -51,8 +51,8 @@ pub(crate) fn table(
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
     format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\n<table><thead><tr>{}</tr></thead>\n\
-         <tbody>\n{}</tbody></table>\n</div>\n",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\n\
+         <table><thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>\n</div>\n",
         head.collect::<String>(),
         rows.iter().map(row).collect::<String>()
     )

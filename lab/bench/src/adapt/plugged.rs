@@ -38,8 +38,6 @@ pub(crate) struct Plugged<T> {
 }
 
 // SAFETY: the lock gives `&mut T` to one thread at a time, and `&T` to others only when nobody has that.
-unsafe impl<T: Send + Sync> Send for Plugged<T> {}
-// SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Plugged<T> {}
 
 impl<T: Copy> Plugged<T> {

@@ -20,6 +20,9 @@ pub(crate) struct BenchArgs {
     plugged: Vec<&'static LockInfo>,
 }
 
+/// What makes no sense where nothing runs.
+const FOR_A_RUN: [&str; 7] = ["subject", "lock", "scenario", "against", "plugin", "peer_plugin", "list"];
+
 /// Compare locks on this machine
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
@@ -75,7 +78,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Show a report that --json wrote, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["subject", "lock", "scenario", "against", "plugin", "peer_plugin", "list"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = FOR_A_RUN)]
     pub(crate) from: Option<PathBuf>,
     /// List the locks and scenarios (of all subjects unless one is named), and run nothing
     #[arg(long)]

@@ -60,6 +60,6 @@ pub(super) fn dots(title: &str, dots: &[Dot], mark: Option<f64>, show: fn(f64) -
 }
 
 /// What the signs are.
-pub(super) const LEGEND: &str = "<div class=\"legend\"><span><b style=\"color:var(--c0)\">\u{25cf}</b>ours, or a plugin \
-     under test</span><span><b style=\"color:var(--c1)\">\u{25cb}</b>peers</span><span><b \
+pub(super) const LEGEND: &str = "<div class=\"legend\"><span><b style=\"color:var(--c0)\">\u{25cf}</b>ours, or a \
+     plugin under test</span><span><b style=\"color:var(--c1)\">\u{25cb}</b>peers</span><span><b \
      style=\"color:var(--c0);opacity:.4\">\u{25ac}</b>from the least to the most of the samples</span></div>\n";
