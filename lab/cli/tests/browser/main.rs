@@ -208,8 +208,9 @@ fn figures_of_a_benchmark_lie_on_their_axes_and_in_their_colours() {
     let at = "(c) => +c.getAttribute('cx')";
     let outside = format!("[...document.querySelectorAll('circle')].map({at}).filter(x => !(x >= 256 && x <= 880))");
     assert_eq!(browser.value(&outside), json!([]));
-    let inside = "(row => { const place = e => row.querySelector(e).getBoundingClientRect(); \
-         const [line, dot] = [place('line'), place('circle')]; return line.left <= dot.right && dot.left <= line.right; })";
+    let inside = "(row => { const place = (e) => row.querySelector(e).getBoundingClientRect(); \
+         const [line, dot] = [place('line'), place('circle')]; \
+         return line.left <= dot.right && dot.left <= line.right; })";
     assert_eq!(browser.value(&format!("{rows}.every({inside})")), true, "a median lies in its range");
     let colours = "new Set([...document.querySelectorAll('.range')].map(line => getComputedStyle(line).stroke)).size";
     assert_eq!(browser.value(colours), 2, "ours and peers");
