@@ -235,6 +235,7 @@ mod tests {
         Options {
             subject: Subject::find("mutex").expect("it is there"),
             locks: vec!["mutex".to_owned()],
+            plugged: Vec::new(),
             scenarios: vec!["quota".to_owned(), "uncontended".to_owned()],
             against: None,
             quick: true,

@@ -14,6 +14,7 @@
 //! | `stats.rs` | fairness |
 //! | `situation.rs` | what is peculiar about a scenario: many locks, a busy neighbour |
 //! | `neighbour.rs` | a process that keeps a CPU busy beside a sample |
+//! | `plugin.rs` | `--plugin`: locks in shared objects |
 //! | `setting.rs` | `--set`: other numbers of waiting |
 //! | `energy.rs` | what the processors use, where the machine tells |
 //! | `work.rs` | calibrated work |
@@ -30,6 +31,7 @@ pub mod figure;
 pub mod load;
 mod neighbour;
 pub mod options;
+pub mod plugin;
 pub mod probe;
 pub mod published;
 pub mod report;

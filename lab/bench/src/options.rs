@@ -10,6 +10,8 @@ pub struct Options {
     pub subject: &'static Subject,
     /// Locks to run; empty: those that each scenario is about.
     pub locks: Vec<String>,
+    /// Locks of shared objects, which run in every scenario, beside the others.
+    pub plugged: Vec<&'static LockInfo>,
     /// Scenarios and groups of scenarios; empty: the subject's default.
     pub scenarios: Vec<String>,
     /// The lock to compare speeds with; `None`: the one that each scenario is about, or else the fastest peer.
@@ -52,14 +54,15 @@ impl Options {
             true => group.default.iter().any(|n| *n == name || *n == "all"),
             false => self.locks.iter().any(|n| n == name || n == "all"),
         };
-        group.locks.iter().filter(|l| wanted(l.name) || self.against.as_deref() == Some(l.name)).collect()
+        let listed = group.locks.iter().filter(|l| wanted(l.name) || self.against.as_deref() == Some(l.name));
+        listed.chain(self.plugged.iter().copied()).collect()
     }
 
     /// The locks to compare with in a scenario: the fastest of them, or if there are none the fastest peer.
     #[must_use]
     pub fn reference(&self, scenario: &Scenario) -> Vec<&str> {
         let group = scenario.group;
-        let known = |name: &&str| group.locks.iter().any(|lock| lock.name == *name);
+        let known = |name: &&str| group.locks.iter().chain(self.plugged.iter().copied()).any(|lock| lock.name == *name);
         let asked: Vec<&str> = self.against.as_deref().filter(known).into_iter().collect();
         let running = |name: &&&str| self.locks(scenario).iter().any(|lock| lock.name == **name);
         if asked.is_empty() { group.reference.iter().filter(running).copied().collect() } else { asked }

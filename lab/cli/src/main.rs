@@ -2,6 +2,7 @@
 //! documents' experiments.
 
 mod aim7;
+mod axis;
 mod bench;
 mod calibrate;
 mod generate;
@@ -9,6 +10,7 @@ mod list;
 mod mount;
 mod reproduce;
 mod sim;
+mod still;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;

@@ -117,6 +117,8 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         open.map(drop)
             .with_context(|| format!("cannot write {}: name a file in a folder that exists", file.display()))?;
     }
+    // What was typed is so many cells at least; later, minutes of building would be lost.
+    args.has_enough_pairs(args.cells().len(), args.programs().len())?;
     let builds = builds(args)?;
     let versions = &builds[0];
     let plan = Plan::of(args, versions)?;
@@ -162,6 +164,18 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 }
 
 impl Args {
+    /// Refuses pairs of runs that are too few to say anything of so many cells and programs.
+    fn has_enough_pairs(&self, cells: usize, programs: usize) -> Result<()> {
+        let number = cells + programs;
+        let fewest = stats::fewest_pairs(stats::error_of_each(number * self.builds as usize));
+        let kinds = [("--rounds", cells, self.rounds()), ("--program-rounds", programs, self.program_rounds)];
+        if let Some((option, _, rounds)) = kinds.into_iter().find(|&(_, number, rounds)| number > 0 && rounds < fewest)
+        {
+            bail!("{rounds} pairs of runs are too few for {number} cells at once: {option} {fewest} or more");
+        }
+        Ok(())
+    }
+
     fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 30 } else { 40 })
     }
@@ -221,11 +235,8 @@ impl Plan {
             let why: String = left_out.iter().map(|Gap { cell, why }| format!("\n  {cell}: {why}")).collect();
             bail!("nothing left to compare:{why}");
         }
-        let fewest = stats::fewest_pairs(stats::error_of_each(number * args.builds as usize));
-        if let Some(job) = jobs.iter().find(|job| job.rounds < fewest) {
-            let option = if job.unit == Unit::Nanoseconds { "--rounds" } else { "--program-rounds" };
-            bail!("{} pairs of runs are too few for {number} cells at once: {option} {fewest} or more", job.rounds);
-        }
+        let programs = jobs.iter().filter(|job| job.unit != Unit::Nanoseconds).count();
+        args.has_enough_pairs(number - programs, programs)?;
         Ok(Plan { jobs, left_out })
     }
 }
@@ -320,6 +331,19 @@ mod tests {
         assert_eq!(runs(&["--bench", "mutex,spin"]), (2, 0));
         assert_eq!(runs(&["--programs", "Kyoto cache, ordered", "SQLite"]), (0, 2));
         assert_eq!(runs(&["--quick", "--bench", "mutex", "--programs", "SQLite"]), (1, 1));
+    }
+
+    #[test]
+    fn too_few_pairs_are_refused_before_anything_is_built() {
+        let refusal = |line: &[&str]| {
+            let args = parsed(&[&["--against", "no-such-commit"], line].concat()).unwrap();
+            format!("{:#}", run(&args).unwrap_err())
+        };
+        let few = "6 pairs of runs are too few for 9 cells at once: --rounds 10 or more";
+        assert_eq!(refusal(&["--quick", "--builds", "2", "--rounds", "6"]), few);
+        let few = "6 pairs of runs are too few for 2 cells at once: --program-rounds 7 or more";
+        assert_eq!(refusal(&["--programs", "Tokyo", "SQLite", "--program-rounds", "6"]), few);
+        assert!(refusal(&["--quick", "--rounds", "10"]).contains("no commit `no-such-commit`"));
     }
 
     #[test]

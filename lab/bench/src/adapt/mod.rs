@@ -4,6 +4,7 @@ pub mod counters;
 pub mod listed;
 pub mod monitors;
 pub mod mutexes;
+pub(crate) mod plugged;
 pub mod pthread;
 pub mod raw;
 pub mod rwlocks;

@@ -22,6 +22,7 @@ pub static SUBJECT: Subject = Subject {
         "sleeps per op",
     ],
     comparisons: &[],
+    plugged: None,
 };
 
 const fn group(name: &'static str, help: &'static str, locks: &'static [LockInfo]) -> Group {

@@ -13,9 +13,11 @@ pub mod vfs;
 use crate::adapt::listed::{AsItself, CountUnder, Sample};
 use crate::documents::Comparison;
 use crate::load::{counted, exclusive, monitor, shared};
+use crate::plugin::Plugin;
 use crate::run::{Outcome, Plan, Roles, Section};
 use crate::situation::{Arrivals, Neighbour, Situation};
 use crate::work::steps_for;
+use anyhow::{bail, ensure};
 use std::time::Duration;
 use turnwise_catalogue::RefCount;
 
@@ -31,6 +33,7 @@ pub enum Waiting {
 }
 
 /// A lock that can be benchmarked.
+#[derive(Debug)]
 pub struct LockInfo {
     /// What `--lock` and the reports call it.
     pub name: &'static str,
@@ -44,6 +47,7 @@ pub struct LockInfo {
 }
 
 /// How a sample of a lock is measured.
+#[derive(Debug)]
 enum Sampler {
     /// By this function.
     By(Sample),
@@ -51,7 +55,12 @@ enum Sampler {
     Catalogue,
     /// As a count of references under a lock of the catalogue.
     CountUnder,
+    /// With a lock of a shared object.
+    Plugged(&'static Plugin, PluggedSample),
 }
+
+/// Measures one sample with a lock of a shared object.
+pub type PluggedSample = fn(&'static Plugin, &Plan) -> anyhow::Result<Outcome>;
 
 impl LockInfo {
     /// A peer for one thread at a time.
@@ -106,8 +115,26 @@ impl LockInfo {
         LockInfo { sampler: Sampler::CountUnder, ..LockInfo::listed(name) }
     }
 
+    /// A lock of a shared object, for as long as the program runs.
+    ///
+    /// # Errors
+    /// The subject has no place for it, or has a lock of this name.
+    pub fn plugged(plugin: &'static Plugin, subject: &Subject) -> anyhow::Result<LockInfo> {
+        let (name, subject_name) = (plugin.name, subject.name);
+        let Some(sample) = subject.plugged else {
+            let taking = SUBJECTS.iter().filter(|subject| subject.plugged.is_some()).map(|subject| subject.name);
+            let taking: Vec<_> = taking.collect();
+            bail!("`bench {subject_name}` takes no locks of shared objects; those that do: {}", taking.join(", "));
+        };
+        let known = subject.locks().iter().any(|lock| lock.name == name);
+        ensure!(!known, "`bench {subject_name}` has a lock {name}: give the one of the shared object another name");
+        let waiting = if plugin.spins { Waiting::Spins } else { Waiting::Sleeps };
+        Ok(LockInfo { name, help: plugin.help, waiting, ours: false, sampler: Sampler::Plugged(plugin, sample) })
+    }
+
     /// Marks the lock as one of ours, which the figures judge.
-    pub(crate) const fn ours(self) -> LockInfo {
+    #[must_use]
+    pub const fn ours(self) -> LockInfo {
         LockInfo { ours: true, ..self }
     }
 
@@ -120,6 +147,7 @@ impl LockInfo {
             Sampler::By(sample) => sample,
             Sampler::Catalogue => turnwise_catalogue::visit(self.name, AsItself),
             Sampler::CountUnder => turnwise_catalogue::visit(self.name, CountUnder),
+            Sampler::Plugged(plugin, sample) => return sample(plugin, plan),
         };
         sample(plan)
     }
@@ -314,6 +342,8 @@ pub struct Subject {
     pub figures: &'static [&'static str],
     /// Pairs of locks whose difference a document published.
     pub comparisons: &'static [Comparison],
+    /// How a lock of a shared object is measured, where it can be.
+    pub plugged: Option<PluggedSample>,
 }
 
 /// Every subject.

@@ -1,6 +1,7 @@
 //! The mutex and its peers.
 
 use super::{Group, LockInfo, Scenario, Subject, Times, Waiting::*};
+use crate::adapt::plugged;
 use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex};
 use crate::blind::Blind;
 use crate::load::exclusive::Protected;
@@ -30,6 +31,7 @@ pub static SUBJECT: Subject = Subject {
         "preempted per op",
     ],
     comparisons: &[],
+    plugged: Some(plugged::exclusive),
 };
 
 static MUTEX: Group = Group {

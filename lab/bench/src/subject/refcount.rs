@@ -22,6 +22,7 @@ pub static SUBJECT: Subject = Subject {
         "preempted per op",
     ],
     comparisons: &[],
+    plugged: None,
 };
 
 static ALONE: Group = Group {

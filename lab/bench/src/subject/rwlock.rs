@@ -1,6 +1,7 @@
 //! The readers-writer lock and its peers.
 
 use super::{Group, LockInfo, Mix, Scenario, Subject, Waiting::*};
+use crate::adapt::plugged;
 use crate::adapt::pthread::PthreadRwLock;
 use crate::adapt::rwlocks::Alone;
 use crate::load::shared::Record;
@@ -26,6 +27,7 @@ pub static SUBJECT: Subject = Subject {
         "sleeps per op",
     ],
     comparisons: &[],
+    plugged: Some(plugged::shared),
 };
 
 static RWLOCK: Group = Group {

@@ -23,6 +23,7 @@ pub static SUBJECT: Subject = Subject {
         "longest wait",
     ],
     comparisons: &[],
+    plugged: None,
 };
 
 static OPTIMISTIC: Group = Group {

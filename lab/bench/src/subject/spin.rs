@@ -1,6 +1,7 @@
 //! Spin locks: with few threads, and with more than there are CPUs.
 
 use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
+use crate::adapt::plugged;
 use crate::load::exclusive::Protected;
 
 /// Spin locks.
@@ -21,6 +22,7 @@ pub static SUBJECT: Subject = Subject {
         "preempted per op",
     ],
     comparisons: &[],
+    plugged: Some(plugged::exclusive),
 };
 
 static SPIN: Group =

@@ -15,6 +15,7 @@ pub static SUBJECT: Subject = Subject {
     scenarios: SCENARIOS,
     figures: &["per op", "CPU per op", "fairness", "p99 wait", "longest wait", "sleeps per op", "preempted per op"],
     comparisons: &[],
+    plugged: None,
 };
 
 impl LockInfo {

@@ -1,17 +1,27 @@
 //! The command line of `bench`. Which names are right depends on the subject, so they are looked at in a second step,
 //! with the same messages as if clap had known them from the start.
 
+use anyhow::ensure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use turnwise_bench::options::Options;
+use turnwise_bench::plugin::Plugin;
 use turnwise_bench::setting::{self, Setting};
-use turnwise_bench::subject::{Group, SUBJECTS, Scenario, Subject};
+use turnwise_bench::subject::{Group, LockInfo, SUBJECTS, Scenario, Subject};
 
 /// The command line, with names that exist.
 #[derive(Clone, Debug)]
-pub(crate) struct BenchArgs(Flags);
+pub(crate) struct BenchArgs {
+    flags: Flags,
+    /// The locks of shared objects.
+    plugged: Vec<&'static LockInfo>,
+}
+
+/// What makes no sense where nothing runs.
+const FOR_A_RUN: [&str; 7] = ["subject", "lock", "scenario", "against", "plugin", "peer_plugin", "list"];
 
 /// Compare locks on this machine
 #[derive(Args, Clone, Debug)]
@@ -19,7 +29,8 @@ pub(crate) struct BenchArgs(Flags);
 Examples:
   turnwise-lab bench
   turnwise-lab bench rwlock --list
-  turnwise-lab bench mutex --lock turnwise,parking_lot --quick")]
+  turnwise-lab bench mutex --lock mutex,parking_lot --quick --html report.html
+  turnwise-lab bench mutex --plugin ./mylock.so --peer-plugin ./abseil.so ./nsync.so")]
 pub(crate) struct Flags {
     /// The sort of locks to compare; default: mutex
     #[arg(value_name = "SUBJECT", value_parser = subject_names())]
@@ -35,6 +46,13 @@ pub(crate) struct Flags {
     /// fastest peer that sleeps
     #[arg(long, value_name = "NAME")]
     pub(crate) against: Option<String>,
+    /// Run the locks of these shared objects, too, and judge them as our own (docs/bench-plugins.md says how to build
+    /// one)
+    #[arg(long, value_name = "FILE", num_args = 1.., value_parser = plugin)]
+    pub(crate) plugin: Vec<Plugin>,
+    /// Run the locks of these shared objects, too, as peers
+    #[arg(long, value_name = "FILE", num_args = 1.., value_parser = plugin)]
+    pub(crate) peer_plugin: Vec<Plugin>,
     /// Fewer and shorter samples: a subject within a minute
     #[arg(long)]
     pub(crate) quick: bool,
@@ -56,8 +74,11 @@ pub(crate) struct Flags {
     /// Write the report as Markdown, too
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+    /// Write the report as one self-contained HTML page, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Show a report that --json wrote, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["subject", "lock", "scenario", "against", "list"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = FOR_A_RUN)]
     pub(crate) from: Option<PathBuf>,
     /// List the locks and scenarios (of all subjects unless one is named), and run nothing
     #[arg(long)]
@@ -67,6 +88,11 @@ pub(crate) struct Flags {
 /// With the whole of its complaint, of which clap would show the beginning.
 fn setting(text: &str) -> Result<Setting, String> {
     text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
+}
+
+/// The lock of this file, loaded.
+fn plugin(file: &str) -> Result<Plugin, String> {
+    Plugin::load(Path::new(file)).map_err(|error| format!("{error:#}"))
 }
 
 fn subject_names() -> PossibleValuesParser {
@@ -85,19 +111,20 @@ impl Args for BenchArgs {
 
 impl FromArgMatches for BenchArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        BenchArgs(Flags::from_arg_matches(matches)?).checked()
+        Flags::from_arg_matches(matches)?.checked()
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.0.update_from_arg_matches(matches)?;
-        self.clone().checked().map(drop)
+        self.flags.update_from_arg_matches(matches)?;
+        *self = self.flags.clone().checked()?;
+        Ok(())
     }
 }
 
 impl std::ops::Deref for BenchArgs {
     type Target = Flags;
     fn deref(&self) -> &Flags {
-        &self.0
+        &self.flags
     }
 }
 
@@ -113,28 +140,48 @@ fn check<'a>(name: &str, known: Vec<&'static str>, typed: impl Iterator<Item = &
     Ok(())
 }
 
-impl BenchArgs {
+impl Flags {
     fn checked(self) -> Result<BenchArgs, clap::Error> {
         let subject = self.subject();
-        let locks: Vec<_> = subject.locks().iter().map(|lock| lock.name).collect();
+        let plugged = self.plugged(subject).map_err(|error| {
+            clap::Error::raw(ErrorKind::ValueValidation, format!("{error:#}\n")).with_cmd(&Command::new("bench"))
+        })?;
+        let listed = subject.locks().into_iter().map(|lock| lock.name);
+        let locks: Vec<_> = listed.clone().chain(plugged.iter().map(|lock| lock.name)).collect();
         let groups = subject.groups.iter().map(|group| group.name);
         let scenarios = subject.scenarios.iter().map(|scenario| scenario.name);
-        check("against", locks.clone(), self.against.iter())?;
-        check("lock", locks.into_iter().chain(["all"]).collect(), self.lock.iter())?;
+        check("against", locks, self.against.iter())?;
+        check("lock", listed.chain(["all"]).collect(), self.lock.iter())?;
         check("scenario", scenarios.chain(groups).chain(["all"]).collect(), self.scenario.iter())?;
-        Ok(self)
+        Ok(BenchArgs { flags: self, plugged })
     }
 
     /// The sort of locks.
-    pub(crate) fn subject(&self) -> &'static Subject {
+    fn subject(&self) -> &'static Subject {
         self.subject.as_deref().and_then(Subject::find).unwrap_or(SUBJECTS[0])
     }
 
+    /// The locks of shared objects, those to judge first; for as long as the program runs.
+    fn plugged(&self, subject: &Subject) -> anyhow::Result<Vec<&'static LockInfo>> {
+        let mut plugged: Vec<&'static LockInfo> = Vec::new();
+        for (index, &plugin) in self.plugin.iter().chain(&self.peer_plugin).enumerate() {
+            let lock = LockInfo::plugged(Box::leak(Box::new(plugin)), subject)?;
+            let twice = plugged.iter().any(|before| before.name == lock.name);
+            ensure!(!twice, "two shared objects call their lock {}: give one of them another name", lock.name);
+            let lock = if index < self.plugin.len() { lock.ours() } else { lock };
+            plugged.push(Box::leak(Box::new(lock)));
+        }
+        Ok(plugged)
+    }
+}
+
+impl BenchArgs {
     /// What was asked for, as the library takes it.
     pub(crate) fn options(&self) -> Options {
         Options {
             subject: self.subject(),
             locks: self.lock.clone(),
+            plugged: self.plugged.clone(),
             scenarios: self.scenario.clone(),
             against: self.against.clone(),
             quick: self.quick,
@@ -147,19 +194,19 @@ impl BenchArgs {
     /// What `--list` prints.
     pub(crate) fn lists(&self) -> String {
         match self.subject {
-            Some(_) => list(self.subject()),
+            Some(_) => list(self.subject(), &self.plugged),
             None => {
-                let subjects = SUBJECTS.iter().map(|subject| list(subject));
+                let subjects = SUBJECTS.iter().map(|subject| list(subject, &[]));
                 subjects.chain([setting::list()]).collect::<Vec<_>>().join("\n")
             }
         }
     }
 }
 
-fn list(subject: &Subject) -> String {
+fn list(subject: &Subject, plugged: &[&LockInfo]) -> String {
     let row = |name: &str, help: &str| format!("  {name:<26} {help}\n");
     let in_group = |s: &Scenario| row(s.name, &format!("{:<16} {}", s.group.name, s.help));
-    let locks: String = subject.locks().iter().map(|l| row(l.name, l.help)).collect();
+    let locks: String = subject.locks().iter().chain(plugged).map(|l| row(l.name, l.help)).collect();
     let groups: String = subject.groups.iter().map(|g: &&Group| row(g.name, g.help)).collect();
     let scenarios: String = subject.scenarios.iter().map(in_group).collect();
     let title = format!("{}: {}", subject.name, subject.help);

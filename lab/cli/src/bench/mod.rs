@@ -1,6 +1,8 @@
 //! `turnwise-lab bench`: every lock in every scenario of a subject.
 
 mod args;
+mod html;
+mod picture;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -30,10 +32,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     setting::hold(&args.set)?;
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
     let markdown = args.markdown.as_deref().map(|file| OutputFile::open("--markdown", file)).transpose()?;
+    let html = args.html.as_deref().map(|file| OutputFile::open("--html", file)).transpose()?;
     let report = args.from.as_deref().map_or_else(|| measured(args), Report::read)?;
     json::publish(&report, &text::render(&report, Style::Plain), json)?;
     if let Some(output_file) = markdown {
         output_file.write(text::render(&report, Style::Markdown).as_bytes())?;
+    }
+    if let Some(output_file) = html {
+        output_file.write(html::page(&report).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

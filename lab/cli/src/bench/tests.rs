@@ -3,7 +3,7 @@
 use super::text::{Style, render};
 use super::{BenchArgs, measured, run};
 use clap::Parser;
-use turnwise_bench::report::Report;
+use turnwise_bench::report::{LeftOut, Report};
 use turnwise_bench::subject::SUBJECTS;
 
 #[derive(Parser)]
@@ -78,6 +78,38 @@ fn the_report_survives_json_and_names_everything_in_both_styles() {
         ] {
             assert!(text.contains(part), "{style:?} lacks {part}:\n{text}");
         }
+    }
+}
+
+#[test]
+fn the_page_has_every_part_and_asks_for_nothing() {
+    let report = measured(&args("--samples 2 --sample-ms 5 --scenario 2x50/100,open-25k --lock mutex,std,spin"));
+    let mut report = report.unwrap_or_else(|e| panic!("{e:#}"));
+    report.scenarios[0].locks[2].name = "<script>".to_owned();
+    report.left_out.push(LeftOut { scenario: "quota-one".to_owned(), why: "be root".to_owned() });
+    let page = super::html::page(&report);
+    for part in [
+        "default-src 'none'",
+        "<h1>Locks on this machine, compared: mutexes</h1>",
+        "<h2>verdict</h2>",
+        "<h2>ours against the reference</h2>",
+        "speed; right of the line ours is faster",
+        "<h2>2x50/100: 2 threads",
+        "time per operation",
+        "99th percentile of the waits",
+        "<h2>quota-one: left out</h2>\n<p class=\"hint\">be root</p>",
+        "&lt;script&gt;",
+        "What the figures are",
+    ] {
+        assert!(page.contains(part), "no {part} in:\n{page}");
+    }
+    for request in ["<script", "src=", "href=", "@import", "url(", "NaN"] {
+        assert!(!page.contains(request), "{request}");
+    }
+    let tags = |tag: &str| (page.matches(&format!("<{tag}")).count(), page.matches(&format!("</{tag}>")).count());
+    for tag in ["section", "table", "svg", "g ", "details", "div"] {
+        let (opened, closed) = (tags(tag).0, tags(tag.trim_end()).1);
+        assert_eq!(opened, closed, "{tag}");
     }
 }
 

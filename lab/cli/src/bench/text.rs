@@ -1,6 +1,7 @@
-//! A report as tables, for a terminal or in Markdown.
+//! A report as tables: for a terminal, in Markdown, or as pieces of a page.
 
 use super::verdict;
+use crate::still::{self, prose};
 use turnwise_bench::documents::{DocumentRow, Side};
 use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate};
 use turnwise_bench::report::{LeftOut, LockReport, Report, ScenarioReport};
@@ -16,6 +17,8 @@ pub(crate) enum Style {
     Plain,
     /// For a file.
     Markdown,
+    /// For a browser.
+    Html,
 }
 
 /// What each number is; printed with every report.
@@ -43,15 +46,35 @@ const LEGEND: &[&str] = &[
 const DOCUMENTS: &str = "here: median of the rounds; after / before paired by round. As published: other workloads on \
      other machines (published.toml has the sources), so the direction can be compared, seldom the size.";
 
+/// What a report has, each part a text; empty if it has no such part.
+pub(super) struct Parts {
+    pub(super) heading: String,
+    pub(super) scenarios: Vec<String>,
+    pub(super) left_out: String,
+    pub(super) summary: String,
+    pub(super) verdict: String,
+    pub(super) documents: String,
+    pub(super) legend: String,
+}
+
+/// The whole report, in pieces.
+pub(super) fn parts(report: &Report, style: Style) -> Parts {
+    let figures = figures(&report.subject);
+    Parts {
+        heading: heading(report, style),
+        scenarios: report.scenarios.iter().map(|s| render_scenario(s, &figures, style)).collect(),
+        left_out: left_out(report, style),
+        summary: summary(report, style),
+        verdict: verdict::render(report, style),
+        documents: documents(report, style),
+        legend: LEGEND.iter().map(|line| item(line, style)).collect(),
+    }
+}
+
 /// The whole report.
 pub(crate) fn render(report: &Report, style: Style) -> String {
-    let figures = figures(&report.subject);
-    let scenarios: String = report.scenarios.iter().map(|s| render_scenario(s, &figures, style)).collect();
-    let legend: String = LEGEND.iter().map(|line| item(line, style)).collect();
-    let end =
-        [left_out(report, style), summary(report, style), verdict::render(report, style), documents(report, style)]
-            .concat();
-    heading(report, style) + &scenarios + &end + "\n" + &legend
+    let Parts { heading, scenarios, left_out, summary, verdict, documents, legend } = parts(report, style);
+    [heading, scenarios.concat(), left_out, summary, verdict, documents, "\n".to_owned(), legend].concat()
 }
 
 /// Those that tables of this subject show.
@@ -66,6 +89,7 @@ pub(super) fn item(line: &str, style: Style) -> String {
     match style {
         Style::Plain => format!("{line}\n"),
         Style::Markdown => format!("- {line}\n"),
+        Style::Html => format!("<p class=\"hint\">{}</p>\n", prose(line)),
     }
 }
 
@@ -73,6 +97,7 @@ pub(super) fn title(text: &str, style: Style) -> String {
     match style {
         Style::Plain => format!("\n{text}\n"),
         Style::Markdown => format!("\n## {text}\n\n"),
+        Style::Html => format!("<h2>{}</h2>\n", prose(text)),
     }
 }
 
@@ -100,7 +125,13 @@ fn heading(report: &Report, style: Style) -> String {
 
 /// A table with text in the first columns and numbers in the others.
 pub(super) fn draw(head: Vec<String>, rows: Vec<Vec<String>>, texts: usize, style: Style) -> String {
-    let mut table = if style == Style::Plain { table::framed() } else { table::markdown() };
+    let mut table = match style {
+        Style::Plain => table::framed(),
+        Style::Markdown => table::markdown(),
+        Style::Html => {
+            return still::table(&head[0], &head, &rows, |column, _| if column < texts { "name" } else { "" });
+        }
+    };
     table.set_header(head).add_rows(rows);
     for column in table.column_iter_mut().skip(texts) {
         column.set_cell_alignment(CellAlignment::Right);

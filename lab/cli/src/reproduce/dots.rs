@@ -46,12 +46,12 @@ fn drawn(panel: &Panel<'_>, top: f64) -> String {
     let (title, ends, first) = (top + 14.0, top + 32.0, top + HEAD);
     let bottom = first + ROW * panel.rows.len() as f64;
     let mut text = format!("<text class=\"title\" x=\"0\" y=\"{title}\">{}</text>\n", escaped(&panel.title));
-    let columns = [(LEFT, "start", digits(panel.low)), (RIGHT, "end", digits(panel.high))];
+    let columns = [(LEFT, "start", digits(panel.axis.low)), (RIGHT, "end", digits(panel.axis.high))];
     let heads = [(PUBLISHED, "end", "published".to_owned()), (SIMULATED, "end", "simulated".to_owned())];
     for (x, anchor, words) in columns.into_iter().chain(heads) {
         let _ = writeln!(text, "<text x=\"{x}\" y=\"{ends}\" text-anchor=\"{anchor}\">{words}</text>");
     }
-    let zero = panel.zero().map(|share| (LEFT + share * (RIGHT - LEFT), "axis"));
+    let zero = panel.axis.zero().map(|share| (LEFT + share * (RIGHT - LEFT), "axis"));
     for (x, class) in [(LEFT, "grid"), (RIGHT, "grid")].into_iter().chain(zero) {
         let _ = writeln!(text, "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{first}\" y2=\"{bottom}\"/>");
     }
@@ -62,7 +62,7 @@ fn drawn(panel: &Panel<'_>, top: f64) -> String {
 }
 
 fn dumbbell(panel: &Panel<'_>, row: &Row, y: f64) -> String {
-    let at = |value: f64| LEFT + panel.at(value) * (RIGHT - LEFT);
+    let at = |value: f64| LEFT + panel.axis.at(value) * (RIGHT - LEFT);
     let (published, ours) = (row.published.unwrap_or(0.0), row.ours.unwrap_or(0.0));
     let (there, here, down) = (at(published), at(ours), y + 4.0);
     let mut label: String = row.label.chars().take(LABEL_MAX).collect();

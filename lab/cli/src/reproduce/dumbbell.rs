@@ -1,10 +1,9 @@
 //! A document's informative rows as dots on an axis for each table: what was published, what was simulated, and the
 //! range of seeds.
 
+use crate::axis::Axis;
 use turnwise_reproduce::report::{DocumentReport, Row, figure};
 
-/// Figures that differ by more than this factor have a logarithmic axis.
-const LINEAR_MAX: f64 = 20.0;
 /// Rows of a document that text has room for.
 const MOST: usize = 12;
 /// Columns of text.
@@ -17,9 +16,7 @@ const FIGURES: usize = 33;
 pub(crate) struct Panel<'a> {
     pub(crate) title: String,
     pub(crate) rows: Vec<&'a Row>,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
-    log: bool,
+    pub(crate) axis: Axis,
 }
 
 /// The tables of a document that have such rows.
@@ -43,27 +40,9 @@ impl<'a> Panel<'a> {
             let ends = range(row).map(|(low, high)| [low, high]);
             row.published.into_iter().chain(row.ours).chain(ends.into_iter().flatten())
         });
-        let (least, most) =
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
-        let log = least > 0.0 && most > LINEAR_MAX * least;
-        let (low, high) = if log { (least, most) } else { (least.min(0.0), most.max(0.0)) };
-        let title = if log { format!("{title}, logarithmic") } else { title };
-        Panel { title, rows, low, high, log }
-    }
-
-    /// Where on the axis, from 0 to 1.
-    pub(crate) fn at(&self, value: f64) -> f64 {
-        let share = if self.log {
-            (value / self.low).ln() / (self.high / self.low).ln()
-        } else {
-            (value - self.low) / (self.high - self.low).max(f64::MIN_POSITIVE)
-        };
-        share.clamp(0.0, 1.0)
-    }
-
-    /// Where zero is, if it is between the ends.
-    pub(crate) fn zero(&self) -> Option<f64> {
-        (self.low < 0.0 && self.high > 0.0).then(|| self.at(0.0))
+        let axis = Axis::of(values);
+        let title = if axis.log { format!("{title}, logarithmic") } else { title };
+        Panel { title, rows, axis }
     }
 }
 
@@ -76,7 +55,7 @@ pub(crate) fn lines(panels: &[Panel<'_>]) -> Vec<String> {
     let width = WIDTH - label - FIGURES;
     let mut lines = Vec::new();
     for (panel, share) in panels.iter().zip(shares) {
-        let (low, high) = (figure(panel.low), figure(panel.high));
+        let (low, high) = (figure(panel.axis.low), figure(panel.axis.high));
         let gap = width.saturating_sub(low.chars().count());
         let title = cut(&panel.title, label);
         lines.push(format!("{title:label$}  {low}{high:>gap$}  {:>10} {:>10}", "published", "simulated"));
@@ -104,11 +83,11 @@ fn shares(rows: &[usize]) -> Vec<usize> {
 }
 
 fn line(panel: &Panel<'_>, row: &Row, label: usize, width: usize) -> String {
-    let place = |value: f64| (panel.at(value) * (width as f64 - 1.0)).round() as usize;
+    let place = |value: f64| (panel.axis.at(value) * (width as f64 - 1.0)).round() as usize;
     let (published, ours) = (row.published.unwrap_or(0.0), row.ours.unwrap_or(0.0));
     let mut cells = vec![' '; width];
     let mut draw = |from: usize, to: usize, sign: char| cells[from.min(to)..=from.max(to)].fill(sign);
-    if let Some(zero) = panel.zero() {
+    if let Some(zero) = panel.axis.zero() {
         let zero = (zero * (width as f64 - 1.0)).round() as usize;
         draw(zero, zero, '\u{2502}');
     }
@@ -160,14 +139,5 @@ mod tests {
         assert_eq!(shares(&[30, 1, 2]), [9, 1, 2]);
         assert_eq!(shares(&[2, 0, 3]), [2, 0, 3]);
         assert_eq!(shares(&[30, 30, 30]), [4, 4, 4]);
-    }
-
-    #[test]
-    fn an_axis_is_logarithmic_where_figures_are_far_apart() {
-        let (small, large) = (row(1.0, 10.0), row(100.0, 100.0));
-        let panel = Panel::new(String::new(), vec![&small, &large]);
-        assert_eq!([1.0, 10.0, 100.0].map(|value| panel.at(value)), [0.0, 0.5, 1.0]);
-        let signed = row(-10.0, 10.0);
-        assert_eq!(Panel::new(String::new(), vec![&signed]).zero(), Some(0.5));
     }
 }

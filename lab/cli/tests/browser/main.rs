@@ -1,5 +1,5 @@
-//! The pages of `turnwise-lab sim --html` and `reproduce --html` in a browser, as a user has them: pointer, keys, light
-//! and dark.
+//! The pages of `turnwise-lab sim --html`, `reproduce --html` and `bench --html` in a browser, as a user has them:
+//! pointer, keys, light and dark.
 //!
 //! Skipped, with a message, where there is no Chromium.
 
@@ -151,14 +151,19 @@ fn light_and_dark_have_enough_contrast_and_narrow_windows_no_overflow() {
                 assert!(rate.as_f64().expect("a number") >= least, "{scheme} {name}: {rate}");
             }
         }
-        let narrow = json!({"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": false});
-        browser.ask("Emulation.setDeviceMetricsOverride", narrow);
-        browser.until("document.querySelector('#chart svg').viewBox.baseVal.width <= 380");
-        let beyond = "[...document.querySelectorAll('body *')].filter((e) => !e.closest('.scroll > *, svg') && \
-             e.getBoundingClientRect().right > 380).map((e) => e.outerHTML.slice(0, 80))";
-        assert_eq!(browser.value(beyond), json!([]));
-        assert_eq!(browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0);
+        narrow(browser, "document.querySelector('#chart svg').viewBox.baseVal.width <= 380");
     });
+}
+
+/// In a narrow window, once it has been drawn, nothing reaches beyond its side.
+fn narrow(browser: &mut Browser, drawn: &str) {
+    let narrow = json!({"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": false});
+    browser.ask("Emulation.setDeviceMetricsOverride", narrow);
+    browser.until(drawn);
+    let beyond = "[...document.querySelectorAll('body *')].filter((e) => !e.closest('.scroll > *, svg') && \
+         e.getBoundingClientRect().right > 380).map((e) => e.outerHTML.slice(0, 80))";
+    assert_eq!(browser.value(beyond), json!([]));
+    assert_eq!(browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0);
 }
 
 #[test]
@@ -177,18 +182,51 @@ fn what_got_stuck_is_told_as_text() {
     look(&self::report(), |browser| assert_eq!(browser.value("document.getElementById('stuck').hidden"), true));
 }
 
-#[test]
-fn curves_of_the_case_studies_have_colours_of_their_own() {
+/// The page that these arguments and `--html` write; nothing if there is no browser.
+fn opened(arguments: &[&str]) -> Option<(Browser, tempfile::TempDir)> {
     let Some(name) = Browser::find() else {
-        return eprintln!("skipped: no Chromium here; on Debian: apt-get install chromium");
+        eprintln!("skipped: no Chromium here; on Debian: apt-get install chromium");
+        return None;
     };
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let html = directory.path().join("report.html");
     let mut command = Command::new(env!("CARGO_BIN_EXE_turnwise-lab"));
-    command.args(["reproduce", "handoff_spin", "--quick", "--html"]).arg(&html);
+    command.args(arguments).arg("--html").arg(&html);
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).env_remove("LD_PRELOAD").status();
     assert!(status.expect("turnwise-lab starts").success());
-    let mut browser = Browser::open(name, &html);
+    Some((Browser::open(name, &html), directory))
+}
+
+#[test]
+fn figures_of_a_benchmark_lie_on_their_axes_and_in_their_colours() {
+    let arguments = ["bench", "--scenario", "2x50/100,8x50/100", "--lock", "mutex,std", "--samples", "3"];
+    let Some((mut browser, _directory)) = opened(&[arguments.as_slice(), &["--sample-ms", "5"]].concat()) else {
+        return;
+    };
+    let rows = "[...document.querySelectorAll('.chart .row')]";
+    assert_eq!(browser.value(&format!("{rows}.length")), 6, "2 scenarios with 2 locks, and both of ours over all");
+    let at = "(c) => +c.getAttribute('cx')";
+    let outside = format!("[...document.querySelectorAll('circle')].map({at}).filter(x => !(x >= 256 && x <= 880))");
+    assert_eq!(browser.value(&outside), json!([]));
+    let inside = "(row => { const place = (e) => row.querySelector(e).getBoundingClientRect(); \
+         const [line, dot] = [place('line'), place('circle')]; \
+         return line.left <= dot.right && dot.left <= line.right; })";
+    assert_eq!(browser.value(&format!("{rows}.every({inside})")), true, "a median lies in its range");
+    let colours = "new Set([...document.querySelectorAll('.range')].map(line => getComputedStyle(line).stroke)).size";
+    assert_eq!(browser.value(colours), 2, "ours and peers");
+    for (scheme, dark) in [("light", false), ("dark", true)] {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        browser.ask("Emulation.setEmulatedMedia", features);
+        let rates = browser.value(include_str!("../../../../crates/profile/tests/browser/contrast.js"));
+        assert_eq!(rates["back"].as_f64().expect("a number") < 0.2, dark, "{scheme}: {rates}");
+    }
+    narrow(&mut browser, "document.querySelector('.chart svg').getBoundingClientRect().width <= 380");
+    assert_eq!(browser.complaints, Vec::<String>::new(), "the page has no errors");
+}
+
+#[test]
+fn curves_of_the_case_studies_have_colours_of_their_own() {
+    let Some((mut browser, _directory)) = opened(&["reproduce", "handoff_spin", "--quick"]) else { return };
     let strokes = "[...document.querySelectorAll('.chart polyline')].map(line => getComputedStyle(line).stroke)";
     let colours = format!("new Set({strokes}.filter(stroke => stroke.startsWith('rgb'))).size");
     assert_eq!(browser.value(&format!("{strokes}.length")), 9, "2 published curves, 7 locks");

@@ -9,6 +9,7 @@ mod cluster;
 mod common;
 mod list;
 mod mount;
+mod plugins;
 mod reproduce;
 mod sim;
 

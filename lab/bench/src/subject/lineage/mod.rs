@@ -26,6 +26,7 @@ pub static SUBJECT: Subject = Subject {
         "sleeps per s",
     ],
     comparisons: comparisons::EXHIBITS,
+    plugged: None,
 };
 
 const fn short(group: &'static Group, name: &'static str, threads: usize, help: &'static str) -> Scenario {
