@@ -88,5 +88,6 @@ static SCENARIOS: &[Scenario] = &[
     apart(mix("1r7w", 8, 0, "1 reader and 7 writers, 50 ns inside, 100 ns outside"), 7),
     apart(Scenario::tight(&RWLOCK, "tight-1w7r", 8, "1 writer and 7 readers, nothing but the lock"), 1),
     apart(Scenario::tight(&RWLOCK, "tight-1w31r", 32, "1 writer and 31 readers, nothing but the lock"), 1),
+    Scenario::tight(&RWLOCK, "tight-8w", 8, "8 writers, nothing but the lock"),
     apart(Scenario::tight(&RWLOCK, "tight-1r7w", 8, "1 reader and 7 writers, nothing but the lock"), 7),
 ];
