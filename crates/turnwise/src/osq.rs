@@ -15,7 +15,8 @@
 //! 2. A node's `next` is written by its successor (to itself) and taken back to 0 by the thread that wins it with an
 //!    exchange: the node's owner, which then decides for the successor, or the successor, which then leaves. One of the
 //!    two gets it.
-//! 3. `granted` is set once per stay, by the predecessor, after it won `next`.
+//! 3. `granted` is set once per stay, by the predecessor, after it won `next`; its value says what the predecessor
+//!    tells.
 //! 4. A node that is in a queue bears the generation of the process whose thread put it there, and so does the tail.
 //!    Those of another generation were inherited in a `fork`: a thread that finds one before it is the first, and none
 //!    waits for one. A thread that joins checks the tail that it found: the node may meanwhile be in the queue anew,
@@ -64,6 +65,12 @@ impl<P: Platform> Node<P> {
     /// Creates a node in no queue, on any platform.
     pub fn new_in() -> Self {
         Node { next: P::U32::new(0), prev: P::U32::new(0), granted: P::U32::new(0), generation: P::U32::new(0) }
+    }
+
+    /// Returns what the thread before told this node's thread when it made it the first of a queue; `None`: it was not
+    /// in one since, or none was before it.
+    pub fn told(&self) -> Option<u32> {
+        self.granted.load(Relaxed).checked_sub(1)
     }
 
     /// Whether a thread of this process put the node where it is, and not one of an ancestor (invariant 4).
@@ -145,6 +152,19 @@ impl<P: Platform> Osq<P> {
     /// # Errors
     /// Why the wait was given up: at `until`, or since the thread before is off the CPU.
     pub fn lock(&self, me: Me<P>, until: Option<u64>) -> Result<(), SpinEnd> {
+        self.lock_longer(me, until, || None)
+    }
+
+    /// Waits as [`Osq::lock`] does, but at `until` asks `longer` until when to wait on; `None`: no longer.
+    ///
+    /// # Errors
+    /// As for [`Osq::lock`].
+    pub fn lock_longer(
+        &self,
+        me: Me<P>,
+        until: Option<u64>,
+        longer: impl FnMut() -> Option<u64>,
+    ) -> Result<(), SpinEnd> {
         let node = &me.slot.node;
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
@@ -154,14 +174,32 @@ impl<P: Platform> Osq<P> {
         node.prev.store(prev.get(), Relaxed);
         // ORDERING osq.link: Release shows `prev` and the cleared node to the predecessor, which acquires `next`.
         P::slot(prev).node.next.store(me.token.get(), Release);
-        let limit = SpinLimit { until, owner: Some(prev), ..SpinLimit::NONE };
-        match P::spin_until(&node.granted, |g| g != 0, limit) {
+        match Self::wait_granted(node, until, longer) {
             Err(end) if !self.cancel(me) => Err(end),
             Err(_) => Ok(()),
-            Ok(_) => {
+            Ok(()) => {
                 // ORDERING osq.grant: pairs with the Release in `unlock`; shows what the predecessor did as first.
                 node.granted.load(Acquire);
                 Ok(())
+            }
+        }
+    }
+
+    /// Waits until the thread before makes this node's thread the first.
+    fn wait_granted(
+        node: &Node<P>,
+        mut until: Option<u64>,
+        mut longer: impl FnMut() -> Option<u64>,
+    ) -> Result<(), SpinEnd> {
+        loop {
+            // The thread before may change: step C of `cancel` says so in `prev`.
+            let prev = node.prev.load(Relaxed);
+            let limit = SpinLimit { until, owner: Token::new(prev), ..SpinLimit::NONE };
+            match P::spin_until(&node.granted, |g| g != 0, limit) {
+                Ok(_) => return Ok(()),
+                Err(SpinEnd::Deadline) => until = Some(longer().ok_or(SpinEnd::Deadline)?),
+                Err(SpinEnd::NotRunning) if node.prev.load(Relaxed) != prev => {}
+                Err(end) => return Err(end),
             }
         }
     }
@@ -226,9 +264,14 @@ impl<P: Platform> Osq<P> {
 
     /// Leaves the queue from its head; the next thread becomes first.
     pub fn unlock(&self, me: Me<P>) {
+        self.unlock_telling(me, 0);
+    }
+
+    /// Leaves the queue from its head; the next thread becomes first, and is told `what`, any number but the largest.
+    pub fn unlock_telling(&self, me: Me<P>, what: u32) {
         if let Some(next) = self.wait_next(me, None) {
             // ORDERING osq.grant: Release pairs with the Acquire in `lock`.
-            P::slot(next).node.granted.store(1, Release);
+            P::slot(next).node.granted.store(what + 1, Release);
         }
     }
 }

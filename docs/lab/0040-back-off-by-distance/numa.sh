@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # numa.sh spin|mutex APART: the figures of 0040, one line a run; the columns are those of 0041's slices.sh. APART is its
 # apart.rs, made as that script says. For `mutex` apply distance.patch as well (FAR_TIMES=1 is the lock as it is), and
-# for turns of time 0034's prototype.patch and turns.patch before it.
+# for turns of time the prototype.patch that 0034 has in commit 6b1a55e2, and turns.patch, before it.
 set -euo pipefail
 what=$1 apart=$2
 run() {

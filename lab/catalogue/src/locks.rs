@@ -73,7 +73,7 @@ locks! {
         turnwise("SpinLock", "our test-and-test-and-set lock, exponential back-off", "spin_backoff", Nature::SPINNER);
     "ttas-distance": timed(RawSpinLock<ByDistance, P>) =
         turnwise("SpinLock", "our test-and-test-and-set lock, longer back-off on other nodes",
-            "Radovic, Hagersten 2003", Nature::SPINNER);
+            "Radovic 2003", Nature::SPINNER);
     "ticket": timed(RawTicketLock<NoBackoff, P>) =
         turnwise("TicketLock", "our ticket lock", "Reed, Kanodia 1979", Nature::LINE).order(FIFO);
     "ticket-backoff": timed(RawTicketLock<Proportional, P>) =

@@ -48,6 +48,7 @@ const MUTEX: &[Line] = &[
     line("spun when woken", "mutex/spin.rs", "spin_woken", Anything),
     line("stole", "mutex/spin.rs", "spin_first", Finds(1 << 31)),
     line("stole by a try", "mutex/raw.rs", "try_take", Finds(1 << 31)),
+    line("snatched", "mutex/spin.rs", "snatch", Anything),
     line("claimed", "mutex/raw.rs", "announce", Sets(1 << 30)),
     line("claimed and spun", "mutex/spin.rs", "claimed", Anything),
     line("handed off", "mutex/raw.rs", "take", Clears(1 << 30)),

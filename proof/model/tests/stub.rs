@@ -171,13 +171,15 @@ fn besieged(cpus: usize, seed: u64, fair: bool) -> u64 {
     let mutex = RawMutex::<Stub>::new_in();
     let wait_max = Rc::new(Cell::new(0));
     let its_wait = Rc::clone(&wait_max);
+    // Long enough that some would wait for ever without a claim, and that no owner would go on in a turn.
+    let (lines, rounds) = if fair { (40, 9_000) } else { (400, 2_500) };
     let threads = each(14, move |number| {
         let hostile = number < 3;
-        for round in 0..if hostile { 9_000 } else { 30 } {
+        for round in 0..if hostile { rounds } else { 30 } {
             let start = Stub::now();
             mutex.lock();
             let waited = Stub::now() - start;
-            work(if fair { 40 } else { 80 }); // long enough that some would wait for ever without a claim
+            work(lines);
             // SAFETY: locked above.
             unsafe { if fair && hostile && round % 7 == 0 { mutex.unlock_fair() } else { mutex.unlock() } };
             if !hostile {

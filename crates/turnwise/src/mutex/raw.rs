@@ -175,7 +175,7 @@ impl<P: Platform> RawMutex<P> {
 
     /// Takes the lock if its word is still `word`, which has no owner.
     #[inline(always)]
-    fn try_take(&self, word: u32) -> Result<u32, u32> {
+    pub(super) fn try_take(&self, word: u32) -> Result<u32, u32> {
         // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
         self.word.compare_exchange(word, word | P::current().get(), Acquire, Relaxed)
     }
@@ -320,7 +320,7 @@ impl<P: Platform> RawMutex<P> {
 
     /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
-        Waiter { woken, woken_again: false, claim: 0, since: P::now() }.wait(self, deadline)
+        Waiter { woken, woken_again: false, lines_up: false, claim: 0, since: P::now() }.wait(self, deadline)
     }
 }
 
@@ -330,6 +330,8 @@ struct Waiter {
     woken: bool,
     /// Whether it was woken more than once: it was overtaken, and has not merely waited for its turn to wake up.
     woken_again: bool,
+    /// Whether it stands in line again, since it was woken and the lock's owners have turns.
+    lines_up: bool,
     /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it.
     claim: u32,
     since: u64,
@@ -363,7 +365,10 @@ impl Waiter {
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
                 if slept {
                     restless = 0;
-                    continue;
+                    if !self.lines_up {
+                        continue;
+                    }
+                    restless = policy().restless;
                 }
             } else {
                 // Another thread changed the word. Where dozens do, each loses most of its exchanges and keeps the
@@ -373,6 +378,7 @@ impl Waiter {
             restless += 1;
             if restless >= policy().restless && !timed_out {
                 restless = 0;
+                self.lines_up = false;
                 if self.spin_again(lock, deadline) {
                     return true;
                 }
@@ -408,8 +414,8 @@ impl Waiter {
             self.woken_again = self.woken;
             self.woken = true;
             #[cfg(feature = "spin")]
-            if word & OWNER != 0 {
-                spin::spin_woken(lock);
+            {
+                self.lines_up = word & OWNER != 0 && !self.is_first() && spin::spin_woken(lock);
             }
         }
         parked
@@ -513,7 +519,8 @@ mod tests {
     fn who_claimed_before_a_fork_is_an_ordinary_waiter_after_it() {
         let lock = RawMutex::new();
         lock.word.store(elsewhere(HANDOFF) | WAITERS, Relaxed);
-        let mut waiter = Waiter { woken: true, woken_again: false, claim: elsewhere(HANDOFF), since: 0 };
+        let mut waiter =
+            Waiter { woken: true, woken_again: false, lines_up: false, claim: elsewhere(HANDOFF), since: 0 };
         assert!(waiter.wait(&lock, None) && !waiter.is_first());
         assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
     }

@@ -5,7 +5,7 @@
 use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS};
 use crate::events::Event;
 use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
-use crate::wait::{SpinHistory, caller_is_late, many_cpus, policy, spin_limit, spin_ns, yield_quantum};
+use crate::wait::{Known, OwnTurn, SpinHistory, caller_is_late, many_cpus, policy, spin_limit, spin_ns, yield_quantum};
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Spins for the lock behind the queue of spinners; `true`: acquired.
@@ -14,6 +14,7 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
         lock.counters.count(Event::SpinLeftOut);
         return false;
     };
+    let begin = P::now();
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
     let mut history = SpinHistory::of::<P>(private, address);
@@ -27,12 +28,12 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
         lock.counters.count(Event::SpinLeftOut);
         return false;
     }
-    let limit = spin_limit::<P>(deadline);
+    let spin = Spin::begin(lock, me, begin, deadline);
     let owner = || lock.word.load(Relaxed) & OWNER;
     let before = owner();
-    let end = spin_queued(lock, me, limit, &mut history);
+    let end = spin.queued(begin, &mut history);
     private.node_busy.set(false);
-    history.ended::<P, _>(&end, limit, owner() == before && before != 0);
+    history.ended::<P, _>(&end, spin.limit, owner() == before && before != 0);
     lock.counters.count(match end {
         Ok(how) => how,
         Err(SpinEnd::Deadline) => Event::SpinTimedOut,
@@ -47,49 +48,168 @@ fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
     owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
 }
 
-/// Spins behind the queue; `Ok`: acquired, and how.
-fn spin_queued<P: Platform>(
-    lock: &RawMutex<P>,
+/// A thread's spin for the mutex.
+struct Spin<'a, P: Platform> {
+    lock: &'a RawMutex<P>,
     me: Me<P>,
+    turn: OwnTurn<'a>,
+    /// When the caller must be back.
     limit: u64,
-    history: &mut SpinHistory,
-) -> Result<Event, SpinEnd> {
-    let policy = policy();
-    let begin = P::now();
-    let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
-    let backoff = history.backoff();
-    // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
-    if backoff == PollBackoff::new() && lock.spinners.is_empty() {
-        let end = spin_first(lock, me.token, until(policy.spin_short_ns), policy.short_tries, backoff);
-        if caller_is_late::<P, _>(&end, limit) {
-            return Err(SpinEnd::Deadline);
-        }
-        history.tried_early(end == Ok(true));
-        match end {
-            Err(SpinEnd::Deadline) => P::offer(),
-            Ok(false) => {} // a crowd competes: stand in line
-            end => return end.map(|_| Event::Spun),
-        }
+}
+
+impl<'a, P: Platform> Spin<'a, P> {
+    fn begin(lock: &'a RawMutex<P>, me: Me<P>, now: u64, deadline: Option<Deadline>) -> Self {
+        let turn = OwnTurn::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr(), now);
+        Spin { lock, me, turn, limit: spin_limit::<P>(deadline) }
     }
-    let patient_ns = if backoff == PollBackoff::patient() { policy.spin_patient_ns } else { 0 };
-    spin_in_line(lock, me, until(spin_ns::<P>().max(patient_ns)), backoff).map(|()| Event::SpunQueued)
+
+    /// Spins behind the queue; `Ok`: acquired, and how.
+    fn queued(&self, begin: u64, history: &mut SpinHistory) -> Result<Event, SpinEnd> {
+        let (policy, lock) = (policy(), self.lock);
+        let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(self.limit);
+        // In its own turn another came in between: it does not stand in line again.
+        if let Some(end) = self.turn.end()
+            && self.snatch(end)
+        {
+            return Ok(Event::Spun);
+        }
+        let backoff = history.backoff();
+        // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
+        if backoff == PollBackoff::new() && lock.spinners.is_empty() {
+            let until = until(policy.spin_short_ns);
+            let end = spin_first(lock, self.me.token, until, policy.short_tries, Some(backoff));
+            if caller_is_late::<P, _>(&end, self.limit) {
+                return Err(SpinEnd::Deadline);
+            }
+            history.tried_early(end == Ok(true));
+            match end {
+                Err(SpinEnd::Deadline) => P::offer(),
+                Ok(false) => {} // a crowd competes: stand in line
+                end => return end.map(|_| Event::Spun),
+            }
+        }
+        let patient_ns = if backoff == PollBackoff::patient() { policy.spin_patient_ns } else { 0 };
+        self.in_line(until(spin_ns::<P>().max(patient_ns)), backoff).map(|()| Event::SpunQueued)
+    }
+
+    /// Waits in line until `until`, then as the first in it. Waits longer while owners have turns, and once more if the
+    /// lock changes hands and nobody sleeps.
+    fn in_line(&self, until: u64, backoff: PollBackoff) -> Result<(), SpinEnd> {
+        /// How often it waits longer at most: a line goes round in four or five times, with a turn for each CPU. The
+        /// bound is for a thread that keeps the one before from its CPU, where no platform knows that.
+        const LONGER: u32 = 8;
+        let (lock, spinners) = (self.lock, &self.lock.spinners);
+        let owner = lock.word.load(Relaxed) & OWNER;
+        let mut left = LONGER;
+        spinners.lock_longer(self.me, Some(until), || {
+            let (now, word) = (P::now(), lock.word.load(Relaxed));
+            let moves = left == LONGER && word & WAITERS == 0 && word & OWNER != owner;
+            if left == 0 || now >= self.limit || !moves && !line_has_turns(lock, now) {
+                return None;
+            }
+            left -= 1;
+            Some(now.saturating_add(spin_ns::<P>()).min(self.limit))
+        })?;
+        let Some(told) = self.me.slot.node.told() else {
+            let end = spin_first(lock, self.me.token, until, u64::MAX, Some(backoff));
+            spinners.unlock(self.me);
+            return end.map(drop);
+        };
+        let known = Known::from_told(told);
+        let (end, next) = match known.turn_ns() {
+            0 => self.first_without_turns(until, backoff, known),
+            turn_ns => self.first_after_turn(until, turn_ns, known),
+        };
+        spinners.unlock_telling(self.me, next.to_tell());
+        if end.is_ok() {
+            let turn_ns = next.turn_ns();
+            self.turn.begins(if turn_ns > 0 { P::now() } else { 0 }, turn_ns);
+        }
+        end.map(drop)
+    }
+
+    /// Spins as the first behind an owner that has no turn. Returns what the line knows then, too: the clock is read
+    /// while the lock is not to be had, and not by its owner.
+    fn first_without_turns(
+        &self,
+        until: u64,
+        mut backoff: PollBackoff,
+        known: Known,
+    ) -> (Result<bool, SpinEnd>, Known) {
+        /// What reading the clock takes.
+        const CLOCK_NS: u32 = 25;
+        let spin = |backoff| spin_first(self.lock, self.me.token, until, u64::MAX, Some(backoff));
+        if self.lock.word.load(Relaxed) & BLOCKED == 0 {
+            return (spin(backoff), known.and(None, self.turn));
+        }
+        let next = known.and(Some(P::now()), self.turn);
+        P::rest(backoff.next_ns(0).saturating_sub(CLOCK_NS));
+        (spin(backoff), next)
+    }
+
+    /// Leaves the owner its turn, and does not look: it might take the lock, and all that it guards, for a section or
+    /// two. Then takes the lock as soon as it can: rests that grow with each look in vain would make turns as uneven as
+    /// luck is. Returns what the line knows then, too.
+    fn first_after_turn(&self, until: u64, turn_ns: u64, known: Known) -> (Result<bool, SpinEnd>, Known) {
+        P::rest(turn_ns as u32);
+        let now = P::now();
+        let next = known.and(Some(now), self.turn);
+        if self.snatch(now + turn_ns / 2) {
+            return (Ok(true), next);
+        }
+        // It was not late before it had a chance.
+        let until = until.max(now + turn_ns).min(self.limit);
+        (spin_first(self.lock, self.me.token, until, u64::MAX, None), next)
+    }
+
+    /// Takes, before `end`, a lock that its owner takes again and again: by exchanges without a look before, since from
+    /// look to exchange the line would travel twice, while the owner needs it once to have the lock again. `false`: not
+    /// acquired.
+    fn snatch(&self, end: u64) -> bool {
+        /// As many as their rests leave room for in a turn.
+        const TRIES: u32 = 7;
+        let (mut free, mut rests) = (0, PollBackoff::new());
+        for _ in 0..TRIES {
+            if P::now() >= end.min(self.limit) {
+                break;
+            }
+            match self.lock.try_take(free) {
+                Ok(_) => {
+                    self.lock.counters.count_if(free & WAITERS != 0, Event::Stole);
+                    return true;
+                }
+                Err(found) if found & (HANDOFF | GRANTED) != 0 => break,
+                Err(found) => free = found & WAITERS,
+            }
+            P::rest(rests.next_ns(0));
+        }
+        false
+    }
 }
 
-fn spin_in_line<P: Platform>(lock: &RawMutex<P>, me: Me<P>, until: u64, backoff: PollBackoff) -> Result<(), SpinEnd> {
-    lock.spinners.lock(me, Some(until))?;
-    let end = spin_first(lock, me.token, until, u64::MAX, backoff);
-    lock.spinners.unlock(me);
-    end.map(drop)
+/// Whether the owner that this word names stood in a line that has turns when it last became first.
+fn owner_has_turn<P: Platform>(word: u32) -> bool {
+    // A thread without a slot was in no line.
+    let owner = Token::new(word & OWNER).filter(|&owner| owner != Token::ANONYMOUS);
+    let told = owner.and_then(|owner| P::slot(owner).node.told());
+    told.is_some_and(|told| Known::from_told(told).has_turns())
 }
 
-/// Joins the line of spinners; `true`: acquired. For a waiter that cannot fall asleep.
+/// Whether owners have turns, for a thread in line: an owner leaves the lock for moments, so it is waited for.
+fn line_has_turns<P: Platform>(lock: &RawMutex<P>, now: u64) -> bool {
+    let limit = SpinLimit { until: Some(now.saturating_add(policy().spin_short_ns)), ..SpinLimit::NONE };
+    P::spin_until(&lock.word, |now| now & OWNER != 0, limit).is_ok_and(owner_has_turn::<P>)
+}
+
+/// Joins the line of spinners; `true`: acquired. For a waiter that cannot fall asleep, or would sleep for long.
 pub(super) fn spin_again<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
     let Some(me) = P::me() else { return false };
     if me.slot.private.node_busy.replace(true) {
         return false;
     }
-    let until = P::now().saturating_add(spin_ns::<P>()).min(spin_limit::<P>(deadline));
-    let end = spin_in_line(lock, me, until, PollBackoff::new());
+    let now = P::now();
+    let spin = Spin::begin(lock, me, now, deadline);
+    let end = spin.in_line(now.saturating_add(spin_ns::<P>()).min(spin.limit), PollBackoff::new());
     me.slot.private.node_busy.set(false);
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);
     end.is_ok()
@@ -101,7 +221,7 @@ fn spin_first<P: Platform>(
     me: Token,
     until: u64,
     tries: u64,
-    backoff: PollBackoff,
+    backoff: Option<PollBackoff>,
 ) -> Result<bool, SpinEnd> {
     let mut left = tries;
     loop {
@@ -122,19 +242,23 @@ fn spin_first<P: Platform>(
             continue;
         }
         let owner = Token::new(word & OWNER);
-        let limit = SpinLimit { until: Some(until), owner, backoff: Some(backoff), ..SpinLimit::NONE };
+        let limit = SpinLimit { until: Some(until), owner, backoff, ..SpinLimit::NONE };
         P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit)?;
     }
 }
 
-/// Spins a little for a waiter that was woken and finds the lock taken, before it sleeps again.
-pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
-    let owner = lock.word.load(Relaxed) & OWNER;
-    let Some(owner) = Token::new(owner) else { return };
-    let Some(me) = P::me() else { return };
+/// Spins a little for a waiter that was woken and finds the lock taken, before it sleeps again. `true`: it should stand
+/// in line instead, since the lock's owners have turns, and one after another would take the lock before it.
+pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) -> bool {
+    let word = lock.word.load(Relaxed);
+    let Some(owner) = Token::new(word & OWNER) else { return false };
+    let Some(me) = P::me() else { return false };
+    if owner_has_turn::<P>(word) {
+        return true;
+    }
     let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if !history.attempt() {
-        return;
+        return false;
     }
     let until = Some(P::now().saturating_add(policy().spin_woken_ns));
     let limit = SpinLimit { until, owner: Some(owner), backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
@@ -142,6 +266,7 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
     if end == Err(SpinEnd::Deadline) && lock.word.load(Relaxed) & OWNER == owner.get() {
         history.learn(false);
     }
+    false
 }
 
 /// Keeps the claimant of the next turn awake where there are many CPUs, while the owner runs and for no longer than any

@@ -22,9 +22,15 @@ pub struct ThreadSlot<P: Platform> {
 pub(crate) struct Private {
     /// Whether the node is in a queue: set while waiting, so that a signal handler that locks does not reuse it.
     pub(crate) node_busy: Cell<bool>,
-    /// The thread's turn on the lock that it last contended for.
+    /// Bits of the address of the lock that it had a turn with when it last stood in line; 0: it had none.
     #[cfg(feature = "spin")]
-    pub(crate) turn: Cell<Quantum>,
+    pub(crate) turn_of: Cell<u16>,
+    /// When that ends: the low bits of [`Platform::now`].
+    #[cfg(feature = "spin")]
+    pub(crate) turn_end: Cell<u32>,
+    /// The thread's quantum on its CPU, with the lock that it last contended for.
+    #[cfg(feature = "spin")]
+    pub(crate) quantum: Cell<Quantum>,
     /// The results of recent spins, by lock.
     #[cfg(feature = "spin")]
     pub(crate) spins: [Cell<SpinRecord>; Private::SPINS],
@@ -44,7 +50,8 @@ impl Private {
         self.node_busy.set(false);
         #[cfg(feature = "spin")]
         {
-            self.turn.set(Quantum::NEW);
+            self.turn_of.set(0);
+            self.quantum.set(Quantum::NEW);
             self.spins.iter().chain([&self.first_spins]).for_each(|s| s.set(SpinRecord::NEW));
         }
     }
@@ -53,7 +60,11 @@ impl Private {
         Private {
             node_busy: Cell::new(false),
             #[cfg(feature = "spin")]
-            turn: Cell::new(Quantum::NEW),
+            turn_of: Cell::new(0),
+            #[cfg(feature = "spin")]
+            turn_end: Cell::new(0),
+            #[cfg(feature = "spin")]
+            quantum: Cell::new(Quantum::NEW),
             #[cfg(feature = "spin")]
             spins: [const { Cell::new(SpinRecord::NEW) }; Self::SPINS],
             #[cfg(feature = "spin")]
@@ -62,7 +73,7 @@ impl Private {
     }
 }
 
-/// A thread's turn on a lock that it contends for.
+/// A thread's quantum on its CPU while it contends for a lock.
 #[cfg(feature = "spin")]
 #[derive(Clone, Copy)]
 pub(crate) struct Quantum {

@@ -13,6 +13,8 @@ mod stamp;
 mod quantum;
 #[cfg(feature = "spin")]
 mod record;
+#[cfg(feature = "spin")]
+mod turn;
 
 pub use lookout::Lookout;
 #[cfg(feature = "set-policy")]
@@ -23,6 +25,8 @@ pub(crate) use quantum::yield_quantum;
 #[cfg(feature = "spin")]
 pub(crate) use record::SpinHistory;
 pub(crate) use stamp::Stamp;
+#[cfg(feature = "spin")]
+pub(crate) use turn::{Known, OwnTurn};
 
 use crate::platform::Platform;
 #[cfg(feature = "spin")]

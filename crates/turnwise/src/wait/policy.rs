@@ -104,6 +104,12 @@ table! {
     /// outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for dozens of
     /// them; with this they take turns a hundred times as often, for one switch a turn.
     turn_ns = 64_000 ns, 1..=1_000_000_000;
+    /// How long the first in line leaves the lock to its owner where owners come back soon: many times what it takes to
+    /// hand the lock over, with what it guards, on the simulated machines, and a line of 224 threads goes round in 2 ms
+    /// (`docs/lab/0034-turns-in-line.md`). A trial is a quarter of it.
+    owner_turn_ns = 8_000 ns, 0..=1_000_000;
+    /// How much credit a line needs to have turns; each trial that an owner passes gives three. 0: it always has them.
+    turns_after = 8 credits, 0..=14;
     /// How many contended acquisitions there are to one look at the clock.
     turn_ticks = 4 acquisitions, 1..=1_000_000;
     /// How many failed spins in a row count as chance: after them a thread leaves spins out.

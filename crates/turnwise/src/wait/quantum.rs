@@ -10,7 +10,7 @@ use crate::platform::slot::{Private, Quantum};
 pub(crate) fn yield_quantum<P: Platform>(private: &Private, address: usize, patient: bool) {
     let Policy { turn_ns, turn_ticks, .. } = *policy();
     let (ticks, gap_ns) = if patient { (1, turn_ns * 2) } else { (turn_ticks as u32, turn_ns / 2) };
-    let mut turn = private.turn.get();
+    let mut turn = private.quantum.get();
     turn.ticks = turn.ticks.wrapping_add(1);
     if turn.ticks.is_multiple_of(ticks) {
         let now = P::now();
@@ -23,5 +23,5 @@ pub(crate) fn yield_quantum<P: Platform>(private: &Private, address: usize, pati
         }
         turn.seen = now.max(turn.since);
     }
-    private.turn.set(turn);
+    private.quantum.set(turn);
 }

@@ -8,7 +8,8 @@ use crate::platform::{
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use turnwise::RawMutex;
-use turnwise::platform::{Clock, Deadline, IntWord, Parked, Word};
+use turnwise::osq::Osq;
+use turnwise::platform::{Clock, Deadline, IntWord, Parked, Platform, Word};
 use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::wait::Policy;
 
@@ -82,6 +83,9 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: fair release, and nobody comes in between", PARKS, (2, 4), &["promised"], fair_means_fair),
     model("mutex: a woken waiter that cannot fall asleep", HESITANT, (0, 1), RESTLESS_WOKEN, restless),
     model("mutex: several sleep though spins paid", PLAIN, (1, 2), SLEEP, sleepers_after_spins),
+    model("mutex: a turn ends", PLAIN, (1, 2), &["snatched"], || turns(1, 1)),
+    model("mutex: an owner that was interrupted in its turn", PLAIN, (1, 2), &["snatched"], || turns(1, 2)),
+    model("mutex: two in a line with turns", PLAIN, (1, 2), &["snatched"], || turns(2, 1)),
 ];
 
 type Raw = RawMutex<Loom>;
@@ -119,6 +123,12 @@ impl Guarded {
 fn word(raw: &Raw) -> &LoomU32 {
     // SAFETY: the word comes first in a `repr(C)` lock.
     unsafe { &*ptr::from_ref(raw).cast::<LoomU32>() }
+}
+
+/// The line of spinners.
+fn spinners(raw: &Raw) -> &Osq<Loom> {
+    // SAFETY: it comes after the word in a `repr(C)` lock, and is a word itself.
+    unsafe { &*ptr::from_ref(raw).cast::<LoomU32>().add(1).cast::<Osq<Loom>>() }
 }
 
 /// An early point in time: the clock of a model without jumps stays below.
@@ -354,6 +364,28 @@ fn restless() {
     guarded.leave();
     waiters.into_iter().for_each(Handle::join);
     guarded.settled(5);
+}
+
+/// What a thread tells the next one in line where owners have turns: all credit, and no clock.
+const TURNS: u32 = 14 << 28;
+
+/// The first in line tells the next that there are turns; then `others` acquire so often each.
+fn turns(others: u32, rounds: u32) {
+    let guarded = Guarded::keep();
+    let me = Loom::me().expect("a slot is free");
+    let mut handles = Vec::new();
+    set_stage(|| {
+        guarded.raw.lock();
+        spinners(&guarded.raw).lock(me, None).expect("nobody is before it");
+        let other = move || (0..rounds).for_each(|_| guarded.section());
+        handles.extend((0..others).map(|_| spawn(other)));
+        rest();
+    });
+    spinners(&guarded.raw).unlock_telling(me, TURNS);
+    guarded.leave();
+    guarded.section();
+    handles.into_iter().for_each(Handle::join);
+    guarded.settled(2 + others * rounds);
 }
 
 /// So many spins end with the lock until [`RawMutex`] takes its sections for short ones, though one then fails.

@@ -1,0 +1,212 @@
+//! Turns of time with a lock, among threads that stand in line for it.
+//!
+//! The idea of a slice of time in which an owner may take its lock again, while others wait, is that of Y. Patel et al.
+//! (Avoiding Scheduler Subversion Using Scheduler-Cooperative Locks, EuroSys 2020). Here whether there are turns is
+//! learnt by trials: now and then the first in line leaves the lock to its owner for a while, and how soon the owner
+//! stands in line after that tells whether it would have gone on. What the line has learnt goes with its first place
+//! from thread to thread, in the word by which one makes the next the first.
+
+use super::policy;
+use crate::platform::Platform;
+use crate::platform::slot::{Private, Quantum};
+
+/// What a line has learnt.
+///
+/// | bits | meaning |
+/// |---|---|
+/// | 0..14 | when the last thread that read the clock came to be first, in units of 8 ns |
+/// | 14..26 | how long a thread is first where there are no turns, in the same units: a hand-over, and a section |
+/// | 26 | whether the thread before has not read the clock |
+/// | 27 | whether it is on trial |
+/// | 28..32 | credit: how much lately speaks for turns, up to [`Known::SURE`] |
+#[derive(Clone, Copy)]
+pub(crate) struct Known(u32);
+
+impl Known {
+    const UNIT_BITS: u32 = 3;
+    const HANDOVER_SHIFT: u32 = 14;
+    const CREDIT_SHIFT: u32 = 28;
+    const TIME: u32 = (1 << 14) - 1;
+    const HANDOVER: u32 = (1 << 12) - 1;
+    const NO_CLOCK: u32 = 1 << 26;
+    const TRIAL: u32 = 1 << 27;
+    /// The highest credit, not all ones: `Osq::unlock_telling` needs the largest number.
+    const SURE: u32 = 14;
+    /// What a trial that was passed adds.
+    const PASSED: u32 = 3;
+
+    /// Returns what the thread before has told.
+    pub(crate) fn from_told(told: u32) -> Known {
+        Known(told)
+    }
+
+    /// Returns what to tell the next thread.
+    pub(crate) fn to_tell(self) -> u32 {
+        self.0
+    }
+
+    fn credit(self) -> u32 {
+        self.0 >> Self::CREDIT_SHIFT
+    }
+
+    fn handover(self) -> u32 {
+        self.0 >> Self::HANDOVER_SHIFT & Self::HANDOVER
+    }
+
+    /// Whether owners have turns.
+    pub(crate) fn has_turns(self) -> bool {
+        u64::from(self.credit()) >= policy().turns_after
+    }
+
+    /// Returns for how long the owner has the lock to itself, from when it took it and said so.
+    pub(crate) fn turn_ns(self) -> u64 {
+        if self.has_turns() {
+            policy().owner_turn_ns
+        } else if self.0 & Self::TRIAL != 0 {
+            trial_ns()
+        } else {
+            0
+        }
+    }
+
+    /// Adds what a thread knows that came to be first at about `now`; `None`: it has not read the clock.
+    pub(crate) fn and(self, now: Option<u64>, turn: OwnTurn<'_>) -> Known {
+        let before = self.0 & Self::TIME;
+        let no_clock = if now.is_none() { Self::NO_CLOCK } else { 0 };
+        let now = now.map_or(before, |now| (now >> Self::UNIT_BITS) as u32 & Self::TIME);
+        let handover = if self.0 == 0 || (self.0 | no_clock) & Self::NO_CLOCK != 0 || self.turn_ns() > 0 {
+            self.handover()
+        } else {
+            self.handover_with(now.wrapping_sub(before) & Self::TIME)
+        };
+        let credit = self.credit_with(turn.would_have_gone_on(u64::from(handover) << Self::UNIT_BITS));
+        // One trial each time that the clock of this word has gone round.
+        let trial = if handover > 0 && now < before { Self::TRIAL } else { 0 };
+        Known(credit << Self::CREDIT_SHIFT | trial | no_clock | handover << Self::HANDOVER_SHIFT | now)
+    }
+
+    fn handover_with(self, took: u32) -> u32 {
+        let new = match self.handover() {
+            0 => took,
+            old => old + took.min(2 * old) / 8 - old / 8,
+        };
+        new.min(Self::HANDOVER)
+    }
+
+    fn credit_with(self, would_have_gone_on: Option<bool>) -> u32 {
+        let (old, turns) = (self.credit(), self.has_turns());
+        let new = match would_have_gone_on {
+            None => old,
+            Some(true) => (old + if turns { 1 } else { Self::PASSED }).min(Self::SURE),
+            Some(false) if turns => old.saturating_sub(1),
+            Some(false) => 0,
+        };
+        // Where there are no more turns, it takes as many trials again as in the beginning.
+        if turns && u64::from(new) < policy().turns_after { 0 } else { new }
+    }
+}
+
+/// Returns for how long the owner has the lock to itself in a trial.
+fn trial_ns() -> u64 {
+    policy().owner_turn_ns / 4
+}
+
+/// What a thread knows, at the beginning of a wait, about the last turn or trial that it had.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnTurn<'a> {
+    private: &'a Private,
+    lock: u16,
+    /// How long ago its turn with this lock ended, negative if it is not over; `None`: it had none when it last stood
+    /// in line.
+    over_ns: Option<i32>,
+    begin: u64,
+}
+
+impl<'a> OwnTurn<'a> {
+    /// Begins a wait at `now` for the lock at `address`.
+    pub(crate) fn of<P: Platform>(private: &'a Private, address: usize, now: u64) -> Self {
+        let lock = (P::name_of(address) >> 1) as u16 | 1;
+        let over_ns = (private.turn_of.get() == lock).then(|| (now as u32).wrapping_sub(private.turn_end.get()) as i32);
+        OwnTurn { private, lock, over_ns, begin: now }
+    }
+
+    /// Whether it came back so soon that it would have gone on; `None`: not known.
+    ///
+    /// Who takes the lock once more within what a hand-over takes is back, on average, half of that after its turn; the
+    /// other half is what the next thread needs to take the lock, and this one to find it taken. A trial must have room
+    /// for more than one round.
+    fn would_have_gone_on(self, handover_ns: u64) -> Option<bool> {
+        let round_ns = handover_ns.min(trial_ns());
+        self.over_ns.map(|over_ns| i64::from(over_ns) < round_ns as i64)
+    }
+
+    /// Returns when the turn ends that the thread is in, if it is in one.
+    pub(crate) fn end(self) -> Option<u64> {
+        self.over_ns.filter(|&over_ns| over_ns < 0).map(|over_ns| self.begin + u64::from(over_ns.unsigned_abs()))
+    }
+
+    /// Notes that the thread took the lock at `now`, and has it for itself for so long.
+    pub(crate) fn begins(self, now: u64, turn_ns: u64) {
+        if turn_ns > 0 {
+            // Standing in line was part of its quantum on the CPU, however long it took.
+            self.private.quantum.set(Quantum { seen: now + turn_ns, ..self.private.quantum.get() });
+        }
+        self.private.turn_of.set(if turn_ns > 0 { self.lock } else { 0 });
+        self.private.turn_end.set((now + turn_ns) as u32);
+    }
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::platform::Native;
+
+    const HANDOVER_NS: u64 = 400;
+
+    /// A line of threads that come back so long after their turns: what it knows after `count` hand-overs.
+    fn line(mut known: Known, over_ns: u64, count: u32) -> Known {
+        let private = Private::new();
+        let mut now = 1_000_000;
+        for _ in 0..count {
+            let turn_ns = known.turn_ns();
+            OwnTurn::of::<Native>(&private, 64, now).begins(now, turn_ns);
+            now += turn_ns + HANDOVER_NS;
+            known = known.and(Some(now), OwnTurn::of::<Native>(&private, 64, now - HANDOVER_NS + over_ns));
+        }
+        known
+    }
+
+    #[test]
+    fn a_line_has_turns_after_three_trials_whose_owners_were_back_soon_and_until_they_are_not() {
+        let nothing = Known::from_told(0);
+        assert_eq!(nothing.turn_ns(), 0);
+        let round = (1 << (Known::UNIT_BITS + Known::TIME.count_ones())) / HANDOVER_NS as u32;
+        assert!(!line(nothing, HANDOVER_NS / 2, 2 * round).has_turns(), "it takes three trials");
+        let quick = line(nothing, HANDOVER_NS / 2, 4 * round);
+        assert_eq!(quick.turn_ns(), policy().owner_turn_ns);
+        assert_eq!(u64::from(quick.handover()) << Known::UNIT_BITS, HANDOVER_NS);
+        assert!(line(quick, HANDOVER_NS / 2, 1000).has_turns());
+        assert!(!line(quick, 2 * HANDOVER_NS, 20).has_turns());
+        assert!(!line(nothing, 2 * HANDOVER_NS, 100 * round).has_turns());
+    }
+
+    #[test]
+    fn what_a_line_knows_is_never_the_largest_number() {
+        let full = Known(Known::SURE << Known::CREDIT_SHIFT | u32::MAX >> 4);
+        for now in [0, 7, 8, 1 << 16, u64::MAX] {
+            let private = Private::new();
+            assert_ne!(full.and(Some(now), OwnTurn::of::<Native>(&private, 64, now)).to_tell(), u32::MAX);
+        }
+    }
+
+    #[test]
+    fn a_turn_is_of_one_lock_and_ends() {
+        let private = Private::new();
+        OwnTurn::of::<Native>(&private, 64, 1000).begins(1000, 500);
+        assert_eq!(OwnTurn::of::<Native>(&private, 64, 1100).end(), Some(1500));
+        assert_eq!(OwnTurn::of::<Native>(&private, 128, 1100).end(), None);
+        assert_eq!(OwnTurn::of::<Native>(&private, 64, 1500).end(), None);
+        OwnTurn::of::<Native>(&private, 64, 1600).begins(1600, 0);
+        assert_eq!(OwnTurn::of::<Native>(&private, 64, 1601).would_have_gone_on(400), None);
+    }
+}
