@@ -51,7 +51,9 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
 
 fn describe_layer(layer: &str) -> String {
     match layer {
-        "none" => "none: the C library registers no restartable sequences, so spins are short".to_owned(),
+        "none" => {
+            "none: the C library registers no restartable sequences, so only the owner's CPU time tells".to_owned()
+        }
         layer => format!("{layer}: same-CPU test and published spinners, through restartable sequences"),
     }
 }

@@ -198,7 +198,7 @@ impl<P: Platform> Osq<P> {
             match P::spin_until(&node.granted, |g| g != 0, limit) {
                 Ok(_) => return Ok(()),
                 Err(SpinEnd::Deadline) => until = Some(longer().ok_or(SpinEnd::Deadline)?),
-                Err(SpinEnd::NotRunning) if node.prev.load(Relaxed) != prev => {}
+                Err(_) if node.prev.load(Relaxed) != prev => {}
                 Err(end) => return Err(end),
             }
         }

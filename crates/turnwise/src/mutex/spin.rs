@@ -37,7 +37,7 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
     lock.counters.count(match end {
         Ok(how) => how,
         Err(SpinEnd::Deadline) => Event::SpinTimedOut,
-        Err(SpinEnd::NotRunning) => Event::SpinOffCpu,
+        Err(SpinEnd::NotRunning | SpinEnd::StandsStill) => Event::SpinOffCpu,
     });
     end.is_ok()
 }
@@ -263,7 +263,7 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) -> bool {
     let until = Some(P::now().saturating_add(policy().spin_woken_ns));
     let limit = SpinLimit { until, owner: Some(owner), backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
     let end = P::spin_until(&lock.word, |now| now & OWNER == 0, limit);
-    if end == Err(SpinEnd::Deadline) && lock.word.load(Relaxed) & OWNER == owner.get() {
+    if end.is_err_and(|end| end != SpinEnd::NotRunning) && lock.word.load(Relaxed) & OWNER == owner.get() {
         history.learn(false);
     }
     false

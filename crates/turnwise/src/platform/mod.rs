@@ -6,6 +6,7 @@
 //! its machine through its current coroutine.
 
 mod bare;
+mod owner_time;
 mod patience;
 mod poll_backoff;
 pub(crate) mod racy;
@@ -18,6 +19,7 @@ pub mod native;
 pub use bare::Bare;
 #[cfg(feature = "native")]
 pub use native::Native;
+pub use owner_time::OwnerTime;
 pub use patience::Patience;
 pub use poll_backoff::PollBackoff;
 pub use slot::{Me, ThreadSlot};
@@ -152,8 +154,10 @@ impl SpinLimit {
 pub enum SpinEnd {
     /// [`SpinLimit::until`] passed, or the thread's slice is over and [`SpinLimit::need_resched`] asks for that.
     Deadline,
-    /// [`SpinLimit::owner`] is not running.
+    /// [`SpinLimit::owner`] is not running: another thread of ours has its CPU.
     NotRunning,
+    /// [`SpinLimit::owner`] has had no CPU time for a while: it sleeps, or another program has its CPU.
+    StandsStill,
 }
 
 /// Why [`Platform::park`] returned.

@@ -72,7 +72,7 @@ fn count_end<P: Platform, T>(lock: &RawRwSem<P>, end: &Result<T, SpinEnd>) {
     match end {
         Ok(_) => {}
         Err(SpinEnd::Deadline) => lock.counters.count(Event::SpinTimedOut),
-        Err(SpinEnd::NotRunning) => lock.counters.count(Event::SpinOffCpu),
+        Err(SpinEnd::NotRunning | SpinEnd::StandsStill) => lock.counters.count(Event::SpinOffCpu),
     }
 }
 
@@ -238,7 +238,7 @@ pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
     let before = owner(lock, word);
     let limit = limit(before, P::now().saturating_add(policy().spin_woken_ns), PollBackoff::new());
     let end = P::spin_until(&lock.word, |now| now & barred == 0, limit);
-    if end == Err(SpinEnd::Deadline) && owner_now(lock) == before {
+    if end.is_err_and(|end| end != SpinEnd::NotRunning) && owner_now(lock) == before {
         history.learn(false);
     }
 }

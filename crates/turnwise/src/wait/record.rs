@@ -106,15 +106,16 @@ impl<'a> SpinHistory<'a> {
         }
     }
 
-    /// Learns from how a spin ended. A budget spent on one owner shows that sections are long; one spent while the lock
-    /// went from owner to owner (`one_owner` is false) shows a long line, and who sleeps instead is woken by those that
-    /// have the lock. An owner found off its CPU says nothing about the length of sections, and the caller's deadline,
-    /// `limit`, nothing at all.
+    /// Learns from how a spin ended. A budget spent on one owner shows that sections are long; one spent while the
+    /// lock went from owner to owner (`one_owner` is false) shows a long line, and who sleeps instead is woken by
+    /// those that have the lock. An owner that stands still probably sleeps in its section. One whose CPU another
+    /// thread of ours has says nothing about the length of sections, and the caller's deadline, `limit`, nothing at
+    /// all.
     pub(crate) fn ended<P: Platform, T>(&mut self, end: &Result<T, SpinEnd>, limit: u64, one_owner: bool) {
         match end {
             end if caller_is_late::<P, T>(end, limit) => {}
             Ok(_) => self.learn(true),
-            Err(SpinEnd::Deadline) if one_owner => self.learn(false),
+            Err(SpinEnd::Deadline | SpinEnd::StandsStill) if one_owner => self.learn(false),
             Err(_) => {
                 self.record.rate(false);
                 self.cell.set(self.record);

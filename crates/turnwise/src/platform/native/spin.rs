@@ -132,6 +132,7 @@ fn check(spinner: &on_cpu::Spinner, limit: SpinLimit) -> Result<(), SpinEnd> {
     spinner.refresh(now);
     match limit.owner {
         Some(owner) if on_cpu::on_cpu_at(owner, || now) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
+        Some(owner) if spinner.sees_still(owner, now) => Err(SpinEnd::StandsStill),
         _ => Ok(()),
     }
 }

@@ -5,7 +5,7 @@
 //! Taking a slot allocates nothing and takes no lock: the free slots are a stack of indices.
 
 use super::super::{Me, ThreadSlot, Token};
-use super::{Native, exit, rseq, tls};
+use super::{Native, exit, rseq, sys, tls};
 use crate::osq::Node;
 use crate::platform::slot::Private;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -30,6 +30,8 @@ const STAGE_GONE: u32 = 2;
 pub(super) struct Entry {
     pub(super) slot: ThreadSlot<Native>,
     pub(super) area: rseq::Area,
+    /// The kernel's number of the thread that has the slot, or had it last.
+    pub(super) tid: AtomicU32,
     /// The next free slot's index + 1, or 0, while the slot is free.
     next_free: AtomicU32,
 }
@@ -38,6 +40,7 @@ static TABLE: [Entry; SLOTS] = [const {
     Entry {
         slot: ThreadSlot { node: Node::new(), released: AtomicU32::new(0), private: Private::new() },
         area: rseq::Area::new(),
+        tid: AtomicU32::new(0),
         next_free: AtomicU32::new(0),
     }
 }; SLOTS];
@@ -93,6 +96,7 @@ fn take_slot() -> Option<Me<Native>> {
     let (token, entry) = (Token::new(index + FIRST)?, &TABLE[index as usize]);
     let noticed = exit::notice(|| {
         entry.slot.private.reset();
+        entry.tid.store(sys::tid(), Relaxed);
         // SAFETY: the words are the calling thread's own; no reference to them is kept.
         unsafe { (*tls::words()).token = token.get() };
         set_stage(STAGE_SLOT);
@@ -175,6 +179,7 @@ pub(super) fn forget_others() {
     let own = tls::token().get().checked_sub(FIRST);
     for (index, entry) in (0..).zip(taken()) {
         entry.area.forget_others(own == Some(index));
+        entry.tid.store(if own == Some(index) { sys::tid() } else { 0 }, Relaxed);
     }
 }
 
