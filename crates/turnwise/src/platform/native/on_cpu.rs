@@ -103,7 +103,8 @@ impl Spinner {
     /// Whether the thread that it waits for has had no CPU time lately.
     pub(super) fn sees_still(&self, owner: Token, now: u64) -> bool {
         let mut time = self.owner_time.get();
-        let still = time.stands_still(now, || sys::cpu_time_ns(thread::entry(owner)?.tid.load(Relaxed)));
+        let tid = || thread::entry(owner).map(|entry| entry.tid.load(Relaxed)).filter(|&tid| tid != 0);
+        let still = time.stands_still(now, || sys::cpu_time_ns(tid()?));
         self.owner_time.set(time);
         still
     }

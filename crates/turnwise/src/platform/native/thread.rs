@@ -30,7 +30,7 @@ const STAGE_GONE: u32 = 2;
 pub(super) struct Entry {
     pub(super) slot: ThreadSlot<Native>,
     pub(super) area: rseq::Area,
-    /// The kernel's number of the thread that has the slot, or had it last.
+    /// The kernel's number of the thread that has the slot, or had it last; 0: it is another process's.
     pub(super) tid: AtomicU32,
     /// The next free slot's index + 1, or 0, while the slot is free.
     next_free: AtomicU32,
