@@ -1,5 +1,5 @@
-//! What `turnwise top` and `turnwise why` know of running programs: snapshots of their live views, what changed from one
-//! to the next, names, and who waits for whom.
+//! What `turnwise top` and `turnwise why` know of running programs: snapshots of their live views, what changed from
+//! one to the next, names, and who waits for whom.
 
 mod channels;
 mod figures;

@@ -4,12 +4,16 @@ mod app;
 mod columns;
 mod json;
 mod once;
+mod openmetrics;
+mod serve;
 mod terminal;
 mod view;
 
 use crate::compare::parse_time;
 use crate::live::{Model, Names, Sort, View, Wanted, Watch, Which, rows};
 use anyhow::{Result, bail};
+use openmetrics::Exporter;
+use serve::Place;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -46,7 +50,11 @@ pub(crate) struct Args {
     /// Show locks of the same name in several processes of a program as one
     #[arg(long)]
     as_one: bool,
-    /// How many locks --once and --json show at most
+    /// Export OpenMetrics text: serve it at ADDR:PORT (PORT alone: for this machine only), or write it to FILE at each
+    /// interval; with --once, once
+    #[arg(long, value_name = "ADDR:PORT | FILE", conflicts_with = "json")]
+    openmetrics: Option<Place>,
+    /// How many locks --once, --json and --openmetrics show at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }
@@ -57,7 +65,8 @@ Examples:
   turnwise top
   turnwise top server --as-one
   turnwise top --once 1234
-  turnwise top --json --interval 5 server | jq '.locks[0].name'";
+  turnwise top --json --interval 5 server | jq '.locks[0].name'
+  turnwise top --openmetrics 9464 server";
 
 fn parse_interval(text: &str) -> Result<Duration, String> {
     let time = parse_time(text)?;
@@ -66,7 +75,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 
 /// Shows what was asked for.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let on_terminal = !args.once && !args.json;
+    let on_terminal = !args.once && !args.json && args.openmetrics.is_none();
     if on_terminal && !std::io::stdout().is_terminal() {
         bail!("standard output is no terminal; --once prints a table, --json a line per look");
     }
@@ -76,6 +85,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         return terminal::run(watch, wanted, args.interval);
     }
     let stop = stop()?;
+    if let Some(place) = &args.openmetrics {
+        let exporter = Exporter::new(watch, wanted, args.limit);
+        match place {
+            Place::Address(_) if args.once => bail!("--openmetrics with --once needs a file; - is standard output"),
+            Place::Address(address) => serve::serve(exporter, *address, &stop)?,
+            Place::File(file) => serve::write(exporter, file, args.interval, args.once, &stop)?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut printer = Printer { args, wanted, model: Model::default(), names: Names::default() };
     let mut view = printer.model.step(&watch.snapshots()?);
     loop {
