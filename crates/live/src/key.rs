@@ -53,6 +53,13 @@ impl Key {
         self.0
     }
 
+    /// Views a word that a key was stored to.
+    #[cfg(feature = "writer")]
+    #[inline(always)]
+    pub(crate) const fn of_word(word: u64) -> Key {
+        Key(word)
+    }
+
     /// Reads a word of the file; `None`: it is no key.
     #[must_use]
     pub fn read(word: u64) -> Option<Key> {

@@ -17,6 +17,8 @@ pub mod layout;
 pub mod place;
 #[cfg(feature = "reader")]
 mod reader;
+#[cfg(all(feature = "writer", target_os = "linux"))]
+pub mod writer;
 
 pub use key::{Key, Kind};
 #[cfg(feature = "reader")]
