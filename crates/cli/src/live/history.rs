@@ -30,6 +30,11 @@ impl History {
         }
     }
 
+    /// Whether threads waited for a lock within the last minute.
+    pub(super) fn knows(&self, lock: LockId) -> bool {
+        self.locks.contains_key(&lock)
+    }
+
     /// Forgets what is older than a minute, and processes that are gone.
     pub(super) fn forget(&mut self, now_ns: u64, is_there: impl Fn(ProcessId) -> bool) {
         self.locks.retain(|id, past| {

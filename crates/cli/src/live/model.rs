@@ -56,6 +56,8 @@ pub(crate) struct LockView {
     /// In [`View::threads`], those that wait longest first.
     pub(crate) waiters: Vec<usize>,
     pub(crate) holder: Option<Holder>,
+    /// Threads waited for it within the last minute, or wait now.
+    pub(crate) is_recent: bool,
 }
 
 /// A call site of a lock at a look.
@@ -138,6 +140,9 @@ impl Model {
             if let Some(span_ns) = span_ns {
                 self.history.note(&view.locks[first..], snapshot.taken_ns, span_ns);
             }
+            for lock in &mut view.locks[first..] {
+                lock.is_recent = lock.now.waits > 0 || !lock.waiters.is_empty() || self.history.knows(lock.id);
+            }
             let (name, lost) = (snapshot.name.clone(), snapshot.lost);
             view.processes.push(Process { id, name, alive: snapshot.alive, span_ns, lost });
         }
@@ -165,7 +170,7 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<&Befo
         let counted_sites = counted.map(|counted| counted.sites.as_slice()).unwrap_or_default();
         let sites = counted_sites.iter().map(|site| next.site(id, *site, before)).collect();
         next.figures.insert(id, total.clone());
-        view.locks.push(LockView { id, now, total, site, sites, waiters, holder });
+        view.locks.push(LockView { id, now, total, site, sites, waiters, holder, is_recent: false });
     }
     next
 }
@@ -285,6 +290,17 @@ mod tests {
         assert_eq!(hot.holder, Some(Holder { tid: 13, held_ns: 0 }));
         assert_eq!(view.processes[0].span_ns, Some(SECOND));
         assert_eq!(view.locks[2].now.waits, 0);
+        assert_eq!(view.locks.iter().map(|lock| lock.is_recent).collect::<Vec<_>>(), [true, true, false]);
+    }
+
+    #[test]
+    fn a_lock_stays_recent_for_a_minute() {
+        let mut model = Model::default();
+        let mut recent = |second: u64, waits: u64| {
+            model.step(&[snapshot(BEGIN + second * SECOND, vec![lock(0x100, waits)], Vec::new())]).locks[0].is_recent
+        };
+        let seen = [recent(0, 5), recent(1, 9), recent(2, 9), recent(61, 9), recent(62, 9), recent(63, 9)];
+        assert_eq!(seen, [true, true, true, true, true, false]);
     }
 
     #[test]

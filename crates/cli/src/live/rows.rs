@@ -82,11 +82,11 @@ impl Row {
     }
 }
 
-/// The lines for a view, at most so many; and how many there are in all. Locks for which nobody waited in the meantime
-/// are left out.
+/// The lines for a view, at most so many; and how many there are in all. Locks for which nobody waited within the
+/// last minute are left out.
 pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize) -> (Vec<Row>, usize) {
     let all = view.locks.iter().fold(0_u64, |sum, lock| sum.saturating_add(lock.now.waited_ns()));
-    let busy = view.locks.iter().filter(|lock| lock.now.waits > 0 || !lock.waiters.is_empty());
+    let busy = view.locks.iter().filter(|lock| lock.is_recent);
     let mut rows: Vec<Row> = busy.map(|lock| row(view, lock, all)).collect();
     // Names cost most: only what needs them all asks for all.
     let needs_names = wanted.as_one || !wanted.filter.is_empty() || wanted.sort == Sort::Name;

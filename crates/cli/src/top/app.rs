@@ -78,7 +78,7 @@ impl App {
         self.followed = self.rows.get(self.selected).map(|row| row.locks[0]);
     }
 
-    /// The lock that is opened, as a line; `None`: nobody waited for it since the last look.
+    /// The lock that is opened, as a line; `None`: nobody waited for it within the last minute.
     pub(super) fn opened(&self, lock: LockId) -> Option<&Row> {
         self.rows.iter().find(|row| row.locks.contains(&lock))
     }

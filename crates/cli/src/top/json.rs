@@ -10,7 +10,7 @@ struct Look<'a> {
     schema: u32,
     time_unix_s: f64,
     processes: Vec<ProcessLine<'a>>,
-    /// How many locks had waits; those beyond --limit are not in `locks`.
+    /// How many locks were waited for within the last minute; those beyond --limit are not in `locks`.
     locks_found: usize,
     locks: Vec<LockLine>,
     /// Those that wait.

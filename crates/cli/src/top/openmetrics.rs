@@ -271,4 +271,20 @@ for family in text_string_to_metric_families(sys.stdin.read()):
         assert_eq!(find("turnwise_process_lost_threads_total", "4000001"), 2.0);
         assert!(samples.iter().any(|line| line.starts_with("histogram seconds turnwise_lock_wait_seconds_bucket")));
     }
+
+    #[test]
+    fn the_dashboard_asks_only_for_what_is_exported() {
+        let dashboard: serde_json::Value =
+            serde_json::from_str(include_str!("../../../../docs/grafana-locks.json")).unwrap();
+        let text = made_up();
+        let panels = dashboard["panels"].as_array().unwrap();
+        let asked = panels.iter().map(|panel| panel["targets"][0]["expr"].as_str().unwrap());
+        let metrics: Vec<&str> = asked
+            .flat_map(|query| query.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_'))
+            .filter(|word| word.starts_with("turnwise_"))
+            .collect();
+        assert!(metrics.len() >= panels.len(), "{metrics:?}");
+        let is_there = |metric: &str| text.lines().any(|line| line.starts_with(&format!("{metric}{{")));
+        assert!(metrics.iter().all(|metric| is_there(metric)), "{metrics:?} in {text}");
+    }
 }

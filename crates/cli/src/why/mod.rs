@@ -36,7 +36,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let first = model.step(&watch.snapshots()?);
     std::thread::sleep(APART);
     let second = model.step(&watch.snapshots()?);
-    let (text, is_stuck) = report::text(&first, &second, &mut Names::default());
+    let (text, is_stuck) = report::text(&first, &second, &mut Names::default(), threads_of);
     print(&text)?;
     Ok(if is_stuck { ExitCode::from(STUCK) } else { ExitCode::SUCCESS })
+}
+
+/// How many threads a process has.
+fn threads_of(pid: u32) -> Option<usize> {
+    std::fs::read_dir(format!("/proc/{pid}/task")).ok().map(Iterator::count)
 }

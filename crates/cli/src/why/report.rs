@@ -13,9 +13,12 @@ const FRAMES: usize = 12;
 const WAITERS: usize = 12;
 const DEPTH: usize = 4;
 
-/// What two looks say; and whether threads wait for each other in a circle, in both of them.
-pub(super) fn text(first: &View, second: &View, names: &mut Names) -> (String, bool) {
-    let mut report = Report { first, second, names, text: String::new() };
+/// How many threads a process has, by its number; `None`: that cannot be told.
+type Count = fn(u32) -> Option<usize>;
+
+/// What two looks say; and whether, in both of them, threads wait for each other in a circle, or all wait.
+pub(super) fn text(first: &View, second: &View, names: &mut Names, count: Count) -> (String, bool) {
+    let mut report = Report { first, second, names, count, text: String::new() };
     let mut is_stuck = false;
     for process in &second.processes {
         is_stuck |= report.process(process);
@@ -27,6 +30,7 @@ struct Report<'a> {
     first: &'a View,
     second: &'a View,
     names: &'a mut Names,
+    count: Count,
     text: String,
 }
 
@@ -43,28 +47,42 @@ impl<'a> Report<'a> {
             threads().count()
         );
         self.line(0, &head);
-        let circles: Vec<_> = graph.circles().into_iter().filter(|circle| self.is_lasting(process, circle)).collect();
+        let is_lasting = |circle: &Vec<&ThreadView>| self.are_lasting(process, circle.iter().copied());
+        let circles: Vec<_> = graph.circles().into_iter().filter(is_lasting).collect();
+        let all_wait = circles.is_empty() && self.all_wait(process);
         for circle in &circles {
             self.circle(&graph, circle);
+        }
+        if all_wait {
+            self.line(0, "");
+            self.line(0, "DEADLOCK: all threads wait for locks, so none can release one");
         }
         for (root, behind) in graph.roots() {
             self.root(&graph, root, behind);
         }
         self.unknown(process);
-        !circles.is_empty()
+        all_wait || !circles.is_empty()
     }
 
-    /// Whether each thread of a circle waited already at the look before, and for the same. What a program left behind
+    /// Whether each of these threads waited already at the look before, and for the same. What a program left behind
     /// changes no more.
-    fn is_lasting(&self, process: &Process, circle: &[&ThreadView]) -> bool {
+    fn are_lasting<'t>(&self, process: &Process, mut threads: impl Iterator<Item = &'t ThreadView>) -> bool {
         let apart_ns = self.second.taken_ns.saturating_sub(self.first.taken_ns);
-        circle.iter().all(|thread| {
+        threads.all(|thread| {
             let now = thread.waiting.as_ref();
             let before = self.first.thread(thread.process, thread.tid).and_then(|thread| thread.waiting.as_ref());
             let (Some(now), Some(before)) = (now, before) else { return false };
             let is_same = (now.lock, now.owner) == (before.lock, before.owner);
             is_same && (!process.alive || now.for_ns >= apart_ns)
         })
+    }
+
+    /// Whether all threads of a process wait for locks: then none can release one, whoever has them.
+    fn all_wait(&self, process: &Process) -> bool {
+        let threads: Vec<&ThreadView> =
+            self.second.threads.iter().filter(|thread| thread.process == process.id).collect();
+        let there = (self.count)(process.id.pid);
+        process.alive && there == Some(threads.len()) && self.are_lasting(process, threads.iter().copied())
     }
 
     fn circle(&mut self, graph: &Graph, circle: &[&ThreadView]) {
@@ -143,19 +161,15 @@ impl<'a> Report<'a> {
         let lock = self.names.lock(waiting.lock, waiting.site).to_string();
         let owner = waiting.owner.map_or_else(String::new, |tid| {
             let owner = self.second.thread(thread.process, tid);
-            let held = waiting.owner_for_ns.map_or_else(String::new, |ns| format!(" for {}", time(ns as f64)));
-            format!(", which {} has{held}", owner.map_or_else(|| tid.to_string(), name))
+            let held = waiting.owner_for_ns.filter(|ns| *ns > 0);
+            let held = held.map_or_else(String::new, |ns| format!(", for {}", time(ns as f64)));
+            format!("; {} has it{held}", owner.map_or_else(|| format!("thread {tid}"), name))
         });
         let length = if waiting.for_ns > 0 { format!(" for {}", time(waiting.for_ns as f64)) } else { String::new() };
-        let what = format!(
-            "{} waits{length} for {lock} ({} {:#x}){owner}",
-            name(thread),
-            waiting.lock.kind.name(),
-            waiting.lock.address
-        );
-        self.line(indent, &what);
+        let (kind, address) = (waiting.lock.kind.name(), waiting.lock.address);
+        self.line(indent, &format!("{} waits{length} for {lock} ({kind} {address:#x})", name(thread)));
         let site = self.names.site(thread.process, waiting.site);
-        self.line(indent + 4, &format!("at {site}"));
+        self.line(indent + 4, &format!("at {site}{owner}"));
     }
 
     fn stack(&mut self, indent: usize, thread: &ThreadView) {
@@ -194,7 +208,7 @@ mod tests {
         let mut model = Model::default();
         let first = model.step(std::slice::from_ref(first));
         let second = model.step(std::slice::from_ref(second));
-        text(&first, &second, &mut Names::default())
+        text(&first, &second, &mut Names::default(), |_| Some(9))
     }
 
     /// 1 and 2 wait for each other, 3 behind 1; each since a second before the first look.
@@ -212,7 +226,7 @@ mod tests {
         for part in [
             "server 4000001: 3 of 3 threads wait for locks",
             "DEADLOCK: 2 threads wait for each other",
-            "  worker-1 1 waits for 2.00 s for taken in 0x4fff (mutex 0x40), which worker-2 2 has",
+            "  worker-1 1 waits for 2.00 s for taken in 0x4fff (mutex 0x40)\n      at 0x4fff; worker-2 2 has it",
             "behind worker-1 1:\n    worker-3 3 waits",
         ] {
             assert!(text.contains(part), "{part:?} in:\n{text}");
@@ -258,6 +272,21 @@ mod tests {
             "It is not known who has what these wait for:\n  worker-4 4 waits",
         ] {
             assert!(text.contains(part), "{part:?} in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn threads_that_all_wait_are_stuck_also_where_no_holder_is_known() {
+        let looks = [BEGIN, BEGIN + SECOND].map(|at| {
+            let since = at - BEGIN + SECOND;
+            look(at, vec![waiting(1, 0x40, None, at, since), waiting(2, 0x80, None, at, since)])
+        });
+        let mut model = Model::default();
+        let [first, second] = looks.map(|look| model.step(&[look]));
+        let counts: [(Count, bool); 3] = [(|_| Some(2), true), (|_| Some(3), false), (|_| None, false)];
+        for (count, expected) in counts {
+            let (text, is_stuck) = text(&first, &second, &mut Names::default(), count);
+            assert_eq!((is_stuck, text.contains("DEADLOCK: all threads wait")), (expected, expected), "{text}");
         }
     }
 

@@ -12,9 +12,9 @@ use turnwise_profile::text::shortened;
 pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look) {
     if app.rows.is_empty() {
         let text = if app.wanted.filter.is_empty() {
-            "Nobody waited for a lock since the last look."
+            "Nobody waited for a lock within the last minute."
         } else {
-            "No such lock was waited for since the last look; Esc shows all."
+            "No such lock was waited for within the last minute; Esc shows all."
         };
         return frame.render_widget(Paragraph::new(text), area);
     }

@@ -24,7 +24,7 @@ const DEPTH: usize = 4;
 
 pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look, (lock, name): (LockId, &str)) {
     let Some(row) = app.opened(lock).cloned() else {
-        let text = format!("{name}: nobody waited for it since the last look. Esc goes back.");
+        let text = format!("{name}: nobody waited for it within the last minute. Esc goes back.");
         return frame.render_widget(Paragraph::new(text), area);
     };
     let title = figures(&row, look);
@@ -54,7 +54,7 @@ fn figures(row: &Row, look: &Look) -> Vec<Line<'static>> {
     let title = format!("{}, {}{place} of {} {}", row.title(), row.kind.name(), row.program, process.pid);
     let none = || "-".to_owned();
     let now = format!(
-        "since the last look: {} waits/s, {} threads wait in the mean, {} of all wait time; p50 {}, p99 {}",
+        "now: {} waits/s, {} threads wait in the mean, {} of all; p50 {}, p99 {}",
         row.per_s.map_or_else(none, whole),
         row.waiting.map_or_else(none, waiting),
         percent(row.share),
@@ -62,16 +62,19 @@ fn figures(row: &Row, look: &Look) -> Vec<Line<'static>> {
         length(row.now.quantile(0.99)),
     );
     let total = format!(
-        "in all: {} waits, {}, longest {}; {} sleeps, {} steals, {} hand-offs, {} gave up",
+        "in all: {} waits, {}, longest {}; {} gave up",
         short(row.total.waits as f64),
         time(row.total.waited_ns() as f64),
         time(row.total.longest_ns as f64),
+        short(row.total.gave_up as f64),
+    );
+    let ways = format!(
+        "of these: {} sleeps, {} past sleepers (steals), {} by promise (hand-offs)",
         short(row.total.sleeps as f64),
         short(row.total.steals as f64),
         short(row.total.handoffs as f64),
-        short(row.total.gave_up as f64),
     );
-    vec![Line::styled(plain(&title), look.title()), Line::raw(now), Line::raw(total), Line::raw("")]
+    vec![Line::styled(plain(&title), look.title()), Line::raw(now), Line::raw(total), Line::raw(ways), Line::raw("")]
 }
 
 /// The locks that a line stands for.
