@@ -99,17 +99,25 @@ pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize)
     if !wanted.filter.is_empty() {
         rows.retain(|row| matches(row, names, &wanted.filter));
     }
-    rows.sort_by(|a, b| {
-        let order = compare(wanted.sort, a, b);
-        let order = if wanted.reversed { order.reverse() } else { order };
-        order.then_with(|| a.locks[0].cmp(&b.locks[0]))
-    });
     let found = rows.len();
-    rows.truncate(most);
+    let mut rows = first(rows, wanted, most);
     if !needs_names {
         rows.iter_mut().for_each(|row| name(row, names, false));
     }
     (rows, found)
+}
+
+/// The first lines in the order that is wanted. Lines are large: they are moved once.
+fn first(rows: Vec<Row>, wanted: &Wanted, most: usize) -> Vec<Row> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&rows[*a], &rows[*b]);
+        let order = compare(wanted.sort, a, b);
+        let order = if wanted.reversed { order.reverse() } else { order };
+        order.then_with(|| a.locks[0].cmp(&b.locks[0]))
+    });
+    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+    order.into_iter().take(most).filter_map(|place| rows[place].take()).collect()
 }
 
 fn row(view: &View, lock: &LockView, all: u64) -> Row {
