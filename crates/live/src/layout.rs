@@ -166,7 +166,7 @@ pub mod flags {
     pub const ACQUIRED: u32 = 1;
     /// The wait has ended without the lock.
     pub const GAVE_UP: u32 = 2;
-    /// The thread has released the lock since, while others waited.
+    /// The thread has released the lock since, while others waited; or nobody would tell.
     pub const RELEASED: u32 = 4;
 }
 

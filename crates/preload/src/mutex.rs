@@ -121,7 +121,7 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Calle
     let mutex = unsafe { Mutex::of(object) };
     let wait = |word: &LockWord, policy| {
         if !word.lock_at_once(policy) {
-            live::wait_for_any_mutex(mutex, caller, || {
+            live::wait_for_mutex(mutex, policy, caller, || {
                 word.lock(policy);
                 true
             });
@@ -171,7 +171,10 @@ with_caller! {
 unsafe extern "C" fn wait(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
     // SAFETY: contract of `wait`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    live::wait_for_mutex(mutex, caller, || mutex.lock.adaptive().lock_contended());
+    live::wait_for_mutex(mutex, Lock::Adaptive, caller, || {
+        mutex.lock.adaptive().lock_contended();
+        true
+    });
     if matches!(mutex.path(), Path::Owned) {
         mutex.own();
     }
@@ -221,9 +224,9 @@ pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
     unsafe { unlock_plain(object) }
 }
 
-/// Finishes [`unlock_plain`] and [`unlock_owned`] where a thread may have to be woken. The fast paths jump here, so it is
-/// not of the Rust ABI (see [`lock`]), and the compiler must not know that it always returns 0, or it makes a call of
-/// the jump.
+/// Finishes [`unlock_plain`] and [`unlock_owned`] where a thread may have to be woken. The fast paths jump here, so it
+/// is not of the Rust ABI (see [`lock`]), and the compiler must not know that it always returns 0, or it makes a call
+/// of the jump.
 ///
 /// # Safety
 /// `object` is the caller's mutex, locked.
@@ -246,7 +249,7 @@ pub(crate) fn lock_until(mutex: &Mutex, caller: Caller, deadline: Result<Deadlin
         match deadline {
             Ok(deadline) => {
                 let wait = || word.lock_until(policy, deadline);
-                if live::wait_for_any_mutex(mutex, caller, wait) { 0 } else { ETIMEDOUT }
+                if live::wait_for_mutex(mutex, policy, caller, wait) { 0 } else { ETIMEDOUT }
             }
             Err(errno) => errno,
         }
@@ -345,9 +348,9 @@ pub(crate) unsafe fn unlock_to_wait(object: *mut pthread_mutex_t) -> Result<Coun
 ///
 /// # Safety
 /// `object` is the caller's mutex, released by [`unlock_to_wait`], which returned `counted`.
-pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Counted) -> c_int {
+pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Counted, caller: Caller) -> c_int {
     // SAFETY: contract of `lock_after_wait`: the object is the caller's mutex.
-    let (mutex, errno) = unsafe { (Mutex::of(object), lock(object, Caller::UNKNOWN)) };
+    let (mutex, errno) = unsafe { (Mutex::of(object), lock(object, caller)) };
     if matches!(errno, 0 | EOWNERDEAD) {
         mutex.uncount_wait(counted);
     }

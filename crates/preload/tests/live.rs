@@ -3,14 +3,14 @@
 mod harness;
 
 use harness::{Build, POLICIES, Program, library};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use turnwise_live::{Channel, Kind, Lock, Snapshot, layout, place};
 use turnwise_preload_abi::environment;
@@ -160,13 +160,16 @@ fn assert_is_in(snapshot: &Snapshot, site: u64, function: &str) {
 #[test]
 fn each_way_of_waiting_is_counted_by_itself() {
     let mut run = Run::of("kinds");
-    for kind in [Kind::Read, Kind::Write, Kind::Spin, Kind::Mutex] {
+    let kinds = [Kind::Read, Kind::Write, Kind::Spin, Kind::Mutex];
+    let functions = ["read_once", "write_once", "spin_once", "wait_for_condition"];
+    for (kind, function) in kinds.into_iter().zip(functions) {
         let told = run.hear();
         assert_eq!(told.what, kind.name());
         let snapshot = run.snapshot();
         let thread = snapshot.threads.iter().find(|thread| thread.tid == told.waiter).expect("the waiter");
         let waiting = thread.waiting.expect("it waits");
         assert_eq!((waiting.lock, waiting.kind), (told.lock, kind));
+        assert_is_in(&snapshot, waiting.site, function);
         if kind == Kind::Write {
             assert_eq!(waiting.owner, Some(told.teller), "who has let a reader wait");
         }
@@ -278,6 +281,99 @@ fn waits_are_counted_under_every_policy() {
 }
 
 #[test]
+fn snapshots_of_a_busy_program_only_grow() {
+    /// Of a wait that is not counted yet the reader finds the length: the program may know its clock better meanwhile.
+    const CLOCK_NS: u64 = 10_000;
+    let mut run = Run::of("busy");
+    run.hear();
+    std::thread::sleep(Duration::from_millis(200));
+    let channel = run.channel();
+    let mut last: HashMap<u64, Lock> = HashMap::new();
+    let (mut exact, begun) = (0, Instant::now());
+    while begun.elapsed() < Duration::from_secs(2) {
+        let snapshot = channel.snapshot().expect("a sound view");
+        if !snapshot.is_exact {
+            continue;
+        }
+        exact += 1;
+        for lock in snapshot.locks {
+            assert_eq!(lock.waits, lock.histogram.iter().sum::<u64>());
+            assert_eq!(lock.waits, lock.sites.iter().map(|site| site.waits).sum::<u64>());
+            assert!(lock.longest_ns <= lock.wait_ns && lock.wait_ns <= lock.waits * lock.longest_ns, "{lock:?}");
+            if let Some(before) = last.insert(lock.address, lock.clone()) {
+                assert!(
+                    before.waits <= lock.waits && before.wait_ns <= lock.wait_ns + CLOCK_NS,
+                    "{before:?}, then {lock:?}"
+                );
+                assert!(
+                    before.sleeps <= lock.sleeps && before.longest_ns <= lock.longest_ns,
+                    "{before:?}, then {lock:?}"
+                );
+            }
+        }
+    }
+    assert!(exact > 10 && (30..=64).contains(&last.len()), "{exact} snapshots of {} locks", last.len());
+    run.answer();
+    run.hear();
+    let snapshot = run.snapshot();
+    assert!(snapshot.locks.iter().all(|lock| last.get(&lock.address).is_none_or(|before| before.waits <= lock.waits)));
+    run.ends();
+}
+
+#[test]
+fn a_signal_handlers_wait_leaves_the_interrupted_one_whole() {
+    let mut run = Run::of("interrupted");
+    let told = run.hear();
+    let snapshot = run.snapshot();
+    let waits: Vec<_> = snapshot.locks.iter().map(|lock| (lock.address, lock.waits)).collect();
+    assert_eq!((waits, snapshot.lost.nested), (vec![(told.lock, 1)], 1));
+    assert!(snapshot.locks[0].longest_ns >= 20 * MS);
+    run.ends();
+}
+
+#[test]
+fn a_process_whose_system_calls_are_filtered_is_left_alone() {
+    let mut run = Run::of("filtered");
+    assert_eq!(run.hear().what, "done");
+    assert!(run.files().is_empty());
+    run.ends();
+    // Its user has it otherwise: then the filter decides.
+    let run = Run::with("filtered", "adaptive", |command| command.env(environment::LIVE, "1"));
+    assert_eq!(run.signal(), Some(31));
+}
+
+#[test]
+fn files_of_processes_that_are_gone_are_removed_when_there_are_many() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inner = folder.path().join(place::FOLDER);
+    fs::create_dir(&inner).expect("a folder");
+    fs::set_permissions(&inner, fs::Permissions::from_mode(0o700)).expect("permissions");
+    let make = |name: String| fs::write(inner.join(name), "").expect("a file");
+    // Linux has no more than 2^22 processes.
+    (0..150).for_each(|number| make(format!("{}-1.live", (1 << 22) + 1 + number)));
+    make("1-1.live".to_owned());
+    make("notes.txt".to_owned());
+    let mut run = Run::in_folder("once", "adaptive", folder, Command::new("env"), |command| command);
+    run.hear();
+    let files = run.files();
+    let names: HashSet<&str> = files.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+    assert_eq!(names.len(), 64 + 3, "{names:?}");
+    assert!(names.contains("1-1.live") && names.contains("notes.txt"));
+    run.ends();
+}
+
+#[test]
+fn a_kernel_that_cannot_make_pages_writable_has_a_smaller_view() {
+    let mut run = Run::with("old-kernel", "adaptive", |command| command.env(environment::LIVE, "1"));
+    run.hear();
+    let snapshot = run.snapshot();
+    let counted: u64 = snapshot.locks.iter().map(|lock| lock.waits).sum();
+    assert!(counted > 15_000, "{counted}");
+    assert_eq!(counted + snapshot.lost.waits, 20_000);
+    run.ends();
+}
+
+#[test]
 fn a_program_whose_locks_are_free_makes_no_file() {
     let run = Run::of("nothing");
     let files = run.files();
@@ -326,6 +422,10 @@ fn a_limit_on_files_costs_the_view_and_not_the_program() {
 }
 
 impl Run {
+    fn signal(mut self) -> Option<i32> {
+        self.child.wait().expect("it ends").signal()
+    }
+
     fn ends_at_once(mut self) {
         assert!(self.child.wait().expect("it ends").success());
     }
@@ -343,8 +443,8 @@ fn mounted(what: &str, options: &str) -> Option<Run> {
     let fallback = "/tmp/turnwise-$(id -u)";
     let mount = format!("mount -t tmpfs -o mode=700,{options} none");
     let script = format!(
-        "mkdir -m 700 -p {fallback} $XDG_RUNTIME_DIR/turnwise && {mount} $XDG_RUNTIME_DIR/turnwise && {mount} {fallback} \
-         && exec env \"$@\""
+        "mkdir -m 700 -p {fallback} $XDG_RUNTIME_DIR/turnwise && {mount} $XDG_RUNTIME_DIR/turnwise \
+         && {mount} {fallback} && exec env \"$@\""
     );
     command.args(["--mount", "sh", "-c", &script, "sh"]);
     Some(Run::in_folder(what, "adaptive", folder, command, |command| command))

@@ -21,7 +21,7 @@ pub(crate) struct Copy {
     pub(crate) header: Header,
     pub(crate) locks: Vec<Lock>,
     pub(crate) blocks: Vec<BlockCopy>,
-    /// Whether no entry moved from a block to the table meanwhile.
+    /// Whether nothing changed place while it was read.
     pub(crate) is_exact: bool,
 }
 
@@ -37,6 +37,11 @@ impl BlockCopy {
     pub(crate) fn stood(&self, sequence: fn(&Block) -> &AtomicU32) -> bool {
         let [before, after] = [&self.before, &self.after].map(|block| sequence(block).load(Relaxed));
         before == after && before.is_multiple_of(2)
+    }
+
+    /// Whether nothing was counted twice, or left out.
+    fn is_whole(&self) -> bool {
+        self.stood(|block| &block.wait.sequence) && self.stood(|block| &block.moves)
     }
 }
 
@@ -63,7 +68,8 @@ fn copy_once(path: &Path, file: &File) -> Result<Copy, Error> {
     let used = before.blocks_used.load(Relaxed).min(before.blocks.load(Relaxed)).min(BLOCKS as u32);
     let blocks = blocks(file, used as usize).map_err(fault)?;
     let header = header(path, file)?;
-    let is_exact = before.moves_ended.load(Relaxed) == header.moves_begun.load(Relaxed);
+    let is_exact =
+        before.moves_ended.load(Relaxed) == header.moves_begun.load(Relaxed) && blocks.iter().all(BlockCopy::is_whole);
     Ok(Copy { header, locks, blocks, is_exact })
 }
 
@@ -107,22 +113,38 @@ fn locks(file: &File) -> io::Result<Vec<Lock>> {
     Ok(taken)
 }
 
-/// Reads blocks, some at a time: the three readings of one are soon after each other.
+/// Reads blocks, some at a time. Those that changed meanwhile are read again, one at a time: that is a matter of
+/// microseconds.
 fn blocks(file: &File, count: usize) -> io::Result<Vec<BlockCopy>> {
     const AT_A_TIME: usize = 32;
-    let mut bytes = [(); 3].map(|()| vec![0; AT_A_TIME * size_of::<Block>()]);
+    const TRIES: u32 = 16;
     let mut copies = Vec::with_capacity(count);
     for first in (0..count).step_by(AT_A_TIME) {
-        let length = (count - first).min(AT_A_TIME) * size_of::<Block>();
-        for reading in &mut bytes {
-            file.read_exact_at(&mut reading[..length], (BLOCKS_START + first * size_of::<Block>()) as u64)?;
-        }
-        for start in (0..length).step_by(size_of::<Block>()) {
-            let block = |reading: &Vec<u8>| Block::read_from_bytes(&reading[start..start + size_of::<Block>()]).ok();
-            if let (Some(before), Some(block), Some(after)) = (block(&bytes[0]), block(&bytes[1]), block(&bytes[2])) {
-                copies.push(BlockCopy { before, block, after });
+        copies.extend(read_thrice(file, first, (count - first).min(AT_A_TIME))?);
+    }
+    for (place, copy) in copies.iter_mut().enumerate() {
+        for _ in 0..TRIES {
+            if copy.is_whole() {
+                break;
+            }
+            if let Some(again) = read_thrice(file, place, 1)?.pop() {
+                *copy = again;
             }
         }
     }
     Ok(copies)
+}
+
+/// Reads some blocks three times.
+fn read_thrice(file: &File, first: usize, count: usize) -> io::Result<Vec<BlockCopy>> {
+    let mut readings = [(); 3].map(|()| vec![0; count * size_of::<Block>()]);
+    for bytes in &mut readings {
+        file.read_exact_at(bytes, (BLOCKS_START + first * size_of::<Block>()) as u64)?;
+    }
+    let [before, blocks, after] = readings.each_ref().map(|bytes| bytes.chunks_exact(size_of::<Block>()));
+    let copies = before.zip(blocks).zip(after).filter_map(|((before, block), after)| {
+        let [before, block, after] = [before, block, after].map(|bytes| Block::read_from_bytes(bytes).ok());
+        Some(BlockCopy { before: before?, block: block?, after: after? })
+    });
+    Ok(copies.collect())
 }

@@ -131,8 +131,7 @@ impl Channel {
 fn name(header: &Header) -> String {
     let bytes: Vec<u8> = header.name.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect();
     let text = String::from_utf8_lossy(&bytes);
-    let name = text.rsplit('/').next().unwrap_or_default().to_string();
-    name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+    process::printable(text.rsplit('/').next().unwrap_or_default())
 }
 
 /// Removes files of processes that are gone: those that are older than a day, and the oldest of more than

@@ -17,7 +17,12 @@ pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
 /// Returns the name of a thread; `None`: it is gone.
 pub(crate) fn thread_name(pid: u32, tid: u32) -> Option<String> {
     let name = fs::read(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
-    Some(String::from_utf8_lossy(&name).trim_end().to_string())
+    Some(printable(String::from_utf8_lossy(&name).trim_end()))
+}
+
+/// Returns the text without characters that a terminal would obey.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 /// Returns the calling process's user.

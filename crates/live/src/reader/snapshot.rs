@@ -23,7 +23,7 @@ pub struct Snapshot {
     pub threads: Vec<Thread>,
     /// What found no room.
     pub lost: Lost,
-    /// Whether no counts moved from one place to another meanwhile: then nothing is missing.
+    /// Whether no count changed place while it was read: then none is missing.
     pub is_exact: bool,
 }
 

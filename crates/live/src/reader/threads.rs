@@ -69,8 +69,11 @@ fn waiting(wait: &Wait, owners: &HashMap<u64, Sight>, clock: &Clock) -> Option<W
 /// Finds the owner of each lock: what was seen last. Whoever gets a lock that others sleep for gets it by a wait, and
 /// says so; whoever begins to wait sees who has it.
 fn owners<'a>(blocks: impl Iterator<Item = &'a BlockCopy> + Clone) -> HashMap<u64, Sight> {
-    let named: HashMap<u64, (u32, &Block)> = blocks
-        .clone()
+    // A token and a thread pointer may have been another thread's, whose block is still there: the later one has it.
+    let mut by_age: Vec<&BlockCopy> = blocks.clone().collect();
+    by_age.sort_by_key(|copy| copy.block.wait.since.load(Relaxed));
+    let named: HashMap<u64, (u32, &Block)> = by_age
+        .into_iter()
         .flat_map(|copy| {
             let (block, tid) = (&copy.block, copy.block.tid.load(Relaxed));
             [block.token.load(Relaxed).into(), block.thread_pointer.load(Relaxed)].map(|name| (name, (tid, block)))

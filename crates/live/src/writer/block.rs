@@ -1,7 +1,7 @@
-//! A thread's waits, in its block. But for [`move_all`] only the block's thread is here (invariant 1 of the layout), and
-//! its signal handlers.
+//! A thread's waits, in its block. But for [`move_all`] only the block's thread is here (invariant 1 of the layout),
+//! and its signal handlers.
 
-use super::{Me, Start, clock, sys, table, view};
+use super::{End, Me, Start, clock, sys, table, view};
 use crate::Key;
 use crate::layout::{Block, ENTRIES, Entry, HELD, Wait, bucket, flags};
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -41,17 +41,22 @@ pub(super) fn begin(block: &Block, start: &Start, inside: u64) -> bool {
 
 /// Ends a wait that [`begin`] began with `inside`, unless it was left by a jump out of a signal handler.
 #[inline]
-pub(super) fn end(block: &Block, inside: u64, acquired: bool, me: &Me) {
+pub(super) fn end(block: &Block, inside: u64, how: End, me: &Me) {
     if block.inside.load(Relaxed) != inside {
         return;
     }
     let wait = &block.wait;
+    let flags = match how {
+        End::Owner => flags::ACQUIRED,
+        End::Acquired => flags::ACQUIRED | flags::RELEASED,
+        End::GaveUp => flags::GAVE_UP,
+    };
     change(wait, || {
         wait.until.store(clock::ticks(), Relaxed);
         for (counter, value) in wait.after.iter().zip(me.events) {
             counter.store(value, Relaxed);
         }
-        wait.flags.store(if acquired { flags::ACQUIRED } else { flags::GAVE_UP }, Relaxed);
+        wait.flags.store(flags, Relaxed);
     });
     if block.token.load(Relaxed) != me.token {
         block.token.store(me.token, Relaxed);

@@ -23,18 +23,33 @@ const LONG_NS: u64 = 20_000_000_000;
 /// The time before which it is not known at all.
 const SHORT_NS: u64 = 20_000;
 
-/// Notes the time at which the process begins.
+/// Notes the time at which the process begins. Which clock is taken is found out later: asking the processor costs a
+/// virtual machine dearly.
 pub(super) fn start() {
-    let ns = sys::monotonic_ns();
-    if !counter::has_invariant_counter() {
-        return;
-    }
-    CLOCK.store(CLOCK_COUNTER, Relaxed);
-    // Until it is known: the counter of a common processor.
-    SCALE.store(1 << 31, Relaxed);
-    BASE_TICKS.store(counter::counter(), Relaxed);
+    let (ticks, ns) = both();
+    BASE_TICKS.store(ticks, Relaxed);
     BASE_NS.store(ns, Relaxed);
-    NEXT.store(0, Relaxed);
+}
+
+/// Finds out which clock to take, before the first wait.
+pub(super) fn choose() {
+    if CLOCK.load(Relaxed) != CLOCK_COUNTER && counter::has_invariant_counter() {
+        // Until it is known: the counter of a common processor.
+        SCALE.store(1 << 31, Relaxed);
+        NEXT.store(0, Relaxed);
+        CLOCK.store(CLOCK_COUNTER, Relaxed);
+    }
+}
+
+/// Reads the counter and the clock at the same time, as far as possible: a thread may lose its CPU in between.
+fn both() -> (u64, u64) {
+    const TRIES: u32 = 4;
+    let read = |_| {
+        let (before, ns) = (counter::counter(), sys::monotonic_ns());
+        (counter::counter().saturating_sub(before), before, ns)
+    };
+    let (took, before, ns) = (0..TRIES).map(read).min().unwrap_or_default();
+    (before + took / 2, ns)
 }
 
 /// Reads the clock.
@@ -55,7 +70,7 @@ pub(super) fn length(ticks: u64, now: u64, header: &Header) -> u64 {
 /// Finds out how long a tick is, as far as it can be known by now. Threads may race here; they find about the same.
 #[cold]
 fn find_scale(header: &Header) {
-    let (ticks, ns) = (ticks(), sys::monotonic_ns());
+    let (ticks, ns) = both();
     let since = ns.saturating_sub(BASE_NS.load(Relaxed));
     let ticks_since = ticks.saturating_sub(BASE_TICKS.load(Relaxed));
     if since < SHORT_NS || ticks_since == 0 {

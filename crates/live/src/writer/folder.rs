@@ -1,4 +1,5 @@
-//! In which folder the file lies: one that nobody but the user can have put anything into. Stale files in it are removed.
+//! In which folder the file lies: one that nobody but the user can have put anything into. Stale files in it are
+//! removed.
 
 use super::sys::{self, At, Descriptor};
 use crate::place::{FOLDER, RUNTIME, STALE_FILES, STALE_SECONDS, TEMPORARY, parse_name};
@@ -60,10 +61,16 @@ fn own(folder: Descriptor, user: u32, denied: u32) -> Option<Descriptor> {
     (status.st_uid == user && status.st_mode & denied == 0).then_some(folder)
 }
 
-/// Removes files of processes that are gone, if they are old, or if there are many.
+/// Removes files of processes that are gone, if there are many files: those that are old, and all but some of the
+/// others. A thread of the program waits, so it does no more than read the names as a rule.
 pub(super) fn remove_stale(folder: &Descriptor) {
-    let now = sys::wall_seconds();
-    let mut kept = 0;
+    let mut files = 0;
+    each_name(folder, |name| files += usize::from(parse_name(name.to_bytes()).is_some()));
+    if files < 2 * STALE_FILES {
+        return;
+    }
+    folder.rewind();
+    let (now, mut kept) = (sys::wall_seconds(), 0);
     each_name(folder, |name| {
         let Some((process, _)) = parse_name(name.to_bytes()) else { return };
         if !sys::is_process_gone(process) {

@@ -71,7 +71,7 @@ pub struct Begun {
 /// one. `in_sandbox`: also where system calls are filtered, which a filter may answer by ending the process.
 ///
 /// Programs that run with other rights than their user's have no view.
-pub fn start(runtime: Option<&'static CStr>, in_sandbox: bool) {
+pub fn start(runtime: Option<&CStr>, in_sandbox: bool) {
     if sys::is_secure() {
         return turn_off();
     }
@@ -94,12 +94,23 @@ pub fn begin(start: &Start) -> Option<Begun> {
     block::begin(block, start, inside).then_some(Begun { block, generation: start.me.generation, inside })
 }
 
-/// Ends a wait; `acquired`: with the lock.
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// With the lock, whose release is told by [`released`] if others wait for it.
+    Owner,
+    /// With the lock, or a part in it, whose release is not told: nobody is known to have it.
+    Acquired,
+    /// Without the lock.
+    GaveUp,
+}
+
+/// Ends a wait.
 #[inline]
-pub fn end(begun: &Begun, acquired: bool, me: &Me) {
+pub fn end(begun: &Begun, how: End, me: &Me) {
     // Otherwise a signal handler has forked, and this is the child.
     if begun.generation == me.generation {
-        block::end(begun.block, begun.inside, acquired, me);
+        block::end(begun.block, begun.inside, how, me);
     }
 }
 

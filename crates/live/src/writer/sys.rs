@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_int, c_long};
 use core::ptr::{self, NonNull};
-use libc::{MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, PROT_READ, PROT_WRITE};
+use libc::{MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE};
 
 /// A file descriptor that is closed in the end.
 pub(super) struct Descriptor(c_int);
@@ -50,6 +50,12 @@ impl Descriptor {
         bytes.get(..usize::try_from(read).ok()?)
     }
 
+    /// Begins to read a folder anew.
+    pub(super) fn rewind(&self) {
+        // SAFETY: changes the descriptor's position alone.
+        unsafe { libc::lseek(self.0, 0, libc::SEEK_SET) };
+    }
+
     /// What the system says about a file.
     pub(super) fn status(&self) -> Option<libc::stat> {
         // SAFETY: zeros are a valid result, which is writable.
@@ -84,11 +90,21 @@ impl Descriptor {
         unsafe { libc::syscall(libc::SYS_fallocate, self.0, 0, 0 as libc::off_t, bytes as libc::off_t) == 0 }
     }
 
-    /// Maps the file's first bytes, shared.
+    /// Maps the file's first bytes, shared. In two steps: where `mlockall` asks for all future mappings to be in
+    /// memory, one step would fetch the whole file.
     pub(super) fn map(&self, bytes: usize) -> Option<NonNull<u8>> {
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
-        let map = unsafe { libc::mmap(ptr::null_mut(), bytes, PROT_READ | PROT_WRITE, MAP_SHARED, self.0, 0) };
-        if map == libc::MAP_FAILED { None } else { NonNull::new(map.cast()) }
+        let map = unsafe { libc::mmap(ptr::null_mut(), bytes, PROT_NONE, MAP_SHARED, self.0, 0) };
+        if map == libc::MAP_FAILED {
+            return None;
+        }
+        // SAFETY: the mapping is new.
+        if unsafe { libc::mprotect(map, bytes, PROT_READ | PROT_WRITE) } != 0 {
+            // SAFETY: the mapping is new, and nobody uses it.
+            unsafe { unmap(map.cast(), bytes) };
+            return None;
+        }
+        NonNull::new(map.cast())
     }
 }
 

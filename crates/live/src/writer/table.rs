@@ -43,19 +43,19 @@ pub(super) fn move_entry(block: &Block, entry: &Entry, view: &View) {
 
 /// Finds a record, or makes it; `None`: there is no room, on the disk or in the table.
 fn find(key: u64, site: u64, view: &View) -> Option<&'static Lock> {
-    let start = hash(key, site) as usize;
-    for place in (0..PROBES).map(|step| (start + step) % LOCKS) {
+    let (start, written) = (hash(key, site) as usize, site.wrapping_add(1));
+    for place in (0..PROBES).map(|step| start.wrapping_add(step) % LOCKS) {
         let lock = view.lock(place)?;
         let found = match lock.key.compare_exchange(0, key, Relaxed, Relaxed) {
             Ok(_) => {
-                lock.site.store(site + 1, Relaxed);
+                lock.site.store(written, Relaxed);
                 view.header().locks_used.fetch_add(1, Relaxed);
                 return Some(lock);
             }
             Err(found) => found,
         };
         // One that is being made has no site yet: then there are two records, which readers add.
-        if found == key && lock.site.load(Relaxed) == site + 1 {
+        if found == key && lock.site.load(Relaxed) == written {
             return Some(lock);
         }
     }

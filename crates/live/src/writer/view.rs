@@ -4,10 +4,10 @@
 
 use super::{file, sys};
 use crate::layout::{BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, Lock, PAGE};
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
 
 /// The pages of the file.
 pub(super) const PAGES: usize = FILE_BYTES / PAGE;
@@ -18,7 +18,8 @@ const ON: u32 = 1;
 const OFF: u32 = 2;
 
 static MODE: AtomicU32 = AtomicU32::new(UNDECIDED);
-static RUNTIME: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
+/// A copy: programs write their titles over their environment. It ends in zeros.
+static RUNTIME: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 static IN_SANDBOX: AtomicBool = AtomicBool::new(false);
 
 /// 1, and the generation of the process that began to make a view; 0: none did.
@@ -50,8 +51,11 @@ pub(super) enum Missing {
 }
 
 /// Lets processes have views from now on, this one and its forked children.
-pub(super) fn turn_on(runtime: Option<&'static CStr>, in_sandbox: bool) {
-    RUNTIME.store(runtime.map_or(null_mut(), |path| path.as_ptr().cast_mut()), Relaxed);
+pub(super) fn turn_on(runtime: Option<&CStr>, in_sandbox: bool) {
+    let path = runtime.map_or(&[][..], CStr::to_bytes);
+    if path.len() < RUNTIME.len() {
+        RUNTIME.iter().zip(path).for_each(|(byte, value)| byte.store(*value, Relaxed));
+    }
     IN_SANDBOX.store(in_sandbox, Relaxed);
     // ORDERING live.mode: Release pairs with the Acquire in `is_undecided`: who sees the mode sees the rest.
     MODE.store(ON, Release);
@@ -98,9 +102,8 @@ pub(super) fn of_or_make(generation: u32) -> Result<View, Missing> {
 
 /// Makes the view. One thread of a process does it.
 fn make(mine: u32) -> Result<View, Missing> {
-    let runtime = RUNTIME.load(Relaxed);
-    // SAFETY: the pointer is null, or of a string of the process's environment, which stays.
-    let runtime = (!runtime.is_null()).then(|| unsafe { CStr::from_ptr(runtime) });
+    let runtime = RUNTIME.each_ref().map(|byte| byte.load(Relaxed));
+    let runtime = CStr::from_bytes_until_nul(&runtime).ok().filter(|path| !path.is_empty());
     let made = may_call_system().then(|| file::make(runtime)).flatten().ok_or(Missing::ForGood)?;
     let parents = BASE.swap(made.base.as_ptr(), Relaxed);
     if !parents.is_null() {

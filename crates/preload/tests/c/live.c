@@ -1,12 +1,18 @@
-/* Waits that are known one by one, for the live view. DO says which; each line on stdout is answered by one on stdin. */
+/* Waits that are known one by one, for the live view. DO says which; each line on stdout is answered on stdin. */
 #define _GNU_SOURCE
 #include "check.h"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -253,6 +259,100 @@ static void any_policy(void)
     tell("done", 0, mutexes);
 }
 
+/* Four threads that fight for more locks than a thread has room for. */
+enum { FOUGHT_FOR = 64 };
+static atomic_int over;
+
+static void *fight(void *seed)
+{
+    unsigned random = (unsigned)(uintptr_t)seed;
+    while (!over) {
+        pthread_mutex_t *mutex = &mutexes[(random = random * 1664525 + 1013904223) >> 16 & (FOUGHT_FOR - 1)];
+        CHECK(pthread_mutex_lock(mutex) == 0);
+        for (int i = 0; i < 100; i++)
+            (void)over;
+        if (random >> 28 == 0)
+            sched_yield();
+        CHECK(pthread_mutex_unlock(mutex) == 0);
+    }
+    return NULL;
+}
+
+static void busy(void)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, fight, (void *)(uintptr_t)i) == 0);
+    tell("busy", 0, mutexes);
+    over = 1;
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    tell("done", 0, mutexes);
+}
+
+/* A signal handler that waits for another mutex than the thread that it interrupts. */
+static void handle(int number)
+{
+    (void)number;
+    CHECK(pthread_mutex_lock(&mutexes[1]) == 0);
+    CHECK(pthread_mutex_unlock(&mutexes[1]) == 0);
+}
+
+static void interrupted(void)
+{
+    pthread_t thread;
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, wait_for_mutexes, (void *)1) == 0);
+    CHECK(pthread_mutex_lock(&mutexes[0]) == 0);
+    CHECK(pthread_mutex_lock(&mutexes[1]) == 0);
+    turn = 0;
+    while (!is_waited_for(&mutexes[0]))
+        nap(0);
+    CHECK(pthread_kill(thread, SIGUSR1) == 0);
+    while (!is_waited_for(&mutexes[1]))
+        nap(0);
+    CHECK(pthread_mutex_unlock(&mutexes[1]) == 0);
+    nap(20);
+    CHECK(pthread_mutex_unlock(&mutexes[0]) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    tell("done", 0, mutexes);
+}
+
+/* A process that a filter ends if it opens a file or makes a folder. */
+static void filtered(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mkdirat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    one_by_one(3);
+}
+
+/* A kernel that cannot make pages of a mapped file writable on request. */
+static void on_an_old_kernel(void)
+{
+    enum { MADV_POPULATE_WRITE_ = 23 };
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_POPULATE_WRITE_, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    many_locks();
+}
+
 int main(int count, char **arguments)
 {
     const char *what = getenv("DO");
@@ -270,6 +370,14 @@ int main(int count, char **arguments)
         forked();
     else if (!strcmp(what, "exec"))
         replaced(arguments[count - 1]);
+    else if (!strcmp(what, "busy"))
+        busy();
+    else if (!strcmp(what, "interrupted"))
+        interrupted();
+    else if (!strcmp(what, "filtered"))
+        filtered();
+    else if (!strcmp(what, "old-kernel"))
+        on_an_old_kernel();
     else if (!strcmp(what, "any"))
         any_policy();
     else if (strcmp(what, "nothing"))
