@@ -14,6 +14,7 @@ const SAMPLE: &str = "sample/cache.c";
 /// What the embedded libraries are built from, relative to the workspace.
 const LIBRARY_SOURCES: &[&str] = &[
     "crates/interpose",
+    "crates/live",
     "crates/preload-abi",
     "crates/preload",
     "crates/recorder",

@@ -4,6 +4,7 @@ mod arm;
 mod compare;
 mod generate;
 mod list;
+mod live;
 mod measure;
 mod metric;
 mod policy;
@@ -13,7 +14,9 @@ mod profile;
 mod program;
 mod run;
 mod target;
+mod top;
 mod variant;
+mod why;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -37,6 +40,8 @@ enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Profile(Box<profile::Args>),
+    Top(top::Args),
+    Why(why::Args),
     Policy(policy_file::Args),
     List(list::Args),
     Man(generate::ManArgs),
@@ -55,6 +60,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Profile(args) => profile::run(&args),
+        Command::Top(args) => top::run(&args),
+        Command::Why(args) => why::run(&args),
         Command::Policy(args) => policy_file::run(&args),
         Command::List(args) => list::run(&args),
         Command::Man(args) => pages::man(&args.directory, Cli::command()),

@@ -33,6 +33,10 @@ pub(crate) struct Args {
 static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
 
 const EXAMPLES: &str = "\
+Variables:
+  TURNWISE_LIVE=0     keep no live view of the contended locks (docs/design/live.md)
+  TURNWISE_VERBOSE=1  say on standard error which locks are in force (docs/preload.md)
+
 Examples:
   turnwise run -- ./server --port 8080
   turnwise run --lock queued -- kccachetest order -th 4 -rnd 500000

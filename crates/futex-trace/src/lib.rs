@@ -18,6 +18,7 @@ mod pairing;
 mod process;
 mod profile;
 mod records;
+mod stacks;
 mod sums;
 mod trace;
 mod tracefs;
@@ -25,5 +26,6 @@ mod tracer;
 mod unwind;
 
 pub use living::has_ended;
+pub use stacks::Living;
 pub use trace::Trace;
 pub use tracer::Tracer;

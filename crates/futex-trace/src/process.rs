@@ -136,11 +136,17 @@ impl Process {
     }
 
     fn stack(&mut self, dump: &Dump) -> StackId {
+        let stack = self.unwound(dump);
+        self.stacks.insert_full(stack).0 as StackId
+    }
+
+    /// The addresses that the calls of a stack return to, innermost first.
+    pub(crate) fn unwound(&mut self, dump: &Dump) -> Vec<u64> {
         for image in &self.images[self.pending..] {
             self.unwinder.add(image);
         }
         self.pending = self.images.len();
-        self.stacks.insert_full(self.unwinder.stack(dump)).0 as StackId
+        self.unwinder.stack(dump)
     }
 
     /// The trace ends; the process may go on.

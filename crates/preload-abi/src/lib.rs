@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `policy.rs` | the lock policies: names, summaries, numbers |
 //! | `environment.rs` | the names of the environment variables |
+//! | `counter.rs` | the processor's counter, a clock for both |
 //! | `libraries.rs` | the names of the libraries' files |
 //! | `layout.rs` | the bytes of the table that a policy file is compiled to |
 //! | `table.rs` | reading it: which rule applies to a lock |
@@ -17,6 +18,7 @@
 #[cfg(any(test, feature = "write"))]
 extern crate alloc;
 
+pub mod counter;
 pub mod environment;
 mod glob;
 mod layout;

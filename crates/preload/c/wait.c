@@ -25,6 +25,7 @@ struct waiter {
     pthread_mutex_t *mutex;
     const struct turnwise_ops *ops;
     uint32_t sequence, counted;
+    const void *caller; /* the address to which the program's call returns */
 };
 
 /* What `begin` answers, beside errno values. */
@@ -197,9 +198,9 @@ static int wait_foreign(struct waiter *w, int with, clockid_t own, clockid_t clo
 }
 
 static int wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t own, const struct timespec *time,
-                const struct turnwise_ops *ops)
+                const struct turnwise_ops *ops, const void *caller)
 {
-    struct waiter w = {.cond = cond, .mutex = mutex, .ops = ops};
+    struct waiter w = {.cond = cond, .mutex = mutex, .ops = ops, .caller = caller};
     clockid_t clock = own;
     int result, relocked;
     /* One that is notified as it looks does not sleep, and could be so for ever: act on a cancellation while the mutex
@@ -219,21 +220,24 @@ static int wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t own, con
     return result == ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
+/* The exported functions jump to these, so the call returns to the program. */
+#define CALLER __builtin_return_address(0)
+
 int turnwise_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, const struct turnwise_ops *ops)
 {
-    return wait(c, m, OWN_CLOCK, NULL, ops);
+    return wait(c, m, OWN_CLOCK, NULL, ops, CALLER);
 }
 
 int turnwise_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *time,
                             const struct turnwise_ops *ops)
 {
-    return time ? wait(c, m, OWN_CLOCK, time, ops) : EINVAL;
+    return time ? wait(c, m, OWN_CLOCK, time, ops, CALLER) : EINVAL;
 }
 
 int turnwise_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *time,
                             const struct turnwise_ops *ops)
 {
-    return time && clock != OWN_CLOCK ? wait(c, m, clock, time, ops) : EINVAL;
+    return time && clock != OWN_CLOCK ? wait(c, m, clock, time, ops, CALLER) : EINVAL;
 }
 
 static int thrd_code(int result)
@@ -243,10 +247,12 @@ static int thrd_code(int result)
 
 int turnwise_cnd_wait(cnd_t *c, mtx_t *m, const struct turnwise_ops *ops)
 {
-    return thrd_code(turnwise_cond_wait((pthread_cond_t *)c, (pthread_mutex_t *)m, ops));
+    return thrd_code(wait((pthread_cond_t *)c, (pthread_mutex_t *)m, OWN_CLOCK, NULL, ops, CALLER));
 }
 
 int turnwise_cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *time, const struct turnwise_ops *ops)
 {
-    return thrd_code(turnwise_cond_timedwait((pthread_cond_t *)c, (pthread_mutex_t *)m, time, ops));
+    if (!time)
+        return thrd_error;
+    return thrd_code(wait((pthread_cond_t *)c, (pthread_mutex_t *)m, OWN_CLOCK, time, ops, CALLER));
 }

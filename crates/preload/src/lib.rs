@@ -22,6 +22,7 @@
 //! | `real.rs` | the C library's functions, for what passes through |
 //! | `exports/` | the symbols that programs see |
 //! | `events.rs` | what waits were made of, for a recorder in front |
+//! | `live.rs` | counts waits in the live view |
 //! | `run_probe.rs` | what `turnwise compare` learns about a run: was a lock used, was there contention |
 //! | `start.rs` | the constructor |
 //!
@@ -45,6 +46,7 @@ mod events;
 mod exports;
 mod file;
 mod layout;
+mod live;
 mod module;
 mod mutex;
 mod owner;

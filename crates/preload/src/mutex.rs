@@ -8,12 +8,13 @@ use crate::policy;
 use crate::rules::{self, Caller};
 use crate::waits::Counted;
 use crate::word::LockWord;
-use crate::{owner, real};
+use crate::{live, owner, real};
 use core::hint::black_box;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EOWNERDEAD, EPERM, ETIMEDOUT, c_int, pthread_mutex_t, pthread_mutexattr_t};
 use turnwise::platform::Deadline;
 use turnwise::raw::RawLock;
+use turnwise_interpose::with_caller;
 use turnwise_preload_abi::Lock;
 
 /// The kind of a mutex, from its kind field.
@@ -119,7 +120,12 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Calle
     // SAFETY: contract of `lock`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     let wait = |word: &LockWord, policy| {
-        word.lock(policy);
+        if !word.lock_at_once(policy) {
+            live::wait_for_mutex(mutex, policy, caller, || {
+                word.lock(policy);
+                true
+            });
+        }
         0
     };
     lock_by(mutex, caller, wait).unwrap_or_else(|| foreign(mutex, real::mutex_lock))
@@ -152,21 +158,27 @@ pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
     if mutex.lock.adaptive().lock_fast() { mutex.own() } else { unsafe { lock_contended(object) } }
 }
 
-/// Finishes [`lock_plain`] and [`lock_owned`] under contention. The fast paths jump here, so it is not of the Rust ABI
-/// (see [`lock`]), and the compiler must not know that it always returns 0, or it makes a call of the jump.
+with_caller! {
+    /// Finishes [`lock_plain`] and [`lock_owned`] under contention: jumps to [`wait`]. The fast paths jump here.
+    lock_contended(*mut pthread_mutex_t) -> wait, "rsi", "x1";
+}
+
+/// Acquires the mutex under contention.
 ///
 /// # Safety
 /// `object` is the caller's mutex, by [`Path::Plain`] or [`Path::Owned`], and not the caller's own.
 #[cold]
-#[inline(never)]
-unsafe extern "C" fn lock_contended(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `lock_contended`: the object is the caller's mutex.
+unsafe extern "C" fn wait(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
+    // SAFETY: contract of `wait`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    mutex.lock.adaptive().lock_contended();
+    live::wait_for_mutex(mutex, Lock::Adaptive, caller, || {
+        mutex.lock.adaptive().lock_contended();
+        true
+    });
     if matches!(mutex.path(), Path::Owned) {
         mutex.own();
     }
-    black_box(0)
+    0
 }
 
 /// Acquires the mutex by [`Path::Owned`] if that is possible at once.
@@ -212,8 +224,9 @@ pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
     unsafe { unlock_plain(object) }
 }
 
-/// Finishes [`unlock_plain`] and [`unlock_owned`] where a thread may have to be woken; a jump leads here, as for
-/// [`lock_contended`].
+/// Finishes [`unlock_plain`] and [`unlock_owned`] where a thread may have to be woken. The fast paths jump here, so it
+/// is not of the Rust ABI (see [`lock`]), and the compiler must not know that it always returns 0, or it makes a call
+/// of the jump.
 ///
 /// # Safety
 /// `object` is the caller's mutex, locked.
@@ -222,6 +235,7 @@ pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
 unsafe extern "C" fn unlock_contended(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: contract of `unlock_contended`: the object is the caller's mutex, locked.
     unsafe { Mutex::of(object).lock.adaptive().unlock_contended() };
+    live::released(object.addr());
     black_box(0)
 }
 
@@ -233,8 +247,10 @@ pub(crate) fn lock_until(mutex: &Mutex, caller: Caller, deadline: Result<Deadlin
             return 0;
         }
         match deadline {
-            Ok(deadline) if word.lock_until(policy, deadline) => 0,
-            Ok(_) => ETIMEDOUT,
+            Ok(deadline) => {
+                let wait = || word.lock_until(policy, deadline);
+                if live::wait_for_mutex(mutex, policy, caller, wait) { 0 } else { ETIMEDOUT }
+            }
             Err(errno) => errno,
         }
     })
@@ -332,9 +348,9 @@ pub(crate) unsafe fn unlock_to_wait(object: *mut pthread_mutex_t) -> Result<Coun
 ///
 /// # Safety
 /// `object` is the caller's mutex, released by [`unlock_to_wait`], which returned `counted`.
-pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Counted) -> c_int {
+pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Counted, caller: Caller) -> c_int {
     // SAFETY: contract of `lock_after_wait`: the object is the caller's mutex.
-    let (mutex, errno) = unsafe { (Mutex::of(object), lock(object, Caller::UNKNOWN)) };
+    let (mutex, errno) = unsafe { (Mutex::of(object), lock(object, caller)) };
     if matches!(errno, 0 | EOWNERDEAD) {
         mutex.uncount_wait(counted);
     }

@@ -6,11 +6,12 @@
 
 use crate::layout::RwLock;
 use crate::rules::{self, Caller};
-use crate::{owner, policy, real};
+use crate::{live, owner, policy, real};
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_rwlock_t, pthread_rwlockattr_t};
 use turnwise::platform::Deadline;
 use turnwise::rwsem::Prefer;
+use turnwise_live::Kind;
 
 /// The only kind in glibc under which writers go first (`PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`); the kind with
 /// the shorter name lets readers go first, there as here.
@@ -44,7 +45,7 @@ impl RwLock {
 }
 
 /// Acquires the lock for reading; gives up at `deadline`, or at once if there are too many read locks.
-pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
+pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) -> c_int {
     // A writer cannot get its own lock for reading: who holds the lock matters only once it is found taken.
     if lock.lock.try_read_with(lock.prefer()) {
         return 0;
@@ -55,7 +56,8 @@ pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
     if lock.lock.is_full() {
         return EAGAIN; // no reader that leaves would wake us
     }
-    if lock.lock.read_with(lock.prefer(), deadline) { 0 } else { ETIMEDOUT }
+    let wait = || lock.lock.read_with(lock.prefer(), deadline);
+    if live::wait_for_rwlock(lock, Kind::Read, caller, wait) { 0 } else { ETIMEDOUT }
 }
 
 /// Acquires the lock for reading if that is possible at once.
@@ -68,14 +70,21 @@ pub(crate) fn try_read(lock: &RwLock) -> c_int {
 }
 
 /// Acquires the lock for writing; gives up at `deadline`.
-pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
+pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) -> c_int {
     if lock.lock.try_write() {
         return lock.own();
     }
     if lock.is_mine() {
         return EDEADLK;
     }
-    if lock.lock.write_with(deadline) { lock.own() } else { ETIMEDOUT }
+    let wait = || lock.lock.write_with(deadline);
+    if live::wait_for_rwlock(lock, Kind::Write, caller, wait) { lock.own() } else { ETIMEDOUT }
+}
+
+/// Acquires the lock for writing if it is free and nobody waits.
+#[inline(always)]
+pub(crate) fn write_quickly(lock: &RwLock) -> Option<c_int> {
+    lock.lock.try_write().then(|| lock.own())
 }
 
 /// Acquires the lock for writing if that is possible at once.
@@ -96,6 +105,7 @@ pub(crate) fn unlock(lock: &RwLock) -> c_int {
         lock.writer.store(0, Relaxed);
         // SAFETY: POSIX requires that the caller has the lock, and while a writer has it, no other thread does.
         unsafe { lock.lock.unlock_write() };
+        live::released(core::ptr::from_ref(lock).addr());
     } else if lock.lock.is_locked() {
         // SAFETY: POSIX requires that the caller has the lock, and readers have it.
         unsafe { lock.lock.unlock_read_with(lock.prefer()) };

@@ -12,11 +12,12 @@
 //!
 //! As in the C library's, there is no order among waiters, and no bound on a wait.
 
-use crate::{policy, real, run_probe};
+use crate::rules::Caller;
+use crate::{live, policy, real, run_probe};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
-use libc::pthread_spinlock_t;
+use libc::{c_int, pthread_spinlock_t};
 use turnwise::backoff::{Backoff, Exponential};
 use turnwise::events::{Event, here};
 use turnwise::platform::{Native, Patience, Platform};
@@ -65,25 +66,32 @@ pub(crate) fn prepare() -> u64 {
     found
 }
 
-/// Acquires the lock.
+/// Acquires the lock if it is free, and this is not the first call.
 #[inline(always)]
-pub(crate) fn lock(word: &AtomicU32) {
+pub(crate) fn lock_at_once(word: &AtomicU32) -> bool {
     match PROTOCOL.load(Relaxed) {
-        0 => lock_first(word),
-        known => lock_by(Protocol::of(known), word),
+        0 => false,
+        known => Protocol::of(known).take(word),
     }
 }
 
-#[inline(always)]
-fn lock_by(protocol: Protocol, word: &AtomicU32) {
-    if !protocol.take(word) {
-        wait(protocol, word);
+/// Acquires the lock after [`lock_at_once`] has failed.
+///
+/// # Safety
+/// `object` is a live spin lock.
+pub(crate) unsafe extern "C" fn lock(object: *mut pthread_spinlock_t, caller: Caller) -> c_int {
+    // SAFETY: contract of `lock`: a live lock, of four aligned bytes that all access atomically.
+    let word = unsafe { AtomicU32::from_ptr(object.cast()) };
+    match PROTOCOL.load(Relaxed) {
+        0 => lock_first(word, caller),
+        known => wait(Protocol::of(known), word, caller),
     }
+    0
 }
 
 /// Acquires the lock in the first lock call, or in any where all locks are the C library's.
 #[cold]
-fn lock_first(word: &AtomicU32) {
+fn lock_first(word: &AtomicU32, caller: Caller) {
     if policy::stands_aside() {
         // SAFETY: `word` is a live spin lock of the C library's.
         unsafe { real::spin_lock(word.as_ptr().cast()) };
@@ -95,18 +103,23 @@ fn lock_first(word: &AtomicU32) {
         known => known,
     };
     PROTOCOL.store(known, Relaxed);
-    lock_by(Protocol::of(known), word);
+    let protocol = Protocol::of(known);
+    if !protocol.take(word) {
+        wait(protocol, word, caller);
+    }
 }
 
 #[cold]
-fn wait(protocol: Protocol, word: &AtomicU32) {
+fn wait(protocol: Protocol, word: &AtomicU32, caller: Caller) {
     here::count(Event::Contended);
-    let mut patience = Patience::new();
-    while !spin(protocol, word) {
-        here::count(Event::SpinTimedOut);
-        patience.wait::<Native>();
-    }
-    here::count(Event::Spun);
+    live::wait_for_spin_lock(word.as_ptr().addr(), caller, || {
+        let mut patience = Patience::new();
+        while !spin(protocol, word) {
+            here::count(Event::SpinTimedOut);
+            patience.wait::<Native>();
+        }
+        here::count(Event::Spun);
+    });
 }
 
 /// Polls until the lock is taken or the time is up; returns whether it was taken.

@@ -2,7 +2,7 @@
 
 use crate::policy;
 use crate::rules::{self, Unusable};
-use crate::{cond, real, run_probe, spin};
+use crate::{cond, live, real, run_probe, spin};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
@@ -19,6 +19,7 @@ extern "C" fn start() {
     }
     let policy = policy::prepare();
     run_probe::open();
+    live::start();
     look_up();
     if let Some(tool) = race_checker() {
         tell_of(tool);

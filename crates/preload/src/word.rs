@@ -50,6 +50,12 @@ impl LockWord {
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 
+    /// Acquires the lock if it is free and nobody waits; may fail otherwise.
+    #[inline]
+    pub(crate) fn lock_at_once(&self, policy: Lock) -> bool {
+        if policy == Lock::Adaptive { self.adaptive().lock_fast() } else { self.try_lock(policy) }
+    }
+
     pub(crate) fn lock(&self, policy: Lock) {
         by_policy!(self, policy, lock => lock.lock());
     }

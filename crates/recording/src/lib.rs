@@ -16,7 +16,6 @@
 //! Every word is an atomic of the machine's byte order. One thread writes each record, others of the process may look
 //! at it meanwhile; the reader comes when the program has ended, or takes what it finds.
 
-pub mod clock;
 pub mod fields;
 mod layout;
 pub mod reader;
@@ -24,3 +23,4 @@ pub mod scale;
 pub mod writer;
 
 pub use layout::*;
+pub use turnwise_preload_abi::counter as clock;

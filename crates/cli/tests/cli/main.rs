@@ -7,6 +7,7 @@ mod policy;
 mod profile;
 mod refusals;
 mod run;
+mod top;
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_turnwise");

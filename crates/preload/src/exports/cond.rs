@@ -5,6 +5,7 @@
 
 use crate::cond::{self, Leave};
 use crate::layout::{Cond, Mutex};
+use crate::rules::Caller;
 use crate::waits::Counted;
 use crate::{mutex, real, time};
 use core::ffi::c_void;
@@ -103,6 +104,7 @@ pub(super) struct Waiter {
     ops: *const Ops,
     sequence: u32,
     counted: Counted,
+    caller: Caller,
 }
 
 /// The functions that `c/wait.c` may call: its `struct turnwise_ops`.
@@ -205,7 +207,7 @@ unsafe extern "C" fn unlock(waiter: *mut Waiter) -> c_int {
 /// `unlock` returned 0 for `waiter`.
 unsafe extern "C" fn lock(waiter: *mut Waiter) -> c_int {
     // SAFETY: contract of `lock`, which includes that of `lock_after_wait`.
-    unsafe { mutex::lock_after_wait((*waiter).mutex, (*waiter).counted) }
+    unsafe { mutex::lock_after_wait((*waiter).mutex, (*waiter).counted, (*waiter).caller) }
 }
 
 /// Leaves the condition variable, and acquires the mutex again.

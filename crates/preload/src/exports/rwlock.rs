@@ -61,7 +61,7 @@ macro_rules! acquire {
             /// As POSIX says.
             pub(crate) unsafe extern "C" fn $slow(object: Object, caller: Caller) -> c_int {
                 // SAFETY: contract of `$slow`, which includes that of `either`.
-                unsafe { either(object, caller, $ours, $theirs) }
+                unsafe { either(object, caller, |lock| $ours(lock, caller), $theirs) }
             }
         )*
     };
@@ -75,16 +75,16 @@ fn read_quickly(lock: &RwLock) -> Option<c_int> {
 acquire! {
     /// Acquires the lock for reading; EDEADLK for the thread that holds it for writing, EAGAIN at 2^20 read locks.
     pthread_rwlock_rdlock, rdlock, rdlock_slowly:
-        read_quickly, |lock| rwlock::read(lock, None), real::rwlock_rdlock;
+        read_quickly, |lock, caller| rwlock::read(lock, None, caller), real::rwlock_rdlock;
     /// Acquires the lock for reading if that is possible at once; EBUSY otherwise, EAGAIN at 2^20 read locks.
     pthread_rwlock_tryrdlock, tryrdlock, tryrdlock_slowly:
-        read_quickly, rwlock::try_read, real::rwlock_tryrdlock;
+        read_quickly, |lock, _| rwlock::try_read(lock), real::rwlock_tryrdlock;
     /// Acquires the lock for writing; EDEADLK for the thread that holds it for writing.
     pthread_rwlock_wrlock, wrlock, wrlock_slowly:
-        |lock| Some(rwlock::write(lock, None)), |lock| rwlock::write(lock, None), real::rwlock_wrlock;
+        rwlock::write_quickly, |lock, caller| rwlock::write(lock, None, caller), real::rwlock_wrlock;
     /// Acquires the lock for writing if that is possible at once; EBUSY otherwise.
     pthread_rwlock_trywrlock, trywrlock, trywrlock_slowly:
-        |lock| Some(rwlock::try_write(lock)), rwlock::try_write, real::rwlock_trywrlock;
+        |lock| Some(rwlock::try_write(lock)), |lock, _| rwlock::try_write(lock), real::rwlock_trywrlock;
 }
 
 /// Destroys a lock; as in the C library, there is nothing to do and nothing that can fail.
@@ -127,7 +127,7 @@ unsafe fn timed(
     clock: clockid_t,
     at: *const timespec,
     caller: Caller,
-    wait: fn(&RwLock, Option<Deadline>) -> c_int,
+    wait: fn(&RwLock, Option<Deadline>, Caller) -> c_int,
 ) -> Option<c_int> {
     // SAFETY: contract of `timed`: the pointer is to a live object, and `at` is null or points to a time.
     let (lock, at) = unsafe { (RwLock::of(object), at.as_ref()) };
@@ -135,7 +135,7 @@ unsafe fn timed(
         return None;
     }
     let deadline = time::clock(clock).and_then(|clock| time::deadline(clock, at.ok_or(EINVAL)?));
-    Some(deadline.map_or_else(|errno| errno, |deadline| wait(lock, Some(deadline))))
+    Some(deadline.map_or_else(|errno| errno, |deadline| wait(lock, Some(deadline), caller)))
 }
 
 /// Defines the functions that acquire with a time limit, on the wall clock or on a `clock` of the caller's choice.

@@ -1,0 +1,130 @@
+//! Which programs are looked at, and looking at them.
+
+use anyhow::{Error, Result, anyhow};
+use std::str::FromStr;
+use turnwise_live::{Channel, Snapshot};
+use turnwise_present::names::suggestion;
+
+/// Which programs the user asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Which {
+    /// All that this user runs.
+    All,
+    Pid(u32),
+    Named(String),
+}
+
+impl FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Which, String> {
+        if text.is_empty() {
+            return Err("expected a process number or a program's name".to_owned());
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(Which::Named(text.to_owned()));
+        }
+        let pid = text.parse().ok().filter(|pid| (1..=i32::MAX as u32).contains(pid));
+        pid.map(Which::Pid).ok_or_else(|| "there is no process of this number".to_owned())
+    }
+}
+
+impl Which {
+    /// The programs that run now.
+    fn running(&self) -> Vec<Channel> {
+        match self {
+            Which::All => Channel::list(),
+            Which::Pid(pid) => Channel::of(*pid).into_iter().collect(),
+            Which::Named(name) => Channel::list().into_iter().filter(|channel| channel.name() == name).collect(),
+        }
+    }
+
+    /// The program that ended last, of those that left a view behind.
+    fn gone(&self) -> Option<Channel> {
+        let is_asked_for = |channel: &Channel| match self {
+            Which::All => false,
+            Which::Pid(pid) => channel.pid() == *pid,
+            Which::Named(name) => channel.name() == name,
+        };
+        Channel::list_gone().into_iter().filter(is_asked_for).max_by_key(Channel::start)
+    }
+
+    /// Why there is nothing to look at.
+    fn complaint(&self) -> Error {
+        const NONE: &str =
+            "a program has one once it runs under `turnwise run` and a thread of it has waited for a lock";
+        match self {
+            Which::All => anyhow!("no program of this user has a live view: {NONE}"),
+            Which::Pid(pid) => {
+                Channel::of(*pid).err().map_or_else(|| anyhow!("process {pid} has just ended"), Error::new)
+            }
+            Which::Named(name) => {
+                let running = Channel::list();
+                let mut names: Vec<&str> = running.iter().map(Channel::name).collect();
+                names.dedup();
+                let known = if names.is_empty() { NONE.to_owned() } else { suggestion(name, &names) };
+                anyhow!("no program called `{name}` has a live view: {known}")
+            }
+        }
+    }
+}
+
+/// Programs that are looked at again and again.
+pub(crate) struct Watch {
+    which: Which,
+    channels: Vec<Channel>,
+}
+
+impl Watch {
+    /// Finds the programs; an error says why there are none.
+    pub(crate) fn open(which: Which) -> Result<Watch> {
+        let mut channels = which.running();
+        if channels.is_empty() {
+            channels.extend(which.gone());
+        }
+        if channels.is_empty() {
+            return Err(which.complaint());
+        }
+        Ok(Watch { which, channels })
+    }
+
+    /// Looks at each program, also at those that began since; when all have ended, at how they were.
+    pub(crate) fn snapshots(&mut self) -> Result<Vec<Snapshot>> {
+        let running = self.which.running();
+        if !running.is_empty() {
+            self.channels = running;
+        }
+        let (mut snapshots, mut failed) = (Vec::new(), None);
+        for channel in &self.channels {
+            match channel.snapshot() {
+                Ok(snapshot) => snapshots.push(snapshot),
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed {
+            Some(error) if snapshots.is_empty() => Err(error.into()),
+            _ => Ok(snapshots),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_processes_and_the_rest_are_names() {
+        assert_eq!("1234".parse(), Ok(Which::Pid(1234)));
+        assert_eq!("python3.11".parse(), Ok(Which::Named("python3.11".to_owned())));
+        for wrong in ["", "0", "99999999999"] {
+            assert!(wrong.parse::<Which>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_view_is_told_how_to_get_one() {
+        let told = |which: &str| Watch::open(which.parse().unwrap()).err().expect("there is none").to_string();
+        assert!(told("no-such-program-runs").contains("no program called `no-such-program-runs`"));
+        assert!(told(&std::process::id().to_string()).contains("turnwise run"));
+    }
+}

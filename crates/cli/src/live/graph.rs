@@ -1,0 +1,118 @@
+//! Who waits for whom: each thread waits for one lock, and that lock has one holder.
+
+use super::model::{ProcessId, ThreadView, View};
+use std::collections::HashMap;
+
+/// The threads of one process.
+pub(crate) struct Graph<'a> {
+    threads: Vec<&'a ThreadView>,
+    /// Place of the thread that each waits for, if one is known.
+    blocker: Vec<Option<usize>>,
+    /// Places of the threads that wait for each.
+    blocked: Vec<Vec<usize>>,
+}
+
+impl<'a> Graph<'a> {
+    pub(crate) fn of(view: &'a View, process: ProcessId) -> Graph<'a> {
+        let threads: Vec<&ThreadView> = view.threads.iter().filter(|thread| thread.process == process).collect();
+        let places: HashMap<u32, usize> =
+            threads.iter().enumerate().map(|(place, thread)| (thread.tid, place)).collect();
+        let owner = |thread: &&ThreadView| places.get(&thread.waiting.as_ref()?.owner?).copied();
+        let blocker: Vec<Option<usize>> = threads.iter().map(owner).collect();
+        let mut blocked = vec![Vec::new(); threads.len()];
+        for (place, blocker) in blocker.iter().enumerate() {
+            if let Some(blocker) = blocker {
+                blocked[*blocker].push(place);
+            }
+        }
+        Graph { threads, blocker, blocked }
+    }
+
+    /// Circles of threads, each of which waits for the next and the last for the first; each begins with its lowest
+    /// thread number.
+    pub(crate) fn circles(&self) -> Vec<Vec<&'a ThreadView>> {
+        // Which walk came by first; each thread is walked over once.
+        let mut walk_of = vec![usize::MAX; self.threads.len()];
+        let mut circles = Vec::new();
+        for start in 0..self.threads.len() {
+            let mut at = Some(start);
+            while let Some(place) = at.filter(|place| walk_of[*place] == usize::MAX) {
+                walk_of[place] = start;
+                at = self.blocker[place];
+            }
+            if let Some(place) = at.filter(|place| walk_of[*place] == start) {
+                circles.push(self.circle(place));
+            }
+        }
+        circles
+    }
+
+    fn circle(&self, start: usize) -> Vec<&'a ThreadView> {
+        let mut places = vec![start];
+        places.extend(
+            std::iter::successors(self.blocker[start], |place| self.blocker[*place])
+                .take_while(|place| *place != start),
+        );
+        let lowest = (0..places.len()).min_by_key(|place| self.threads[places[*place]].tid).unwrap_or(0);
+        places.rotate_left(lowest);
+        places.into_iter().map(|place| self.threads[place]).collect()
+    }
+
+    /// Threads that wait for nobody known while others wait for them, each with how many do, also through others; the
+    /// one with most is first.
+    pub(crate) fn roots(&self) -> Vec<(&'a ThreadView, usize)> {
+        let is_root = |place: &usize| self.blocker[*place].is_none() && !self.blocked[*place].is_empty();
+        let all = (0..self.threads.len()).filter(is_root);
+        let mut roots: Vec<_> = all.map(|place| (self.threads[place], self.behind(place))).collect();
+        roots.sort_by_key(|(thread, behind)| (std::cmp::Reverse(*behind), thread.tid));
+        roots
+    }
+
+    fn behind(&self, root: usize) -> usize {
+        let (mut count, mut open) = (0, vec![root]);
+        while let Some(place) = open.pop() {
+            count += self.blocked[place].len();
+            open.extend(&self.blocked[place]);
+        }
+        count
+    }
+
+    /// The threads that wait for this one, longest first.
+    pub(crate) fn waiting_for(&self, tid: u32) -> Vec<&'a ThreadView> {
+        let Some(place) = self.threads.iter().position(|thread| thread.tid == tid) else { return Vec::new() };
+        let mut waiting: Vec<&ThreadView> = self.blocked[place].iter().map(|place| self.threads[*place]).collect();
+        waiting.sort_by_key(|thread| std::cmp::Reverse(thread.waiting.as_ref().map(|waiting| waiting.for_ns)));
+        waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{PROCESS, view};
+    use super::*;
+
+    fn circles(waits: &[(u32, u32)]) -> Vec<Vec<u32>> {
+        let view = view(waits);
+        let circles = Graph::of(&view, PROCESS).circles();
+        circles.into_iter().map(|circle| circle.into_iter().map(|thread| thread.tid).collect()).collect()
+    }
+
+    #[test]
+    fn circles_are_found_once_each_and_chains_are_none() {
+        assert!(circles(&[(1, 2), (2, 3), (4, 3)]).is_empty());
+        assert_eq!(circles(&[(1, 2), (2, 1)]), [[1, 2]]);
+        assert_eq!(circles(&[(9, 3), (3, 5), (5, 4), (4, 3), (8, 9)]), [[3, 5, 4]]);
+        assert_eq!(circles(&[(7, 7)]), [[7]], "it waits for itself");
+        assert_eq!(circles(&[(1, 2), (2, 1), (3, 4), (4, 3)]), [[1, 2], [3, 4]]);
+    }
+
+    #[test]
+    fn who_waits_behind_a_thread_is_counted_through_others() {
+        let view = view(&[(1, 2), (3, 2), (4, 3), (6, 7)]);
+        let graph = Graph::of(&view, PROCESS);
+        let roots: Vec<(u32, usize)> = graph.roots().into_iter().map(|(thread, behind)| (thread.tid, behind)).collect();
+        assert_eq!(roots, [(2, 3), (7, 1)]);
+        assert_eq!(graph.waiting_for(2).len(), 2);
+        assert!(graph.waiting_for(99).is_empty());
+    }
+}

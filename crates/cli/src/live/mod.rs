@@ -1,0 +1,19 @@
+//! What `turnwise top` and `turnwise why` know of running programs: snapshots of their live views, what changed from
+//! one to the next, names, and who waits for whom.
+
+mod channels;
+mod figures;
+mod graph;
+mod history;
+#[cfg(test)]
+pub(crate) mod made_up;
+mod model;
+mod names;
+mod rows;
+
+pub(crate) use channels::{Watch, Which};
+pub(crate) use figures::{BUCKETS, lower_bound};
+pub(crate) use graph::Graph;
+pub(crate) use model::{LockId, LockView, Model, Process, ProcessId, ThreadView, View, Waiting};
+pub(crate) use names::Names;
+pub(crate) use rows::{Row, Sort, Wanted, rows};

@@ -1,0 +1,360 @@
+//! What changed between two looks at the running programs.
+
+use super::figures::Figures;
+use super::history::History;
+use std::collections::HashMap;
+use turnwise_live::{Kind, Lost, Snapshot};
+
+/// A process; its start tells it from a later one of the same number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct ProcessId {
+    pub(crate) pid: u32,
+    pub(crate) start: u64,
+}
+
+/// A lock of a process, and the way in which threads wait for it: of a readers-writer lock there are two.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct LockId {
+    pub(crate) process: ProcessId,
+    pub(crate) address: u64,
+    pub(crate) kind: Kind,
+}
+
+/// Everything that a look shows, from the look before to this one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    /// Of the monotonic clock.
+    pub(crate) taken_ns: u64,
+    pub(crate) processes: Vec<Process>,
+    pub(crate) locks: Vec<LockView>,
+    pub(crate) threads: Vec<ThreadView>,
+}
+
+/// A process at a look.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub(crate) id: ProcessId,
+    pub(crate) name: String,
+    /// It runs; of one that has ended, the look shows all since it began, as it left it.
+    pub(crate) alive: bool,
+    /// From the look before; `None`: there was none, and counters are those since the program began.
+    pub(crate) span_ns: Option<u64>,
+    pub(crate) lost: Lost,
+}
+
+/// A lock at a look.
+#[derive(Clone, Debug)]
+pub(crate) struct LockView {
+    pub(crate) id: LockId,
+    /// Since the look before.
+    pub(crate) now: Figures,
+    /// Since the program began.
+    pub(crate) total: Figures,
+    /// The call site of the longest wait; 0: not known.
+    pub(crate) site: u64,
+    pub(crate) sites: Vec<SiteView>,
+    /// In [`View::threads`], those that wait longest first.
+    pub(crate) waiters: Vec<usize>,
+    pub(crate) holder: Option<Holder>,
+    /// Threads waited for it within the last minute, or wait now.
+    pub(crate) is_recent: bool,
+}
+
+/// A call site of a lock at a look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SiteView {
+    pub(crate) address: u64,
+    /// Waits that ended since the look before, and their time.
+    pub(crate) waits: u64,
+    pub(crate) wait_ns: u64,
+    /// Since the program began.
+    pub(crate) total: turnwise_live::Site,
+}
+
+/// Who has a lock, as its waiters see it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Holder {
+    pub(crate) tid: u32,
+    /// How long it has had it, at least.
+    pub(crate) held_ns: u64,
+}
+
+/// A thread at a look.
+#[derive(Clone, Debug)]
+pub(crate) struct ThreadView {
+    pub(crate) process: ProcessId,
+    pub(crate) tid: u32,
+    pub(crate) name: String,
+    pub(crate) waiting: Option<Waiting>,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) lock: LockId,
+    /// 0 of a process that has ended.
+    pub(crate) for_ns: u64,
+    pub(crate) owner: Option<u32>,
+    /// How long the owner has had the lock, if that is known.
+    pub(crate) owner_for_ns: Option<u64>,
+    pub(crate) site: u64,
+}
+
+/// What is kept from look to look.
+#[derive(Default)]
+pub(crate) struct Model {
+    before: HashMap<ProcessId, Before>,
+    pub(crate) history: History,
+}
+
+/// A process at the look before.
+#[derive(Default)]
+struct Before {
+    taken_ns: u64,
+    figures: HashMap<LockId, Figures>,
+    sites: HashMap<(LockId, u64), turnwise_live::Site>,
+    holders: HashMap<LockId, SeenHolder>,
+}
+
+/// Since when a thread has been seen to have a lock.
+#[derive(Clone, Copy)]
+struct SeenHolder {
+    tid: u32,
+    since_ns: u64,
+    /// Acquisitions that had waited: another number, and others had the lock in between.
+    waits: u64,
+}
+
+impl Model {
+    /// Takes the next look. Processes that are not in it are forgotten.
+    pub(crate) fn step(&mut self, snapshots: &[Snapshot]) -> View {
+        let mut view = View::default();
+        let mut next = HashMap::new();
+        for snapshot in snapshots {
+            let id = ProcessId { pid: snapshot.pid, start: snapshot.start };
+            let before = self.before.get(&id).filter(|_| snapshot.alive);
+            let first = view.locks.len();
+            next.insert(id, add(&mut view, id, snapshot, before));
+            let span_ns = before.map(|before| snapshot.taken_ns.saturating_sub(before.taken_ns));
+            view.taken_ns = view.taken_ns.max(snapshot.taken_ns);
+            if let Some(span_ns) = span_ns {
+                self.history.note(&view.locks[first..], snapshot.taken_ns, span_ns);
+            }
+            for lock in &mut view.locks[first..] {
+                lock.is_recent = lock.now.waits > 0 || !lock.waiters.is_empty() || self.history.knows(lock.id);
+            }
+            let (name, lost) = (snapshot.name.clone(), snapshot.lost);
+            view.processes.push(Process { id, name, alive: snapshot.alive, span_ns, lost });
+        }
+        self.before = next;
+        self.history.forget(view.taken_ns, |process| self.before.contains_key(&process));
+        view
+    }
+}
+
+/// Adds a process to the view, and says what the next look needs to know of it.
+fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<&Before>) -> Before {
+    let first = view.threads.len();
+    view.threads.extend(snapshot.threads.iter().map(|thread| thread_of(id, thread, snapshot)));
+    let waiters = waiters_of(&view.threads, first);
+    let mut next = Before { taken_ns: snapshot.taken_ns, ..Before::default() };
+    for (id, counted, waiters) in with_waiters(id, snapshot, waiters) {
+        let mut total = counted.map(Figures::of).unwrap_or_default();
+        let times = waiters.iter().filter_map(|waiter| view.threads[*waiter].waiting.as_ref());
+        total.unfinished_ns = times.clone().fold(0, |sum: u64, waiting| sum.saturating_add(waiting.for_ns));
+        let site = counted.map_or(0, |counted| counted.site);
+        let site = if site == 0 { times.map(|waiting| waiting.site).next().unwrap_or(0) } else { site };
+        let holder = holder_of(&view.threads, &waiters).map(|holder| next.follow(id, holder, before, &total, snapshot));
+        let earlier = before.map(|before| before.figures.get(&id).cloned().unwrap_or_default());
+        let now = earlier.map_or_else(|| total.clone(), |earlier| total.since(&earlier));
+        let counted_sites = counted.map(|counted| counted.sites.as_slice()).unwrap_or_default();
+        let sites = counted_sites.iter().map(|site| next.site(id, *site, before)).collect();
+        next.figures.insert(id, total.clone());
+        view.locks.push(LockView { id, now, total, site, sites, waiters, holder, is_recent: false });
+    }
+    next
+}
+
+impl Before {
+    /// Notes a holder, and says since when it has been seen to be one.
+    fn follow(
+        &mut self,
+        id: LockId,
+        holder: Holder,
+        before: Option<&Before>,
+        total: &Figures,
+        of: &Snapshot,
+    ) -> Holder {
+        let known = before.and_then(|before| before.holders.get(&id));
+        let known = known.filter(|known| (known.tid, known.waits) == (holder.tid, total.waits));
+        let since_ns = known.map_or(of.taken_ns, |known| known.since_ns);
+        self.holders.insert(id, SeenHolder { tid: holder.tid, since_ns, waits: total.waits });
+        Holder { held_ns: holder.held_ns.max(of.taken_ns.saturating_sub(since_ns)), ..holder }
+    }
+
+    /// Notes a call site, and says what it came to since the look before.
+    fn site(&mut self, id: LockId, site: turnwise_live::Site, before: Option<&Before>) -> SiteView {
+        self.sites.insert((id, site.address), site);
+        let earlier = before.and_then(|before| before.sites.get(&(id, site.address)));
+        let (waits, wait_ns) = earlier.map_or((0, 0), |earlier| (earlier.waits, earlier.wait_ns));
+        SiteView {
+            address: site.address,
+            waits: site.waits.saturating_sub(waits),
+            wait_ns: site.wait_ns.saturating_sub(wait_ns),
+            total: site,
+        }
+    }
+}
+
+fn thread_of(process: ProcessId, thread: &turnwise_live::Thread, snapshot: &Snapshot) -> ThreadView {
+    let ago = |since_ns: u64| if snapshot.alive { snapshot.taken_ns.saturating_sub(since_ns) } else { 0 };
+    let waiting = thread.waiting.as_ref().map(|waiting| Waiting {
+        lock: LockId { process, address: waiting.lock, kind: waiting.kind },
+        for_ns: ago(waiting.since_ns),
+        owner: waiting.owner,
+        owner_for_ns: waiting.owner_since_ns.map(ago),
+        site: waiting.site,
+    });
+    ThreadView { process, tid: thread.tid, name: thread.name.clone(), waiting }
+}
+
+/// The threads that wait for each lock, longest first.
+fn waiters_of(threads: &[ThreadView], first: usize) -> HashMap<LockId, Vec<usize>> {
+    let mut waiters: HashMap<LockId, Vec<usize>> = HashMap::new();
+    for (place, thread) in threads.iter().enumerate().skip(first) {
+        if let Some(waiting) = &thread.waiting {
+            waiters.entry(waiting.lock).or_default().push(place);
+        }
+    }
+    let for_ns = |waiter: &usize| threads[*waiter].waiting.as_ref().map(|waiting| waiting.for_ns);
+    waiters.values_mut().for_each(|waiters| waiters.sort_by_key(|waiter| std::cmp::Reverse(for_ns(waiter))));
+    waiters
+}
+
+/// The locks with their waiters, also those that nobody has finished a wait for yet: no counter knows these.
+fn with_waiters(
+    process: ProcessId,
+    snapshot: &Snapshot,
+    mut waiters: HashMap<LockId, Vec<usize>>,
+) -> Vec<(LockId, Option<&turnwise_live::Lock>, Vec<usize>)> {
+    let counted = snapshot.locks.iter().map(|lock| {
+        let id = LockId { process, address: lock.address, kind: lock.kind };
+        (id, Some(lock), waiters.remove(&id).unwrap_or_default())
+    });
+    let mut all: Vec<_> = counted.collect();
+    let mut new: Vec<_> = waiters.into_iter().map(|(id, waiters)| (id, None, waiters)).collect();
+    new.sort_by_key(|(id, ..)| *id);
+    all.append(&mut new);
+    all
+}
+
+/// Who has a lock: the one whom most of its waiters name.
+fn holder_of(threads: &[ThreadView], waiters: &[usize]) -> Option<Holder> {
+    let named = waiters.iter().filter_map(|waiter| {
+        let waiting = threads[*waiter].waiting.as_ref()?;
+        Some((waiting.owner?, waiting.owner_for_ns.unwrap_or(0)))
+    });
+    let mut votes: HashMap<u32, (usize, u64)> = HashMap::new();
+    for (tid, held_ns) in named {
+        let (votes, longest) = votes.entry(tid).or_default();
+        (*votes, *longest) = (*votes + 1, held_ns.max(*longest));
+    }
+    let most = votes.into_iter().max_by_key(|(tid, (votes, _))| (*votes, std::cmp::Reverse(*tid)));
+    most.map(|(tid, (_, held_ns))| Holder { tid, held_ns })
+}
+
+impl View {
+    /// The process of a lock or thread.
+    pub(crate) fn process(&self, id: ProcessId) -> Option<&Process> {
+        self.processes.iter().find(|process| process.id == id)
+    }
+
+    /// A thread of a process.
+    pub(crate) fn thread(&self, process: ProcessId, tid: u32) -> Option<&ThreadView> {
+        self.threads.iter().find(|thread| (thread.process, thread.tid) == (process, tid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{BEGIN, PROCESS, SECOND, lock, running, server, snapshot, waiting};
+    use super::*;
+
+    #[test]
+    fn a_look_shows_what_came_since_the_one_before() {
+        let (_, view, _) = server();
+        let hot = &view.locks[0];
+        assert_eq!((hot.now.waits, hot.total.waits), (50_000, 51_000));
+        assert_eq!(hot.now.waited_ns(), 50_000 * 1_500 + 3_250_000, "finished waits, and two that go on");
+        assert_eq!(hot.waiters.iter().map(|waiter| view.threads[*waiter].tid).collect::<Vec<_>>(), [11, 12]);
+        assert_eq!(hot.holder, Some(Holder { tid: 13, held_ns: 0 }));
+        assert_eq!(view.processes[0].span_ns, Some(SECOND));
+        assert_eq!(view.locks[2].now.waits, 0);
+        assert_eq!(view.locks.iter().map(|lock| lock.is_recent).collect::<Vec<_>>(), [true, true, false]);
+    }
+
+    #[test]
+    fn a_lock_stays_recent_for_a_minute() {
+        let mut model = Model::default();
+        let mut recent = |second: u64, waits: u64| {
+            model.step(&[snapshot(BEGIN + second * SECOND, vec![lock(0x100, waits)], Vec::new())]).locks[0].is_recent
+        };
+        let seen = [recent(0, 5), recent(1, 9), recent(2, 9), recent(61, 9), recent(62, 9), recent(63, 9)];
+        assert_eq!(seen, [true, true, true, true, true, false]);
+    }
+
+    #[test]
+    fn a_holder_is_followed_as_long_as_nobody_else_got_the_lock() {
+        let mut model = Model::default();
+        let mut seen = |second: u64, waits: u64, owner: u32| {
+            let at = BEGIN + second * SECOND;
+            let threads = vec![waiting(1, 0x100, Some(owner), at, SECOND), running(2), running(3)];
+            model.step(&[snapshot(at, vec![lock(0x100, waits)], threads)]).locks[0].holder
+        };
+        let holders = [seen(0, 5, 2), seen(1, 5, 2), seen(3, 5, 2), seen(4, 6, 2), seen(5, 6, 3)];
+        let expected = [(2, 0), (2, 1), (2, 3), (2, 0), (3, 0)];
+        assert_eq!(holders, expected.map(|(tid, seconds)| Some(Holder { tid, held_ns: seconds * SECOND })));
+    }
+
+    #[test]
+    fn a_lock_that_only_unfinished_waits_tell_of_is_shown() {
+        let threads = vec![waiting(1, 0x900, Some(2), BEGIN, SECOND), running(2)];
+        let view = Model::default().step(&[snapshot(BEGIN, Vec::new(), threads)]);
+        assert_eq!((view.locks[0].id.address, view.locks[0].now.waited_ns()), (0x900, SECOND));
+        assert_eq!(view.processes[0].span_ns, None);
+    }
+
+    #[test]
+    fn a_process_that_ended_keeps_showing_all_that_it_did() {
+        let mut model = Model::default();
+        let mut last = snapshot(BEGIN, vec![lock(0x100, 500)], Vec::new());
+        model.step(std::slice::from_ref(&last));
+        last.alive = false;
+        for _ in 0..2 {
+            let view = model.step(std::slice::from_ref(&last));
+            assert_eq!((view.locks[0].now.waits, view.processes[0].alive), (500, false));
+        }
+        assert!(model.step(&[]).processes.is_empty());
+    }
+
+    #[test]
+    fn a_new_process_with_an_old_number_is_another() {
+        let mut model = Model::default();
+        model.step(&[snapshot(BEGIN, vec![lock(0x100, 500)], Vec::new())]);
+        let mut other = snapshot(BEGIN + SECOND, vec![lock(0x100, 600)], Vec::new());
+        other.start = PROCESS.start + 1;
+        assert_eq!(model.step(&[other]).locks[0].now.waits, 600);
+    }
+
+    #[test]
+    fn clocks_that_go_back_and_wild_numbers_do_no_harm() {
+        let mut model = Model::default();
+        let mut wild = lock(0x100, u64::MAX / 4_000);
+        (wild.wait_ns, wild.histogram) = (u64::MAX, [u64::MAX; super::super::figures::BUCKETS]);
+        let mut threads = vec![waiting(1, 0x100, Some(1), BEGIN, 0), waiting(2, 0x100, None, BEGIN, BEGIN)];
+        threads[0].waiting.as_mut().unwrap().since_ns = u64::MAX;
+        model.step(&[snapshot(BEGIN, vec![wild.clone()], threads.clone())]);
+        let view = model.step(&[snapshot(BEGIN - SECOND, vec![wild.clone(), wild], threads)]);
+        assert!(view.locks.iter().all(|lock| lock.total.quantile(0.99).is_some()));
+    }
+}

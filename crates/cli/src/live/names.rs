@@ -1,0 +1,180 @@
+//! Names of locks and of places in programs that run.
+
+use super::model::{LockId, ProcessId};
+use std::collections::HashMap;
+use std::fmt;
+use std::time::{Duration, Instant};
+use turnwise_futex_trace::Living;
+use turnwise_profile::analysis::{is_lock_class, shown};
+use turnwise_profile::symbols::Symbols;
+
+/// An address in no file that is known may be in one that was loaded since: it is looked for again after this time.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// What is known of all programs.
+#[derive(Default)]
+pub(crate) struct Names {
+    processes: HashMap<ProcessId, Program>,
+    locks: HashMap<(ProcessId, u64), Name>,
+    /// How many locks of a process have a name.
+    taken: HashMap<(ProcessId, String), u32>,
+    sites: HashMap<(ProcessId, u64), String>,
+}
+
+/// A lock's name; of several with the same, each has a number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Name {
+    pub(crate) base: String,
+    number: u32,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.base)?;
+        if self.number > 1 { write!(f, " #{}", self.number) } else { Ok(()) }
+    }
+}
+
+/// The files of a process.
+struct Program {
+    living: Living,
+    symbols: Symbols,
+    read: Instant,
+}
+
+impl Program {
+    fn of(pid: u32) -> Program {
+        let living = Living::of(pid);
+        let symbols = Symbols::new(living.modules().to_vec());
+        Program { living, symbols, read: Instant::now() }
+    }
+
+    fn has(&self, address: u64) -> bool {
+        self.living.modules().iter().any(|module| module.range.contains(&address))
+    }
+}
+
+impl Names {
+    /// A lock's name: its variable's, or where it is taken, or its address. Of one process, no two locks have the same.
+    pub(crate) fn lock(&mut self, id: LockId, site: u64) -> Name {
+        let key = (id.process, id.address);
+        if let Some(name) = self.locks.get(&key) {
+            return name.clone();
+        }
+        let variable = self.program(id.process, id.address).symbols.variable(id.address);
+        let taken = |names: &mut Names| (site != 0).then(|| format!("taken in {}", names.site(id.process, site)));
+        let Some(base) = variable.map(|variable| variable.name).or_else(|| taken(self)) else {
+            return Name { base: format!("{:#x}", id.address), number: 1 };
+        };
+        let times = self.taken.entry((id.process, base.clone())).or_default();
+        *times += 1;
+        let name = Name { base, number: *times };
+        self.locks.insert(key, name.clone());
+        name
+    }
+
+    /// A call site by its return address: function, file and line.
+    pub(crate) fn site(&mut self, process: ProcessId, address: u64) -> String {
+        if address == 0 {
+            return "unknown".to_owned();
+        }
+        if let Some(name) = self.sites.get(&(process, address)) {
+            return name.clone();
+        }
+        let symbols = &mut self.program(process, address).symbols;
+        let frames = symbols.of_return_address(address);
+        let own = frames.iter().position(|frame| !is_lock_class(symbols.frame(*frame))).unwrap_or(0);
+        let frames = symbols.told_apart(frames[own..].to_vec(), address);
+        let name = frames.first().map_or_else(|| format!("{address:#x}"), |frame| shown(symbols.frame(*frame)));
+        self.sites.insert((process, address), name.clone());
+        name
+    }
+
+    /// The call stack of a thread that sleeps, innermost first; empty if it cannot be told.
+    pub(crate) fn stack(&mut self, process: ProcessId, tid: u32) -> Vec<String> {
+        let program = self.program(process, 0);
+        let addresses = program.living.stack(tid);
+        let mut stack = Vec::new();
+        for address in addresses {
+            for frame in program.symbols.of_return_address(address) {
+                stack.push(shown(program.symbols.frame(frame)));
+            }
+        }
+        stack
+    }
+
+    /// Forgets processes that are gone.
+    pub(crate) fn keep(&mut self, is_there: impl Fn(ProcessId) -> bool) {
+        self.processes.retain(|process, _| is_there(*process));
+        self.locks.retain(|(process, _), _| is_there(*process));
+        self.taken.retain(|(process, _), _| is_there(*process));
+        self.sites.retain(|(process, _), _| is_there(*process));
+    }
+
+    fn program(&mut self, process: ProcessId, address: u64) -> &mut Program {
+        let program = self.processes.entry(process).or_insert_with(|| Program::of(process.pid));
+        if address != 0 && !program.has(address) && program.read.elapsed() > AGAIN {
+            let again = Program::of(process.pid);
+            // Of a process that has ended, what was read before stays.
+            program.read = again.read;
+            if !again.living.modules().is_empty() {
+                *program = again;
+            }
+        }
+        program
+    }
+
+    /// Names that no file tells.
+    #[cfg(test)]
+    pub(crate) fn given(locks: &[(LockId, &str)], sites: &[(ProcessId, u64, &str)]) -> Names {
+        Names {
+            locks: locks
+                .iter()
+                .map(|(lock, name)| ((lock.process, lock.address), Name { base: (*name).to_owned(), number: 1 }))
+                .collect(),
+            sites: sites.iter().map(|(process, site, name)| ((*process, *site), (*name).to_owned())).collect(),
+            ..Names::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnwise_live::Kind;
+
+    static CONTENDED: std::sync::Mutex<[u8; 64]> = std::sync::Mutex::new([0; 64]);
+
+    fn own() -> ProcessId {
+        ProcessId { pid: std::process::id(), start: 1 }
+    }
+
+    #[test]
+    fn locks_are_named_by_their_variable_or_by_where_they_are_taken() {
+        let mut names = Names::default();
+        let lock = |address| LockId { process: own(), address, kind: Kind::Mutex };
+        let address = std::ptr::from_ref(&CONTENDED) as u64;
+        let site = locks_are_named_by_their_variable_or_by_where_they_are_taken as *const () as u64 + 8;
+        let mut shown = |address, site| names.lock(lock(address), site).to_string();
+        assert!(shown(address, 0).contains("CONTENDED"), "{}", shown(address, 0));
+        assert_eq!(shown(8, 0), "0x8", "nothing is known of it");
+        let (first, second) = (shown(16, site), shown(24, site));
+        assert!(first.starts_with("taken in ") && first.contains("names.rs:"), "{first}");
+        assert_eq!(second, format!("{first} #2"));
+        assert_eq!(shown(16, 0), first, "it keeps its name");
+        assert_eq!(names.site(own(), 0), "unknown");
+    }
+
+    #[test]
+    fn of_a_process_that_is_gone_only_addresses_are_known() {
+        let process = ProcessId { pid: u32::MAX, start: 1 };
+        let mut names = Names::default();
+        assert_eq!(
+            names.lock(LockId { process, address: 0x4000, kind: Kind::Mutex }, 0x1234).to_string(),
+            "taken in 0x1233"
+        );
+        assert!(names.stack(process, u32::MAX).is_empty());
+        names.keep(|_| false);
+        assert!(names.locks.is_empty() && names.processes.is_empty());
+    }
+}

@@ -1,0 +1,277 @@
+//! The lines of a list of locks: sorted, filtered, those of several processes apart or as one.
+
+use super::figures::Figures;
+use super::model::{Holder, LockId, LockView, ProcessId, View};
+use super::names::Names;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use turnwise_live::Kind;
+
+/// What locks are sorted by; the highest is first, of names the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub(crate) enum Sort {
+    /// Time that threads waited
+    #[default]
+    Wait,
+    /// Waits a second
+    Rate,
+    /// The 99th percentile of wait times
+    P99,
+    /// The longest wait that has not ended
+    Now,
+    /// Threads that wait now
+    Waiters,
+    /// Name
+    Name,
+}
+
+impl Sort {
+    /// All, in the order in which a key goes through them.
+    pub(crate) const ALL: [Sort; 6] = [Sort::Wait, Sort::Rate, Sort::P99, Sort::Now, Sort::Waiters, Sort::Name];
+
+    /// What follows this one.
+    pub(crate) fn next(self) -> Sort {
+        let place = Self::ALL.iter().position(|sort| *sort == self).unwrap_or(0);
+        Self::ALL[(place + 1) % Self::ALL.len()]
+    }
+}
+
+/// Which lines, and in which order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) sort: Sort,
+    pub(crate) reversed: bool,
+    /// Locks of the same name of programs of the same name are one line.
+    pub(crate) as_one: bool,
+    /// Part of a lock's name, call site or program; empty: all.
+    pub(crate) filter: String,
+}
+
+/// A line: a lock, or several as one.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) program: String,
+    pub(crate) kind: Kind,
+    /// What it stands for; the one that threads waited for longest is first.
+    pub(crate) locks: Vec<LockId>,
+    pub(crate) now: Figures,
+    pub(crate) total: Figures,
+    /// Waits a second; `None`: from when on they are counted is not known.
+    pub(crate) per_s: Option<f64>,
+    /// How many threads waited, in the mean.
+    pub(crate) waiting: Option<f64>,
+    /// Of the time that threads waited for any lock that is looked at.
+    pub(crate) share: f64,
+    pub(crate) longest_now_ns: Option<u64>,
+    pub(crate) waiters: usize,
+    pub(crate) holder: Option<(ProcessId, Holder)>,
+    /// The call site of the longest wait.
+    pub(crate) site: u64,
+}
+
+impl Row {
+    /// The process of the lock that threads waited for longest.
+    pub(crate) fn process(&self) -> ProcessId {
+        self.locks[0].process
+    }
+
+    /// A name for people: with several locks, how many.
+    pub(crate) fn title(&self) -> String {
+        if self.locks.len() > 1 { format!("{} ({} locks)", self.name, self.locks.len()) } else { self.name.clone() }
+    }
+}
+
+/// The lines for a view, at most so many; and how many there are in all. Locks for which nobody waited within the
+/// last minute are left out.
+pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize) -> (Vec<Row>, usize) {
+    let all = view.locks.iter().fold(0_u64, |sum, lock| sum.saturating_add(lock.now.waited_ns()));
+    let busy = view.locks.iter().filter(|lock| lock.is_recent);
+    let mut rows: Vec<Row> = busy.map(|lock| row(view, lock, all)).collect();
+    // Names cost most: only what needs them all asks for all.
+    let needs_names = wanted.as_one || !wanted.filter.is_empty() || wanted.sort == Sort::Name;
+    if needs_names {
+        rows.iter_mut().for_each(|row| name(row, names, wanted.as_one));
+    }
+    if wanted.as_one {
+        rows = as_one(rows);
+    }
+    if !wanted.filter.is_empty() {
+        rows.retain(|row| matches(row, names, &wanted.filter));
+    }
+    let found = rows.len();
+    let mut rows = first(rows, wanted, most);
+    if !needs_names {
+        rows.iter_mut().for_each(|row| name(row, names, false));
+    }
+    (rows, found)
+}
+
+/// The first lines in the order that is wanted. Lines are large: they are moved once.
+fn first(rows: Vec<Row>, wanted: &Wanted, most: usize) -> Vec<Row> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|a, b| {
+        let (a, b) = (&rows[*a], &rows[*b]);
+        let order = compare(wanted.sort, a, b);
+        let order = if wanted.reversed { order.reverse() } else { order };
+        order.then_with(|| a.locks[0].cmp(&b.locks[0]))
+    });
+    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+    order.into_iter().take(most).filter_map(|place| rows[place].take()).collect()
+}
+
+fn row(view: &View, lock: &LockView, all: u64) -> Row {
+    let process = view.process(lock.id.process);
+    let span_s = process.and_then(|process| process.span_ns).map(|span| span.max(1) as f64 / 1e9);
+    let longest = lock.waiters.first().and_then(|waiter| view.threads[*waiter].waiting.as_ref());
+    let waited = lock.now.waited_ns() as f64;
+    Row {
+        name: String::new(),
+        program: process.map(|process| process.name.clone()).unwrap_or_default(),
+        kind: lock.id.kind,
+        locks: vec![lock.id],
+        now: lock.now.clone(),
+        total: lock.total.clone(),
+        per_s: span_s.map(|span| lock.now.waits as f64 / span),
+        waiting: span_s.map(|span| waited / 1e9 / span),
+        share: if all == 0 { 0.0 } else { waited / all as f64 },
+        longest_now_ns: longest.map(|waiting| waiting.for_ns),
+        waiters: lock.waiters.len(),
+        holder: lock.holder.map(|holder| (lock.id.process, holder)),
+        site: lock.site,
+    }
+}
+
+fn name(row: &mut Row, names: &mut Names, as_one: bool) {
+    let name = names.lock(row.locks[0], row.site);
+    row.name = if as_one { name.base } else { name.to_string() };
+}
+
+/// Adds up the lines that have the same name, in the same program, and are of the same kind.
+fn as_one(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by_key(|row| std::cmp::Reverse(row.now.waited_ns()));
+    let mut places: HashMap<(String, String, Kind), usize> = HashMap::new();
+    let mut sums: Vec<Row> = Vec::new();
+    for row in rows {
+        let place = *places.entry((row.program.clone(), row.name.clone(), row.kind)).or_insert(sums.len());
+        match sums.get_mut(place) {
+            Some(sum) => add(sum, row),
+            None => sums.push(row),
+        }
+    }
+    sums
+}
+
+fn add(sum: &mut Row, row: Row) {
+    let plus = |a: Option<f64>, b: Option<f64>| a.map_or(b, |a| Some(a + b.unwrap_or(0.0)));
+    sum.locks.extend(row.locks);
+    sum.now.add(&row.now);
+    sum.total.add(&row.total);
+    (sum.per_s, sum.waiting) = (plus(sum.per_s, row.per_s), plus(sum.waiting, row.waiting));
+    sum.share += row.share;
+    if row.longest_now_ns > sum.longest_now_ns {
+        (sum.longest_now_ns, sum.holder) = (row.longest_now_ns, row.holder);
+    }
+    sum.waiters += row.waiters;
+}
+
+fn matches(row: &Row, names: &mut Names, filter: &str) -> bool {
+    let filter = filter.to_lowercase();
+    let has = |text: &str| text.to_lowercase().contains(&filter);
+    has(&row.name) || has(&row.program) || has(&names.site(row.process(), row.site))
+}
+
+fn compare(sort: Sort, a: &Row, b: &Row) -> Ordering {
+    let by_wait = || b.now.waited_ns().cmp(&a.now.waited_ns());
+    match sort {
+        Sort::Wait => Ordering::Equal,
+        Sort::Rate => b.per_s.unwrap_or(0.0).total_cmp(&a.per_s.unwrap_or(0.0)).then(b.now.waits.cmp(&a.now.waits)),
+        Sort::P99 => b.now.quantile(0.99).cmp(&a.now.quantile(0.99)),
+        Sort::Now => b.longest_now_ns.cmp(&a.longest_now_ns),
+        Sort::Waiters => b.waiters.cmp(&a.waiters),
+        Sort::Name => a.name.cmp(&b.name),
+    }
+    .then_with(by_wait)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{BEGIN, PROCESS, SECOND, id, lock, server, snapshot, waiting};
+    use super::super::model::Model;
+    use super::*;
+
+    fn names_of(rows: &(Vec<Row>, usize)) -> Vec<&str> {
+        rows.0.iter().map(|row| row.name.as_str()).collect()
+    }
+
+    #[test]
+    fn every_order_has_its_first() {
+        let mut model = Model::default();
+        let look = |at, first, second: u64| {
+            let mut rare = lock(0x200, second);
+            // Its waits are rare and long.
+            rare.histogram = [0; super::super::figures::BUCKETS];
+            rare.histogram[25] = second;
+            (rare.longest_ns, rare.wait_ns) = (60_000_000, second * 40_000_000);
+            let threads = vec![waiting(1, 0x100, None, at, 10), waiting(2, 0x100, None, at, 10)];
+            let threads = [threads, vec![waiting(3, 0x200, None, at, 5_000_000)]].concat();
+            snapshot(at, vec![lock(0x100, first), rare], threads)
+        };
+        model.step(&[look(BEGIN, 0, 0)]);
+        let view = model.step(&[look(BEGIN + SECOND, 10_000, 5)]);
+        let mut names = Names::given(&[(id(0x100), "often"), (id(0x200), "a long one")], &[]);
+        let mut first = |sort, reversed| {
+            let wanted = Wanted { sort, reversed, ..Wanted::default() };
+            rows(&view, &mut names, &wanted, 9).0[0].name.clone()
+        };
+        let expected = ["a long one", "often", "a long one", "a long one", "often", "a long one"];
+        assert_eq!(Sort::ALL.map(|sort| first(sort, false)), expected);
+        assert_eq!(first(Sort::Wait, true), "often");
+        let around: Vec<Sort> =
+            std::iter::successors(Some(Sort::Wait), |sort| Some(sort.next())).skip(1).take(6).collect();
+        assert_eq!(around.last(), Some(&Sort::Wait));
+    }
+
+    #[test]
+    fn shares_are_of_all_waits_and_the_rest_is_counted() {
+        let (_, view, mut names) = server();
+        let all = rows(&view, &mut names, &Wanted::default(), 1);
+        assert_eq!((names_of(&all), all.1), (vec!["cache"], 2));
+        let row = &all.0[0];
+        assert!((row.share - 0.996).abs() < 0.001 && (row.waiting.unwrap() - 0.078_25).abs() < 1e-9, "{row:?}");
+        assert_eq!((row.per_s, row.longest_now_ns, row.waiters), (Some(50_000.0), Some(3_000_000), 2));
+        for (filter, expected) in [("LOG", vec!["log"]), ("cache.c", vec!["cache", "log"]), ("nothing", vec![])] {
+            let wanted = Wanted { filter: filter.to_owned(), ..Wanted::default() };
+            assert_eq!(names_of(&rows(&view, &mut names, &wanted, 9)), expected, "{filter}: also by call site");
+        }
+    }
+
+    #[test]
+    fn locks_of_one_name_in_several_processes_are_one_line_where_that_is_wanted() {
+        let mut model = Model::default();
+        let looks = |at, waits| {
+            [1, 2].map(|pid| {
+                let threads = vec![waiting(pid * 10, 0x100, Some(7), at, u64::from(pid) * 1_000)];
+                let mut look = snapshot(at, vec![lock(0x100, waits), lock(0x200, waits / 10)], threads);
+                look.pid = pid;
+                look
+            })
+        };
+        model.step(&looks(BEGIN, 0));
+        let view = model.step(&looks(BEGIN + SECOND, 100));
+        let of = |pid, address| {
+            let process = super::super::model::ProcessId { pid, ..PROCESS };
+            LockId { process, address, kind: Kind::Mutex }
+        };
+        let given = [(of(1, 0x100), "cache"), (of(2, 0x100), "cache"), (of(1, 0x200), "log"), (of(2, 0x200), "log")];
+        let mut names = Names::given(&given, &[]);
+        assert_eq!(rows(&view, &mut names, &Wanted::default(), 9).1, 4);
+        let (lines, found) = rows(&view, &mut names, &Wanted { as_one: true, ..Wanted::default() }, 9);
+        let line = &lines[0];
+        assert_eq!((found, line.title().as_str()), (2, "cache (2 locks)"));
+        assert_eq!((line.now.waits, line.per_s, line.waiters), (200, Some(200.0), 2));
+        assert_eq!(line.longest_now_ns, Some(2_000), "of the process in which somebody waits longest");
+        assert_eq!(line.holder.map(|(process, holder)| (process.pid, holder.tid)), Some((2, 7)));
+        assert!((lines.iter().map(|line| line.share).sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+}

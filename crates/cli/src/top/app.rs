@@ -1,0 +1,261 @@
+//! What the terminal's view shows, and what keys do to it. It knows no terminal.
+
+use crate::live::{LockId, Model, Names, Row, Sort, View, Wanted, rows};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use turnwise_live::Snapshot;
+
+/// What is on the screen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Screen {
+    Locks,
+    /// One line of the list, opened: the lock that it began with, and its name.
+    Lock(LockId, String),
+    Threads,
+}
+
+/// The view.
+pub(super) struct App {
+    pub(super) model: Model,
+    pub(super) view: View,
+    pub(super) names: Names,
+    pub(super) wanted: Wanted,
+    pub(super) screen: Screen,
+    /// The lines as they were drawn last.
+    pub(super) rows: Vec<Row>,
+    pub(super) selected: usize,
+    /// The line of the threads that is selected.
+    pub(super) thread: usize,
+    /// The lock at that line: it stays selected where it goes.
+    followed: Option<LockId>,
+    pub(super) paused: bool,
+    pub(super) help: bool,
+    /// The filter is being typed.
+    pub(super) typing: bool,
+    pub(super) over: bool,
+}
+
+/// As many locks are listed at most: more than a person looks at.
+const MOST: usize = 1_000;
+/// Lines that the keys for pages go by.
+const PAGE: usize = 10;
+
+impl App {
+    pub(super) fn new(wanted: Wanted) -> App {
+        App {
+            model: Model::default(),
+            view: View::default(),
+            names: Names::default(),
+            wanted,
+            screen: Screen::Locks,
+            rows: Vec::new(),
+            selected: 0,
+            thread: 0,
+            followed: None,
+            paused: false,
+            help: false,
+            typing: false,
+            over: false,
+        }
+    }
+
+    /// Shows the next look.
+    pub(super) fn look(&mut self, snapshots: &[Snapshot]) {
+        self.view = self.model.step(snapshots);
+        let processes: Vec<_> = self.view.processes.iter().map(|process| process.id).collect();
+        self.names.keep(|process| processes.contains(&process));
+        self.arrange();
+    }
+
+    /// Lists the locks again, as they are wanted now.
+    pub(super) fn arrange(&mut self) {
+        self.rows = rows(&self.view, &mut self.names, &self.wanted, MOST).0;
+        let place = self.followed.and_then(|lock| self.rows.iter().position(|row| row.locks.contains(&lock)));
+        self.select(place.unwrap_or(self.selected));
+    }
+
+    fn select(&mut self, place: usize) {
+        self.selected = place.min(self.rows.len().saturating_sub(1));
+        self.followed = self.rows.get(self.selected).map(|row| row.locks[0]);
+    }
+
+    /// The lock that is opened, as a line; `None`: nobody waited for it within the last minute.
+    pub(super) fn opened(&self, lock: LockId) -> Option<&Row> {
+        self.rows.iter().find(|row| row.locks.contains(&lock))
+    }
+
+    /// Does what a key says.
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        if key.kind == KeyEventKind::Release {
+            return;
+        }
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            self.over |= key.code == KeyCode::Char('c');
+            return;
+        }
+        match key.code {
+            code if self.typing => self.type_filter(code),
+            _ if self.help => self.help = false,
+            KeyCode::Char('q') => self.over = true,
+            KeyCode::Char('?' | 'h') => self.help = true,
+            KeyCode::Char('p' | ' ') => self.paused = !self.paused,
+            KeyCode::Char('t') => self.screen = Screen::Threads,
+            KeyCode::Char('l') => self.screen = Screen::Locks,
+            KeyCode::Char('/') => self.begin_filter(),
+            KeyCode::Esc if !self.wanted.filter.is_empty() && !self.is_opened() => self.filter(String::new()),
+            KeyCode::Esc | KeyCode::Backspace => self.screen = Screen::Locks,
+            KeyCode::Enter => self.open(),
+            code => self.order_or_move(code),
+        }
+    }
+
+    fn order_or_move(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Char('s') => self.wanted.sort = self.wanted.sort.next(),
+            KeyCode::Char('r') => self.wanted.reversed = !self.wanted.reversed,
+            KeyCode::Char('a') => self.wanted.as_one = !self.wanted.as_one,
+            KeyCode::Down | KeyCode::Char('j') => return self.go(|place| place.saturating_add(1)),
+            KeyCode::Up | KeyCode::Char('k') => return self.go(|place| place.saturating_sub(1)),
+            KeyCode::PageDown => return self.go(|place| place.saturating_add(PAGE)),
+            KeyCode::PageUp => return self.go(|place| place.saturating_sub(PAGE)),
+            KeyCode::Home | KeyCode::Char('g') => return self.go(|_| 0),
+            KeyCode::End | KeyCode::Char('G') => return self.go(|_| usize::MAX),
+            _ => return,
+        }
+        self.arrange();
+    }
+
+    fn go(&mut self, to: impl Fn(usize) -> usize) {
+        match self.screen {
+            Screen::Locks => self.select(to(self.selected)),
+            Screen::Threads => self.thread = to(self.thread).min(self.view.threads.len().saturating_sub(1)),
+            Screen::Lock(..) => {}
+        }
+    }
+
+    fn is_opened(&self) -> bool {
+        matches!(self.screen, Screen::Lock(..))
+    }
+
+    fn begin_filter(&mut self) {
+        self.typing = true;
+        if self.is_opened() {
+            self.screen = Screen::Locks;
+        }
+    }
+
+    fn open(&mut self) {
+        if let (Screen::Locks, Some(row)) = (&self.screen, self.rows.get(self.selected)) {
+            self.screen = Screen::Lock(row.locks[0], row.title());
+        }
+    }
+
+    fn type_filter(&mut self, code: KeyCode) {
+        let mut filter = self.wanted.filter.clone();
+        match code {
+            KeyCode::Enter => self.typing = false,
+            KeyCode::Esc => {
+                self.typing = false;
+                self.filter(String::new());
+            }
+            KeyCode::Backspace => {
+                filter.pop();
+                self.filter(filter);
+            }
+            KeyCode::Char(letter) => {
+                filter.push(letter);
+                self.filter(filter);
+            }
+            _ => {}
+        }
+    }
+
+    fn filter(&mut self, filter: String) {
+        self.wanted.filter = filter;
+        self.arrange();
+    }
+}
+
+/// What the lines are sorted by, in words.
+pub(super) fn sorted_by(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Wait => "wait time",
+        Sort::Rate => "waits/s",
+        Sort::P99 => "p99",
+        Sort::Now => "longest wait now",
+        Sort::Waiters => "waiting threads",
+        Sort::Name => "name",
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::live::made_up::{id, server};
+
+    /// The view of a made-up server.
+    pub(in crate::top) fn app() -> App {
+        let (model, view, names) = server();
+        let mut app = App::new(Wanted::default());
+        (app.model, app.view, app.names) = (model, view, names);
+        app.arrange();
+        app
+    }
+
+    pub(in crate::top) fn press(app: &mut App, keys: &str) {
+        for letter in keys.chars() {
+            let code = match letter {
+                '\n' => KeyCode::Enter,
+                '\u{1b}' => KeyCode::Esc,
+                '\u{8}' => KeyCode::Backspace,
+                letter => KeyCode::Char(letter),
+            };
+            app.key(KeyEvent::from(code));
+        }
+    }
+
+    fn listed(app: &App) -> Vec<&str> {
+        app.rows.iter().map(|row| row.name.as_str()).collect()
+    }
+
+    #[test]
+    fn keys_sort_filter_and_open() {
+        let mut app = app();
+        assert_eq!(listed(&app), ["cache", "log"], "nobody waited for the third");
+        press(&mut app, "r");
+        assert_eq!(listed(&app), ["log", "cache"]);
+        assert_eq!(app.rows[app.selected].name, "cache", "the selected lock stays selected");
+        press(&mut app, "rsssss");
+        assert_eq!((app.wanted.sort, listed(&app)), (Sort::Name, vec!["cache", "log"]));
+        press(&mut app, "/LOGx\u{8}\n");
+        assert_eq!((app.typing, listed(&app)), (false, vec!["log"]));
+        press(&mut app, "\u{1b}");
+        assert_eq!(listed(&app).len(), 2, "Esc shows all again");
+        press(&mut app, "/q");
+        assert!(!app.over && app.wanted.filter == "q", "letters are text there");
+        press(&mut app, "\u{1b}jG");
+        assert_eq!(app.selected, 1);
+        press(&mut app, "gkk\n");
+        assert_eq!(app.screen, Screen::Lock(id(0x100), "cache".to_owned()));
+        press(&mut app, "\u{1b}");
+        assert_eq!(app.screen, Screen::Locks);
+    }
+
+    #[test]
+    fn help_ends_with_any_key_and_the_program_with_two() {
+        let mut app = app();
+        press(&mut app, "?q");
+        assert!(!app.help && !app.over);
+        press(&mut app, "tq");
+        assert!(app.over && app.screen == Screen::Threads);
+        let mut app = super::tests::app();
+        app.key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
+        assert!(app.over);
+    }
+
+    #[test]
+    fn an_empty_list_has_nothing_to_open() {
+        let mut app = App::new(Wanted::default());
+        press(&mut app, "jG\nsp");
+        assert!(app.paused && app.screen == Screen::Locks && app.selected == 0);
+    }
+}

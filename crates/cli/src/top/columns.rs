@@ -1,0 +1,121 @@
+//! The columns of the list of locks, on a terminal and with --once.
+
+use crate::live::{Names, Row, View};
+use turnwise_present::figures::{percent, short, time};
+
+/// What a cell is made of.
+pub(super) struct Context<'a> {
+    pub(super) view: &'a View,
+    pub(super) names: &'a mut Names,
+}
+
+/// A column.
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    /// Columns of the terminal that it takes, at least.
+    pub(super) width: u16,
+    /// It is a name, which takes the room that is left.
+    pub(super) grows: bool,
+    /// Narrower lists leave it out.
+    from: u16,
+    pub(super) cell: fn(&Row, &mut Context) -> String,
+}
+
+/// In place of a figure that is not known.
+const NONE: &str = "-";
+
+const fn figure(title: &'static str, width: u16, from: u16, cell: fn(&Row, &mut Context) -> String) -> Column {
+    Column { title, width, grows: false, from, cell }
+}
+
+const fn name(title: &'static str, width: u16, from: u16, cell: fn(&Row, &mut Context) -> String) -> Column {
+    Column { title, width, grows: true, from, cell }
+}
+
+const COLUMNS: &[Column] = &[
+    name("lock", 15, 0, |row, _| row.title()),
+    figure("kind", 5, 100, |row, _| row.kind.name().to_owned()),
+    figure("share", 5, 0, |row, _| percent(row.share)),
+    figure("waiting", 7, 0, |row, _| row.waiting.map_or_else(|| NONE.to_owned(), waiting)),
+    figure("waits/s", 7, 0, |row, _| row.per_s.map_or_else(|| NONE.to_owned(), whole)),
+    figure("p50", 7, 110, |row, _| length(row.now.quantile(0.5))),
+    figure("p99", 7, 0, |row, _| length(row.now.quantile(0.99))),
+    figure("now", 7, 0, |row, _| length(row.longest_now_ns)),
+    figure("threads", 7, 0, |row, _| row.waiters.to_string()),
+    figure("longest", 7, 140, |row, _| length(Some(row.total.longest_ns))),
+    figure("sleeps", 7, 170, |row, _| short(row.now.sleeps as f64)),
+    figure("steals", 7, 170, |row, _| short(row.now.steals as f64)),
+    figure("handoffs", 8, 170, |row, _| short(row.now.handoffs as f64)),
+    figure("held", 8, 100, |row, _| row.holder.map_or_else(|| NONE.to_owned(), |(_, holder)| held(holder.held_ns))),
+    name("holder", 10, 0, holder),
+    name("call site", 24, 130, |row, context| context.names.site(row.process(), row.site)),
+];
+
+/// The process's column, where there are several.
+const PID: Column = figure("pid", 7, 0, |row, _| row.process().pid.to_string());
+
+/// Lists the columns for a list of this width.
+pub(super) fn columns(width: u16, several: bool) -> impl Iterator<Item = &'static Column> {
+    let mut columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.from <= width).collect();
+    if several {
+        columns.insert(1, &PID);
+    }
+    columns.into_iter()
+}
+
+fn holder(row: &Row, context: &mut Context) -> String {
+    row.holder.map_or_else(
+        || NONE.to_owned(),
+        |(process, holder)| {
+            let thread = context.view.thread(process, holder.tid).map(|thread| thread.name.as_str());
+            thread_name(thread.unwrap_or_default(), holder.tid)
+        },
+    )
+}
+
+/// A thread's name and number.
+pub(super) fn thread_name(name: &str, tid: u32) -> String {
+    if name.is_empty() { tid.to_string() } else { format!("{name} {tid}") }
+}
+
+/// How long a thread has had a lock, as far as is known.
+pub(super) fn held(held_ns: u64) -> String {
+    if held_ns == 0 { NONE.to_owned() } else { format!("≥{}", time(held_ns as f64)) }
+}
+
+/// A length of time that may not be known.
+pub(super) fn length(ns: Option<u64>) -> String {
+    ns.map_or_else(|| NONE.to_owned(), |ns| time(ns as f64))
+}
+
+/// Threads that wait, in the mean.
+pub(super) fn waiting(threads: f64) -> String {
+    if threads >= 0.005 { format!("{threads:.2}") } else { "0".to_owned() }
+}
+
+/// A number of which the parts of one do not matter.
+pub(super) fn whole(value: f64) -> String {
+    if value >= 10.0 { short(value.round()) } else { short((value * 10.0).round() / 10.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_fits_from_80_columns_on() {
+        for width in 80..=300 {
+            for several in [false, true] {
+                let least: u16 = columns(width, several).map(|column| column.width + 1).sum();
+                assert!(least <= width + 1, "{width} columns, {several}: {least}");
+            }
+        }
+    }
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!([0.0, 0.123, 3.456].map(waiting), ["0", "0.12", "3.46"]);
+        assert_eq!([0.0, 0.04, 4.26, 12.6, 51_234.0].map(whole), ["0", "0", "4.30", "13", "51.2 k"]);
+        assert_eq!((held(0), held(2_000_000), length(None)), ("-".into(), "≥2.00 ms".into(), "-".into()));
+    }
+}

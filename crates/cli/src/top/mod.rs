@@ -1,0 +1,165 @@
+//! `turnwise top`: what the locks of running programs do now.
+
+mod app;
+mod columns;
+mod json;
+mod once;
+mod openmetrics;
+mod serve;
+mod terminal;
+mod view;
+
+use crate::compare::parse_time;
+use crate::live::{Model, Names, Sort, View, Wanted, Watch, Which, rows};
+use anyhow::{Result, bail};
+use openmetrics::Exporter;
+use serve::Place;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use turnwise_present::ending::print;
+
+/// Show what the locks of running programs do now
+///
+/// Reads the live view that programs under `turnwise run` keep of their contended locks, without stopping them. On a
+/// terminal it goes on until q or Ctrl-C; ? lists the keys.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A process number, or the name of programs [default: all of this user's]
+    #[arg(value_name = "PID | NAME")]
+    which: Option<Which>,
+    /// Print one look as a table, and end
+    #[arg(long)]
+    once: bool,
+    /// Print a line of JSON for each look, until the programs end or Ctrl-C; with --once, one line
+    #[arg(long)]
+    json: bool,
+    /// Time from one look to the next in seconds, 0.1 or more
+    #[arg(long, value_name = "S", default_value = "1", value_parser = parse_interval)]
+    interval: Duration,
+    /// What the locks are sorted by
+    #[arg(long, value_name = "BY", value_enum, default_value_t = Sort::Wait)]
+    sort: Sort,
+    /// Show only locks with this in their name, their call site's or their program's
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    filter: String,
+    /// Show locks of the same name in several processes of a program as one
+    #[arg(long)]
+    as_one: bool,
+    /// Export OpenMetrics text: serve it at ADDR:PORT (PORT alone: for this machine only), or write it to FILE at each
+    /// interval; with --once, once
+    #[arg(long, value_name = "ADDR:PORT | FILE", conflicts_with = "json")]
+    openmetrics: Option<Place>,
+    /// How many locks --once, --json and --openmetrics show at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  turnwise run -- ./server --port 8080 &
+  turnwise top
+  turnwise top server --as-one
+  turnwise top --once 1234
+  turnwise top --json --interval 5 server | jq '.locks[0].name'
+  turnwise top --openmetrics 9464 server";
+
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let time = parse_time(text)?;
+    if time < Duration::from_millis(100) { Err("expected 0.1 or more".to_owned()) } else { Ok(time) }
+}
+
+/// Shows what was asked for.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let on_terminal = !args.once && !args.json && args.openmetrics.is_none();
+    if on_terminal && !std::io::stdout().is_terminal() {
+        bail!("standard output is no terminal; --once prints a table, --json a line per look");
+    }
+    let mut watch = Watch::open(args.which.clone().unwrap_or(Which::All))?;
+    let wanted = Wanted { sort: args.sort, reversed: false, as_one: args.as_one, filter: args.filter.clone() };
+    if on_terminal {
+        return terminal::run(watch, wanted, args.interval);
+    }
+    let stop = stop()?;
+    if let Some(place) = &args.openmetrics {
+        let exporter = Exporter::new(watch, wanted, args.limit);
+        match place {
+            Place::Address(_) if args.once => bail!("--openmetrics with --once needs a file; - is standard output"),
+            Place::Address(address) => serve::serve(exporter, *address, &stop)?,
+            Place::File(file) => serve::write(exporter, file, args.interval, args.once, &stop)?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut printer = Printer { args, wanted, model: Model::default(), names: Names::default() };
+    let mut view = printer.model.step(&watch.snapshots()?);
+    loop {
+        let is_over = !view.processes.iter().any(|process| process.alive);
+        if !is_over && !sleep(args.interval, &stop) {
+            return Ok(ExitCode::SUCCESS);
+        }
+        if !is_over {
+            view = printer.model.step(&watch.snapshots()?);
+        }
+        printer.print(&view)?;
+        if args.once || is_over {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// Set by Ctrl-C and by signals that ask to end.
+fn stop() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
+/// Whether the time has passed before somebody asked to stop.
+fn sleep(time: Duration, stop: &AtomicBool) -> bool {
+    let end = Instant::now() + time;
+    while !stop.load(Ordering::Relaxed) {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(50)));
+    }
+    false
+}
+
+/// Prints looks.
+struct Printer<'a> {
+    args: &'a Args,
+    wanted: Wanted,
+    model: Model,
+    names: Names,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, view: &View) -> Result<()> {
+        let (rows, found) = rows(view, &mut self.names, &self.wanted, self.args.limit);
+        let text = match self.args.json {
+            true => json::line(view, &mut self.names, &rows, found)?,
+            false => once::text(view, &mut self.names, &rows, found),
+        };
+        print(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_a_tenth_of_a_second_or_more() {
+        assert_eq!(parse_interval("0.25"), Ok(Duration::from_millis(250)));
+        assert!(parse_interval("0.01").unwrap_err().contains("0.1"));
+        assert!(parse_interval("-1").is_err() && parse_interval("soon").is_err() && parse_interval("inf").is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! A process that runs, for those who only look: its files, for names, and the call stacks of threads that sleep.
+
+use crate::memory::Memory;
+use crate::process::Process;
+use crate::unwind::Dump;
+use turnwise_profile::symbols::Module;
+
+/// So much of a stack is read.
+const STACK_BYTES: usize = 16 * 1024;
+/// So many places are tried.
+const MOST_FRAMES: usize = 64;
+
+/// A look at a process. It stops nothing; what may not be read is not told.
+pub struct Living {
+    process: Process,
+    memory: Option<Memory>,
+}
+
+impl Living {
+    /// Reads what `/proc` says of a process; of one that has ended, or that others own, nothing is known.
+    #[must_use]
+    pub fn of(pid: u32) -> Living {
+        Living { process: Process::running(pid), memory: Memory::of(pid) }
+    }
+
+    /// The program and its shared objects. Their files can be read as long as this value is there.
+    #[must_use]
+    pub fn modules(&self) -> &[Module] {
+        &self.process.images
+    }
+
+    /// Where a thread that is in a system call stands: where its calls return to, innermost first. Empty if it runs, or
+    /// if its stack may not be read.
+    pub fn stack(&mut self, tid: u32) -> Vec<u64> {
+        let path = format!("/proc/{}/task/{tid}/syscall", self.process.pid);
+        let line = std::fs::read_to_string(path).unwrap_or_default();
+        let Some((stack_pointer, instruction)) = registers(&line) else { return Vec::new() };
+        let bytes = self.memory.as_ref().map(|memory| memory.read(stack_pointer, STACK_BYTES)).unwrap_or_default();
+        let mut dump = Dump { instruction, stack_pointer, bytes, ..Dump::default() };
+        let mut longest = self.process.unwound(&dump);
+        // Nobody tells the frame pointer of a thread that is not stopped. Where functions keep one, the right one leads
+        // through all of them, and others miss some.
+        for frame_pointer in self.frames(&dump) {
+            dump.frame_pointer = frame_pointer;
+            let stack = self.process.unwound(&dump);
+            if stack.len() > longest.len() {
+                longest = stack;
+            }
+        }
+        longest
+    }
+
+    /// Places of the stack that a frame pointer could show: a return address lies behind them.
+    fn frames(&self, dump: &Dump) -> Vec<u64> {
+        let images = &self.process.images;
+        let is_code = |address: u64| images.iter().any(|image| image.range.contains(&address));
+        let words = dump.bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+        let behind = words.enumerate().skip(1).filter(|(_, word)| is_code(*word));
+        let places = behind.map(|(place, _)| dump.stack_pointer.wrapping_add(8 * (place as u64 - 1)));
+        places.take(MOST_FRAMES).collect()
+    }
+}
+
+/// Stack pointer and instruction, which are last in the line of a thread that sleeps.
+fn registers(line: &str) -> Option<(u64, u64)> {
+    let mut words = line.split_ascii_whitespace().rev();
+    let mut number = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+    let instruction = number()?;
+    Some((number()?, instruction))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn a_thread_that_runs_has_no_registers_to_read() {
+        assert_eq!(registers("running\n"), None);
+        assert_eq!(registers(""), None);
+        assert_eq!(
+            registers("202 0x1 0x80 0x0 0x0 0x0 0x0 0x7ffd41bf9840 0x7fdb40a84f16\n"),
+            Some((0x7ffd_41bf_9840, 0x7fdb_40a8_4f16))
+        );
+        assert_eq!(registers("-1 0x7ffd41bf9840 0x7fdb40a84f16\n"), Some((0x7ffd_41bf_9840, 0x7fdb_40a8_4f16)));
+    }
+
+    #[test]
+    fn a_sleeping_thread_stands_in_this_program() {
+        let (tell, told) = channel();
+        let (end, ended) = channel::<()>();
+        let sleeper = std::thread::spawn(move || {
+            // SAFETY: the call has no conditions.
+            tell.send(unsafe { libc::gettid() }.cast_unsigned()).unwrap();
+            ended.recv()
+        });
+        let tid = told.recv().unwrap();
+        let mut living = Living::of(std::process::id());
+        let own = std::env::current_exe().unwrap();
+        let begun = std::time::Instant::now();
+        // It needs a moment to fall asleep.
+        while begun.elapsed() < std::time::Duration::from_secs(10) {
+            let stack = living.stack(tid);
+            let is_own = |address: &u64| living.modules().iter().any(|m| m.path == own && m.range.contains(address));
+            if stack.len() > 2 && stack.iter().any(is_own) {
+                drop(end);
+                assert!(sleeper.join().unwrap().is_err());
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        panic!("no stack within ten seconds");
+    }
+}

@@ -1,0 +1,260 @@
+//! What lies where in the file of a live view. Everything in it is an atomic word, so both sides may look at any time.
+//!
+//! | from | what | how many |
+//! |---|---|---|
+//! | 0 | [`Header`] | 1 |
+//! | [`LOCKS_START`] | [`Lock`]: waits of threads that are gone, or that found no room in their block | [`LOCKS`] |
+//! | [`BLOCKS_START`] | [`Block`]: a thread's own waits | [`BLOCKS`] |
+//!
+//! The file has holes: only what was written takes room. What a lock's waits come to is the sum over both.
+//!
+//! Invariants:
+//! 1. A block is written by its thread alone. When that thread is gone, whoever moves [`Block::state`] from
+//!    [`state::LIVE`] to [`state::REAPED`] writes it. A lock's record in the table is only ever added to.
+//! 2. While [`Wait::sequence`] is odd, the wait's fields and the entry that the wait before it is counted in change.
+//! 3. While [`Block::moves`] is odd, an entry moves from the block to the table. [`Header::moves_begun`] and
+//!    [`Header::moves_ended`] are equal when nothing moves in any block.
+//! 4. [`Header::magic`] is written last: a file without it is being made.
+
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// The first bytes of the file.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
+/// Grows with every change of the layout or its meaning.
+pub const VERSION: u32 = 1;
+/// The header and each block begin on a page.
+pub const PAGE: usize = 4096;
+/// Histograms are by powers of two: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first has those of
+/// 0 ns, too, and the last all that are longer.
+pub const BUCKETS: usize = 32;
+/// The number of locks and call sites that a block has room for.
+pub const ENTRIES: usize = 20;
+/// The number of records in the table: a power of two.
+pub const LOCKS: usize = 1 << 14;
+/// The number of threads that have a block at the same time.
+pub const BLOCKS: usize = 1 << 11;
+/// The most bytes of the program's path that are kept.
+pub const NAME: usize = 512;
+
+/// Where the table begins.
+pub const LOCKS_START: usize = PAGE;
+/// Where the blocks begin.
+pub const BLOCKS_START: usize = LOCKS_START + LOCKS * size_of::<Lock>();
+/// Length of the file.
+pub const FILE_BYTES: usize = BLOCKS_START + BLOCKS * size_of::<Block>();
+
+/// Sizes of all records: a reader of another build sees that it does not understand the file.
+pub const LAYOUT: u32 = (size_of::<Header>()
+    + 3 * size_of::<Lock>()
+    + 5 * size_of::<Entry>()
+    + 7 * size_of::<Wait>()
+    + 11 * size_of::<Block>()
+    + 13 * (ENTRIES + BUCKETS)
+    + 17 * (LOCKS + BLOCKS)) as u32;
+
+const _: () = {
+    assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && size_of::<Lock>() == 320);
+    assert!(size_of::<Header>() <= PAGE && BLOCKS_START.is_multiple_of(PAGE) && LOCKS.is_power_of_two());
+};
+
+/// [`Header::clock`]: the processor's counter.
+pub const CLOCK_COUNTER: u32 = 1;
+/// [`Header::clock`]: `CLOCK_MONOTONIC` in nanoseconds.
+pub const CLOCK_MONOTONIC: u32 = 2;
+
+/// What the file is about.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`], once the file can be read.
+    pub magic: AtomicU64,
+    /// [`VERSION`].
+    pub version: AtomicU32,
+    /// [`LAYOUT`].
+    pub layout: AtomicU32,
+    /// The process.
+    pub pid: AtomicU32,
+    /// The clock of all times that are in ticks: [`CLOCK_COUNTER`] or [`CLOCK_MONOTONIC`].
+    pub clock: AtomicU32,
+    /// When the process began, as field 22 of its `/proc/PID/stat` says it.
+    pub start: AtomicU64,
+    /// A time in ticks.
+    pub base_ticks: AtomicU64,
+    /// The same time by `CLOCK_MONOTONIC`.
+    pub base_ns: AtomicU64,
+    /// Nanoseconds in 2^32 ticks, as far as the writer knows.
+    pub ns_per_tick: AtomicU64,
+    /// The number of blocks that there may be, at most [`BLOCKS`].
+    pub blocks: AtomicU32,
+    /// The number of blocks that were ever taken: the others are zeros.
+    pub blocks_used: AtomicU32,
+    /// The number of records of the table that are taken.
+    pub locks_used: AtomicU32,
+    /// 0.
+    pub spare: AtomicU32,
+    /// Entries that began to move to the table (invariant 3).
+    pub moves_begun: AtomicU64,
+    /// Entries that have moved.
+    pub moves_ended: AtomicU64,
+    /// Threads that found no block.
+    pub lost_threads: AtomicU64,
+    /// Waits whose lock found no room in the table.
+    pub lost_waits: AtomicU64,
+    /// Waits inside another wait of the same thread: those of signal handlers.
+    pub lost_nested: AtomicU64,
+    /// The program's path; zeros follow.
+    pub name: [AtomicU8; NAME],
+}
+
+/// What the waits for one lock, in one way, at one call site come to: in the table.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Lock {
+    /// The lock and the way of waiting: [`crate::Key`]. 0: the record is free.
+    pub key: AtomicU64,
+    /// The call site plus 1, so that it is not 0 once it is written.
+    pub site: AtomicU64,
+    /// Length of all waits together.
+    pub wait_ns: AtomicU64,
+    /// Length of the longest.
+    pub longest_ns: AtomicU64,
+    /// Sleeps.
+    pub sleeps: AtomicU64,
+    /// Acquisitions past threads that slept.
+    pub steals: AtomicU64,
+    /// Acquisitions by a promised turn.
+    pub handoffs: AtomicU64,
+    /// Waits that ended without the lock.
+    pub gave_up: AtomicU64,
+    /// All waits, by length.
+    pub histogram: [AtomicU64; BUCKETS],
+}
+
+/// What the waits of one thread for one lock, in one way, at one call site come to: in its block.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Entry {
+    /// The lock and the way of waiting: [`crate::Key`]. 0: the entry is free.
+    pub key: AtomicU64,
+    /// The call site; 0: unknown.
+    pub site: AtomicU64,
+    /// Length of all waits together.
+    pub wait_ns: AtomicU64,
+    /// Length of the longest.
+    pub longest_ns: AtomicU64,
+    /// Sleeps.
+    pub sleeps: AtomicU32,
+    /// Acquisitions past threads that slept.
+    pub steals: AtomicU32,
+    /// Acquisitions by a promised turn.
+    pub handoffs: AtomicU32,
+    /// Waits that ended without the lock.
+    pub gave_up: AtomicU32,
+    /// Zeros.
+    pub spare: [AtomicU64; 2],
+    /// All waits, by length.
+    pub histogram: [AtomicU32; BUCKETS],
+}
+
+/// Counters of the thread, modulo 2^32: sleeps, steals, hand-offs.
+pub const EVENTS: usize = 3;
+
+/// The bits of [`Wait::flags`].
+pub mod flags {
+    /// The wait has ended with the lock.
+    pub const ACQUIRED: u32 = 1;
+    /// The wait has ended without the lock.
+    pub const GAVE_UP: u32 = 2;
+    /// The thread has released the lock since, while others waited; or nobody would tell.
+    pub const RELEASED: u32 = 4;
+}
+
+/// The last wait of a thread. It is counted in an entry when the next one begins, so readers add it.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Wait {
+    /// Odd while the rest changes (invariant 2).
+    pub sequence: AtomicU32,
+    /// [`flags`]; 0: the thread is waiting.
+    pub flags: AtomicU32,
+    /// The lock and the way of waiting: [`crate::Key`]. 0: there was no wait yet.
+    pub key: AtomicU64,
+    /// The call site; 0: unknown.
+    pub site: AtomicU64,
+    /// When it began, in ticks.
+    pub since: AtomicU64,
+    /// When it ended, in ticks; of use if [`Wait::flags`] says so.
+    pub until: AtomicU64,
+    /// The owner as the wait began: 0: unknown; below [`TOKENS`]: its [`Block::token`]; else its
+    /// [`Block::thread_pointer`].
+    pub owner: AtomicU64,
+    /// The thread's counters as it began.
+    pub before: [AtomicU32; EVENTS],
+    /// The thread's counters as it ended.
+    pub after: [AtomicU32; EVENTS],
+}
+
+/// The number of locks that a thread may be known to have got by waits before its last one.
+pub const HELD: usize = 4;
+
+/// A lock that a thread got by a wait. Changes under [`Wait::sequence`], but for the key, which the release clears.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Held {
+    /// The lock and the way of waiting; 0: none.
+    pub key: AtomicU64,
+    /// When it got it, in ticks.
+    pub since: AtomicU64,
+}
+
+/// Tokens are below, thread pointers are not.
+pub const TOKENS: u64 = 1 << 16;
+
+/// The values of [`Block::state`].
+pub mod state {
+    /// Nobody has the block.
+    pub const FREE: u32 = 0;
+    /// A thread has it, or had it until it exited.
+    pub const LIVE: u32 = 1;
+    /// Its thread is gone, and its entries move to the table.
+    pub const REAPED: u32 = 2;
+}
+
+/// What one thread waited for.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Block {
+    /// One of [`state`].
+    pub state: AtomicU32,
+    /// The thread's id.
+    pub tid: AtomicU32,
+    /// Under which number locks name the thread as their owner; below 2: none, or one that it shares with others.
+    pub token: AtomicU32,
+    /// Odd while an entry moves to the table (invariant 3).
+    pub moves: AtomicU32,
+    /// The thread pointer, under which other locks name the thread.
+    pub thread_pointer: AtomicU64,
+    /// For the thread itself: 0, or about where its stack ended as it began to wait.
+    pub inside: AtomicU64,
+    /// Its last wait.
+    pub wait: Wait,
+    /// For the thread itself: the entry that it used last.
+    pub last: AtomicU32,
+    /// For the thread itself: the entry that it gives up next.
+    pub hand: AtomicU32,
+    /// For the thread itself: hashes of the entries' locks and sites, so that a look at two cache lines finds one.
+    pub tags: [AtomicU32; ENTRIES],
+    /// Locks that it got by a wait before the last one, and is not known to have released.
+    pub held: [Held; HELD],
+    /// What its waits come to.
+    pub entries: [Entry; ENTRIES],
+}
+
+/// Returns the bucket of [`BUCKETS`] that a wait belongs to.
+#[must_use]
+#[inline(always)]
+pub const fn bucket(ns: u64) -> usize {
+    let power = (ns | 1).ilog2() as usize;
+    if power < BUCKETS { power } else { BUCKETS - 1 }
+}

@@ -1,0 +1,25 @@
+//! The live view of a program's contended locks: a file that a program on our locks keeps while it runs, and that its
+//! owner reads at any time, also after the program's end.
+//!
+//! | file | what |
+//! |---|---|
+//! | `layout.rs` | what lies where in the file |
+//! | `key.rs` | a lock and the way of waiting for it, in one word |
+//! | `place.rs` | in which folders such files lie, and their names |
+//! | `reader/` | feature `reader`: finds such files, and makes snapshots of them |
+//! | `writer/` | feature `writer`: makes such a file and counts, inside a program that must not notice |
+//!
+//! The page is `docs/design/live.md`.
+#![cfg_attr(not(any(test, feature = "reader")), no_std)]
+
+mod key;
+pub mod layout;
+pub mod place;
+#[cfg(feature = "reader")]
+mod reader;
+#[cfg(all(feature = "writer", target_os = "linux"))]
+pub mod writer;
+
+pub use key::{Key, Kind};
+#[cfg(feature = "reader")]
+pub use reader::{Channel, Error, Fault, Lock, Lost, Site, Snapshot, Thread, Waiting, remove_stale};

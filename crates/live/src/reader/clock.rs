@@ -1,0 +1,47 @@
+//! Turns ticks of a view into nanoseconds of `CLOCK_MONOTONIC`.
+
+use crate::layout::{CLOCK_COUNTER, Header};
+use core::sync::atomic::Ordering::Relaxed;
+use rustix::time::ClockId;
+use turnwise_preload_abi::counter;
+
+/// The view's clock.
+pub(crate) struct Clock {
+    /// Now, in ticks and in nanoseconds.
+    ticks: u64,
+    pub(crate) ns: u64,
+    ns_per_tick: f64,
+    /// In the program's own figures.
+    scale: u64,
+}
+
+impl Clock {
+    /// Looks at the clock now.
+    pub(crate) fn of(header: &Header) -> Clock {
+        let time = rustix::time::clock_gettime(ClockId::Monotonic);
+        let ns = time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs();
+        if header.clock.load(Relaxed) != CLOCK_COUNTER {
+            return Clock { ticks: ns, ns, ns_per_tick: 1.0, scale: 1 << 32 };
+        }
+        let (ticks, scale) = (counter::counter(), header.ns_per_tick.load(Relaxed));
+        let told = scale as f64 / 4_294_967_296.0;
+        let measured =
+            match (ns.checked_sub(header.base_ns.load(Relaxed)), ticks.checked_sub(header.base_ticks.load(Relaxed))) {
+                (Some(ns), Some(ticks @ 1..)) => ns as f64 / ticks as f64,
+                _ => told,
+            };
+        // A file of before the machine started has another beginning of both clocks.
+        let ns_per_tick = if (0.5..2.0).contains(&(measured / told)) { measured } else { told };
+        Clock { ticks, ns, ns_per_tick, scale }
+    }
+
+    /// The time of a reading of the ticks.
+    pub(crate) fn at(&self, ticks: u64) -> u64 {
+        self.ns.saturating_sub((self.ticks.saturating_sub(ticks) as f64 * self.ns_per_tick) as u64)
+    }
+
+    /// The length of a number of ticks, as the program counts it.
+    pub(crate) fn length(&self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.scale)) >> 32).min(u128::from(u64::MAX)) as u64
+    }
+}

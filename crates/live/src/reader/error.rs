@@ -1,0 +1,84 @@
+//! Why a file is not a view that can be read.
+
+use crate::layout::{LAYOUT, VERSION};
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+/// A file that cannot be read as a live view, and why.
+#[derive(Debug)]
+pub struct Error {
+    /// The file, or the folder.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What is wrong with a file.
+#[derive(Debug)]
+pub enum Fault {
+    /// The system does not let us.
+    Io(io::Error),
+    /// It is no file, but a link, a folder, a pipe or a device.
+    NoFile,
+    /// It belongs to another user, whose number this is, than we are or than its folder does.
+    Owner(u32),
+    /// It begins otherwise.
+    Foreign,
+    /// The program is about to make it.
+    Unfinished,
+    /// Another version of turnwise made it: version and layout.
+    Version(u32, u32),
+    /// It ends too early: the bytes that it has, and those that it should have.
+    Truncated(u64, u64),
+    /// What it says about itself cannot be.
+    Damaged(&'static str),
+    /// No such process has a live view.
+    NoView(u32),
+}
+
+impl Error {
+    pub(crate) fn new(path: &Path, fault: Fault) -> Error {
+        Error { path: path.to_owned(), fault }
+    }
+
+    pub(crate) fn io(path: &Path, error: io::Error) -> Error {
+        Error::new(path, Fault::Io(error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.fault {
+            Fault::Io(error) => write!(f, "{path}: cannot read the live view: {error}"),
+            Fault::NoFile => write!(f, "{path}: not a file, so not a live view (links are not followed)"),
+            Fault::Owner(user) => write!(f, "{path}: belongs to user {user}; only that user and root may read it"),
+            Fault::Foreign => write!(f, "{path}: not a live view (bad magic number)"),
+            Fault::Unfinished => write!(f, "{path}: the program is about to make it; try again"),
+            Fault::Version(version, _) if *version != VERSION => write!(
+                f,
+                "{path}: layout {version}, but this turnwise reads layout {VERSION}; use the one that runs the program"
+            ),
+            Fault::Version(_, layout) => write!(
+                f,
+                "{path}: another build of turnwise runs the program (layout {layout}, not {LAYOUT}); use that one"
+            ),
+            Fault::Truncated(has, needs) => write!(f, "{path}: truncated: {has} of {needs} bytes"),
+            Fault::Damaged(what) => write!(f, "{path}: damaged: {what}"),
+            Fault::NoView(pid) => write!(
+                f,
+                "process {pid} has no live view: it does not run under `turnwise run`, no thread has waited for a lock \
+                 yet, or it belongs to another user"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.fault {
+            Fault::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Finds live views, and makes snapshots of them. Whatever a file holds, reading it ends in an error or in data.
+
+mod clock;
+mod copy;
+mod error;
+mod folders;
+mod process;
+mod snapshot;
+mod sum;
+mod threads;
+
+pub use error::{Error, Fault};
+pub use snapshot::{Lock, Lost, Site, Snapshot, Thread, Waiting};
+
+use crate::layout::Header;
+use crate::place::{STALE_FILES, STALE_SECONDS};
+use clock::Clock;
+use core::sync::atomic::Ordering::Relaxed;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// The live view of a process.
+#[derive(Debug)]
+pub struct Channel {
+    file: File,
+    path: PathBuf,
+    pid: u32,
+    start: u64,
+    name: String,
+}
+
+impl Channel {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// It cannot be read, is not the caller's (root may read all), or is not a live view of this version.
+    pub fn open(path: &Path) -> Result<Channel, Error> {
+        let file = folders::open(path)?;
+        let header = copy::header(path, &file)?;
+        let (pid, start, name) = (header.pid.load(Relaxed), header.start.load(Relaxed), name(&header));
+        Ok(Channel { file, path: path.to_owned(), pid, start, name })
+    }
+
+    /// Opens the view of a process that runs, wherever its file lies.
+    ///
+    /// # Errors
+    /// The process has none, or as [`Channel::open`] says.
+    pub fn of(pid: u32) -> Result<Channel, Error> {
+        let by_name = folders::files().into_iter().find(|f| f.pid == pid && process::is_alive(f.pid, f.start));
+        let path = by_name.map(|found| found.path).or_else(|| folders::file_of(pid));
+        Channel::open(&path.ok_or_else(|| Error::new(Path::new("/proc"), Fault::NoView(pid)))?)
+    }
+
+    /// Returns the views of the caller's processes that run; of all processes for root. Files that cannot be read are
+    /// left out.
+    #[must_use]
+    pub fn list() -> Vec<Channel> {
+        Channel::all(true)
+    }
+
+    /// Returns the views of processes that are gone, as [`Channel::list`] does for those that run.
+    #[must_use]
+    pub fn list_gone() -> Vec<Channel> {
+        Channel::all(false)
+    }
+
+    fn all(alive: bool) -> Vec<Channel> {
+        let files = folders::files().into_iter().filter(|file| process::is_alive(file.pid, file.start) == alive);
+        files.filter_map(|file| Channel::open(&file.path).ok()).collect()
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// When the process began, as its `/proc/PID/stat` says it.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// The program's name, without its folder.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the process runs, and this is still its view: after `exec` there is another, under the same name.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        process::is_alive(self.pid, self.start) && folders::has_name(&self.file).unwrap_or(false)
+    }
+
+    /// Reads what the locks have come to, and who waits now. The process does not notice.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        let alive = self.is_alive();
+        let copy = copy::copy(&self.path, &self.file)?;
+        let clock = Clock::of(&copy.header);
+        let header = &copy.header;
+        Ok(Snapshot {
+            pid: self.pid,
+            start: self.start,
+            name: self.name.clone(),
+            alive,
+            taken_ns: clock.ns,
+            locks: sum::locks(&copy, &clock),
+            threads: threads::threads(&copy, &clock, alive.then_some(self.pid)),
+            lost: Lost {
+                threads: header.lost_threads.load(Relaxed),
+                waits: header.lost_waits.load(Relaxed),
+                nested: header.lost_nested.load(Relaxed),
+            },
+            is_exact: copy.is_exact,
+        })
+    }
+}
+
+/// Returns the program's name, without its folder and without characters that a terminal would obey.
+fn name(header: &Header) -> String {
+    let bytes: Vec<u8> = header.name.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect();
+    let text = String::from_utf8_lossy(&bytes);
+    process::printable(text.rsplit('/').next().unwrap_or_default())
+}
+
+/// Removes files of processes that are gone: those that are older than a day, and the oldest of more than
+/// [`STALE_FILES`]. Returns how many.
+pub fn remove_stale() -> usize {
+    let gone = folders::files().into_iter().filter(|file| !process::is_alive(file.pid, file.start));
+    let mut aged: Vec<(Duration, PathBuf)> = gone
+        .filter_map(|file| {
+            let written = fs::symlink_metadata(&file.path).ok()?.modified().ok()?;
+            Some((SystemTime::now().duration_since(written).unwrap_or_default(), file.path))
+        })
+        .collect();
+    aged.sort();
+    let is_stale =
+        |(place, (age, _)): &(usize, &(Duration, PathBuf))| *place >= STALE_FILES || age.as_secs() >= STALE_SECONDS;
+    aged.iter().enumerate().filter(is_stale).filter(|(_, (_, path))| fs::remove_file(path).is_ok()).count()
+}

@@ -1,0 +1,31 @@
+//! What the system says about a process.
+
+use crate::place::parse_stat;
+use std::fs;
+
+/// Whether the process that began then still runs.
+pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
+    let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
+    match parse_stat(&stat) {
+        // A first thread that has exited is a zombie while others run.
+        Some((b'Z' | b'X', threads, began)) => began == start && threads > 1,
+        Some((_, _, began)) => began == start,
+        None => false,
+    }
+}
+
+/// Returns the name of a thread; `None`: it is gone.
+pub(crate) fn thread_name(pid: u32, tid: u32) -> Option<String> {
+    let name = fs::read(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
+    Some(printable(String::from_utf8_lossy(&name).trim_end()))
+}
+
+/// Returns the text without characters that a terminal would obey.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+/// Returns the calling process's user.
+pub(crate) fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}

@@ -1,0 +1,111 @@
+//! What a snapshot says.
+
+use crate::Kind;
+use crate::layout::BUCKETS;
+
+/// What the contended locks of a process had come to, and who waited, at one moment. Counts go up from one snapshot of
+/// a process to the next; a count may be a little lower if [`Snapshot::is_exact`] is not set.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The process.
+    pub pid: u32,
+    /// When it began, as its `/proc/PID/stat` says it: process numbers come again.
+    pub start: u64,
+    /// The program's name, without its folder.
+    pub name: String,
+    /// Whether the process runs, and this is its file. Otherwise this is its last state.
+    pub alive: bool,
+    /// When the snapshot was made, by `CLOCK_MONOTONIC`; so are all times.
+    pub taken_ns: u64,
+    /// The locks that threads waited for; the one with most wait time first.
+    pub locks: Vec<Lock>,
+    /// The threads that ever waited and still run, by their numbers.
+    pub threads: Vec<Thread>,
+    /// What found no room.
+    pub lost: Lost,
+    /// Whether no count changed place while it was read: then none is missing.
+    pub is_exact: bool,
+}
+
+/// What the waits for a lock in one way come to. A readers-writer lock that is waited for to read and to write is two.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    /// Where it lies.
+    pub address: u64,
+    /// The way of waiting.
+    pub kind: Kind,
+    /// Waits that have ended.
+    pub waits: u64,
+    /// Length of these together.
+    pub wait_ns: u64,
+    /// Their lengths: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first has shorter ones, too, the
+    /// last longer ones.
+    pub histogram: [u64; BUCKETS],
+    /// Length of the longest.
+    pub longest_ns: u64,
+    /// Sleeps.
+    pub sleeps: u64,
+    /// Acquisitions past threads that slept.
+    pub steals: u64,
+    /// Acquisitions by a promised turn.
+    pub handoffs: u64,
+    /// Waits that ended without the lock, at their deadline.
+    pub gave_up: u64,
+    /// The call site with the longest wait; 0: unknown. It is the address to which the call returns.
+    pub site: u64,
+    /// All of its call sites; the one with most wait time first.
+    pub sites: Vec<Site>,
+}
+
+/// What the waits for a lock at one call site come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// The address to which the call returns; 0: unknown.
+    pub address: u64,
+    /// Waits that have ended.
+    pub waits: u64,
+    /// Length of these together.
+    pub wait_ns: u64,
+    /// Length of the longest.
+    pub longest_ns: u64,
+}
+
+/// A thread that has waited for a lock.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Its number.
+    pub tid: u32,
+    /// Its name; empty if the process is gone.
+    pub name: String,
+    /// What it waits for now.
+    pub waiting: Option<Waiting>,
+}
+
+/// A wait that has not ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// Where the lock lies.
+    pub lock: u64,
+    /// The way of waiting.
+    pub kind: Kind,
+    /// When the wait began.
+    pub since_ns: u64,
+    /// The thread that has the lock, as far as is known. A thread is known once it has waited itself, or has let others
+    /// wait and released the lock. Of readers none is known.
+    pub owner: Option<u32>,
+    /// Since when the owner has the lock, if it waited for it.
+    pub owner_since_ns: Option<u64>,
+    /// The call site; 0: unknown.
+    pub site: u64,
+}
+
+/// What found no room, or is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Lost {
+    /// Threads without a place: none of their waits are counted.
+    pub threads: u64,
+    /// Waits whose lock found no room.
+    pub waits: u64,
+    /// Waits in signal handlers that interrupted another wait.
+    pub nested: u64,
+}

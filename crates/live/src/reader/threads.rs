@@ -1,0 +1,121 @@
+//! Which threads wait now, and for whom.
+
+use super::clock::Clock;
+use super::copy::{BlockCopy, Copy};
+use super::process;
+use super::snapshot::{Thread, Waiting};
+use crate::Key;
+use crate::layout::{Block, TOKENS, Wait, flags, state};
+use core::sync::atomic::Ordering::Relaxed;
+use std::collections::{BTreeMap, HashMap};
+
+/// Numbers below are no threads'.
+const FIRST_TOKEN: u64 = 2;
+
+/// A thread that has a lock at some time, as far as was seen; `None`: it is not known.
+#[derive(Clone, Copy)]
+struct Sight {
+    at: u64,
+    owner: Option<u32>,
+    /// When it got the lock by a wait.
+    since: Option<u64>,
+}
+
+/// Returns the threads of a copy. Those of a process that is gone have no names.
+pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>) -> Vec<Thread> {
+    let living: Vec<(&BlockCopy, String)> = copy
+        .blocks
+        .iter()
+        .filter(|copy| copy.block.state.load(Relaxed) == state::LIVE)
+        .filter_map(|copy| {
+            let tid = copy.block.tid.load(Relaxed);
+            let name = alive.map_or(Some(String::new()), |pid| process::thread_name(pid, tid))?;
+            Some((copy, name))
+        })
+        .collect();
+    let owners = owners(living.iter().map(|(copy, _)| *copy));
+    let mut threads: BTreeMap<u32, (u64, Thread)> = BTreeMap::new();
+    for (copy, name) in living {
+        let (tid, since) = (copy.block.tid.load(Relaxed), copy.block.wait.since.load(Relaxed));
+        // A thread's number may have been another's, whose block is still there.
+        if threads.get(&tid).is_none_or(|(other, _)| *other <= since) {
+            let waiting = current(copy).and_then(|wait| waiting(wait, &owners, clock));
+            threads.insert(tid, (since, Thread { tid, name, waiting }));
+        }
+    }
+    threads.into_values().map(|(_, thread)| thread).collect()
+}
+
+/// The last wait of a block's thread, if it has not ended.
+fn current(copy: &BlockCopy) -> Option<&Wait> {
+    let wait = &copy.block.wait;
+    let waits = wait.key.load(Relaxed) != 0 && wait.flags.load(Relaxed) == 0;
+    (waits && copy.stood(|block| &block.wait.sequence)).then_some(wait)
+}
+
+fn waiting(wait: &Wait, owners: &HashMap<u64, Sight>, clock: &Clock) -> Option<Waiting> {
+    let key = Key::read(wait.key.load(Relaxed))?;
+    let owner = owners.get(&key.address());
+    Some(Waiting {
+        lock: key.address(),
+        kind: key.kind(),
+        since_ns: clock.at(wait.since.load(Relaxed)),
+        owner: owner.and_then(|sight| sight.owner),
+        owner_since_ns: owner.and_then(|sight| sight.since).map(|since| clock.at(since)),
+        site: wait.site.load(Relaxed),
+    })
+}
+
+/// Finds the owner of each lock: what was seen last. Whoever gets a lock that others sleep for gets it by a wait, and
+/// says so; whoever begins to wait sees who has it.
+fn owners<'a>(blocks: impl Iterator<Item = &'a BlockCopy> + Clone) -> HashMap<u64, Sight> {
+    // A token and a thread pointer may have been another thread's, whose block is still there: the later one has it.
+    let mut by_age: Vec<&BlockCopy> = blocks.clone().collect();
+    by_age.sort_by_key(|copy| copy.block.wait.since.load(Relaxed));
+    let named: HashMap<u64, (u32, &Block)> = by_age
+        .into_iter()
+        .flat_map(|copy| {
+            let (block, tid) = (&copy.block, copy.block.tid.load(Relaxed));
+            [block.token.load(Relaxed).into(), block.thread_pointer.load(Relaxed)].map(|name| (name, (tid, block)))
+        })
+        .filter(|(name, _)| *name >= FIRST_TOKEN)
+        .collect();
+    let mut owners: HashMap<u64, Sight> = HashMap::new();
+    let mut see = |key: u64, sight: Sight| {
+        let Some(key) = Key::read(key) else { return };
+        let known = owners.entry(key.address()).or_insert(sight);
+        if sight.at >= known.at {
+            *known = sight;
+        }
+    };
+    for copy in blocks.clone() {
+        if let Some(wait) = current(copy) {
+            let (key, seen) = (wait.key.load(Relaxed), wait.owner.load(Relaxed));
+            let named = named.get(&seen).filter(|_| seen >= TOKENS || seen >= FIRST_TOKEN);
+            let since = named.and_then(|(_, block)| got(block, key));
+            see(key, Sight { at: wait.since.load(Relaxed), owner: named.map(|(tid, _)| *tid), since });
+        }
+    }
+    for copy in blocks {
+        let owner = Some(copy.block.tid.load(Relaxed));
+        for (key, since) in holds(&copy.block) {
+            see(key, Sight { at: since, owner, since: Some(since) });
+        }
+    }
+    owners
+}
+
+/// The locks that a thread got by waits, and is not known to have released; and when.
+fn holds(block: &Block) -> impl Iterator<Item = (u64, u64)> {
+    let wait = &block.wait;
+    let has = wait.flags.load(Relaxed) & (flags::ACQUIRED | flags::RELEASED) == flags::ACQUIRED;
+    let last = has.then(|| (wait.key.load(Relaxed), wait.until.load(Relaxed)));
+    let before = block.held.iter().map(|held| (held.key.load(Relaxed), held.since.load(Relaxed)));
+    last.into_iter().chain(before).filter(|(key, _)| *key != 0)
+}
+
+/// When a thread got a lock by a wait.
+fn got(block: &Block, key: u64) -> Option<u64> {
+    let address = Key::read(key)?.address();
+    holds(block).find(|(held, _)| Key::read(*held).is_some_and(|held| held.address() == address)).map(|(_, at)| at)
+}

@@ -1,0 +1,90 @@
+//! Ticks: the processor's counter if it runs at one rate everywhere, else the system's clock.
+//!
+//! How long a tick is shows between the process's start and now, and is found again each time that this has doubled. So
+//! no wait is needed to find it, and no constant of the machine.
+
+use super::sys;
+use crate::layout::{CLOCK_COUNTER, CLOCK_MONOTONIC, Header};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+use turnwise_preload_abi::counter;
+
+static CLOCK: AtomicU32 = AtomicU32::new(CLOCK_MONOTONIC);
+/// A moment in ticks and in nanoseconds.
+static BASE_TICKS: AtomicU64 = AtomicU64::new(0);
+static BASE_NS: AtomicU64 = AtomicU64::new(0);
+/// Nanoseconds in 2^32 ticks.
+static SCALE: AtomicU64 = AtomicU64::new(1 << 32);
+/// The ticks at which the scale is to be found again.
+static NEXT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// The time over which the scale is known well enough for good: reading a clock takes some ten nanoseconds.
+const LONG_NS: u64 = 20_000_000_000;
+/// The time before which it is not known at all.
+const SHORT_NS: u64 = 20_000;
+
+/// Notes the time at which the process begins. Which clock is taken is found out later: asking the processor costs a
+/// virtual machine dearly.
+pub(super) fn start() {
+    let (ticks, ns) = both();
+    BASE_TICKS.store(ticks, Relaxed);
+    BASE_NS.store(ns, Relaxed);
+}
+
+/// Finds out which clock to take, before the first wait.
+pub(super) fn choose() {
+    if CLOCK.load(Relaxed) != CLOCK_COUNTER && counter::has_invariant_counter() {
+        // Until it is known: the counter of a common processor.
+        SCALE.store(1 << 31, Relaxed);
+        NEXT.store(0, Relaxed);
+        CLOCK.store(CLOCK_COUNTER, Relaxed);
+    }
+}
+
+/// Reads the counter and the clock at the same time, as far as possible: a thread may lose its CPU in between.
+fn both() -> (u64, u64) {
+    const TRIES: u32 = 4;
+    let read = |_| {
+        let (before, ns) = (counter::counter(), sys::monotonic_ns());
+        (counter::counter().saturating_sub(before), before, ns)
+    };
+    let (took, before, ns) = (0..TRIES).map(read).min().unwrap_or_default();
+    (before + took / 2, ns)
+}
+
+/// Reads the clock.
+#[inline(always)]
+pub(super) fn ticks() -> u64 {
+    if CLOCK.load(Relaxed) == CLOCK_COUNTER { counter::counter() } else { sys::monotonic_ns() }
+}
+
+/// Returns the length of a number of ticks that were over at `now`.
+#[inline(always)]
+pub(super) fn length(ticks: u64, now: u64, header: &Header) -> u64 {
+    if now >= NEXT.load(Relaxed) {
+        find_scale(header);
+    }
+    ((u128::from(ticks) * u128::from(SCALE.load(Relaxed))) >> 32) as u64
+}
+
+/// Finds out how long a tick is, as far as it can be known by now. Threads may race here; they find about the same.
+#[cold]
+fn find_scale(header: &Header) {
+    let (ticks, ns) = both();
+    let since = ns.saturating_sub(BASE_NS.load(Relaxed));
+    let ticks_since = ticks.saturating_sub(BASE_TICKS.load(Relaxed));
+    if since < SHORT_NS || ticks_since == 0 {
+        return;
+    }
+    SCALE.store(((u128::from(since) << 32) / u128::from(ticks_since)) as u64, Relaxed);
+    NEXT.store(if since > LONG_NS { u64::MAX } else { ticks.saturating_add(ticks_since) }, Relaxed);
+    tell(header);
+}
+
+/// Tells readers what the clock is.
+pub(super) fn tell(header: &Header) {
+    header.clock.store(CLOCK.load(Relaxed), Relaxed);
+    header.base_ticks.store(BASE_TICKS.load(Relaxed), Relaxed);
+    header.base_ns.store(BASE_NS.load(Relaxed), Relaxed);
+    header.ns_per_tick.store(SCALE.load(Relaxed), Relaxed);
+}

@@ -1,0 +1,108 @@
+//! In which folder the file lies: one that nobody but the user can have put anything into. Stale files in it are
+//! removed.
+
+use super::sys::{self, At, Descriptor};
+use crate::place::{FOLDER, RUNTIME, STALE_FILES, STALE_SECONDS, TEMPORARY, parse_name};
+use core::ffi::CStr;
+use core::fmt::{self, Write};
+use libc::{O_DIRECTORY, O_RDONLY};
+
+/// A short text that ends in a zero byte, as the system wants path names.
+pub(super) struct Path {
+    bytes: [u8; 80],
+    used: usize,
+}
+
+impl Path {
+    /// Formats a path; it is cut if it is too long.
+    pub(super) fn new(text: fmt::Arguments<'_>) -> Path {
+        let mut path = Path { bytes: [0; 80], used: 0 };
+        let _ = path.write_fmt(text);
+        path
+    }
+
+    pub(super) fn text(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
+    }
+}
+
+impl Write for Path {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = &mut self.bytes[self.used..79];
+        let taken = text.len().min(room.len());
+        room[..taken].copy_from_slice(&text.as_bytes()[..taken]);
+        self.used += taken;
+        Ok(())
+    }
+}
+
+/// Opens the folder of this user's files; makes it if there is none.
+pub(super) fn open(runtime: Option<&CStr>) -> Option<Descriptor> {
+    let user = sys::user();
+    let session = Path::new(format_args!("{RUNTIME}/{user}"));
+    let folder = Path::new(format_args!("{FOLDER}"));
+    let inside = |parent: &CStr| {
+        // In a folder of somebody else, or one that others may write to, ours could be replaced.
+        let parent = own(Descriptor::open(At::ROOT, parent, O_RDONLY | O_DIRECTORY, 0)?, user, 0o022)?;
+        make_and_open(parent.at(), folder.text(), user)
+    };
+    let temporary = || make_and_open(At::ROOT, Path::new(format_args!("{TEMPORARY}{user}")).text(), user);
+    runtime.and_then(inside).or_else(|| inside(session.text())).or_else(temporary)
+}
+
+fn make_and_open(at: At, path: &CStr, user: u32) -> Option<Descriptor> {
+    sys::make_folder(at, path, 0o700);
+    own(Descriptor::open(at, path, O_RDONLY | O_DIRECTORY, 0)?, user, 0o077)
+}
+
+/// Returns the folder if it is the user's and lets nobody else do what `denied` says.
+fn own(folder: Descriptor, user: u32, denied: u32) -> Option<Descriptor> {
+    let status = folder.status()?;
+    (status.st_uid == user && status.st_mode & denied == 0).then_some(folder)
+}
+
+/// Removes files of processes that are gone, if there are many files: those that are old, and all but some of the
+/// others. A thread of the program waits, so it does no more than read the names as a rule.
+pub(super) fn remove_stale(folder: &Descriptor) {
+    let mut files = 0;
+    each_name(folder, |name| files += usize::from(parse_name(name.to_bytes()).is_some()));
+    if files < 2 * STALE_FILES {
+        return;
+    }
+    folder.rewind();
+    let (now, mut kept) = (sys::wall_seconds(), 0);
+    each_name(folder, |name| {
+        let Some((process, _)) = parse_name(name.to_bytes()) else { return };
+        if !sys::is_process_gone(process) {
+            return;
+        }
+        let written = Descriptor::open(folder.at(), name, O_RDONLY | libc::O_NONBLOCK, 0)
+            .and_then(|file| file.status())
+            .map_or(0, |status| status.st_mtime.max(0) as u64);
+        if kept >= STALE_FILES || now.saturating_sub(written) >= STALE_SECONDS {
+            sys::remove(folder.at(), name);
+        } else {
+            kept += 1;
+        }
+    });
+}
+
+/// Calls `act` with the names in a folder; not with more than some hundreds, since a thread of the program waits.
+fn each_name(folder: &Descriptor, mut act: impl FnMut(&CStr)) {
+    const READINGS: usize = 16;
+    /// From the start of a record to its length, and to its name.
+    const LENGTH: usize = 16;
+    const NAME: usize = 19;
+    let mut bytes = [0_u8; 1024];
+    for _ in 0..READINGS {
+        let Some(mut records) = folder.read_folder(&mut bytes).filter(|read| !read.is_empty()) else { return };
+        while let Some(length) = records.get(LENGTH..LENGTH + 2) {
+            let length = usize::from(u16::from_ne_bytes([length[0], length[1]]));
+            let Some(name) = records.get(NAME..length) else { return };
+            if let Ok(name) = CStr::from_bytes_until_nul(name) {
+                act(name);
+            }
+            records = &records[length..];
+        }
+    }
+}

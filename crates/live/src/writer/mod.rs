@@ -1,0 +1,124 @@
+//! Counts the waits of a process's threads in a file, inside the preload library.
+//!
+//! Nothing here allocates, takes a lock, waits for another thread, or asks the loader, and whatever fails costs the
+//! view and never the program: a page of the file is made writable, with an answer, before anything touches it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `block.rs` | a thread's waits: what a wait costs is here |
+//! | `table.rs` | what moves from the blocks to the table of locks |
+//! | `threads.rs` | gives blocks to threads, and takes them from those that are gone |
+//! | `view.rs` | the process's view: its mapping, which pages of it are there, forked children |
+//! | `file.rs` | makes the file |
+//! | `folder.rs` | in which folder, and which files of it are stale |
+//! | `clock.rs` | ticks, and how long they are |
+//! | `tls.rs` | the words that every thread has of its own |
+//! | `sys.rs` | system calls, none of which is a cancellation point |
+//!
+//! A wait is counted when the thread's next one begins: the thread then has nothing better to do, while it would keep
+//! others waiting with the lock in hand. So the end of a wait costs a look at the clock and some stores.
+//!
+//! In a forked child nothing of the parent's file is touched: all that is in hand is void if the process's generation
+//! is another. The child makes a file of its own at its first wait.
+
+mod block;
+mod clock;
+mod file;
+mod folder;
+mod sys;
+mod table;
+mod threads;
+mod tls;
+mod view;
+
+use crate::Key;
+use crate::layout::{Block, EVENTS};
+use core::ffi::CStr;
+
+/// What is known as a wait begins.
+#[derive(Clone, Copy)]
+pub struct Start {
+    /// The lock, and the way of waiting.
+    pub key: Key,
+    /// The address to which the call returns; 0: unknown.
+    pub site: usize,
+    /// The lock's owner: its token, or its thread pointer; 0: unknown.
+    pub owner: usize,
+    /// The thread, now.
+    pub me: Me,
+}
+
+/// What the caller knows of the calling thread.
+#[derive(Clone, Copy)]
+pub struct Me {
+    /// The process's generation: 0, and another number in each forked child.
+    pub generation: u32,
+    /// The number by which locks name the thread as their owner.
+    pub token: u32,
+    /// The thread's counters of sleeps, steals and hand-offs, modulo 2^32.
+    pub events: [u32; EVENTS],
+}
+
+/// A wait that has begun.
+pub struct Begun {
+    block: &'static Block,
+    generation: u32,
+    /// About where the stack ended: [`Block::inside`].
+    inside: u64,
+}
+
+/// Turns the view on, as the process begins. `runtime`: the folder for files that end with the session, if there is
+/// one. `in_sandbox`: also where system calls are filtered, which a filter may answer by ending the process.
+///
+/// Programs that run with other rights than their user's have no view.
+pub fn start(runtime: Option<&CStr>, in_sandbox: bool) {
+    if sys::is_secure() {
+        return turn_off();
+    }
+    clock::start();
+    view::turn_on(runtime, in_sandbox);
+}
+
+/// Turns the view off, as the process begins.
+pub fn turn_off() {
+    view::turn_off();
+}
+
+/// Begins a wait, of which the caller tells the end by [`end`]; `None`: it is not counted.
+#[inline]
+#[must_use]
+pub fn begin(start: &Start) -> Option<Begun> {
+    let block = threads::block(&start.me)?;
+    let mark = 0_u8;
+    let inside = core::ptr::from_ref(&mark).addr() as u64;
+    block::begin(block, start, inside).then_some(Begun { block, generation: start.me.generation, inside })
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// With the lock, whose release is told by [`released`] if others wait for it.
+    Owner,
+    /// With the lock, or a part in it, whose release is not told: nobody is known to have it.
+    Acquired,
+    /// Without the lock.
+    GaveUp,
+}
+
+/// Ends a wait.
+#[inline]
+pub fn end(begun: &Begun, how: End, me: &Me) {
+    // Otherwise a signal handler has forked, and this is the child.
+    if begun.generation == me.generation {
+        block::end(begun.block, begun.inside, how, me);
+    }
+}
+
+/// Notes that the calling thread has released a lock for which others waited; the lock may be gone. From then on the
+/// thread is known by its token, also if it never waited itself.
+#[inline]
+pub fn released(address: usize, me: &Me) {
+    if let Some(block) = threads::block(me) {
+        block::released(block, address, me);
+    }
+}

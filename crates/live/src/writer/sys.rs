@@ -1,0 +1,227 @@
+//! System calls, none of which is a cancellation point or takes a lock of the C library.
+
+use core::ffi::{CStr, c_int, c_long};
+use core::ptr::{self, NonNull};
+use libc::{MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE};
+
+/// A file descriptor that is closed in the end.
+pub(super) struct Descriptor(c_int);
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours.
+        unsafe { libc::syscall(libc::SYS_close, self.0) };
+    }
+}
+
+/// A folder that path names begin at.
+#[derive(Clone, Copy)]
+pub(super) struct At(c_int);
+
+impl At {
+    /// The names are of the whole file system.
+    pub(super) const ROOT: At = At(libc::AT_FDCWD);
+}
+
+impl Descriptor {
+    pub(super) fn at(&self) -> At {
+        At(self.0)
+    }
+
+    /// Opens a file or a folder, if it is no link.
+    pub(super) fn open(at: At, path: &CStr, flags: c_int, mode: u32) -> Option<Descriptor> {
+        let flags = flags | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        // SAFETY: the path is a string.
+        let file = unsafe { libc::syscall(libc::SYS_openat, at.0, path.as_ptr(), flags, mode) };
+        Some(Descriptor(c_int::try_from(file).ok().filter(|file| *file >= 0)?))
+    }
+
+    /// Reads from the beginning, as much as there is or fits.
+    pub(super) fn read<'a>(&self, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
+        // SAFETY: the bytes are writable.
+        let read = unsafe { libc::syscall(libc::SYS_read, self.0, bytes.as_mut_ptr(), bytes.len()) };
+        bytes.get(..usize::try_from(read).ok()?)
+    }
+
+    /// Reads what comes next of a folder.
+    pub(super) fn read_folder<'a>(&self, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
+        // SAFETY: the bytes are writable.
+        let read = unsafe { libc::syscall(libc::SYS_getdents64, self.0, bytes.as_mut_ptr(), bytes.len()) };
+        bytes.get(..usize::try_from(read).ok()?)
+    }
+
+    /// Begins to read a folder anew.
+    pub(super) fn rewind(&self) {
+        // SAFETY: changes the descriptor's position alone.
+        unsafe { libc::lseek(self.0, 0, libc::SEEK_SET) };
+    }
+
+    /// What the system says about a file.
+    pub(super) fn status(&self) -> Option<libc::stat> {
+        // SAFETY: zeros are a valid result, which is writable.
+        unsafe {
+            let mut found = core::mem::zeroed();
+            (libc::fstat(self.0, &mut found) == 0).then_some(found)
+        }
+    }
+
+    /// The kind of file system that it is on.
+    pub(super) fn file_system(&self) -> Option<c_long> {
+        // SAFETY: zeros are a valid result, which is writable.
+        unsafe {
+            let mut found = core::mem::zeroed::<libc::statfs>();
+            (libc::fstatfs(self.0, &mut found) == 0).then_some(found.f_type as c_long)
+        }
+    }
+
+    pub(super) fn set_mode(&self, mode: u32) -> bool {
+        // SAFETY: changes the file's mode alone.
+        unsafe { libc::fchmod(self.0, mode) == 0 }
+    }
+
+    pub(super) fn set_length(&self, bytes: usize) -> bool {
+        // SAFETY: changes the file's length alone.
+        unsafe { libc::ftruncate(self.0, bytes as libc::off_t) == 0 }
+    }
+
+    /// Takes room on the disk for the file's first bytes.
+    pub(super) fn take_room(&self, bytes: usize) -> bool {
+        // SAFETY: changes the file alone.
+        unsafe { libc::syscall(libc::SYS_fallocate, self.0, 0, 0 as libc::off_t, bytes as libc::off_t) == 0 }
+    }
+
+    /// Maps the file's first bytes, shared. In two steps: where `mlockall` asks for all future mappings to be in
+    /// memory, one step would fetch the whole file.
+    pub(super) fn map(&self, bytes: usize) -> Option<NonNull<u8>> {
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
+        let map = unsafe { libc::mmap(ptr::null_mut(), bytes, PROT_NONE, MAP_SHARED, self.0, 0) };
+        if map == libc::MAP_FAILED {
+            return None;
+        }
+        // SAFETY: the mapping is new.
+        if unsafe { libc::mprotect(map, bytes, PROT_READ | PROT_WRITE) } != 0 {
+            // SAFETY: the mapping is new, and nobody uses it.
+            unsafe { unmap(map.cast(), bytes) };
+            return None;
+        }
+        NonNull::new(map.cast())
+    }
+}
+
+/// Makes pages of a mapped file writable now, so that a full disk is an answer here and no signal later.
+pub(super) fn populate(start: *mut u8, bytes: usize) -> Result<(), c_int> {
+    const MADV_POPULATE_WRITE: c_int = 23;
+    // SAFETY: the pages are of a mapping of ours.
+    if unsafe { libc::madvise(start.cast(), bytes, MADV_POPULATE_WRITE) } == 0 { Ok(()) } else { Err(errno()) }
+}
+
+/// Puts memory of nobody else in the place of a mapping: who still writes there disturbs nobody.
+///
+/// # Safety
+/// The mapping is ours.
+pub(super) unsafe fn replace(start: *mut u8, bytes: usize) {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    // SAFETY: contract of `replace`.
+    unsafe { libc::mmap(start.cast(), bytes, PROT_READ | PROT_WRITE, flags, -1, 0) };
+}
+
+/// Unmaps a mapping.
+///
+/// # Safety
+/// The mapping is ours, and nobody uses it.
+pub(super) unsafe fn unmap(start: *mut u8, bytes: usize) {
+    // SAFETY: contract of `unmap`.
+    unsafe { libc::munmap(start.cast(), bytes) };
+}
+
+pub(super) fn make_folder(at: At, path: &CStr, mode: u32) {
+    // SAFETY: the path is a string.
+    unsafe { libc::syscall(libc::SYS_mkdirat, at.0, path.as_ptr(), mode) };
+}
+
+pub(super) fn remove(at: At, path: &CStr) {
+    // SAFETY: the path is a string.
+    unsafe { libc::syscall(libc::SYS_unlinkat, at.0, path.as_ptr(), 0) };
+}
+
+/// Writes where a link leads.
+pub(super) fn read_link(path: &CStr, to: *mut u8, room: usize) {
+    // SAFETY: the path is a string; the caller's memory has that room.
+    unsafe { libc::syscall(libc::SYS_readlinkat, libc::AT_FDCWD, path.as_ptr(), to, room) };
+}
+
+pub(super) fn process() -> u32 {
+    // SAFETY: only returns a number. (Not a copy that the C library keeps: there may be none in a forked child.)
+    unsafe { libc::syscall(libc::SYS_getpid) as u32 }
+}
+
+pub(super) fn thread() -> u32 {
+    // SAFETY: only returns a number.
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
+}
+
+pub(super) fn user() -> u32 {
+    // SAFETY: only returns a number.
+    unsafe { libc::geteuid() }
+}
+
+/// Whether no such process is there.
+pub(super) fn is_process_gone(process: u32) -> bool {
+    // SAFETY: signal 0 is none.
+    unsafe { libc::syscall(libc::SYS_kill, process, 0) != 0 && errno() == libc::ESRCH }
+}
+
+/// Whether a process has no such thread.
+pub(super) fn is_thread_gone(process: u32, thread: u32) -> bool {
+    // SAFETY: signal 0 is none.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, 0) != 0 && errno() == libc::ESRCH }
+}
+
+/// Whether the process has other rights than its user's.
+pub(super) fn is_secure() -> bool {
+    // SAFETY: reads what the kernel told the process at its start.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// Whether the thread's system calls are filtered.
+pub(super) fn is_sandboxed() -> bool {
+    // SAFETY: only returns a number.
+    unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_SECCOMP, 0, 0, 0, 0) != 0 }
+}
+
+/// Whether the process may make a file so long. It is asked first: trying is answered by a signal.
+pub(super) fn may_be_long(bytes: usize) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the result is writable.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) == 0 && limit.rlim_cur >= bytes as libc::rlim_t }
+}
+
+/// Reads `CLOCK_MONOTONIC`.
+pub(super) fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Reads the wall clock, in seconds.
+pub(super) fn wall_seconds() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
+    time.tv_sec.max(0) as u64
+}
+
+fn errno() -> c_int {
+    // SAFETY: the C library returns a valid pointer to the calling thread's `errno`.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Runs something that may change errno, and puts it back: the program must not see our system calls.
+pub(super) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
+    let saved = errno();
+    let result = run();
+    // SAFETY: errno is the C library's variable of this thread.
+    unsafe { *libc::__errno_location() = saved };
+    result
+}

@@ -1,0 +1,190 @@
+//! The process's view: its mapping, and which pages of it are there.
+//!
+//! Nothing that decides where we write is read from the file: whoever may write to it may write anything.
+
+use super::{file, sys};
+use crate::layout::{BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, Lock, PAGE};
+use core::ffi::CStr;
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
+
+/// The pages of the file.
+pub(super) const PAGES: usize = FILE_BYTES / PAGE;
+
+/// [`MODE`]: nobody has said yet.
+const UNDECIDED: u32 = 0;
+const ON: u32 = 1;
+const OFF: u32 = 2;
+
+static MODE: AtomicU32 = AtomicU32::new(UNDECIDED);
+/// A copy: programs write their titles over their environment. It ends in zeros.
+static RUNTIME: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
+static IN_SANDBOX: AtomicBool = AtomicBool::new(false);
+
+/// 1, and the generation of the process that began to make a view; 0: none did.
+static BEGUN: AtomicU32 = AtomicU32::new(0);
+/// 1, and the generation of the process whose view [`BASE`] is.
+static READY: AtomicU32 = AtomicU32::new(0);
+/// 1, and the generation of the process that could make none.
+static FAILED: AtomicU32 = AtomicU32::new(0);
+static BASE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+static BLOCKS: AtomicU32 = AtomicU32::new(0);
+static BLOCKS_USED: AtomicU32 = AtomicU32::new(0);
+/// Which pages can be written, a bit each.
+static THERE: [AtomicU64; PAGES.div_ceil(64)] = [const { AtomicU64::new(0) }; PAGES.div_ceil(64)];
+
+/// A view that can be written to. It is mapped as long as the process lives.
+#[derive(Clone, Copy)]
+pub(super) struct View {
+    base: *mut u8,
+}
+
+/// Why there is no view.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// Another thread is making it.
+    Yet,
+    /// There will be none.
+    ForGood,
+}
+
+/// Lets processes have views from now on, this one and its forked children.
+pub(super) fn turn_on(runtime: Option<&CStr>, in_sandbox: bool) {
+    let path = runtime.map_or(&[][..], CStr::to_bytes);
+    if path.len() < RUNTIME.len() {
+        RUNTIME.iter().zip(path).for_each(|(byte, value)| byte.store(*value, Relaxed));
+    }
+    IN_SANDBOX.store(in_sandbox, Relaxed);
+    // ORDERING live.mode: Release pairs with the Acquire in `is_undecided`: who sees the mode sees the rest.
+    MODE.store(ON, Release);
+}
+
+/// Lets no process have a view.
+pub(super) fn turn_off() {
+    // ORDERING live.mode: Release, as in `turn_on`.
+    MODE.store(OFF, Release);
+}
+
+/// Whether it is too early to ask for a view.
+pub(super) fn is_undecided() -> bool {
+    // ORDERING live.mode: Acquire pairs with the Release in `turn_on`.
+    MODE.load(Acquire) == UNDECIDED
+}
+
+/// Whether system calls are ours to make here.
+pub(super) fn may_call_system() -> bool {
+    IN_SANDBOX.load(Relaxed) || !sys::is_sandboxed()
+}
+
+/// Returns the view of the process of this generation, if it was made.
+#[inline(always)]
+pub(super) fn of(generation: u32) -> Option<View> {
+    // ORDERING live.view: Acquire pairs with the Release in `make`: who sees that it is ready sees the mapping.
+    (READY.load(Acquire) == generation + 1).then(|| View { base: BASE.load(Relaxed) })
+}
+
+/// Returns the view, and makes it if there is none.
+pub(super) fn of_or_make(generation: u32) -> Result<View, Missing> {
+    if let Some(view) = of(generation) {
+        return Ok(view);
+    }
+    let (mine, begun) = (generation + 1, BEGUN.load(Relaxed));
+    if MODE.load(Relaxed) != ON || FAILED.load(Relaxed) == mine {
+        return Err(Missing::ForGood);
+    }
+    if begun == mine || BEGUN.compare_exchange(begun, mine, Relaxed, Relaxed).is_err() {
+        return Err(Missing::Yet);
+    }
+    make(mine).inspect_err(|_| FAILED.store(mine, Relaxed))
+}
+
+/// Makes the view. One thread of a process does it.
+fn make(mine: u32) -> Result<View, Missing> {
+    let runtime = RUNTIME.each_ref().map(|byte| byte.load(Relaxed));
+    let runtime = CStr::from_bytes_until_nul(&runtime).ok().filter(|path| !path.is_empty());
+    let made = may_call_system().then(|| file::make(runtime)).flatten().ok_or(Missing::ForGood)?;
+    let parents = BASE.swap(made.base.as_ptr(), Relaxed);
+    if !parents.is_null() {
+        // The file of the process that forked this one. Its memory stays taken: a signal handler may have forked while
+        // a thread was about to write there.
+        // SAFETY: it is a mapping that an ancestor made here.
+        unsafe { sys::replace(parents, FILE_BYTES) };
+    }
+    PROCESS.store(made.process, Relaxed);
+    BLOCKS.store(made.blocks as u32, Relaxed);
+    BLOCKS_USED.store(0, Relaxed);
+    for word in &THERE {
+        word.store(if made.is_all_there { u64::MAX } else { 0 }, Relaxed);
+    }
+    // ORDERING live.view: Release pairs with the Acquire in `of`.
+    READY.store(mine, Release);
+    Ok(View { base: made.base.as_ptr() })
+}
+
+impl View {
+    /// Returns the file's header.
+    pub(super) fn header(&self) -> &'static Header {
+        // SAFETY: the mapping begins with the header, whose page is there, and stays.
+        unsafe { &*self.base.cast() }
+    }
+
+    /// The process whose view it is: a child of `vfork` runs in its parent's memory.
+    pub(super) fn process(&self) -> u32 {
+        PROCESS.load(Relaxed)
+    }
+
+    /// Returns a record of the table; `None`: there is no room for it.
+    pub(super) fn lock(&self, place: usize) -> Option<&'static Lock> {
+        debug_assert!(place < LOCKS);
+        // SAFETY: the table has such a record.
+        unsafe { self.reach(LOCKS_START + place * size_of::<Lock>()) }
+    }
+
+    /// The number of blocks that were ever taken.
+    pub(super) fn blocks_used(&self) -> usize {
+        BLOCKS_USED.load(Relaxed) as usize
+    }
+
+    /// Returns a block that was taken before.
+    pub(super) fn block(&self, place: usize) -> Option<&'static Block> {
+        debug_assert!(place < self.blocks_used());
+        // SAFETY: the file has such a block.
+        unsafe { self.reach(BLOCKS_START + place * size_of::<Block>()) }
+    }
+
+    /// Returns a block that was never taken.
+    pub(super) fn new_block(&self) -> Option<&'static Block> {
+        let next = |used: u32| (used < BLOCKS.load(Relaxed)).then_some(used + 1);
+        let place = BLOCKS_USED.fetch_update(Relaxed, Relaxed, next).ok()?;
+        let block = self.block(place as usize)?;
+        self.header().blocks_used.fetch_max(place + 1, Relaxed);
+        Some(block)
+    }
+
+    /// Returns a record whose pages are there; `None`: there is no room for them.
+    ///
+    /// # Safety
+    /// At `offset` there is such a record, of atomics, within the file.
+    unsafe fn reach<T>(&self, offset: usize) -> Option<&'static T> {
+        let pages = offset / PAGE..=(offset + size_of::<T>() - 1) / PAGE;
+        let are_there = pages.into_iter().all(|page| self.has_page(page));
+        // SAFETY: contract of `reach`; the pages are there and stay, and zeros are valid atomics.
+        are_there.then(|| unsafe { &*self.base.add(offset).cast() })
+    }
+
+    fn has_page(&self, page: usize) -> bool {
+        let (word, bit) = (&THERE[page / 64], 1 << (page % 64));
+        if word.load(Relaxed) & bit != 0 {
+            return true;
+        }
+        // SAFETY: the page is one of the mapping.
+        let start = unsafe { self.base.add(page * PAGE) };
+        let can = sys::keeping_errno(|| may_call_system() && sys::populate(start, PAGE).is_ok());
+        if can {
+            word.fetch_or(bit, Relaxed);
+        }
+        can
+    }
+}

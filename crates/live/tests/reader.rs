@@ -1,0 +1,259 @@
+//! The reader against files made by hand: sums, waiters and owners; and against files that are not what they should be.
+
+mod harness;
+
+use harness::{File, fill, fill_lock, monotonic_ns};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::{fs, process};
+use turnwise_live::layout::{BLOCKS_START, FILE_BYTES, LAYOUT, LOCKS_START, VERSION, flags, state};
+use turnwise_live::{Channel, Error, Fault, Key, Kind, Snapshot};
+
+const LOCK: Key = Key::new(0x7f00_0000_1000, Kind::Mutex);
+const OTHER: Key = Key::new(0x7f00_0000_2000, Kind::Mutex);
+
+fn snapshot(file: &File) -> Snapshot {
+    Channel::open(file.path()).and_then(|channel| channel.snapshot()).expect("a sound file")
+}
+
+fn fault(path: &Path) -> Fault {
+    Channel::open(path).expect_err("a file that is not sound").fault
+}
+
+#[test]
+fn a_lock_is_the_sum_over_threads_table_and_waits_that_just_ended() {
+    let file = File::new();
+    fill_lock(file.lock(0), LOCK, 0x400_100, &[(1_000, 3), (5_000, 1)]);
+    fill_lock(file.lock(7), LOCK, 0x400_200, &[(2_000, 1)]);
+    let block = file.thread(0, 1);
+    fill(&block.entries[3], LOCK, 0x400_100, &[(100_000, 2)]);
+    block.entries[3].sleeps.store(2, Relaxed);
+    let reads = Key::new(LOCK.address() as usize, Kind::Read);
+    fill(&block.entries[4], reads, 0x400_300, &[(10, 1)]);
+    block.wait.key.store(LOCK.word(), Relaxed);
+    block.wait.site.store(0x400_200, Relaxed);
+    block.wait.since.store(1_000_000, Relaxed);
+    block.wait.until.store(1_000_700, Relaxed);
+    block.wait.flags.store(flags::ACQUIRED, Relaxed);
+    block.wait.before[1].store(u32::MAX, Relaxed);
+    block.wait.after[1].store(1, Relaxed);
+    let snapshot = snapshot(&file);
+    assert!(snapshot.is_exact && snapshot.alive);
+    assert_eq!(snapshot.name, "\u{fffd}[31mprogram", "nothing that a terminal obeys");
+    let [mutex, read] = &snapshot.locks[..] else { panic!("{:?}", snapshot.locks) };
+    assert_eq!((mutex.address, mutex.kind, mutex.waits), (LOCK.address(), Kind::Mutex, 8));
+    assert_eq!(mutex.wait_ns, 3 * 1_000 + 5_000 + 2_000 + 2 * 100_000 + 700);
+    assert_eq!((mutex.longest_ns, mutex.site), (100_000, 0x400_100));
+    assert_eq!((mutex.sleeps, mutex.steals, mutex.handoffs), (2, 2, 0), "counters wrap");
+    assert_eq!(mutex.histogram[9], 4, "1,000 ns three times and 700 ns");
+    assert_eq!([10, 12, 16].map(|bucket| mutex.histogram[bucket]), [1, 1, 2]);
+    let sites: Vec<(u64, u64)> = mutex.sites.iter().map(|site| (site.address, site.waits)).collect();
+    assert_eq!(sites, [(0x400_100, 6), (0x400_200, 2)]);
+    assert_eq!((read.kind, read.waits, read.longest_ns), (Kind::Read, 1, 10));
+}
+
+#[test]
+fn who_waits_is_told() {
+    let file = File::new();
+    let (me, now) = (process::id(), monotonic_ns());
+    let waiter = file.thread(0, me);
+    waiter.wait.key.store(Key::new(0x1234_5678, Kind::Write).word(), Relaxed);
+    waiter.wait.since.store(now - 5_000_000, Relaxed);
+    waiter.wait.owner.store(9, Relaxed);
+    waiter.wait.site.store(0x400_123, Relaxed);
+    file.thread(1, 0x3fff_ffff).token.store(9, Relaxed);
+    let snapshot = snapshot(&file);
+    assert_eq!(snapshot.threads.len(), 1, "a thread that is gone is left out");
+    assert_eq!(snapshot.threads[0].tid, me);
+    assert!(!snapshot.threads[0].name.is_empty());
+    let waiting = snapshot.threads[0].waiting.expect("it waits");
+    assert_eq!((waiting.lock, waiting.kind, waiting.site), (0x1234_5678, Kind::Write, 0x400_123));
+    assert_eq!(waiting.since_ns, now - 5_000_000);
+    assert_eq!(waiting.owner, None, "who had the token is gone");
+    assert!(snapshot.locks.is_empty(), "no wait has ended");
+}
+
+#[test]
+fn the_owner_is_who_was_seen_last() {
+    let file = File::gone();
+    let now = monotonic_ns();
+    let owner = || {
+        let waiting = snapshot(&file).threads[0].waiting.expect("it waits");
+        (waiting.owner, waiting.owner_since_ns)
+    };
+    let waiter = file.thread(0, 100);
+    waiter.wait.key.store(LOCK.word(), Relaxed);
+    waiter.wait.since.store(now - 1_000, Relaxed);
+    waiter.wait.owner.store(7, Relaxed);
+    assert_eq!(owner(), (None, None));
+    // The token's thread never waited for this lock.
+    file.thread(1, 101).token.store(7, Relaxed);
+    assert_eq!(owner(), (Some(101), None));
+    // Another got it by a wait that ended later; it waits for another lock now.
+    let holder = file.thread(2, 102);
+    holder.wait.key.store(OTHER.word(), Relaxed);
+    holder.wait.since.store(now - 400, Relaxed);
+    holder.held[1].key.store(LOCK.word(), Relaxed);
+    holder.held[1].since.store(now - 500, Relaxed);
+    assert_eq!(owner(), (Some(102), Some(now - 500)));
+    // One got it later still, but has released it.
+    let former = file.thread(3, 103);
+    former.wait.key.store(LOCK.word(), Relaxed);
+    former.wait.until.store(now - 100, Relaxed);
+    former.wait.flags.store(flags::ACQUIRED | flags::RELEASED, Relaxed);
+    assert_eq!(owner(), (Some(102), Some(now - 500)));
+    former.wait.flags.store(flags::ACQUIRED, Relaxed);
+    assert_eq!(owner(), (Some(103), Some(now - 100)));
+    former.state.store(state::FREE, Relaxed);
+    assert_eq!(owner(), (Some(102), Some(now - 500)));
+    let snapshot = snapshot(&file);
+    assert!(!snapshot.alive && snapshot.threads.iter().all(|thread| thread.name.is_empty()));
+}
+
+#[test]
+fn what_is_being_written_is_left_out() {
+    let file = File::new();
+    let block = file.thread(0, process::id());
+    block.wait.key.store(LOCK.word(), Relaxed);
+    block.wait.sequence.store(3, Relaxed);
+    assert_eq!(snapshot(&file).threads[0].waiting, None);
+    block.wait.flags.store(flags::ACQUIRED, Relaxed);
+    assert!(snapshot(&file).locks.is_empty());
+    block.wait.sequence.store(4, Relaxed);
+    assert_eq!(snapshot(&file).locks.len(), 1);
+    file.header().moves_begun.store(1, Relaxed);
+    assert!(!snapshot(&file).is_exact, "an entry is on its way to the table");
+}
+
+#[test]
+fn other_files_are_refused_with_the_reason() {
+    let file = File::new();
+    let header = file.header();
+    header.magic.store(1, Relaxed);
+    assert!(matches!(fault(file.path()), Fault::Foreign));
+    header.magic.store(0, Relaxed);
+    assert!(matches!(fault(file.path()), Fault::Unfinished));
+    let file = File::new();
+    file.header().version.store(VERSION + 1, Relaxed);
+    assert!(matches!(fault(file.path()), Fault::Version(version, _) if version == VERSION + 1));
+    let file = File::new();
+    file.header().layout.store(LAYOUT + 1, Relaxed);
+    assert!(matches!(fault(file.path()), Fault::Version(_, layout) if layout == LAYOUT + 1));
+    let file = File::new();
+    file.header().blocks.store(u32::MAX, Relaxed);
+    assert!(matches!(fault(file.path()), Fault::Damaged(_)));
+    for bytes in [1, 100, 4096, BLOCKS_START, FILE_BYTES - 1] {
+        let file = File::new();
+        file.cut(bytes);
+        assert!(matches!(fault(file.path()), Fault::Truncated(has, _) if has == bytes as u64), "{bytes}");
+    }
+    let file = File::new();
+    file.cut(0);
+    assert!(matches!(fault(file.path()), Fault::Unfinished));
+}
+
+#[test]
+fn a_file_that_is_cut_short_while_it_is_open_is_an_error() {
+    let file = File::new();
+    let channel = Channel::open(file.path()).expect("a sound file");
+    file.cut(5_000);
+    let error = channel.snapshot().expect_err("a file that was cut");
+    assert!(error.to_string().contains("truncated: 5000 of"), "{error}");
+}
+
+#[test]
+fn a_file_that_has_lost_its_name_is_no_process_of_now() {
+    let file = File::new();
+    let channel = Channel::open(file.path()).expect("a sound file");
+    assert!(channel.snapshot().expect("a sound file").alive);
+    fs::remove_file(file.path()).expect("a file");
+    assert!(!channel.snapshot().expect("its last state").alive);
+}
+
+#[test]
+fn links_folders_and_pipes_are_not_followed_nor_waited_for() {
+    let file = File::new();
+    let link = file.folder().join("2-2.live");
+    symlink(file.path(), &link).expect("a link");
+    assert!(matches!(fault(&link), Fault::NoFile));
+    let inner = file.folder().join("3-3.live");
+    fs::create_dir(&inner).expect("a folder");
+    assert!(matches!(fault(&inner), Fault::NoFile));
+    let pipe = file.folder().join("4-4.live");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    assert!(matches!(fault(&pipe), Fault::NoFile));
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let folder = elsewhere.path().join("turnwise");
+    symlink(file.folder(), &folder).expect("a link");
+    assert!(matches!(fault(&folder.join(file.path().file_name().expect("a name"))), Fault::NoFile));
+    assert!(matches!(fault(&file.folder().join("5-5.live")), Fault::Io(_)));
+}
+
+#[test]
+fn a_folder_that_others_may_write_to_is_refused() {
+    let file = File::new();
+    fs::set_permissions(file.folder(), fs::Permissions::from_mode(0o777)).expect("permissions");
+    assert!(matches!(fault(file.path()), Fault::Damaged(_)));
+}
+
+#[test]
+fn only_the_owner_and_root_may_read() {
+    let file = File::new();
+    // Another's than the folder's, even for root.
+    if !harness::give_away(file.path()) {
+        return println!("SKIPPED: needs root, to make files of another user");
+    }
+    assert!(matches!(fault(file.path()), Fault::Owner(_)));
+    // Folder and file of another: root may.
+    assert!(harness::give_away(file.folder()));
+    assert!(Channel::open(file.path()).is_ok());
+}
+
+#[test]
+fn random_bytes_end_in_an_error_or_in_data() {
+    let mut random = fastrand::Rng::with_seed(26);
+    let (mut data, mut errors) = (0, 0);
+    for round in 0..200 {
+        let file = File::new();
+        let header = file.header();
+        let write = |random: &mut fastrand::Rng, offset: usize| {
+            let mut bytes = vec![0; random.usize(1..20_000)];
+            random.fill(&mut bytes);
+            let opened = fs::OpenOptions::new().write(true).open(file.path()).expect("a file");
+            opened.write_all_at(&bytes, offset as u64).expect("room");
+        };
+        write(&mut random, BLOCKS_START + 8 * round);
+        write(&mut random, LOCKS_START + 8 * round);
+        // Behind what the reader checks first, so that it looks at the rest.
+        write(&mut random, if round % 4 == 0 { 0 } else { 24 });
+        if round % 4 != 0 {
+            header.blocks.store(random.u32(0..=64), Relaxed);
+            header.blocks_used.store(random.u32(..), Relaxed);
+        }
+        if round % 5 == 0 {
+            file.cut(random.usize(0..FILE_BYTES));
+        }
+        match Channel::open(file.path()).and_then(|channel| channel.snapshot()) {
+            Ok(_) => data += 1,
+            Err(error) => {
+                assert!(error.to_string().contains(".live"), "round {round}: {error}");
+                errors += 1;
+            }
+        }
+    }
+    assert!(data > 50 && errors > 50, "{data} snapshots, {errors} errors");
+}
+
+#[test]
+fn each_fault_says_what_is_wrong_with_which_file() {
+    let faults =
+        [Fault::NoFile, Fault::Owner(7), Fault::Foreign, Fault::Unfinished, Fault::Version(9, 1), Fault::Damaged("x")];
+    for fault in faults {
+        let error = Error { path: "/run/user/7/turnwise/1-2.live".into(), fault };
+        assert!(error.to_string().starts_with("/run/user/7/turnwise/1-2.live: "), "{error}");
+    }
+    let error = Error { path: "/proc".into(), fault: Fault::NoView(12) };
+    assert!(error.to_string().starts_with("process 12 has no live view"));
+}

@@ -1,0 +1,84 @@
+//! Counts waits in the live view (`crates/live`): the paths of contended locks come here, and no others.
+
+use crate::layout::{Mutex, RwLock};
+use crate::policy;
+use crate::rules::Caller;
+use core::sync::atomic::Ordering::Relaxed;
+use turnwise::events::here;
+use turnwise::platform::native::generation;
+use turnwise::platform::{Native, Platform};
+use turnwise_interpose::{race_checker, variable};
+use turnwise_live::writer::{self, End, Me, Start};
+use turnwise_live::{Key, Kind, place};
+use turnwise_preload_abi::{Lock, environment};
+
+/// Turns the view on, unless the user or a tool does not want it. The constructor calls this once.
+pub(crate) fn start() {
+    let asked = variable(environment::LIVE).map(|value| value.to_bytes());
+    if asked == Some(b"0") || race_checker().is_some() {
+        writer::turn_off();
+    } else {
+        let runtime = variable(place::RUNTIME_VARIABLE).filter(|path| path.to_bytes().first() == Some(&b'/'));
+        writer::start(runtime, asked == Some(b"1"));
+    }
+}
+
+/// Counts a wait for a mutex of that policy; `wait` tells whether it ended with the lock.
+#[inline]
+pub(crate) fn wait_for_mutex(mutex: &Mutex, policy: Lock, caller: Caller, wait: impl FnOnce() -> bool) -> bool {
+    let owner = match mutex.owner.load(Relaxed) {
+        0 if policy == Lock::Adaptive => mutex.lock.adaptive().owner() as usize,
+        owner => owner,
+    };
+    let end = if tells_of_releases() { End::Owner } else { End::Acquired };
+    counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, wait)
+}
+
+/// Counts a wait for a readers-writer lock; `wait` tells whether it ended with the lock.
+#[inline]
+pub(crate) fn wait_for_rwlock(lock: &RwLock, kind: Kind, caller: Caller, wait: impl FnOnce() -> bool) -> bool {
+    let end = if kind == Kind::Write && tells_of_releases() { End::Owner } else { End::Acquired };
+    counted(core::ptr::from_ref(lock).addr(), kind, caller, lock.writer.load(Relaxed), end, wait)
+}
+
+/// Counts a wait for a spin lock.
+#[inline]
+pub(crate) fn wait_for_spin_lock(address: usize, caller: Caller, wait: impl FnOnce()) {
+    counted(address, Kind::Spin, caller, 0, End::Acquired, || {
+        wait();
+        true
+    });
+}
+
+/// Whether [`released`] is called: under the default policy releases of contended locks are told from others.
+#[inline(always)]
+fn tells_of_releases() -> bool {
+    policy::fast_bits() == 0
+}
+
+/// Notes that this thread has released a lock that others waited for; the lock may be gone. A thread that never waited
+/// takes its token now, by which those that wait for its locks will know it.
+#[inline]
+pub(crate) fn released(address: usize) {
+    if tells_of_releases() {
+        let _ = Native::me();
+        writer::released(address, &me());
+    }
+}
+
+#[inline(always)]
+fn counted(address: usize, kind: Kind, caller: Caller, owner: usize, end: End, wait: impl FnOnce() -> bool) -> bool {
+    let begun = writer::begin(&Start { key: Key::new(address, kind), site: caller.0, owner, me: me() });
+    let acquired = wait();
+    if let Some(begun) = begun {
+        writer::end(&begun, if acquired { end } else { End::GaveUp }, &me());
+    }
+    acquired
+}
+
+/// What the writer wants to know of this thread: its first three counters are sleeps, steals and hand-offs.
+#[inline(always)]
+fn me() -> Me {
+    let [sleeps, steals, handoffs, ..] = here::read();
+    Me { generation: generation(), token: Native::current().get(), events: [sleeps, steals, handoffs] }
+}
