@@ -53,6 +53,7 @@ programs! {
     tries_after_a_fork_with_a_promised_turn: "fork_tries.c",
     cancelled_elsewhere_with_locks: "cancel_elsewhere.c",
     spin_locks_with_too_many_threads: "spin_speed.c",
+    threads_that_a_live_view_watches: "live_speed.c",
     shared_with_a_process_that_is_not_preloaded: "processes.c",
 }
 
