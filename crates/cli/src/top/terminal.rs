@@ -6,6 +6,7 @@ use crate::live::{Wanted, Watch};
 use anyhow::{Context, Result};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ const STEP: Duration = Duration::from_millis(200);
 /// Shows the view until the user ends it.
 pub(super) fn run(mut watch: Watch, wanted: Wanted, interval: Duration) -> Result<ExitCode> {
     let stop = super::stop()?;
+    end_with_the_terminal();
     let mut app = App::new(wanted);
     app.look(&watch.snapshots()?);
     let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
@@ -23,6 +25,19 @@ pub(super) fn run(mut watch: Watch, wanted: Wanted, interval: Duration) -> Resul
     let restored = ratatui::try_restore().context("cannot give the terminal back as it was; type reset");
     shown.and(restored)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends the process when its terminal is gone. What reads the keys would look for more, without rest and for ever.
+fn end_with_the_terminal() {
+    /// As a shell sees a program that SIGHUP ended.
+    const HUNG_UP: i32 = 128 + 1;
+    std::thread::spawn(|| {
+        let stdout = std::io::stdout();
+        // That it is gone is told unasked, and nothing else is.
+        let mut terminal = [PollFd::new(&stdout, PollFlags::empty())];
+        while !poll(&mut terminal, None).is_ok_and(|told| told > 0) {}
+        std::process::exit(HUNG_UP);
+    });
 }
 
 fn show(

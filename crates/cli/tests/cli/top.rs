@@ -437,3 +437,23 @@ fn a_wide_terminal_has_more_columns_and_colours() {
     let coloured = terminal.tmux(&["capture-pane", "-p", "-e"]).unwrap().0;
     assert!(coloured.contains("38;5;1m"), "the hot lock is red: {coloured:?}");
 }
+
+#[test]
+fn it_ends_when_its_terminal_is_gone() {
+    let sample = Running::sample();
+    sample.contended();
+    let Some(terminal) = Terminal::start(&sample, (80, 24), false, "--interval 0.2") else {
+        return eprintln!("SKIPPED: needs tmux");
+    };
+    terminal.shows(&["cache "]);
+    let (pid, _) = terminal.tmux(&["list-panes", "-F", "#{pane_pid}"]).unwrap();
+    let stat = Path::new("/proc").join(pid.trim()).join("stat");
+    assert!(stat.exists(), "{pid}");
+    drop(terminal);
+    let begun = Instant::now();
+    // A zombie is gone, too: who has to wait for it may not do so soon.
+    while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it still runs");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
