@@ -157,7 +157,10 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<&Befo
     let first = view.threads.len();
     view.threads.extend(snapshot.threads.iter().map(|thread| thread_of(id, thread, snapshot)));
     let waiters = waiters_of(&view.threads, first);
-    let mut next = Before { taken_ns: snapshot.taken_ns, ..Before::default() };
+    let locks = snapshot.locks.len();
+    let figures = HashMap::with_capacity(locks);
+    let mut next = Before { taken_ns: snapshot.taken_ns, figures, ..Before::default() };
+    view.locks.reserve(locks);
     for (id, counted, waiters) in with_waiters(id, snapshot, waiters) {
         let mut total = counted.map(Figures::of).unwrap_or_default();
         let times = waiters.iter().filter_map(|waiter| view.threads[*waiter].waiting.as_ref());

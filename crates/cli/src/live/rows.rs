@@ -86,13 +86,17 @@ impl Row {
 /// last minute are left out.
 pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize) -> (Vec<Row>, usize) {
     let all = view.locks.iter().fold(0_u64, |sum, lock| sum.saturating_add(lock.now.waited_ns()));
-    let busy = view.locks.iter().filter(|lock| lock.is_recent);
-    let mut rows: Vec<Row> = busy.map(|lock| row(view, lock, all)).collect();
+    let busy: Vec<&LockView> = view.locks.iter().filter(|lock| lock.is_recent).collect();
     // Names cost most: only what needs them all asks for all.
-    let needs_names = wanted.as_one || !wanted.filter.is_empty() || wanted.sort == Sort::Name;
-    if needs_names {
-        rows.iter_mut().for_each(|row| name(row, names, wanted.as_one));
+    if !wanted.as_one && wanted.filter.is_empty() && wanted.sort != Sort::Name {
+        let found = busy.len();
+        let shown = highest(view, busy, wanted).into_iter().take(most);
+        let mut rows: Vec<Row> = shown.map(|lock| row(view, lock, all)).collect();
+        rows.iter_mut().for_each(|row| name(row, names, false));
+        return (rows, found);
     }
+    let mut rows: Vec<Row> = busy.into_iter().map(|lock| row(view, lock, all)).collect();
+    rows.iter_mut().for_each(|row| name(row, names, wanted.as_one));
     if wanted.as_one {
         rows = as_one(rows);
     }
@@ -100,11 +104,41 @@ pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize)
         rows.retain(|row| matches(row, names, &wanted.filter));
     }
     let found = rows.len();
-    let mut rows = first(rows, wanted, most);
-    if !needs_names {
-        rows.iter_mut().for_each(|row| name(row, names, false));
+    (first(rows, wanted, most), found)
+}
+
+/// The locks in the order that is wanted, which is not by name.
+fn highest<'a>(view: &View, locks: Vec<&'a LockView>, wanted: &Wanted) -> Vec<&'a LockView> {
+    let rank = |lock: &'a LockView| {
+        let longest = lock.waiters.first().and_then(|waiter| view.threads[*waiter].waiting.as_ref());
+        let longest_ns = longest.map(|waiting| waiting.for_ns);
+        (rank(wanted.sort, &lock.now, span_s(view, lock), longest_ns, lock.waiters.len()), lock)
+    };
+    let mut ranked: Vec<(f64, &LockView)> = locks.into_iter().map(rank).collect();
+    ranked.sort_by(|(a, lock_a), (b, lock_b)| {
+        let order = b.total_cmp(a).then_with(|| lock_b.now.waited_ns().cmp(&lock_a.now.waited_ns()));
+        let order = if wanted.reversed { order.reverse() } else { order };
+        order.then_with(|| lock_a.id.cmp(&lock_b.id))
+    });
+    ranked.into_iter().map(|(_, lock)| lock).collect()
+}
+
+/// By how much a lock comes before others.
+fn rank(sort: Sort, now: &Figures, span_s: Option<f64>, longest_now_ns: Option<u64>, waiters: usize) -> f64 {
+    match sort {
+        Sort::Wait => now.waited_ns() as f64,
+        Sort::Rate => now.waits as f64 / span_s.unwrap_or(f64::INFINITY),
+        Sort::P99 => now.quantile(0.99).unwrap_or(0) as f64,
+        Sort::Now => longest_now_ns.map_or(-1.0, |ns| ns as f64),
+        Sort::Waiters => waiters as f64,
+        Sort::Name => 0.0,
     }
-    (rows, found)
+}
+
+/// The time that the counts of a lock are of; `None`: not known.
+fn span_s(view: &View, lock: &LockView) -> Option<f64> {
+    let span = view.process(lock.id.process)?.span_ns?;
+    Some(span.max(1) as f64 / 1e9)
 }
 
 /// The first lines in the order that is wanted. Lines are large: they are moved once.
@@ -122,7 +156,7 @@ fn first(rows: Vec<Row>, wanted: &Wanted, most: usize) -> Vec<Row> {
 
 fn row(view: &View, lock: &LockView, all: u64) -> Row {
     let process = view.process(lock.id.process);
-    let span_s = process.and_then(|process| process.span_ns).map(|span| span.max(1) as f64 / 1e9);
+    let span_s = span_s(view, lock);
     let longest = lock.waiters.first().and_then(|waiter| view.threads[*waiter].waiting.as_ref());
     let waited = lock.now.waited_ns() as f64;
     Row {
@@ -182,16 +216,15 @@ fn matches(row: &Row, names: &mut Names, filter: &str) -> bool {
 }
 
 fn compare(sort: Sort, a: &Row, b: &Row) -> Ordering {
-    let by_wait = || b.now.waited_ns().cmp(&a.now.waited_ns());
-    match sort {
-        Sort::Wait => Ordering::Equal,
-        Sort::Rate => b.per_s.unwrap_or(0.0).total_cmp(&a.per_s.unwrap_or(0.0)).then(b.now.waits.cmp(&a.now.waits)),
-        Sort::P99 => b.now.quantile(0.99).cmp(&a.now.quantile(0.99)),
-        Sort::Now => b.longest_now_ns.cmp(&a.longest_now_ns),
-        Sort::Waiters => b.waiters.cmp(&a.waiters),
-        Sort::Name => a.name.cmp(&b.name),
+    if sort == Sort::Name {
+        return a.name.cmp(&b.name);
     }
-    .then_with(by_wait)
+    // Rows that are sums have rates of their own.
+    let rank = |row: &Row| match sort {
+        Sort::Rate => row.per_s.unwrap_or(0.0),
+        _ => rank(sort, &row.now, None, row.longest_now_ns, row.waiters),
+    };
+    rank(b).total_cmp(&rank(a)).then_with(|| b.now.waited_ns().cmp(&a.now.waited_ns()))
 }
 
 #[cfg(test)]
