@@ -64,7 +64,11 @@ fn copy_once(path: &Path, file: &File) -> Result<Copy, Error> {
     let before = header(path, file)?;
     let fault = |error| Error::io(path, error);
     // The table first: an entry that moves meanwhile is missing, and not counted twice.
-    let locks = if before.locks_used.load(Relaxed) == 0 { Vec::new() } else { locks(file).map_err(fault)? };
+    let locks = if before.locks_used.load(Relaxed) == 0 {
+        Vec::new()
+    } else {
+        locks(file, before.locks_used.load(Relaxed)).map_err(fault)?
+    };
     let used = before.blocks_used.load(Relaxed).min(before.blocks.load(Relaxed)).min(BLOCKS as u32);
     let blocks = blocks(file, used as usize).map_err(fault)?;
     let header = header(path, file)?;
@@ -100,11 +104,11 @@ pub(crate) fn header(path: &Path, file: &File) -> Result<Header, Error> {
 }
 
 /// Reads the records of the table that are taken.
-fn locks(file: &File) -> io::Result<Vec<Lock>> {
+fn locks(file: &File, used: u32) -> io::Result<Vec<Lock>> {
     const AT_A_TIME: usize = 256;
     const { assert!(LOCKS.is_multiple_of(AT_A_TIME)) };
     let mut bytes = vec![0; AT_A_TIME * size_of::<Lock>()];
-    let mut taken = Vec::new();
+    let mut taken = Vec::with_capacity((used as usize).min(LOCKS));
     for part in 0..LOCKS / AT_A_TIME {
         file.read_exact_at(&mut bytes, (LOCKS_START + part * AT_A_TIME * size_of::<Lock>()) as u64)?;
         let records = bytes.chunks_exact(size_of::<Lock>()).filter_map(|bytes| Lock::read_from_bytes(bytes).ok());

@@ -5,6 +5,7 @@ use super::copy::{BlockCopy, Copy};
 use super::snapshot::{Lock, Site};
 use crate::layout::{self, BUCKETS, EVENTS, Entry, Wait, flags, state};
 use crate::{Key, Kind};
+use core::cmp::Reverse;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use std::collections::HashMap;
@@ -24,20 +25,33 @@ struct Sum {
 
 /// Returns the locks of a copy; the one with most wait time first.
 pub(crate) fn locks(copy: &Copy, clock: &Clock) -> Vec<Lock> {
-    let mut locks: HashMap<Key, Lock> = HashMap::new();
     let entries = copy.blocks.iter().filter(|b| b.block.state.load(Relaxed) != state::FREE).flat_map(|block| {
         let entries = (0..layout::ENTRIES).filter_map(|index| steady(block, index)).filter_map(of_entry);
         entries.chain(ended(block).and_then(|wait| of_wait(wait, clock)))
     });
+    let mut places: HashMap<Key, usize> = HashMap::with_capacity(copy.locks.len());
+    let mut locks: Vec<Lock> = Vec::with_capacity(copy.locks.len());
     for sum in copy.locks.iter().filter_map(of_lock).chain(entries) {
-        add(locks.entry(sum.key).or_insert_with(|| empty(sum.key)), &sum);
+        let place = *places.entry(sum.key).or_insert(locks.len());
+        if place == locks.len() {
+            locks.push(empty(sum.key));
+        }
+        add(&mut locks[place], &sum);
     }
-    let mut locks: Vec<Lock> = locks.into_values().filter(|lock| lock.waits > 0).collect();
-    locks.sort_by_key(|lock| (u64::MAX - lock.wait_ns, lock.address, lock.kind));
-    for lock in &mut locks {
-        lock.sites.sort_by_key(|site| (u64::MAX - site.wait_ns, site.address));
+    in_order(locks)
+}
+
+/// Sorts the locks and their sites by wait time. The locks move once: there may be thousands, of half a kilobyte.
+fn in_order(locks: Vec<Lock>) -> Vec<Lock> {
+    let rank = |(place, lock): (usize, &Lock)| (Reverse(lock.wait_ns), lock.address, lock.kind, place);
+    let mut ranks: Vec<_> = locks.iter().enumerate().filter(|(_, lock)| lock.waits > 0).map(rank).collect();
+    ranks.sort_unstable();
+    let mut locks: Vec<Option<Lock>> = locks.into_iter().map(Some).collect();
+    let mut sorted: Vec<Lock> = ranks.into_iter().filter_map(|(.., place)| locks[place].take()).collect();
+    for lock in &mut sorted {
+        lock.sites.sort_unstable_by_key(|site| (Reverse(site.wait_ns), site.address));
     }
-    locks
+    sorted
 }
 
 /// An entry whose lock did not change in the three readings. It only grows while it is the same entry.
