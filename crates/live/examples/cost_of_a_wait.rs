@@ -1,5 +1,7 @@
-//! Measures what the live view adds to a wait: `cargo run --release -p turnwise-live --example cost`. Its waits are
-//! none, so all that is measured is their beginning and their end, with a look at the clock each.
+//! Measures what the live view adds to a wait. Its waits are none, so all that is measured is their beginning and their
+//! end, with a look at the clock each:
+//!
+//! cargo run --release -p turnwise-live --example cost_of_a_wait
 
 use std::hint::black_box;
 use std::time::Instant;
