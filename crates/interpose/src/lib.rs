@@ -9,12 +9,14 @@
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
 //! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
+//! | `thread.rs` | variables that every thread has of its own |
 #![no_std]
 
 mod environment;
 mod jump;
 mod module;
 mod real;
+mod thread;
 
 pub use environment::{race_checker, variable};
 pub use module::{Module, can_find, find, find_quickly};

@@ -1,0 +1,55 @@
+//! Variables that every thread has of its own, reached without a call.
+//!
+//! `thread_local!` would call `__tls_get_addr`, which may allocate. These are declared in assembly and read with the
+//! initial-exec model, as the locks do it (`turnwise::platform::native`).
+
+/// Declares a variable of each thread, of zero bytes in the beginning, and a function that returns the calling thread's
+/// pointer and the place of its variable. The symbol is the crate's own.
+#[macro_export]
+macro_rules! thread_variable {
+    ($(#[$doc:meta])* fn $place:ident() -> $symbol:literal of $bytes:literal bytes) => {
+        core::arch::global_asm!(
+            concat!(".pushsection .tbss.", $symbol, ",\"awT\",%nobits"),
+            concat!(".hidden ", $symbol),
+            concat!(".globl ", $symbol),
+            concat!(".type ", $symbol, ",%object"),
+            concat!(".size ", $symbol, ",", $bytes),
+            ".p2align 4",
+            concat!($symbol, ":"),
+            concat!(".zero ", $bytes),
+            ".popsection",
+        );
+
+        $(#[$doc])*
+        #[inline(always)]
+        fn $place() -> (usize, *mut u8) {
+            let offset: usize;
+            let base: usize;
+            // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps
+            // at %fs:0. Both are constant for a thread.
+            #[cfg(target_arch = "x86_64")]
+            unsafe {
+                core::arch::asm!(
+                    concat!("mov {offset}, qword ptr [rip + ", $symbol, "@GOTTPOFF]"),
+                    "mov {base}, qword ptr fs:[0]",
+                    offset = out(reg) offset,
+                    base = out(reg) base,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            // SAFETY: reads the thread pointer, which is a register and constant for a thread.
+            #[cfg(target_arch = "aarch64")]
+            unsafe {
+                core::arch::asm!(
+                    concat!("adrp {offset}, :gottprel:", $symbol),
+                    concat!("ldr {offset}, [{offset}, :gottprel_lo12:", $symbol, "]"),
+                    "mrs {base}, tpidr_el0",
+                    offset = out(reg) offset,
+                    base = out(reg) base,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            (base, base.wrapping_add(offset) as *mut u8)
+        }
+    };
+}
