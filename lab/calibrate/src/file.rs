@@ -128,6 +128,11 @@ impl Calibration {
             latency: self.cost("system.latency")?,
             min_granularity: self.cost("system.min_granularity")?,
             wakeup_granularity: self.cost("system.wakeup_granularity")?,
+            slice_jitter: self
+                .all("system.slice_jitter")
+                .next()
+                .map(|_| self.cost("system.slice_jitter"))
+                .transpose()?,
             idle_poll: None,
             idle_exit: self.all("system.idle_exit").filter_map(idle_exit).collect(),
         })

@@ -82,14 +82,16 @@ impl Settings {
             let how = format!("{how}{more}");
             Figure::measured(key, At::All, &scaled, Pick::Median, &how, summary.spread.median)
         };
+        let uneven = "twice the middle half of the stretches of two busy threads on one CPU";
+        let jitter = Figure::like("system.slice_jitter", At::All, 2.0 * (summary.q3 - summary.q1), uneven);
         if self.even_slices {
             let same = "; the same for any number of threads";
             let min = measured("system.min_granularity", 1.0, same);
-            return vec![measured("system.latency", 1.0, same), min, wakeup];
+            return vec![measured("system.latency", 1.0, same), min, wakeup, jitter];
         }
         let latency = measured("system.latency", 2.0, ", for both");
         let min = Figure { value: min.value.min(latency.value), ..min };
-        vec![latency, min, wakeup]
+        vec![latency, min, wakeup, jitter]
     }
 }
 
@@ -155,7 +157,7 @@ mod tests {
         let settings = Settings::defaults(true, 2);
         let provisional = |figures: &[Figure]| figures.iter().map(|f| f.provisional).collect::<Vec<_>>();
         assert_eq!(provisional(&settings.figures(&[])), [true; 3]);
-        assert_eq!(provisional(&settings.figures(&[4e6, 4e6])), [false, false, true]);
+        assert_eq!(provisional(&settings.figures(&[4e6, 4e6])), [false, false, true, false]);
         let old = Settings::defaults(false, 2).figures(&[6e6]);
         assert_eq!((old[0].value, old[1].value), (12e6, 1.5e6));
     }

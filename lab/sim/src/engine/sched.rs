@@ -2,7 +2,8 @@
 //! the manner of Linux's fair scheduler.
 //!
 //! - A thread has its CPU for a slice: the latency divided by the number of threads there, but not less than the
-//!   granularity. Slices end only where somebody waits, and so cost nothing elsewhere.
+//!   granularity; it may end late by the machine's jitter. Slices end only where somebody waits, and so cost nothing
+//!   elsewhere.
 //! - A woken thread goes to the CPU that it was on, or to one beside it (`place.rs`); it preempts a thread that is
 //!   ahead of it by more than the wake-up granularity.
 //! - A CPU without threads takes one that waits elsewhere, if it is often idle for long (`runqueue.rs`), and at the end
@@ -95,7 +96,8 @@ impl Engine {
         let slice = (system.latency / (c.ready.len() as Ps + 1)).max(system.min_granularity);
         c.slice_generation += 1;
         let generation = c.slice_generation;
-        self.queue.push((c.slice_start + slice).max(self.now), What::Slice { cpu, generation });
+        let late = if system.slice_jitter == 0 { 0 } else { self.chance.u64(0..=system.slice_jitter) };
+        self.queue.push((c.slice_start + slice + late).max(self.now), What::Slice { cpu, generation });
     }
 
     pub(super) fn slice_over(&mut self, cpu: u32, generation: u32) {

@@ -160,6 +160,9 @@ impl Machine {
             Entry::time("system.min_granularity", system.min_granularity),
             Entry::time("system.wakeup_granularity", system.wakeup_granularity),
         ];
+        if system.slice_jitter > 0 {
+            entries.push(Entry::time("system.slice_jitter", system.slice_jitter));
+        }
         if system.idle_poll > 0 {
             entries.push(Entry::time("system.idle_poll", system.idle_poll));
         }

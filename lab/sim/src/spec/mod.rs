@@ -170,6 +170,8 @@ pub struct System {
     pub min_granularity: Ps,
     /// A woken thread preempts one that is ahead by so much.
     pub wakeup_granularity: Ps,
+    /// How much later than that a slice may end: the timer's tick that ends it is that uneven.
+    pub slice_jitter: Ps,
     /// Whether threads move to CPUs that have nothing to do.
     pub migration: bool,
     /// What locks learn about whether another thread runs.

@@ -60,6 +60,30 @@ fn many_threads_of_a_cpu_take_turns_of_the_granularity() {
     }
 }
 
+/// The CPU time that threads have had differs by the jitter, and who has had least is next.
+#[test]
+fn slices_that_end_late_make_the_turns_uneven() {
+    let turns = |jitter_ns: u64| {
+        let mut machine = Machine::clone(&support::shared(1, 1));
+        machine.system.slice_jitter = jitter_ns * NS;
+        let outcome = run(&Arc::new(machine), (0..4).map(|_| computes(Affinity::Any, 60)).collect());
+        let starts = |thread| runs(&outcome, thread).into_iter().map(move |(at, _)| (at / NS, thread));
+        let mut turns: Vec<(u64, u32)> = (0..4).flat_map(starts).collect();
+        turns.sort_unstable();
+        turns.truncate(60);
+        turns
+    };
+    let in_order = |turns: &[(u64, u32)]| turns.windows(5).all(|five| five[0].1 == five[4].1);
+    assert!(in_order(&turns(0)));
+    let uneven = turns(10_000);
+    assert!(!in_order(&uneven), "{uneven:?}");
+    for pair in uneven.windows(2) {
+        // A thread that has had least even after its slice has another one; then comes a switch of 1 us.
+        let (slices, late) = ((pair[1].0 - pair[0].0) / 1_500_000, (pair[1].0 - pair[0].0) % 1_500_000);
+        assert!(slices >= 1 && late <= 10_000 * slices + 1_010, "{uneven:?}");
+    }
+}
+
 #[test]
 fn a_thread_that_is_alone_is_never_preempted() {
     let machine = support::shared(1, 2);

@@ -40,6 +40,7 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         wake: 500 * NS,
         ipi: table([700, 700, 700, 900]),
         yield_call: 300 * NS,
+        slice_jitter: 0,
         idle_poll: 0,
         idle_exit: vec![(0, 1_000 * NS), (1_000_000 * NS, 20_000 * NS)],
         latency: 6_000_000 * NS,

@@ -9,8 +9,10 @@ use turnwise_bench::report::{LockReport, Method, Report, ScenarioReport};
 use turnwise_present::stats::median;
 use turnwise_sim::spec::Machine;
 
-/// A sample with fewer operations than this is one of several, as on metal: what one of them shows is chance.
+/// Samples with fewer operations than this, or two that differ by more than [`APART`], are some of several, as on
+/// metal: what one of them shows is chance.
 const FEW: f64 = 1_000.0;
+const APART: f64 = 1.1;
 
 /// The simulated lock that a benchmark's lock is.
 fn simulated(bench: &str) -> Option<&'static SimLock> {
@@ -80,12 +82,13 @@ fn simulate(
         };
         anyhow::Ok(run(&plan)?.cell.result.ok().map(|figures| (figures.op_ns, figures.fairness)))
     };
-    let Some(first) = sample(1)? else { return Ok(None) };
-    if duration_ns as f64 / first.0 >= FEW {
+    let (Some(first), Some(second)) = (sample(1)?, sample(2)?) else { return Ok(None) };
+    let many = duration_ns as f64 / first.0.max(second.0) >= FEW;
+    if many && first.0 < second.0 * APART && second.0 < first.0 * APART {
         return Ok(Some(first));
     }
-    let mut samples = vec![first];
-    for seed in 2..=u64::from(method.samples) {
+    let mut samples = vec![first, second];
+    for seed in 3..=u64::from(method.samples) {
         let Some(more) = sample(seed)? else { return Ok(None) };
         samples.push(more);
     }

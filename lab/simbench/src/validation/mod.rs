@@ -157,9 +157,9 @@ fn on_metal(inputs: &Inputs, tick: &mut impl FnMut()) -> Result<String> {
     Ok(format!(
         "\n## Metal against simulator\n\n\
          `{}` (commit {}) on {} CPUs of {cpu}, and the same cells on the machine that `turnwise-lab calibrate` wrote \
-         there; as long as a sample on metal and after the same warm-up, and where a sample has fewer than \
-         1000 operations the median of as many samples. The peers cannot be simulated: their code is not \
-         ours.\n\n{table}\n\
+         there; as long as a sample on metal and after the same warm-up. Where a sample has fewer than 1000 \
+         operations, or two differ by a tenth, it is the median of as many samples. The peers cannot be simulated: \
+         their code is not ours.\n\n{table}\n\
          {} of {} cells within 25%, {} within a factor 2; median error {:.0}%. Not measured here, but taken from \
          documents or guessed: `{provisional}`.\n",
         report.command,

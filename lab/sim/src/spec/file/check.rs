@@ -107,10 +107,8 @@ impl SystemTable {
             latency: numbers.cost("system.latency", &self.latency, Zero::Refused)?,
             min_granularity: numbers.cost("system.min_granularity", &self.min_granularity, Zero::Refused)?,
             wakeup_granularity: numbers.cost("system.wakeup_granularity", &self.wakeup_granularity, Zero::Fine)?,
-            idle_poll: match &self.idle_poll {
-                Some(cost) => numbers.cost("system.idle_poll", cost, Zero::Fine)?,
-                None => 0,
-            },
+            slice_jitter: numbers.optional("system.slice_jitter", self.slice_jitter.as_ref())?,
+            idle_poll: numbers.optional("system.idle_poll", self.idle_poll.as_ref())?,
             idle_exit: numbers.idle_exits("system.idle_exit", &self.idle_exit)?,
             migration: self.migration,
             on_cpu: self.on_cpu,

@@ -148,6 +148,9 @@ pub struct SystemTable {
     pub min_granularity: Cost,
     /// A woken thread preempts one that is ahead by so much.
     pub wakeup_granularity: Cost,
+    /// How much later a slice may end; without it, all are equally long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_jitter: Option<Cost>,
     /// How long an idle CPU polls, needing no interrupt, before it sleeps; without it, it sleeps at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_poll: Option<Cost>,

@@ -57,6 +57,11 @@ impl Numbers {
         self.time(key, amount, unit, zero)
     }
 
+    /// A time that the file may leave out, which is 0 then.
+    pub(super) fn optional(&mut self, key: &str, cost: Option<&Cost>) -> Result<Ps, Fault> {
+        cost.map_or(Ok(0), |cost| self.cost(key, cost, Zero::Fine))
+    }
+
     /// The list of `idle_exit`.
     pub(super) fn idle_exits(&mut self, key: &str, list: &[IdleExit]) -> Result<Vec<(Ps, Ps)>, Fault> {
         let mut exits: Vec<(Ps, Ps)> = Vec::with_capacity(list.len());
