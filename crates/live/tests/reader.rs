@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{fs, process};
-use turnwise_live::layout::{BLOCKS_START, FILE_BYTES, LAYOUT, LOCKS_START, VERSION, flags, state};
+use turnwise_live::layout::{BLOCKS_START, FILE_BYTES, LAYOUT, LOCKS_START, THREADS, VERSION, flags, state};
 use turnwise_live::{Channel, Error, Fault, Key, Kind, Snapshot};
 
 const LOCK: Key = Key::new(0x7f00_0000_1000, Kind::Mutex);
@@ -61,9 +61,9 @@ fn who_waits_is_told() {
     let waiter = file.thread(0, me);
     waiter.wait.key.store(Key::new(0x1234_5678, Kind::Write).word(), Relaxed);
     waiter.wait.since.store(now - 5_000_000, Relaxed);
-    waiter.wait.owner.store(9, Relaxed);
+    waiter.wait.owner.store(THREADS - 1, Relaxed);
     waiter.wait.site.store(0x400_123, Relaxed);
-    file.thread(1, 0x3fff_ffff).token.store(9, Relaxed);
+    file.thread(1, 0x3fff_ffff);
     let snapshot = snapshot(&file);
     assert_eq!(snapshot.threads.len(), 1, "a thread that is gone is left out");
     assert_eq!(snapshot.threads[0].tid, me);
@@ -71,7 +71,7 @@ fn who_waits_is_told() {
     let waiting = snapshot.threads[0].waiting.expect("it waits");
     assert_eq!((waiting.lock, waiting.kind, waiting.site), (0x1234_5678, Kind::Write, 0x400_123));
     assert_eq!(waiting.since_ns, now - 5_000_000);
-    assert_eq!(waiting.owner, None, "who had the token is gone");
+    assert_eq!(waiting.owner, None, "who had it is gone");
     assert!(snapshot.locks.is_empty(), "no wait has ended");
 }
 
@@ -86,11 +86,18 @@ fn the_owner_is_who_was_seen_last() {
     let waiter = file.thread(0, 100);
     waiter.wait.key.store(LOCK.word(), Relaxed);
     waiter.wait.since.store(now - 1_000, Relaxed);
-    waiter.wait.owner.store(7, Relaxed);
     assert_eq!(owner(), (None, None));
-    // The token's thread never waited for this lock.
-    file.thread(1, 101).token.store(7, Relaxed);
+    // By its thread pointer, as some locks know it.
+    waiter.wait.owner.store(0x7f00_0000_0640, Relaxed);
+    assert_eq!(owner(), (None, None), "whose that is is not known");
+    file.thread(1, 101).thread_pointer.store(0x7f00_0000_0640, Relaxed);
     assert_eq!(owner(), (Some(101), None));
+    // By its number: it never waited.
+    waiter.wait.owner.store(104, Relaxed);
+    assert_eq!(owner(), (Some(104), None));
+    let never_waited =
+        snapshot(&file).threads.into_iter().find(|thread| thread.tid == 104).expect("who has it is shown");
+    assert_eq!(never_waited.waiting, None);
     // Another got it by a wait that ended later; it waits for another lock now.
     let holder = file.thread(2, 102);
     holder.wait.key.store(OTHER.word(), Relaxed);
