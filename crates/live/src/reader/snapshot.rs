@@ -2,6 +2,7 @@
 
 use crate::Kind;
 use crate::layout::BUCKETS;
+use std::sync::Arc;
 
 /// What the contended locks of a process had come to, and who waited, at one moment. Counts go up from one snapshot of
 /// a process to the next; a count may be a little lower if [`Snapshot::is_exact`] is not set.
@@ -18,7 +19,7 @@ pub struct Snapshot {
     /// When the snapshot was made, by `CLOCK_MONOTONIC`; so are all times.
     pub taken_ns: u64,
     /// The locks that threads waited for; the one with most wait time first.
-    pub locks: Vec<Lock>,
+    pub locks: Vec<Arc<Lock>>,
     /// The threads that ever waited, or that others wait for, and still run, by their numbers.
     pub threads: Vec<Thread>,
     /// What found no room.

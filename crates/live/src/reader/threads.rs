@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::copy::{BlockCopy, Copy};
-use super::process;
+use super::names::ThreadNames;
 use super::snapshot::{Thread, Waiting};
 use crate::Key;
 use crate::layout::{Block, THREADS, Wait, flags, state};
@@ -19,15 +19,15 @@ struct Sight {
 }
 
 /// Returns the threads of a copy. Those of a process that is gone have no names.
-pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>) -> Vec<Thread> {
+pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>, names: &mut ThreadNames) -> Vec<Thread> {
+    names.look(alive, clock.ns);
     let living: Vec<(&BlockCopy, String)> = copy
         .blocks
         .iter()
         .filter(|copy| copy.block.state.load(Relaxed) == state::LIVE)
         .filter_map(|copy| {
             let tid = copy.block.tid.load(Relaxed);
-            let name = alive.map_or(Some(String::new()), |pid| process::thread_name(pid, tid))?;
-            Some((copy, name))
+            Some((copy, names.of(alive, tid)?))
         })
         .collect();
     let owners = owners(living.iter().map(|(copy, _)| *copy));
@@ -41,18 +41,18 @@ pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>) -> Vec<Thr
         }
     }
     let mut threads: BTreeMap<u32, Thread> = threads.into_iter().map(|(tid, (_, thread))| (tid, thread)).collect();
-    add_owners(&mut threads, alive);
+    add_owners(&mut threads, alive, names);
     threads.into_values().collect()
 }
 
 /// Adds threads that never waited, for those that wait for them; forgets owners that are gone.
-fn add_owners(threads: &mut BTreeMap<u32, Thread>, alive: Option<u32>) {
+fn add_owners(threads: &mut BTreeMap<u32, Thread>, alive: Option<u32>, names: &mut ThreadNames) {
     let owners: BTreeSet<u32> = threads.values().filter_map(|thread| thread.waiting.as_ref()?.owner).collect();
     for tid in owners {
         if threads.contains_key(&tid) {
             continue;
         }
-        match alive.map_or(Some(String::new()), |pid| process::thread_name(pid, tid)) {
+        match names.of(alive, tid) {
             Some(name) => {
                 threads.insert(tid, Thread { tid, name, waiting: None });
             }
