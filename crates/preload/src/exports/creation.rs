@@ -101,9 +101,9 @@ unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
         "mov x29, sp",
         "bl {introduced}",
         "ldp x29, x30, [sp], #16",
-        "mov x9, x0",
+        "mov x16, x0", // the register by which a branch may go to a function's first landing pad
         "mov x0, x1",
-        "br x9",
+        "br x16",
         introduced = sym introduced,
     );
 }
