@@ -4,7 +4,7 @@
 mod versions;
 
 fn main() {
-    // Keys of thread-specific data are no locks.
+    // Keys of thread-specific data and threads are no locks.
     let without = &[
         "pthread_key_create",
         "__pthread_key_create",
@@ -13,6 +13,8 @@ fn main() {
         "tss_create",
         "tss_delete",
         "tss_set",
+        "pthread_create",
+        "thrd_create",
     ];
     versions::link(&versions::Exports { without, old_conditions: false });
     println!("cargo::rerun-if-changed=c/wait.c");

@@ -22,7 +22,7 @@ fn cost(mut call: impl FnMut(u32)) -> f64 {
 fn wait(locks: u32, time: u32) {
     let lock = time.wrapping_mul(0x9e37_79b9) >> 8;
     let key = Key::new(0x1000 + 64 * (lock % locks) as usize, Kind::Mutex);
-    let me = Me { generation: 0, token: 2, events: [0; 3] };
+    let me = Me { generation: 0, events: [0; 3] };
     if let Some(begun) = black_box(writer::begin(&Start { key, site: 0x1234, owner: 3, me })) {
         writer::end(&begun, End::Owner, &me);
     }

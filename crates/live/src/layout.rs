@@ -22,7 +22,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
 /// Grows with every change of the layout or its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The header and each block begin on a page.
 pub const PAGE: usize = 4096;
 /// Histograms are by powers of two: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first has those of
@@ -186,7 +186,7 @@ pub struct Wait {
     pub since: AtomicU64,
     /// When it ended, in ticks; of use if [`Wait::flags`] says so.
     pub until: AtomicU64,
-    /// The owner as the wait began: 0: unknown; below [`TOKENS`]: its [`Block::token`]; else its
+    /// The owner as the wait began: 0: unknown; below [`THREADS`]: the thread's number; else its
     /// [`Block::thread_pointer`].
     pub owner: AtomicU64,
     /// The thread's counters as it began.
@@ -208,8 +208,8 @@ pub struct Held {
     pub since: AtomicU64,
 }
 
-/// Tokens are below, thread pointers are not.
-pub const TOKENS: u64 = 1 << 16;
+/// Numbers of threads are below (the kernel's limit), thread pointers are not.
+pub const THREADS: u64 = 1 << 22;
 
 /// The values of [`Block::state`].
 pub mod state {
@@ -229,11 +229,11 @@ pub struct Block {
     pub state: AtomicU32,
     /// The thread's id.
     pub tid: AtomicU32,
-    /// Under which number locks name the thread as their owner; below 2: none, or one that it shares with others.
-    pub token: AtomicU32,
+    /// 0.
+    pub spare: AtomicU32,
     /// Odd while an entry moves to the table (invariant 3).
     pub moves: AtomicU32,
-    /// The thread pointer, under which other locks name the thread.
+    /// The thread pointer, under which some locks name the thread.
     pub thread_pointer: AtomicU64,
     /// For the thread itself: 0, or about where its stack ended as it began to wait.
     pub inside: AtomicU64,

@@ -22,4 +22,4 @@ pub mod writer;
 
 pub use key::{Key, Kind};
 #[cfg(feature = "reader")]
-pub use reader::{Channel, Error, Fault, Lock, Lost, Site, Snapshot, Thread, Waiting, remove_stale};
+pub use reader::{Channel, Error, Fault, Follower, Lock, Lost, Site, Snapshot, Thread, Waiting, remove_stale};

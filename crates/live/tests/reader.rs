@@ -4,12 +4,14 @@ mod harness;
 
 use harness::{File, fill, fill_lock, monotonic_ns};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::collections::VecDeque;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{fs, process};
-use turnwise_live::layout::{BLOCKS_START, FILE_BYTES, LAYOUT, LOCKS_START, VERSION, flags, state};
-use turnwise_live::{Channel, Error, Fault, Key, Kind, Snapshot};
+use turnwise_live::layout::{BLOCKS_START, FILE_BYTES, LAYOUT, LOCKS_START, THREADS, VERSION, flags, state};
+use turnwise_live::{Channel, Error, Fault, Follower, Key, Kind, Lock, Snapshot};
 
 const LOCK: Key = Key::new(0x7f00_0000_1000, Kind::Mutex);
 const OTHER: Key = Key::new(0x7f00_0000_2000, Kind::Mutex);
@@ -61,9 +63,9 @@ fn who_waits_is_told() {
     let waiter = file.thread(0, me);
     waiter.wait.key.store(Key::new(0x1234_5678, Kind::Write).word(), Relaxed);
     waiter.wait.since.store(now - 5_000_000, Relaxed);
-    waiter.wait.owner.store(9, Relaxed);
+    waiter.wait.owner.store(THREADS - 1, Relaxed);
     waiter.wait.site.store(0x400_123, Relaxed);
-    file.thread(1, 0x3fff_ffff).token.store(9, Relaxed);
+    file.thread(1, 0x3fff_ffff);
     let snapshot = snapshot(&file);
     assert_eq!(snapshot.threads.len(), 1, "a thread that is gone is left out");
     assert_eq!(snapshot.threads[0].tid, me);
@@ -71,7 +73,7 @@ fn who_waits_is_told() {
     let waiting = snapshot.threads[0].waiting.expect("it waits");
     assert_eq!((waiting.lock, waiting.kind, waiting.site), (0x1234_5678, Kind::Write, 0x400_123));
     assert_eq!(waiting.since_ns, now - 5_000_000);
-    assert_eq!(waiting.owner, None, "who had the token is gone");
+    assert_eq!(waiting.owner, None, "who had it is gone");
     assert!(snapshot.locks.is_empty(), "no wait has ended");
 }
 
@@ -86,11 +88,18 @@ fn the_owner_is_who_was_seen_last() {
     let waiter = file.thread(0, 100);
     waiter.wait.key.store(LOCK.word(), Relaxed);
     waiter.wait.since.store(now - 1_000, Relaxed);
-    waiter.wait.owner.store(7, Relaxed);
     assert_eq!(owner(), (None, None));
-    // The token's thread never waited for this lock.
-    file.thread(1, 101).token.store(7, Relaxed);
+    // By its thread pointer, as some locks know it.
+    waiter.wait.owner.store(0x7f00_0000_0640, Relaxed);
+    assert_eq!(owner(), (None, None), "whose that is is not known");
+    file.thread(1, 101).thread_pointer.store(0x7f00_0000_0640, Relaxed);
     assert_eq!(owner(), (Some(101), None));
+    // By its number: it never waited.
+    waiter.wait.owner.store(104, Relaxed);
+    assert_eq!(owner(), (Some(104), None));
+    let never_waited =
+        snapshot(&file).threads.into_iter().find(|thread| thread.tid == 104).expect("who has it is shown");
+    assert_eq!(never_waited.waiting, None);
     // Another got it by a wait that ended later; it waits for another lock now.
     let holder = file.thread(2, 102);
     holder.wait.key.store(OTHER.word(), Relaxed);
@@ -110,6 +119,61 @@ fn the_owner_is_who_was_seen_last() {
     assert_eq!(owner(), (Some(102), Some(now - 500)));
     let snapshot = snapshot(&file);
     assert!(!snapshot.alive && snapshot.threads.iter().all(|thread| thread.name.is_empty()));
+}
+
+/// Whatever changes in a file, who follows it sees what a snapshot says; and of locks that did not change, the same.
+#[test]
+fn a_follower_sees_what_snapshots_say() {
+    let file = File::new();
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut follower = Follower::new(Channel::open(file.path()).expect("a sound file"));
+    let block = file.thread(0, process::id());
+    let keys: Vec<Key> = (0..40).map(|lock| Key::new(0x1000 + 64 * lock, Kind::Mutex)).collect();
+    let mut kept: VecDeque<Snapshot> = VecDeque::new();
+    for round in 0..200 {
+        for _ in 0..random.usize(0..5) {
+            // A record keeps its lock, but for the last rounds, in which the file is damaged.
+            let (record, other) = (random.usize(0..60), if round > 180 { random.usize(0..40) } else { 0 });
+            let lock = file.lock(record * 77);
+            fill_lock(lock, keys[(record + other) % 40], record as u64, &[(random.u64(1..9_999), 1)]);
+            let entry = random.usize(0..20);
+            block.entries[entry].key.store(0, Relaxed);
+            fill(&block.entries[entry], keys[random.usize(0..40)], 7, &[(random.u64(1..9_999), 1)]);
+        }
+        let followed = follower.look().expect("a sound file");
+        let told = |locks: &[Arc<Lock>]| locks.iter().map(|lock| format!("{lock:?}")).collect::<Vec<_>>();
+        let differs = told(&followed.locks).into_iter().zip(told(&snapshot(&file).locks)).find(|(a, b)| a != b);
+        assert_eq!((differs, followed.locks.len()), (None, snapshot(&file).locks.len()), "round {round}");
+        let again = follower.look().expect("a sound file");
+        let in_block = |lock: &Lock| block.entries.iter().any(|entry| entry.key.load(Relaxed) & 0xffff == lock.address);
+        for (lock, same) in followed.locks.iter().zip(&again.locks).filter(|(lock, _)| !in_block(lock)) {
+            assert!(Arc::ptr_eq(lock, same), "{lock:?}");
+        }
+        // Snapshots that are kept do not change.
+        kept.push_back(followed);
+        if kept.len() > random.usize(1..9) {
+            let oldest = kept.pop_front().expect("one is there");
+            assert!(oldest.locks.iter().all(|lock| lock.waits == lock.histogram.iter().sum::<u64>()), "{oldest:?}");
+        }
+    }
+    assert!(kept.back().is_some_and(|last| last.locks.len() > 30));
+}
+
+#[test]
+fn a_follower_goes_on_when_a_damaged_file_names_other_locks() {
+    let file = File::new();
+    let mut follower = Follower::new(Channel::open(file.path()).expect("a sound file"));
+    let (record, block) = (file.lock(5), file.thread(0, process::id()));
+    fill_lock(record, LOCK, 1, &[(10, 1)]);
+    for (entry, address) in block.entries.iter().zip(1..) {
+        fill(entry, Key::new(0x9000 + 64 * address, Kind::Read), 1, &[(10, 1)]);
+    }
+    assert_eq!(follower.look().expect("a sound file").locks.len(), 1 + block.entries.len());
+    // There are fewer locks than before, and a record is another's.
+    block.entries.iter().for_each(|entry| entry.key.store(0, Relaxed));
+    record.key.store(OTHER.word(), Relaxed);
+    let locks = follower.look().expect("a sound file").locks;
+    assert_eq!(locks.iter().map(|lock| (lock.address, lock.waits)).collect::<Vec<_>>(), [(OTHER.address(), 1)]);
 }
 
 #[test]

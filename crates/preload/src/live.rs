@@ -3,9 +3,10 @@
 use crate::layout::{Mutex, RwLock};
 use crate::policy;
 use crate::rules::Caller;
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise::events::here;
-use turnwise::platform::native::generation;
+use turnwise::platform::native::{generation, introduce, thread_of};
 use turnwise::platform::{Native, Platform};
 use turnwise_interpose::{race_checker, variable};
 use turnwise_live::writer::{self, End, Me, Start};
@@ -18,18 +19,26 @@ pub(crate) fn start() {
     if asked == Some(b"0") || race_checker().is_some() {
         writer::turn_off();
     } else {
+        NAMES_OWNERS.store(true, Relaxed);
+        introduce();
         let runtime = variable(place::RUNTIME_VARIABLE).filter(|path| path.to_bytes().first() == Some(&b'/'));
         writer::start(runtime, asked == Some(b"1"));
     }
 }
 
+/// Whether threads that begin take their token at once, so that locks name their owners for the view.
+static NAMES_OWNERS: AtomicBool = AtomicBool::new(false);
+
+/// Whether threads that begin take their token at once.
+pub(crate) fn names_owners() -> bool {
+    NAMES_OWNERS.load(Relaxed)
+}
+
 /// Counts a wait for a mutex of that policy; `wait` tells whether it ended with the lock.
 #[inline]
 pub(crate) fn wait_for_mutex(mutex: &Mutex, policy: Lock, caller: Caller, wait: impl FnOnce() -> bool) -> bool {
-    let owner = match mutex.owner.load(Relaxed) {
-        0 if policy == Lock::Adaptive => mutex.lock.adaptive().owner() as usize,
-        owner => owner,
-    };
+    let token = if policy == Lock::Adaptive { mutex.lock.adaptive().owner() } else { 0 };
+    let owner = named(token, mutex.owner.load(Relaxed));
     let end = if tells_of_releases() { End::Owner } else { End::Acquired };
     counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, wait)
 }
@@ -38,7 +47,11 @@ pub(crate) fn wait_for_mutex(mutex: &Mutex, policy: Lock, caller: Caller, wait: 
 #[inline]
 pub(crate) fn wait_for_rwlock(lock: &RwLock, kind: Kind, caller: Caller, wait: impl FnOnce() -> bool) -> bool {
     let end = if kind == Kind::Write && tells_of_releases() { End::Owner } else { End::Acquired };
-    counted(core::ptr::from_ref(lock).addr(), kind, caller, lock.writer.load(Relaxed), end, wait)
+    let owner = match lock.writer.load(Relaxed) {
+        0 => 0, // whoever gets it just now has not written itself down
+        pointer => named(lock.lock.writer(), pointer),
+    };
+    counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, wait)
 }
 
 /// Counts a wait for a spin lock.
@@ -50,14 +63,23 @@ pub(crate) fn wait_for_spin_lock(address: usize, caller: Caller, wait: impl FnOn
     });
 }
 
+/// Returns what the view calls a thread: its number, where its token tells that, else its pointer.
+#[inline]
+fn named(token: u32, pointer: usize) -> usize {
+    match thread_of(token) {
+        0 => pointer,
+        thread => thread as usize,
+    }
+}
+
 /// Whether [`released`] is called: under the default policy releases of contended locks are told from others.
 #[inline(always)]
 fn tells_of_releases() -> bool {
     policy::fast_bits() == 0
 }
 
-/// Notes that this thread has released a lock that others waited for; the lock may be gone. A thread that never waited
-/// takes its token now, by which those that wait for its locks will know it.
+/// Notes that this thread has released a lock that others waited for; the lock may be gone. A thread that was not
+/// introduced takes its token now, by which those that wait for its locks will know it.
 #[inline]
 pub(crate) fn released(address: usize) {
     if tells_of_releases() {
@@ -80,5 +102,5 @@ fn counted(address: usize, kind: Kind, caller: Caller, owner: usize, end: End, w
 #[inline(always)]
 fn me() -> Me {
     let [sleeps, steals, handoffs, ..] = here::read();
-    Me { generation: generation(), token: Native::current().get(), events: [sleeps, steals, handoffs] }
+    Me { generation: generation(), events: [sleeps, steals, handoffs] }
 }

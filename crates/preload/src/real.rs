@@ -3,8 +3,11 @@
 
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
-use libc::{pthread_key_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t};
+use libc::{pthread_attr_t, pthread_key_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t, pthread_t};
 use turnwise_interpose::{Real, Symbol, real};
+
+/// What a thread runs.
+pub(crate) type Routine = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
 real! {
     fn mutex_init(m: *mut pthread_mutex_t, a: *const pthread_mutexattr_t) = plain c"pthread_mutex_init";
@@ -19,6 +22,9 @@ real! {
     fn cond_destroy(c: *mut pthread_cond_t) = cond c"pthread_cond_destroy";
     fn cond_signal(c: *mut pthread_cond_t) = cond c"pthread_cond_signal";
     fn cond_broadcast(c: *mut pthread_cond_t) = cond c"pthread_cond_broadcast";
+    fn create(t: *mut pthread_t, a: *const pthread_attr_t, r: Option<Routine>, x: *mut c_void)
+        = plain c"pthread_create";
+    fn thrd_create(t: *mut pthread_t, r: Option<Routine>, x: *mut c_void) = plain c"thrd_create";
     fn key_create(k: *mut pthread_key_t, d: Option<unsafe extern "C" fn(*mut c_void)>) = plain c"pthread_key_create";
     fn key_delete(k: pthread_key_t) = plain c"pthread_key_delete";
     fn setspecific(k: pthread_key_t, v: *const c_void) = plain c"pthread_setspecific";

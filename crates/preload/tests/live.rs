@@ -10,6 +10,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use turnwise_live::{Channel, Kind, Lock, Snapshot, layout, place};
@@ -288,7 +289,7 @@ fn snapshots_of_a_busy_program_only_grow() {
     run.hear();
     std::thread::sleep(Duration::from_millis(200));
     let channel = run.channel();
-    let mut last: HashMap<u64, Lock> = HashMap::new();
+    let mut last: HashMap<u64, Arc<Lock>> = HashMap::new();
     let (mut exact, begun) = (0, Instant::now());
     while begun.elapsed() < Duration::from_secs(2) {
         let snapshot = channel.snapshot().expect("a sound view");

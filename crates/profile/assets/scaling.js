@@ -64,21 +64,20 @@
     }
   }
 
+  // Their names stand above the curves, a line each; the dotted lines are drawn first, so that none crosses a name.
+  const NAME = 19;
+  const walled = designs.filter(({ wall }) => wall);
+
   function walls(svg, { x, area }) {
-    for (const { wall, colour, place } of designs) {
-      if (!wall) continue;
-      const at = x(wall[0]);
+    const names = walled.map(({ wall, title, colour }, row) => {
+      const [at, y] = [x(wall[0]), NAME * (row + 1) - 4];
       const left = at > (area.left + area.right) / 2;
-      svg.append(
-        drawn("line", { class: "wall", x1: at, x2: at, y1: area.top, y2: area.bottom, stroke: colour }),
-        written(
-          left ? at - 6 : at + 6,
-          area.top + 10 + 15 * place,
-          `wall: ${fitting(said(wall[1]), 190)}`,
-          left ? "end" : "start",
-        ),
-      );
-    }
+      svg.append(drawn("line", { class: "wall", x1: at, x2: at, y1: y - 11, y2: area.bottom, stroke: colour }));
+      const room = left ? at - 6 : area.right - at - 6;
+      const told = `wall: ${said(wall[1])}${walled.length > 1 ? ` (${title})` : ""}`;
+      return written(left ? at - 6 : at + 6, y, fitting(told, Math.min(room, 420)), left ? "end" : "start", "wall-name");
+    });
+    svg.append(...names);
   }
 
   function curves(svg, { x, y }) {
@@ -93,7 +92,7 @@
 
   function draw() {
     const [width, height] = [Math.max(chart.clientWidth, 240), 280];
-    const area = { left: 58, right: width - 14, top: 12, bottom: height - 26 };
+    const area = { left: 58, right: width - 14, top: 12 + NAME * walled.length, bottom: height - 26 };
     const values = designs.flatMap(({ points }) => points.map(kind.of));
     const top = kind === KINDS[0] ? Math.max(...values, recordedRate, 1) * 1.05 : 1;
     const [first, last] = [Math.min(counts[0], recordedCpus), counts.at(-1)].map(Math.log2);

@@ -4,6 +4,8 @@
   const PAGE = 100;
   const all = view.totals.wait_ns;
   const text = (title, of, help) => ({ title, of, help, text: true });
+  // No column, but what the filter searches, too; it is shown elsewhere.
+  const aside = (of) => ({ of, text: true, aside: true });
   const number = (title, of, help) => ({ title, of, help, show: count });
   const span = (title, of, help) => ({ title, of, help, show: (value) => time(value) });
   const share = (title, part, whole, help) => ({
@@ -89,8 +91,14 @@
         ...figures,
         ...rare,
         ...inside,
-        text("address", (row) => row.address, "where it lies"),
-        text("made in", (row) => row.created.slice(0, 3).map(said).join(" ← "), "where it was initialised"),
+        {
+          title: "more",
+          of: (row) => (row.rule ? 1 : 0),
+          opens: true,
+          help: "where it lies, what made it, and its rule in a policy file",
+        },
+        aside((row) => row.address),
+        aside((row) => row.created.map(said).join(" ← ")),
       ],
       view.totals.locks,
     ],
@@ -98,11 +106,14 @@
       "Call sites",
       view.sites,
       [
-        text(
-          "call site",
-          name((row) => row.name),
-          "where the lock is taken",
-        ),
+        {
+          ...text(
+            "call site",
+            name((row) => row.name),
+            "where the lock is taken; rest the pointer on it for the whole path and the module",
+          ),
+          tip: (row) => [row.name, row.file, row.module].map(said).filter(Boolean).join("\n"),
+        },
         text(
           "lock",
           name((row) => row.lock),
@@ -111,16 +122,8 @@
         ...figures,
         ...rare,
         ...inside,
-        text(
-          "file",
-          name((row) => row.file),
-          "the whole path",
-        ),
-        text(
-          "module",
-          name((row) => row.module),
-          "program or shared object",
-        ),
+        aside(name((row) => row.file)),
+        aside(name((row) => row.module)),
       ],
       view.totals.sites,
     ],
@@ -223,11 +226,13 @@
     title,
     rows,
     total: total ?? rows.length,
-    columns: columns.filter(
+    texts: columns.filter((column) => column.text),
+    columns: columns.filter((column) => !column.aside).filter(
       (column) => !(rare.includes(column) || inside.includes(column)) || rows.some((row) => says(column, row)),
     ),
   }));
 
+  const scroller = byId("table").parentNode;
   let shown = TABLES[0];
   let order = { column: null, sign: -1 };
   let room = PAGE;
@@ -240,7 +245,7 @@
   }
 
   function rows() {
-    const texts = shown.columns.filter((column) => column.text);
+    const { texts } = shown;
     const kept =
       wanted === ""
         ? shown.rows.slice()
@@ -251,6 +256,11 @@
   function cell(column, row) {
     const value = column.of(row);
     if (value === null) return element("td", {}, "–");
+    if (column.opens) {
+      const opener = element("button", { type: "button" }, value ? "rule" : "facts");
+      opener.addEventListener("click", () => showLockFacts(row));
+      return element("td", { class: "text" }, opener);
+    }
     if (!column.text) {
       const node = element("td", {});
       if (column.meter && all) {
@@ -261,7 +271,7 @@
       return node;
     }
     const place = column.lock ? view.locks.indexOf(row) : -1;
-    const node = element("td", { class: "text", title: value });
+    const node = element("td", { class: "text", title: column.tip?.(row) ?? value });
     if (place < 0 || !row.charts) {
       node.append(value);
       return node;
@@ -315,7 +325,7 @@
         {},
         ...shown.columns.map((column) => {
           const button = element("button", { type: "button", title: column.help }, column.title);
-          const th = element("th", { scope: "col", class: column.text ? "text" : "" }, button);
+          const th = element("th", { scope: "col", class: column.text || column.opens ? "text" : "" }, button);
           if (column === order.column) th.setAttribute("aria-sort", "descending");
           button.addEventListener("click", () => {
             // Figures start with the greatest, names with A.
@@ -339,6 +349,7 @@
     });
     head();
     fill();
+    scroller.scrollLeft = 0;
   }
 
   const tabs = TABLES.map((table) => {
@@ -373,5 +384,14 @@
     room += 5 * PAGE;
     fill();
   });
+
+  // Where a table is wider than the window, its edge says that there is more.
+  const hint = () => {
+    const left = scroller.scrollWidth - scroller.clientWidth - scroller.scrollLeft;
+    scroller.classList.toggle("more", left > 1);
+  };
+  scroller.addEventListener("scroll", hint, { passive: true });
+  new ResizeObserver(hint).observe(byId("table"));
+  new ResizeObserver(hint).observe(scroller);
   show(TABLES[0]);
 })();

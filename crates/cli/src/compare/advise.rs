@@ -14,7 +14,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use turnwise_preload_abi::Policy;
 use turnwise_profile::advice::{Advice, Experiment, Scope};
-use turnwise_profile::model::{Frame, Lock, LockId, Profile};
+use turnwise_profile::model::{LockId, Profile};
+use turnwise_profile::policy_rules;
 
 /// An experiment that can be made.
 pub(crate) struct Trial {
@@ -65,7 +66,7 @@ fn variant(
 fn policy_file(policy: Policy, locks: &[LockId], profile: &Profile) -> Option<String> {
     let mut rules = BTreeSet::new();
     for lock in locks {
-        let found = rules_for(profile.locks.get(*lock as usize)?, *lock, profile);
+        let found = policy_rules::conditions_for(*lock, profile);
         if found.is_empty() {
             return None;
         }
@@ -76,41 +77,6 @@ fn policy_file(policy: Policy, locks: &[LockId], profile: &Profile) -> Option<St
         let _ = write!(text, "\n[[rule]]\n{conditions}lock = \"{policy}\"\n");
     }
     Some(text)
-}
-
-/// A lock by its variable; else by the function that makes it; else by those that take it, of which one is the first.
-fn rules_for(lock: &Lock, id: LockId, profile: &Profile) -> Vec<String> {
-    if let Some(symbol) = &lock.symbol {
-        let (name, module) = symbol.rsplit_once(" (").unwrap_or((symbol, ""));
-        return vec![conditions("symbol", name, module.trim_end_matches(')'))];
-    }
-    let frame = |id: u32| profile.frames.get(id as usize);
-    if let Some(stack) = lock.created.and_then(|stack| profile.stacks.get(stack as usize)) {
-        return stack.first().and_then(|id| frame(*id)).and_then(by_function).into_iter().collect();
-    }
-    let sites = profile.sites.iter().filter(|site| site.lock == id && !site.after_wait);
-    let functions: Option<BTreeSet<String>> = sites
-        .map(|site| site.frames.iter().filter_map(|id| frame(*id)).find(|frame| !frame.inlined).and_then(by_function))
-        .collect();
-    functions.unwrap_or_default().into_iter().collect()
-}
-
-/// `None`: the function has no name, only an address.
-fn by_function(frame: &Frame) -> Option<String> {
-    let is_address = frame.function.starts_with(&frame.module) && frame.function.contains("+0x");
-    (!is_address && !frame.function.is_empty()).then(|| conditions("function", &frame.function, &frame.module))
-}
-
-fn conditions(key: &str, name: &str, module: &str) -> String {
-    // The name is not a pattern; a question mark stands for the star itself. Control characters must not appear in a
-    // line.
-    let quoted = |text: &str| {
-        let plain: String = text.chars().map(|c| if c == '*' || c.is_control() { '?' } else { c }).collect();
-        format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
-    };
-    let module = module.rsplit('/').next().unwrap_or(module);
-    let of_module = if module.is_empty() { String::new() } else { format!("module = {}\n", quoted(module)) };
-    format!("{key} = {}\n{of_module}", quoted(name))
 }
 
 /// What a profile advised, and what became of it: for `--json`.
@@ -243,7 +209,7 @@ fn use_it(trial: &Trial, target: &Target) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnwise_profile::model::Site;
+    use turnwise_profile::model::{Frame, Lock, Site};
 
     fn profile() -> Profile {
         let frame = |function: &str, inlined| Frame {

@@ -2,7 +2,7 @@
 
 use anyhow::{Error, Result, anyhow};
 use std::str::FromStr;
-use turnwise_live::{Channel, Snapshot};
+use turnwise_live::{Channel, Follower, Snapshot};
 use turnwise_present::names::suggestion;
 
 /// Which programs the user asked for.
@@ -72,7 +72,7 @@ impl Which {
 /// Programs that are looked at again and again.
 pub(crate) struct Watch {
     which: Which,
-    channels: Vec<Channel>,
+    followers: Vec<Follower>,
 }
 
 impl Watch {
@@ -85,18 +85,18 @@ impl Watch {
         if channels.is_empty() {
             return Err(which.complaint());
         }
-        Ok(Watch { which, channels })
+        Ok(Watch { which, followers: channels.into_iter().map(Follower::new).collect() })
     }
 
     /// Looks at each program, also at those that began since; when all have ended, at how they were.
     pub(crate) fn snapshots(&mut self) -> Result<Vec<Snapshot>> {
         let running = self.which.running();
         if !running.is_empty() {
-            self.channels = running;
+            self.follow(running);
         }
         let (mut snapshots, mut failed) = (Vec::new(), None);
-        for channel in &self.channels {
-            match channel.snapshot() {
+        for follower in &mut self.followers {
+            match follower.look() {
                 Ok(snapshot) => snapshots.push(snapshot),
                 Err(error) => failed = Some(error),
             }
@@ -105,6 +105,20 @@ impl Watch {
             Some(error) if snapshots.is_empty() => Err(error.into()),
             _ => Ok(snapshots),
         }
+    }
+
+    /// Goes on with the programs that are followed already, and begins with the others.
+    fn follow(&mut self, running: Vec<Channel>) {
+        let mut before = core::mem::take(&mut self.followers);
+        let follower = |channel: Channel| {
+            let same = before.iter().position(|follower| {
+                let known = follower.channel();
+                // After `exec` another view has the same name.
+                (known.pid(), known.start()) == (channel.pid(), channel.start()) && known.is_alive()
+            });
+            same.map_or_else(|| Follower::new(channel), |place| before.swap_remove(place))
+        };
+        self.followers = running.into_iter().map(follower).collect();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::model::{LockId, Model, ProcessId, View};
 use super::names::Names;
+use std::sync::Arc;
 use turnwise_live::{Kind, Lock, Lost, Site, Snapshot, Thread, Waiting};
 
 pub(crate) const PROCESS: ProcessId = ProcessId { pid: 4_000_001, start: 5 };
@@ -51,6 +52,7 @@ pub(crate) fn running(tid: u32) -> Thread {
 pub(crate) fn snapshot(taken_ns: u64, locks: Vec<Lock>, threads: Vec<Thread>) -> Snapshot {
     let (pid, start) = (PROCESS.pid, PROCESS.start);
     let (name, lost) = ("server".to_owned(), Lost::default());
+    let locks = locks.into_iter().map(Arc::new).collect();
     Snapshot { pid, start, name, alive: true, taken_ns, locks, threads, lost, is_exact: true }
 }
 

@@ -2,6 +2,7 @@
 //! one to the next, names, and who waits for whom.
 
 mod channels;
+mod counted;
 mod figures;
 mod graph;
 mod history;

@@ -1,7 +1,8 @@
 //! What changed between two looks at the running programs.
 
-use super::figures::Figures;
-use super::history::History;
+use super::counted::{Counted, Ended};
+use super::history::{History, is_old};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::HashMap;
 use turnwise_live::{Kind, Lost, Snapshot};
 
@@ -46,29 +47,19 @@ pub(crate) struct Process {
 #[derive(Clone, Debug)]
 pub(crate) struct LockView {
     pub(crate) id: LockId,
-    /// Since the look before.
-    pub(crate) now: Figures,
-    /// Since the program began.
-    pub(crate) total: Figures,
+    /// What is counted of it: figures are made of it where they are shown.
+    pub(crate) counted: Counted,
+    /// The same at the look before; `None`: there was none, and figures are those since the program began.
+    pub(crate) before: Option<Counted>,
+    /// How long threads waited since the look before, those that still do included.
+    pub(crate) waited_ns: u64,
     /// The call site of the longest wait; 0: not known.
     pub(crate) site: u64,
-    pub(crate) sites: Vec<SiteView>,
     /// In [`View::threads`], those that wait longest first.
     pub(crate) waiters: Vec<usize>,
     pub(crate) holder: Option<Holder>,
     /// Threads waited for it within the last minute, or wait now.
     pub(crate) is_recent: bool,
-}
-
-/// A call site of a lock at a look.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SiteView {
-    pub(crate) address: u64,
-    /// Waits that ended since the look before, and their time.
-    pub(crate) waits: u64,
-    pub(crate) wait_ns: u64,
-    /// Since the program began.
-    pub(crate) total: turnwise_live::Site,
 }
 
 /// Who has a lock, as its waiters see it.
@@ -107,13 +98,23 @@ pub(crate) struct Model {
     pub(crate) history: History,
 }
 
+/// So many locks may be kept that no look tells of any more.
+const FORGOTTEN: usize = 1_000;
+
 /// A process at the look before.
 #[derive(Default)]
 struct Before {
     taken_ns: u64,
-    figures: HashMap<LockId, Figures>,
-    sites: HashMap<(LockId, u64), turnwise_live::Site>,
-    holders: HashMap<LockId, SeenHolder>,
+    locks: FxHashMap<LockId, Kept>,
+    holders: FxHashMap<LockId, SeenHolder>,
+}
+
+/// A lock at the look before.
+#[derive(Default)]
+struct Kept {
+    counted: Counted,
+    /// The last look that saw that threads had waited for it since the one before that.
+    waited_at_ns: Option<u64>,
 }
 
 /// Since when a thread has been seen to have a lock.
@@ -132,16 +133,13 @@ impl Model {
         let mut next = HashMap::new();
         for snapshot in snapshots {
             let id = ProcessId { pid: snapshot.pid, start: snapshot.start };
-            let before = self.before.get(&id).filter(|_| snapshot.alive);
+            let before = self.before.remove(&id).filter(|_| snapshot.alive);
             let first = view.locks.len();
+            let span_ns = before.as_ref().map(|before| snapshot.taken_ns.saturating_sub(before.taken_ns));
             next.insert(id, add(&mut view, id, snapshot, before));
-            let span_ns = before.map(|before| snapshot.taken_ns.saturating_sub(before.taken_ns));
             view.taken_ns = view.taken_ns.max(snapshot.taken_ns);
             if let Some(span_ns) = span_ns {
-                self.history.note(&view.locks[first..], snapshot.taken_ns, span_ns);
-            }
-            for lock in &mut view.locks[first..] {
-                lock.is_recent = lock.now.waits > 0 || !lock.waiters.is_empty() || self.history.knows(lock.id);
+                self.history.note(id, &view.locks[first..], snapshot.taken_ns, span_ns);
             }
             let (name, lost) = (snapshot.name.clone(), snapshot.lost);
             view.processes.push(Process { id, name, alive: snapshot.alive, span_ns, lost });
@@ -153,59 +151,52 @@ impl Model {
 }
 
 /// Adds a process to the view, and says what the next look needs to know of it.
-fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<&Before>) -> Before {
+fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Before>) -> Before {
     let first = view.threads.len();
     view.threads.extend(snapshot.threads.iter().map(|thread| thread_of(id, thread, snapshot)));
     let waiters = waiters_of(&view.threads, first);
-    let locks = snapshot.locks.len();
-    let figures = HashMap::with_capacity(locks);
-    let mut next = Before { taken_ns: snapshot.taken_ns, figures, ..Before::default() };
-    view.locks.reserve(locks);
+    let is_first = before.is_none();
+    let mut next = before.unwrap_or_default();
+    let holders = core::mem::take(&mut next.holders);
+    let last_ns = core::mem::replace(&mut next.taken_ns, snapshot.taken_ns);
+    let first_lock = view.locks.len();
+    view.locks.reserve(snapshot.locks.len());
     for (id, counted, waiters) in with_waiters(id, snapshot, waiters) {
-        let mut total = counted.map(Figures::of).unwrap_or_default();
         let times = waiters.iter().filter_map(|waiter| view.threads[*waiter].waiting.as_ref());
-        total.unfinished_ns = times.clone().fold(0, |sum: u64, waiting| sum.saturating_add(waiting.for_ns));
-        let site = counted.map_or(0, |counted| counted.site);
+        let unfinished_ns = times.clone().fold(0, |sum: u64, waiting| sum.saturating_add(waiting.for_ns));
+        let counted = Counted { ended: counted.cloned(), unfinished_ns };
+        let site = counted.ended.as_ref().map_or(0, |ended| ended.site);
         let site = if site == 0 { times.map(|waiting| waiting.site).next().unwrap_or(0) } else { site };
-        let holder = holder_of(&view.threads, &waiters).map(|holder| next.follow(id, holder, before, &total, snapshot));
-        let earlier = before.map(|before| before.figures.get(&id).cloned().unwrap_or_default());
-        let now = earlier.map_or_else(|| total.clone(), |earlier| total.since(&earlier));
-        let counted_sites = counted.map(|counted| counted.sites.as_slice()).unwrap_or_default();
-        let sites = counted_sites.iter().map(|site| next.site(id, *site, before)).collect();
-        next.figures.insert(id, total.clone());
-        view.locks.push(LockView { id, now, total, site, sites, waiters, holder, is_recent: false });
+        let holder = holder_of(&view.threads, &waiters);
+        let holder = holder.map(|holder| next.follow(id, holder, holders.get(&id), counted.waits(), snapshot));
+        let kept = next.locks.entry(id).or_default();
+        let before = core::mem::replace(&mut kept.counted, counted.clone());
+        let before = (!is_first).then_some(before);
+        let [waits, waited_ns] = [Counted::waits, Counted::waited_ns]
+            .map(|figure| figure(&counted).saturating_sub(before.as_ref().map_or(0, figure)));
+        if waited_ns > 0 && !is_first {
+            kept.waited_at_ns = Some(snapshot.taken_ns);
+        }
+        // Up to the look before: what was recent then is left out from the next look on.
+        let was_recent = kept.waited_at_ns.is_some_and(|at| !is_old(at, last_ns));
+        let is_recent = waits > 0 || !waiters.is_empty() || was_recent;
+        view.locks.push(LockView { id, counted, before, waited_ns, site, waiters, holder, is_recent });
+    }
+    // Locks that no look tells of any more are forgotten once they are most of those that are kept.
+    if next.locks.len() > 2 * (view.locks.len() - first_lock) + FORGOTTEN {
+        let there: FxHashSet<LockId> = view.locks[first_lock..].iter().map(|lock| lock.id).collect();
+        next.locks.retain(|id, _| there.contains(id));
     }
     next
 }
 
 impl Before {
     /// Notes a holder, and says since when it has been seen to be one.
-    fn follow(
-        &mut self,
-        id: LockId,
-        holder: Holder,
-        before: Option<&Before>,
-        total: &Figures,
-        of: &Snapshot,
-    ) -> Holder {
-        let known = before.and_then(|before| before.holders.get(&id));
-        let known = known.filter(|known| (known.tid, known.waits) == (holder.tid, total.waits));
+    fn follow(&mut self, id: LockId, holder: Holder, before: Option<&SeenHolder>, waits: u64, of: &Snapshot) -> Holder {
+        let known = before.filter(|known| (known.tid, known.waits) == (holder.tid, waits));
         let since_ns = known.map_or(of.taken_ns, |known| known.since_ns);
-        self.holders.insert(id, SeenHolder { tid: holder.tid, since_ns, waits: total.waits });
+        self.holders.insert(id, SeenHolder { tid: holder.tid, since_ns, waits });
         Holder { held_ns: holder.held_ns.max(of.taken_ns.saturating_sub(since_ns)), ..holder }
-    }
-
-    /// Notes a call site, and says what it came to since the look before.
-    fn site(&mut self, id: LockId, site: turnwise_live::Site, before: Option<&Before>) -> SiteView {
-        self.sites.insert((id, site.address), site);
-        let earlier = before.and_then(|before| before.sites.get(&(id, site.address)));
-        let (waits, wait_ns) = earlier.map_or((0, 0), |earlier| (earlier.waits, earlier.wait_ns));
-        SiteView {
-            address: site.address,
-            waits: site.waits.saturating_sub(waits),
-            wait_ns: site.wait_ns.saturating_sub(wait_ns),
-            total: site,
-        }
     }
 }
 
@@ -239,10 +230,10 @@ fn with_waiters(
     process: ProcessId,
     snapshot: &Snapshot,
     mut waiters: HashMap<LockId, Vec<usize>>,
-) -> Vec<(LockId, Option<&turnwise_live::Lock>, Vec<usize>)> {
+) -> Vec<(LockId, Option<&Ended>, Vec<usize>)> {
     let counted = snapshot.locks.iter().map(|lock| {
         let id = LockId { process, address: lock.address, kind: lock.kind };
-        (id, Some(lock), waiters.remove(&id).unwrap_or_default())
+        (id, Some(lock), if waiters.is_empty() { Vec::new() } else { waiters.remove(&id).unwrap_or_default() })
     });
     let mut all: Vec<_> = counted.collect();
     let mut new: Vec<_> = waiters.into_iter().map(|(id, waiters)| (id, None, waiters)).collect();
@@ -287,12 +278,12 @@ mod tests {
     fn a_look_shows_what_came_since_the_one_before() {
         let (_, view, _) = server();
         let hot = &view.locks[0];
-        assert_eq!((hot.now.waits, hot.total.waits), (50_000, 51_000));
-        assert_eq!(hot.now.waited_ns(), 50_000 * 1_500 + 3_250_000, "finished waits, and two that go on");
+        assert_eq!((hot.now().waits, hot.total().waits), (50_000, 51_000));
+        assert_eq!(hot.waited_ns, 50_000 * 1_500 + 3_250_000, "finished waits, and two that go on");
         assert_eq!(hot.waiters.iter().map(|waiter| view.threads[*waiter].tid).collect::<Vec<_>>(), [11, 12]);
         assert_eq!(hot.holder, Some(Holder { tid: 13, held_ns: 0 }));
         assert_eq!(view.processes[0].span_ns, Some(SECOND));
-        assert_eq!(view.locks[2].now.waits, 0);
+        assert_eq!(view.locks[2].now().waits, 0);
         assert_eq!(view.locks.iter().map(|lock| lock.is_recent).collect::<Vec<_>>(), [true, true, false]);
     }
 
@@ -323,7 +314,7 @@ mod tests {
     fn a_lock_that_only_unfinished_waits_tell_of_is_shown() {
         let threads = vec![waiting(1, 0x900, Some(2), BEGIN, SECOND), running(2)];
         let view = Model::default().step(&[snapshot(BEGIN, Vec::new(), threads)]);
-        assert_eq!((view.locks[0].id.address, view.locks[0].now.waited_ns()), (0x900, SECOND));
+        assert_eq!((view.locks[0].id.address, view.locks[0].waited_ns), (0x900, SECOND));
         assert_eq!(view.processes[0].span_ns, None);
     }
 
@@ -335,7 +326,7 @@ mod tests {
         last.alive = false;
         for _ in 0..2 {
             let view = model.step(std::slice::from_ref(&last));
-            assert_eq!((view.locks[0].now.waits, view.processes[0].alive), (500, false));
+            assert_eq!((view.locks[0].now().waits, view.processes[0].alive), (500, false));
         }
         assert!(model.step(&[]).processes.is_empty());
     }
@@ -346,7 +337,7 @@ mod tests {
         model.step(&[snapshot(BEGIN, vec![lock(0x100, 500)], Vec::new())]);
         let mut other = snapshot(BEGIN + SECOND, vec![lock(0x100, 600)], Vec::new());
         other.start = PROCESS.start + 1;
-        assert_eq!(model.step(&[other]).locks[0].now.waits, 600);
+        assert_eq!(model.step(&[other]).locks[0].now().waits, 600);
     }
 
     #[test]
@@ -358,6 +349,6 @@ mod tests {
         threads[0].waiting.as_mut().unwrap().since_ns = u64::MAX;
         model.step(&[snapshot(BEGIN, vec![wild.clone()], threads.clone())]);
         let view = model.step(&[snapshot(BEGIN - SECOND, vec![wild.clone(), wild], threads)]);
-        assert!(view.locks.iter().all(|lock| lock.total.quantile(0.99).is_some()));
+        assert!(view.locks.iter().all(|lock| lock.total().quantile(0.99).is_some()));
     }
 }

@@ -85,12 +85,12 @@ impl Row {
 /// The lines for a view, at most so many; and how many there are in all. Locks for which nobody waited within the
 /// last minute are left out.
 pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize) -> (Vec<Row>, usize) {
-    let all = view.locks.iter().fold(0_u64, |sum, lock| sum.saturating_add(lock.now.waited_ns()));
+    let all = view.locks.iter().fold(0_u64, |sum, lock| sum.saturating_add(lock.waited_ns));
     let busy: Vec<&LockView> = view.locks.iter().filter(|lock| lock.is_recent).collect();
     // Names cost most: only what needs them all asks for all.
     if !wanted.as_one && wanted.filter.is_empty() && wanted.sort != Sort::Name {
         let found = busy.len();
-        let shown = highest(view, busy, wanted).into_iter().take(most);
+        let shown = highest(view, busy, wanted, most).into_iter();
         let mut rows: Vec<Row> = shown.map(|lock| row(view, lock, all)).collect();
         rows.iter_mut().for_each(|row| name(row, names, false));
         return (rows, found);
@@ -107,20 +107,30 @@ pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize)
     (first(rows, wanted, most), found)
 }
 
-/// The locks in the order that is wanted, which is not by name.
-fn highest<'a>(view: &View, locks: Vec<&'a LockView>, wanted: &Wanted) -> Vec<&'a LockView> {
+/// The first so many locks in the order that is wanted, which is not by name.
+fn highest<'a>(view: &View, locks: Vec<&'a LockView>, wanted: &Wanted, most: usize) -> Vec<&'a LockView> {
     let rank = |lock: &'a LockView| {
         let longest = lock.waiters.first().and_then(|waiter| view.threads[*waiter].waiting.as_ref());
         let longest_ns = longest.map(|waiting| waiting.for_ns);
-        (rank(wanted.sort, &lock.now, span_s(view, lock), longest_ns, lock.waiters.len()), lock)
+        // Figures cost more than all the rest.
+        let rank = match wanted.sort {
+            Sort::Wait => lock.waited_ns as f64,
+            sort => rank(sort, &lock.now(), span_s(view, lock), longest_ns, lock.waiters.len()),
+        };
+        (rank, lock.waited_ns, lock)
     };
-    let mut ranked: Vec<(f64, &LockView)> = locks.into_iter().map(rank).collect();
-    ranked.sort_by(|(a, lock_a), (b, lock_b)| {
-        let order = b.total_cmp(a).then_with(|| lock_b.now.waited_ns().cmp(&lock_a.now.waited_ns()));
+    let mut ranked: Vec<(f64, u64, &LockView)> = locks.into_iter().map(rank).collect();
+    let order = |(a, waited_a, lock_a): &(f64, u64, &LockView), (b, waited_b, lock_b): &(f64, u64, &LockView)| {
+        let order = b.total_cmp(a).then_with(|| waited_b.cmp(waited_a));
         let order = if wanted.reversed { order.reverse() } else { order };
         order.then_with(|| lock_a.id.cmp(&lock_b.id))
-    });
-    ranked.into_iter().map(|(_, lock)| lock).collect()
+    };
+    if most > 0 && most < ranked.len() {
+        ranked.select_nth_unstable_by(most - 1, order);
+    }
+    ranked.truncate(most);
+    ranked.sort_unstable_by(order);
+    ranked.into_iter().map(|(.., lock)| lock).collect()
 }
 
 /// By how much a lock comes before others.
@@ -158,15 +168,15 @@ fn row(view: &View, lock: &LockView, all: u64) -> Row {
     let process = view.process(lock.id.process);
     let span_s = span_s(view, lock);
     let longest = lock.waiters.first().and_then(|waiter| view.threads[*waiter].waiting.as_ref());
-    let waited = lock.now.waited_ns() as f64;
+    let (now, waited) = (lock.now(), lock.waited_ns as f64);
     Row {
         name: String::new(),
         program: process.map(|process| process.name.clone()).unwrap_or_default(),
         kind: lock.id.kind,
         locks: vec![lock.id],
-        now: lock.now.clone(),
-        total: lock.total.clone(),
-        per_s: span_s.map(|span| lock.now.waits as f64 / span),
+        per_s: span_s.map(|span| now.waits as f64 / span),
+        now,
+        total: lock.total(),
         waiting: span_s.map(|span| waited / 1e9 / span),
         share: if all == 0 { 0.0 } else { waited / all as f64 },
         longest_now_ns: longest.map(|waiting| waiting.for_ns),

@@ -1,9 +1,12 @@
 //! `turnwise why`: who waits for whom, right now.
 
+mod json;
+mod looks;
 mod report;
 
 use crate::live::{Model, Names, Watch, Which};
 use anyhow::Result;
+use looks::Looks;
 use std::process::ExitCode;
 use std::time::Duration;
 use turnwise_present::ending::{STUCK, print};
@@ -22,11 +25,15 @@ pub(crate) struct Args {
     /// A process number, or the name of programs
     #[arg(value_name = "PID | NAME")]
     which: Which,
+    /// Print one line of JSON
+    #[arg(long)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   turnwise why 1234
+  turnwise why --json 1234 | jq .deadlock
   turnwise why server || echo deadlock or no such program";
 
 /// Says it.
@@ -36,7 +43,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let first = model.step(&watch.snapshots()?);
     std::thread::sleep(APART);
     let second = model.step(&watch.snapshots()?);
-    let (text, is_stuck) = report::text(&first, &second, &mut Names::default(), threads_of);
+    let (looks, mut names) = (Looks { first: &first, second: &second, count: threads_of }, Names::default());
+    let (text, is_stuck) = if args.json { json::line(looks, &mut names)? } else { report::text(looks, &mut names) };
     print(&text)?;
     Ok(if is_stuck { ExitCode::from(STUCK) } else { ExitCode::SUCCESS })
 }

@@ -1,6 +1,7 @@
 //! Who waits for whom, as text.
 
-use crate::live::{Graph, Names, Process, ThreadView, View, Waiting};
+use super::looks::Looks;
+use crate::live::{Graph, Names, Process, ThreadView, Waiting};
 use std::fmt::Write;
 use turnwise_present::figures::time;
 use turnwise_profile::text::shortened;
@@ -13,47 +14,35 @@ const FRAMES: usize = 12;
 const WAITERS: usize = 12;
 const DEPTH: usize = 4;
 
-/// How many threads a process has, by its number; `None`: that cannot be told.
-type Count = fn(u32) -> Option<usize>;
-
 /// What two looks say; and whether, in both of them, threads wait for each other in a circle, or all wait.
-pub(super) fn text(first: &View, second: &View, names: &mut Names, count: Count) -> (String, bool) {
-    let mut report = Report { first, second, names, count, text: String::new() };
+pub(super) fn text(looks: Looks<'_>, names: &mut Names) -> (String, bool) {
+    let mut report = Report { looks, names, text: String::new() };
     let mut is_stuck = false;
-    for process in &second.processes {
+    for process in &looks.second.processes {
         is_stuck |= report.process(process);
     }
     (report.text, is_stuck)
 }
 
 struct Report<'a> {
-    first: &'a View,
-    second: &'a View,
+    looks: Looks<'a>,
     names: &'a mut Names,
-    count: Count,
     text: String,
 }
 
 impl<'a> Report<'a> {
     fn process(&mut self, process: &Process) -> bool {
-        let graph = Graph::of(self.second, process.id);
-        let threads = || self.second.threads.iter().filter(|thread| thread.process == process.id);
-        let waiting = threads().filter(|thread| thread.waiting.is_some()).count();
+        let graph = Graph::of(self.looks.second, process.id);
+        let waiting = self.looks.threads(process).filter(|thread| thread.waiting.is_some()).count();
         let ended = if process.alive { "" } else { ", as it was when it ended" };
-        let head = format!(
-            "{} {}: {waiting} of {} threads wait for locks{ended}",
-            process.name,
-            process.id.pid,
-            threads().count()
-        );
+        let threads = self.looks.threads(process).count();
+        let head = format!("{} {}: {waiting} of {threads} threads wait for locks{ended}", process.name, process.id.pid);
         self.line(0, &head);
-        let is_lasting = |circle: &Vec<&ThreadView>| self.are_lasting(process, circle.iter().copied());
-        let circles: Vec<_> = graph.circles().into_iter().filter(is_lasting).collect();
-        let all_wait = circles.is_empty() && self.all_wait(process);
-        for circle in &circles {
+        let stuck = self.looks.stuck(process, &graph);
+        for circle in &stuck.circles {
             self.circle(&graph, circle);
         }
-        if all_wait {
+        if stuck.all_wait {
             self.line(0, "");
             self.line(0, "DEADLOCK: all threads wait for locks, so none can release one");
         }
@@ -61,28 +50,7 @@ impl<'a> Report<'a> {
             self.root(&graph, root, behind);
         }
         self.unknown(process);
-        all_wait || !circles.is_empty()
-    }
-
-    /// Whether each of these threads waited already at the look before, and for the same. What a program left behind
-    /// changes no more.
-    fn are_lasting<'t>(&self, process: &Process, mut threads: impl Iterator<Item = &'t ThreadView>) -> bool {
-        let apart_ns = self.second.taken_ns.saturating_sub(self.first.taken_ns);
-        threads.all(|thread| {
-            let now = thread.waiting.as_ref();
-            let before = self.first.thread(thread.process, thread.tid).and_then(|thread| thread.waiting.as_ref());
-            let (Some(now), Some(before)) = (now, before) else { return false };
-            let is_same = (now.lock, now.owner) == (before.lock, before.owner);
-            is_same && (!process.alive || now.for_ns >= apart_ns)
-        })
-    }
-
-    /// Whether all threads of a process wait for locks: then none can release one, whoever has them.
-    fn all_wait(&self, process: &Process) -> bool {
-        let threads: Vec<&ThreadView> =
-            self.second.threads.iter().filter(|thread| thread.process == process.id).collect();
-        let there = (self.count)(process.id.pid);
-        process.alive && there == Some(threads.len()) && self.are_lasting(process, threads.iter().copied())
+        stuck.is_deadlock()
     }
 
     fn circle(&mut self, graph: &Graph, circle: &[&ThreadView]) {
@@ -142,11 +110,13 @@ impl<'a> Report<'a> {
 
     /// Threads that wait for somebody who is not known, if nobody waits for them: the others are told already.
     fn unknown(&mut self, process: &Process) {
-        let graph = Graph::of(self.second, process.id);
+        let graph = Graph::of(self.looks.second, process.id);
         let is_known =
-            |waiting: &Waiting| waiting.owner.is_some_and(|tid| self.second.thread(process.id, tid).is_some());
-        let threads = self.second.threads.iter().filter(|thread| thread.process == process.id);
-        let waiting = threads.filter(|thread| thread.waiting.as_ref().is_some_and(|waiting| !is_known(waiting)));
+            |waiting: &Waiting| waiting.owner.is_some_and(|tid| self.looks.second.thread(process.id, tid).is_some());
+        let waiting = self
+            .looks
+            .threads(process)
+            .filter(|thread| thread.waiting.as_ref().is_some_and(|waiting| !is_known(waiting)));
         let waiting: Vec<&ThreadView> = waiting.filter(|thread| graph.waiting_for(thread.tid).is_empty()).collect();
         if waiting.is_empty() {
             return;
@@ -160,7 +130,7 @@ impl<'a> Report<'a> {
         let Some(waiting) = &thread.waiting else { return };
         let lock = self.names.lock(waiting.lock, waiting.site).to_string();
         let owner = waiting.owner.map_or_else(String::new, |tid| {
-            let owner = self.second.thread(thread.process, tid);
+            let owner = self.looks.second.thread(thread.process, tid);
             let held = waiting.owner_for_ns.filter(|ns| *ns > 0);
             let held = held.map_or_else(String::new, |ns| format!(", for {}", time(ns as f64)));
             format!("; {} has it{held}", owner.map_or_else(|| format!("thread {tid}"), name))
@@ -194,6 +164,7 @@ fn name(thread: &ThreadView) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::looks::Count;
     use super::*;
     use crate::live::Model;
     use crate::live::made_up::{BEGIN, SECOND, running, snapshot, waiting};
@@ -208,7 +179,7 @@ mod tests {
         let mut model = Model::default();
         let first = model.step(std::slice::from_ref(first));
         let second = model.step(std::slice::from_ref(second));
-        text(&first, &second, &mut Names::default(), |_| Some(9))
+        text(Looks { first: &first, second: &second, count: |_| Some(9) }, &mut Names::default())
     }
 
     /// 1 and 2 wait for each other, 3 behind 1; each since a second before the first look.
@@ -285,7 +256,7 @@ mod tests {
         let [first, second] = looks.map(|look| model.step(&[look]));
         let counts: [(Count, bool); 3] = [(|_| Some(2), true), (|_| Some(3), false), (|_| None, false)];
         for (count, expected) in counts {
-            let (text, is_stuck) = text(&first, &second, &mut Names::default(), count);
+            let (text, is_stuck) = text(Looks { first: &first, second: &second, count }, &mut Names::default());
             assert_eq!((is_stuck, text.contains("DEADLOCK: all threads wait")), (expected, expected), "{text}");
         }
     }

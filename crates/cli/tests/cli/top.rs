@@ -265,6 +265,63 @@ fn where_all_threads_wait_it_is_a_deadlock_whoever_has_the_locks() {
     assert!(report.contains("left_first (deadlock.c:") && report.contains("main (deadlock.c:"), "{report}");
 }
 
+/// Two threads that take two mutexes, or write locks, in opposite order. It is the first time that any thread waits for
+/// a lock, and a third one sleeps elsewhere: so it is not that all threads wait.
+const FIRST_CONTENTION: &str = "
+#include <poll.h>
+#include <pthread.h>
+static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t near = PTHREAD_RWLOCK_INITIALIZER, far = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t both_have_one;
+static int on_rwlocks;
+static void *left_first(void *unused)
+{
+    on_rwlocks ? pthread_rwlock_wrlock(&near) : pthread_mutex_lock(&left);
+    pthread_barrier_wait(&both_have_one);
+    on_rwlocks ? pthread_rwlock_wrlock(&far) : pthread_mutex_lock(&right);
+    return unused;
+}
+static void *right_first(void *unused)
+{
+    on_rwlocks ? pthread_rwlock_wrlock(&far) : pthread_mutex_lock(&right);
+    pthread_barrier_wait(&both_have_one);
+    on_rwlocks ? pthread_rwlock_wrlock(&near) : pthread_mutex_lock(&left);
+    return unused;
+}
+int main(int words, char **unused)
+{
+    pthread_t threads[2];
+    (void)unused;
+    on_rwlocks = words > 1;
+    pthread_barrier_init(&both_have_one, 0, 2);
+    pthread_create(&threads[0], 0, left_first, 0);
+    pthread_create(&threads[1], 0, right_first, 0);
+    return poll(0, 0, -1);
+}
+";
+
+#[test]
+fn a_deadlock_in_a_programs_first_contended_moment_is_named() {
+    let directory = scratch();
+    let program = compiled(directory.path(), "first", FIRST_CONTENTION);
+    for (more, locks) in [(&[][..], ["left", "right"]), (&["rwlocks"][..], ["near", "far"])] {
+        let stuck = Running::start(&[&[shown(&program)], more].concat());
+        let begun = Instant::now();
+        let report = loop {
+            let answer = output(&mut stuck.turnwise(&["why", &stuck.pid()]));
+            if answer.status.code() == Some(3) {
+                break text(&answer.stdout);
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "{answer:?}");
+        };
+        assert!(report.contains("DEADLOCK: 2 threads wait for each other"), "{report}");
+        assert!(report.contains("2 of 2 threads wait for locks"), "{report}");
+        for lock in locks {
+            assert!(report.contains(&format!(" for {lock} (")), "{lock}:\n{report}");
+        }
+    }
+}
+
 #[test]
 fn a_program_that_goes_on_is_not_stuck() {
     let sample = Running::sample();

@@ -5,9 +5,8 @@
 //! the same before and after stood so in between.
 
 use super::error::{Error, Fault};
-use crate::layout::{
-    BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, LOCKS, LOCKS_START, Lock, MAGIC, PAGE, VERSION,
-};
+use super::table::Table;
+use crate::layout::{BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, MAGIC, PAGE, VERSION};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use std::fs::File;
@@ -16,10 +15,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-/// A copy of a file.
+/// A copy of a file, but for its table.
 pub(crate) struct Copy {
     pub(crate) header: Header,
-    pub(crate) locks: Vec<Lock>,
     pub(crate) blocks: Vec<BlockCopy>,
     /// Whether nothing changed place while it was read.
     pub(crate) is_exact: bool,
@@ -48,33 +46,31 @@ impl BlockCopy {
 /// How often a copy is tried again, if entries moved meanwhile.
 const TRIES: u32 = 4;
 
-/// Copies the file.
-pub(crate) fn copy(path: &Path, file: &File) -> Result<Copy, Error> {
-    let mut copied = copy_once(path, file)?;
+/// Copies the file; `table` has what was copied of its table before.
+pub(crate) fn copy(path: &Path, file: &File, table: &mut Table) -> Result<Copy, Error> {
+    let mut copied = copy_once(path, file, table)?;
     for _ in 1..TRIES {
         if copied.is_exact {
             break;
         }
-        copied = copy_once(path, file)?;
+        copied = copy_once(path, file, table)?;
     }
     Ok(copied)
 }
 
-fn copy_once(path: &Path, file: &File) -> Result<Copy, Error> {
+fn copy_once(path: &Path, file: &File, table: &mut Table) -> Result<Copy, Error> {
     let before = header(path, file)?;
     let fault = |error| Error::io(path, error);
     // The table first: an entry that moves meanwhile is missing, and not counted twice.
-    let locks = if before.locks_used.load(Relaxed) == 0 {
-        Vec::new()
-    } else {
-        locks(file, before.locks_used.load(Relaxed)).map_err(fault)?
-    };
+    if before.locks_used.load(Relaxed) != 0 {
+        table.read(file).map_err(fault)?;
+    }
     let used = before.blocks_used.load(Relaxed).min(before.blocks.load(Relaxed)).min(BLOCKS as u32);
     let blocks = blocks(file, used as usize).map_err(fault)?;
     let header = header(path, file)?;
     let is_exact =
         before.moves_ended.load(Relaxed) == header.moves_begun.load(Relaxed) && blocks.iter().all(BlockCopy::is_whole);
-    Ok(Copy { header, locks, blocks, is_exact })
+    Ok(Copy { header, blocks, is_exact })
 }
 
 /// Reads and checks the header.
@@ -101,20 +97,6 @@ pub(crate) fn header(path: &Path, file: &File) -> Result<Header, Error> {
         return fault(Fault::Truncated(length, needs));
     }
     Ok(header)
-}
-
-/// Reads the records of the table that are taken.
-fn locks(file: &File, used: u32) -> io::Result<Vec<Lock>> {
-    const AT_A_TIME: usize = 256;
-    const { assert!(LOCKS.is_multiple_of(AT_A_TIME)) };
-    let mut bytes = vec![0; AT_A_TIME * size_of::<Lock>()];
-    let mut taken = Vec::with_capacity((used as usize).min(LOCKS));
-    for part in 0..LOCKS / AT_A_TIME {
-        file.read_exact_at(&mut bytes, (LOCKS_START + part * AT_A_TIME * size_of::<Lock>()) as u64)?;
-        let records = bytes.chunks_exact(size_of::<Lock>()).filter_map(|bytes| Lock::read_from_bytes(bytes).ok());
-        taken.extend(records.filter(|lock| lock.key.load(Relaxed) != 0));
-    }
-    Ok(taken)
 }
 
 /// Reads blocks, some at a time. Those that changed meanwhile are read again, one at a time: that is a matter of

@@ -4,9 +4,11 @@ mod clock;
 mod copy;
 mod error;
 mod folders;
+mod names;
 mod process;
 mod snapshot;
 mod sum;
+mod table;
 mod threads;
 
 pub use error::{Error, Fault};
@@ -16,9 +18,11 @@ use crate::layout::Header;
 use crate::place::{STALE_FILES, STALE_SECONDS};
 use clock::Clock;
 use core::sync::atomic::Ordering::Relaxed;
+use names::ThreadNames;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use sum::Sums;
 
 /// The live view of a process.
 #[derive(Debug)]
@@ -105,8 +109,12 @@ impl Channel {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        self.look(&mut Memory::default())
+    }
+
+    fn look(&self, memory: &mut Memory) -> Result<Snapshot, Error> {
         let alive = self.is_alive();
-        let copy = copy::copy(&self.path, &self.file)?;
+        let copy = copy::copy(&self.path, &self.file, &mut memory.sums.table)?;
         let clock = Clock::of(&copy.header);
         let header = &copy.header;
         Ok(Snapshot {
@@ -115,8 +123,8 @@ impl Channel {
             name: self.name.clone(),
             alive,
             taken_ns: clock.ns,
-            locks: sum::locks(&copy, &clock),
-            threads: threads::threads(&copy, &clock, alive.then_some(self.pid)),
+            locks: memory.sums.look(&copy.blocks, &clock),
+            threads: threads::threads(&copy, &clock, alive.then_some(self.pid), &mut memory.names),
             lost: Lost {
                 threads: header.lost_threads.load(Relaxed),
                 waits: header.lost_waits.load(Relaxed),
@@ -124,6 +132,42 @@ impl Channel {
             },
             is_exact: copy.is_exact,
         })
+    }
+}
+
+/// What is kept of a look for the next one.
+#[derive(Default)]
+struct Memory {
+    sums: Sums,
+    names: ThreadNames,
+}
+
+/// Looks at a view again and again, for less than a snapshot costs each: what has not changed is not added up anew.
+/// Names of threads may be some seconds old.
+pub struct Follower {
+    channel: Channel,
+    memory: Memory,
+}
+
+impl Follower {
+    /// Begins to follow a view.
+    #[must_use]
+    pub fn new(channel: Channel) -> Follower {
+        Follower { channel, memory: Memory::default() }
+    }
+
+    /// The view.
+    #[must_use]
+    pub fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    /// Makes a snapshot. Locks that have not changed are those of the snapshot before.
+    ///
+    /// # Errors
+    /// As [`Channel::snapshot`] says.
+    pub fn look(&mut self) -> Result<Snapshot, Error> {
+        self.channel.look(&mut self.memory)
     }
 }
 

@@ -14,6 +14,12 @@ pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
     }
 }
 
+/// Returns the threads of a process; none, if it is gone.
+pub(crate) fn threads(pid: u32) -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
 /// Returns the name of a thread; `None`: it is gone.
 pub(crate) fn thread_name(pid: u32, tid: u32) -> Option<String> {
     let name = fs::read(format!("/proc/{pid}/task/{tid}/comm")).ok()?;

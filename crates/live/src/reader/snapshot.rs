@@ -2,6 +2,7 @@
 
 use crate::Kind;
 use crate::layout::BUCKETS;
+use std::sync::Arc;
 
 /// What the contended locks of a process had come to, and who waited, at one moment. Counts go up from one snapshot of
 /// a process to the next; a count may be a little lower if [`Snapshot::is_exact`] is not set.
@@ -18,8 +19,8 @@ pub struct Snapshot {
     /// When the snapshot was made, by `CLOCK_MONOTONIC`; so are all times.
     pub taken_ns: u64,
     /// The locks that threads waited for; the one with most wait time first.
-    pub locks: Vec<Lock>,
-    /// The threads that ever waited and still run, by their numbers.
+    pub locks: Vec<Arc<Lock>>,
+    /// The threads that ever waited, or that others wait for, and still run, by their numbers.
     pub threads: Vec<Thread>,
     /// What found no room.
     pub lost: Lost,
@@ -70,7 +71,7 @@ pub struct Site {
     pub longest_ns: u64,
 }
 
-/// A thread that has waited for a lock.
+/// A thread that has waited for a lock, or has one that others wait for.
 #[derive(Clone, Debug)]
 pub struct Thread {
     /// Its number.
@@ -90,8 +91,7 @@ pub struct Waiting {
     pub kind: Kind,
     /// When the wait began.
     pub since_ns: u64,
-    /// The thread that has the lock, as far as is known. A thread is known once it has waited itself, or has let others
-    /// wait and released the lock. Of readers none is known.
+    /// The thread that has the lock, as far as is known. Of readers none is known.
     pub owner: Option<u32>,
     /// Since when the owner has the lock, if it waited for it.
     pub owner_since_ns: Option<u64>,

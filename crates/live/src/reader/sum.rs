@@ -1,14 +1,20 @@
-//! Adds up what a copy says.
+//! Adds up what the table and the blocks say of each lock.
+//!
+//! From look to look the sums are kept: of a lock's records only those are read again that have changed. What blocks
+//! say is added anew each time; there are at most some twenty locks in each.
 
 use super::clock::Clock;
-use super::copy::{BlockCopy, Copy};
+use super::copy::BlockCopy;
 use super::snapshot::{Lock, Site};
-use crate::layout::{self, BUCKETS, EVENTS, Entry, Wait, flags, state};
+use super::table::Table;
+use crate::layout::{self, BUCKETS, EVENTS, Entry, LOCKS, Wait, flags, state};
 use crate::{Key, Kind};
 use core::cmp::Reverse;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What waits for one lock, in one way, at one call site come to.
 #[derive(Clone, Copy)]
@@ -23,35 +29,161 @@ struct Sum {
     histogram: [u64; BUCKETS],
 }
 
-/// Returns the locks of a copy; the one with most wait time first.
-pub(crate) fn locks(copy: &Copy, clock: &Clock) -> Vec<Lock> {
-    let entries = copy.blocks.iter().filter(|b| b.block.state.load(Relaxed) != state::FREE).flat_map(|block| {
-        let entries = (0..layout::ENTRIES).filter_map(|index| steady(block, index)).filter_map(of_entry);
-        entries.chain(ended(block).and_then(|wait| of_wait(wait, clock)))
-    });
-    let mut places: HashMap<Key, usize> = HashMap::with_capacity(copy.locks.len());
-    let mut locks: Vec<Lock> = Vec::with_capacity(copy.locks.len());
-    for sum in copy.locks.iter().filter_map(of_lock).chain(entries) {
-        let place = *places.entry(sum.key).or_insert(locks.len());
-        if place == locks.len() {
-            locks.push(empty(sum.key));
-        }
-        add(&mut locks[place], &sum);
-    }
-    in_order(locks)
+/// So many locks are kept in mind, also those that found no room in the table and have left their block since.
+const MANY: usize = 4 * LOCKS;
+
+/// What all locks came to at the last look.
+#[derive(Default)]
+pub(crate) struct Sums {
+    pub(crate) table: Table,
+    locks: Vec<Known>,
+    /// Places in `locks`.
+    places: FxHashMap<Key, usize>,
+    /// Of each record of the table, the lock that it is linked to, and the lock's next record.
+    links: Vec<Link>,
+    /// Places of locks that blocks had a part in.
+    in_blocks: Vec<usize>,
+    /// Locks of former looks, the oldest first.
+    old: VecDeque<Arc<Lock>>,
 }
 
-/// Sorts the locks and their sites by wait time. The locks move once: there may be thousands, of half a kilobyte.
-fn in_order(locks: Vec<Lock>) -> Vec<Lock> {
-    let rank = |(place, lock): (usize, &Lock)| (Reverse(lock.wait_ns), lock.address, lock.kind, place);
-    let mut ranks: Vec<_> = locks.iter().enumerate().filter(|(_, lock)| lock.waits > 0).map(rank).collect();
-    ranks.sort_unstable();
-    let mut locks: Vec<Option<Lock>> = locks.into_iter().map(Some).collect();
-    let mut sorted: Vec<Lock> = ranks.into_iter().filter_map(|(.., place)| locks[place].take()).collect();
-    for lock in &mut sorted {
-        lock.sites.sort_unstable_by_key(|site| (Reverse(site.wait_ns), site.address));
+/// A lock.
+struct Known {
+    key: Key,
+    /// Its first record in the table.
+    first: Option<usize>,
+    /// `None`: no wait for it has ended.
+    sum: Option<Arc<Lock>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Link {
+    key: Option<Key>,
+    next: Option<usize>,
+}
+
+impl Sums {
+    /// Adds up what was read into the table, and the blocks; returns the locks, the one with most wait time first.
+    pub(crate) fn look(&mut self, blocks: &[BlockCopy], clock: &Clock) -> Vec<Arc<Lock>> {
+        let mut again = self.changed();
+        again.append(&mut self.in_blocks);
+        let of_blocks: Vec<(usize, Sum)> =
+            blocks.iter().flat_map(|block| of_block(block, clock)).map(|sum| (self.place(sum.key), sum)).collect();
+        self.in_blocks.extend(of_blocks.iter().map(|(place, _)| *place));
+        again.extend(&self.in_blocks);
+        again.sort_unstable();
+        again.dedup();
+        let mut sums: Vec<Arc<Lock>> = again.iter().map(|place| self.of_table(*place)).collect();
+        for (place, sum) in &of_blocks {
+            if let Some(lock) = again.binary_search(place).ok().and_then(|at| Arc::get_mut(&mut sums[at])) {
+                add(lock, sum);
+            }
+        }
+        for (place, mut lock) in again.into_iter().zip(sums) {
+            if let Some(lock) = Arc::get_mut(&mut lock) {
+                lock.sites.sort_unstable_by_key(|site| (Reverse(site.wait_ns), site.address));
+            }
+            let sum = Some(lock).filter(|lock| lock.waits > 0);
+            self.old.extend(core::mem::replace(&mut self.locks[place].sum, sum));
+        }
+        self.in_order()
     }
-    sorted
+
+    /// Returns the places of locks whose records have changed.
+    fn changed(&mut self) -> Vec<usize> {
+        let changed = self.table.take_changed();
+        if self.locks.len() <= MANY
+            && let Some(places) = self.link_all(&changed)
+        {
+            return places;
+        }
+        // Most locks are gone, or a record is another lock's than before, which no program does: all begins anew.
+        self.links.clear();
+        self.locks.clear();
+        self.places.clear();
+        self.in_blocks.clear();
+        self.link_all(&self.table.taken()).unwrap_or_default()
+    }
+
+    /// Links records to their locks; returns the locks' places. `None`: one was linked to another lock before.
+    fn link_all(&mut self, records: &[usize]) -> Option<Vec<usize>> {
+        self.links.resize(LOCKS, Link::default());
+        let mut places = Vec::with_capacity(records.len());
+        for &record in records {
+            let key = Key::read(self.table.record(record).key.load(Relaxed));
+            let linked = self.links[record].key;
+            match key {
+                _ if linked.is_some() && linked != key => return None,
+                None => {}
+                Some(key) => {
+                    let place = self.place(key);
+                    if linked.is_none() {
+                        let next = self.locks[place].first.replace(record);
+                        self.links[record] = Link { key: Some(key), next };
+                    }
+                    places.push(place);
+                }
+            }
+        }
+        Some(places)
+    }
+
+    /// Returns a lock's place; it gets one if it has none.
+    fn place(&mut self, key: Key) -> usize {
+        let place = *self.places.entry(key).or_insert(self.locks.len());
+        if place == self.locks.len() {
+            self.locks.push(Known { key, first: None, sum: None });
+        }
+        place
+    }
+
+    /// What the table says of a lock: the only reference to it.
+    fn of_table(&mut self, place: usize) -> Arc<Lock> {
+        let mut shared = self.empty(self.locks[place].key);
+        let mut next = self.locks[place].first;
+        while let (Some(record), Some(lock)) = (next, Arc::get_mut(&mut shared)) {
+            if let Some(sum) = of_lock(self.table.record(record)) {
+                add(lock, &sum);
+            }
+            next = self.links[record].next;
+        }
+        shared
+    }
+
+    /// Returns a lock for which nobody has waited, in memory of an old one if nobody has that any more: asking for so
+    /// much memory at each look costs more than all sums.
+    fn empty(&mut self, key: Key) -> Arc<Lock> {
+        // Who keeps snapshots keeps them from being used again.
+        while self.old.len() > 3 * self.locks.len() {
+            self.old.pop_front();
+        }
+        let Some(mut shared) = self.old.pop_front() else { return Arc::new(empty(key, Vec::new())) };
+        match Arc::get_mut(&mut shared) {
+            Some(lock) => {
+                let mut sites = core::mem::take(&mut lock.sites);
+                sites.clear();
+                *lock = empty(key, sites);
+                shared
+            }
+            None => {
+                self.old.push_front(shared);
+                Arc::new(empty(key, Vec::new()))
+            }
+        }
+    }
+
+    fn in_order(&self) -> Vec<Arc<Lock>> {
+        let mut locks: Vec<&Arc<Lock>> = self.locks.iter().filter_map(|known| known.sum.as_ref()).collect();
+        locks.sort_by_cached_key(|lock| (Reverse(lock.wait_ns), lock.address, lock.kind));
+        locks.into_iter().cloned().collect()
+    }
+}
+
+/// What a block says: the entries that stood still, and the wait that ended last.
+fn of_block(block: &BlockCopy, clock: &Clock) -> impl Iterator<Item = Sum> {
+    let is_free = block.block.state.load(Relaxed) == state::FREE;
+    let entries = (0..layout::ENTRIES).filter_map(|index| steady(block, index)).filter_map(of_entry);
+    entries.chain(ended(block).and_then(|wait| of_wait(wait, clock))).filter(move |_| !is_free)
 }
 
 /// An entry whose lock did not change in the three readings. It only grows while it is the same entry.
@@ -112,7 +244,7 @@ fn of_wait(wait: &Wait, clock: &Clock) -> Option<Sum> {
     })
 }
 
-fn empty(key: Key) -> Lock {
+fn empty(key: Key, sites: Vec<Site>) -> Lock {
     let (address, kind): (u64, Kind) = (key.address(), key.kind());
     Lock {
         address,
@@ -126,7 +258,7 @@ fn empty(key: Key) -> Lock {
         handoffs: 0,
         gave_up: 0,
         site: 0,
-        sites: Vec::new(),
+        sites,
     }
 }
 
@@ -143,8 +275,12 @@ fn add(lock: &mut Lock, sum: &Sum) {
         grow(count, more);
     }
     grow(&mut lock.gave_up, sum.gave_up);
-    if sum.longest_ns >= lock.longest_ns && waits > 0 {
-        (lock.longest_ns, lock.site) = (sum.longest_ns, sum.site);
+    if waits > 0 {
+        // Of sites with as long a wait the first, in whichever order they are added.
+        let is_first = sum.site != 0 && (lock.site == 0 || sum.site < lock.site);
+        if sum.longest_ns > lock.longest_ns || sum.longest_ns == lock.longest_ns && is_first {
+            (lock.longest_ns, lock.site) = (sum.longest_ns, sum.site);
+        }
     }
     let new = Site { address: sum.site, waits: 0, wait_ns: 0, longest_ns: 0 };
     let place = lock.sites.iter().position(|site| site.address == sum.site).unwrap_or_else(|| {

@@ -2,15 +2,12 @@
 
 use super::clock::Clock;
 use super::copy::{BlockCopy, Copy};
-use super::process;
+use super::names::ThreadNames;
 use super::snapshot::{Thread, Waiting};
 use crate::Key;
-use crate::layout::{Block, TOKENS, Wait, flags, state};
+use crate::layout::{Block, THREADS, Wait, flags, state};
 use core::sync::atomic::Ordering::Relaxed;
-use std::collections::{BTreeMap, HashMap};
-
-/// Numbers below are no threads'.
-const FIRST_TOKEN: u64 = 2;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A thread that has a lock at some time, as far as was seen; `None`: it is not known.
 #[derive(Clone, Copy)]
@@ -22,15 +19,15 @@ struct Sight {
 }
 
 /// Returns the threads of a copy. Those of a process that is gone have no names.
-pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>) -> Vec<Thread> {
+pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>, names: &mut ThreadNames) -> Vec<Thread> {
+    names.look(alive, clock.ns);
     let living: Vec<(&BlockCopy, String)> = copy
         .blocks
         .iter()
         .filter(|copy| copy.block.state.load(Relaxed) == state::LIVE)
         .filter_map(|copy| {
             let tid = copy.block.tid.load(Relaxed);
-            let name = alive.map_or(Some(String::new()), |pid| process::thread_name(pid, tid))?;
-            Some((copy, name))
+            Some((copy, names.of(alive, tid)?))
         })
         .collect();
     let owners = owners(living.iter().map(|(copy, _)| *copy));
@@ -43,7 +40,28 @@ pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>) -> Vec<Thr
             threads.insert(tid, (since, Thread { tid, name, waiting }));
         }
     }
-    threads.into_values().map(|(_, thread)| thread).collect()
+    let mut threads: BTreeMap<u32, Thread> = threads.into_iter().map(|(tid, (_, thread))| (tid, thread)).collect();
+    add_owners(&mut threads, alive, names);
+    threads.into_values().collect()
+}
+
+/// Adds threads that never waited, for those that wait for them; forgets owners that are gone.
+fn add_owners(threads: &mut BTreeMap<u32, Thread>, alive: Option<u32>, names: &mut ThreadNames) {
+    let owners: BTreeSet<u32> = threads.values().filter_map(|thread| thread.waiting.as_ref()?.owner).collect();
+    for tid in owners {
+        if threads.contains_key(&tid) {
+            continue;
+        }
+        match names.of(alive, tid) {
+            Some(name) => {
+                threads.insert(tid, Thread { tid, name, waiting: None });
+            }
+            None => {
+                let waits = threads.values_mut().filter_map(|thread| thread.waiting.as_mut());
+                waits.filter(|wait| wait.owner == Some(tid)).for_each(|wait| wait.owner = None);
+            }
+        }
+    }
 }
 
 /// The last wait of a block's thread, if it has not ended.
@@ -69,16 +87,15 @@ fn waiting(wait: &Wait, owners: &HashMap<u64, Sight>, clock: &Clock) -> Option<W
 /// Finds the owner of each lock: what was seen last. Whoever gets a lock that others sleep for gets it by a wait, and
 /// says so; whoever begins to wait sees who has it.
 fn owners<'a>(blocks: impl Iterator<Item = &'a BlockCopy> + Clone) -> HashMap<u64, Sight> {
-    // A token and a thread pointer may have been another thread's, whose block is still there: the later one has it.
+    // A thread pointer may have been another thread's, whose block is still there: the later one has it.
     let mut by_age: Vec<&BlockCopy> = blocks.clone().collect();
     by_age.sort_by_key(|copy| copy.block.wait.since.load(Relaxed));
     let named: HashMap<u64, (u32, &Block)> = by_age
         .into_iter()
         .flat_map(|copy| {
             let (block, tid) = (&copy.block, copy.block.tid.load(Relaxed));
-            [block.token.load(Relaxed).into(), block.thread_pointer.load(Relaxed)].map(|name| (name, (tid, block)))
+            [u64::from(tid), block.thread_pointer.load(Relaxed)].map(|name| (name, (tid, block)))
         })
-        .filter(|(name, _)| *name >= FIRST_TOKEN)
         .collect();
     let mut owners: HashMap<u64, Sight> = HashMap::new();
     let mut see = |key: u64, sight: Sight| {
@@ -91,9 +108,11 @@ fn owners<'a>(blocks: impl Iterator<Item = &'a BlockCopy> + Clone) -> HashMap<u6
     for copy in blocks.clone() {
         if let Some(wait) = current(copy) {
             let (key, seen) = (wait.key.load(Relaxed), wait.owner.load(Relaxed));
-            let named = named.get(&seen).filter(|_| seen >= TOKENS || seen >= FIRST_TOKEN);
+            let named = named.get(&seen).filter(|_| seen != 0);
             let since = named.and_then(|(_, block)| got(block, key));
-            see(key, Sight { at: wait.since.load(Relaxed), owner: named.map(|(tid, _)| *tid), since });
+            // A thread that never waited has no block.
+            let owner = named.map(|(tid, _)| *tid).or((1..THREADS).contains(&seen).then_some(seen as u32));
+            see(key, Sight { at: wait.since.load(Relaxed), owner, since });
         }
     }
     for copy in blocks {

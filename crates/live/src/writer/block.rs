@@ -58,15 +58,12 @@ pub(super) fn end(block: &Block, inside: u64, how: End, me: &Me) {
         }
         wait.flags.store(flags, Relaxed);
     });
-    if block.token.load(Relaxed) != me.token {
-        block.token.store(me.token, Relaxed);
-    }
     enter(block, 0);
 }
 
 /// Notes that the thread has released a lock.
 #[inline]
-pub(super) fn released(block: &Block, address: usize, me: &Me) {
+pub(super) fn released(block: &Block, address: usize) {
     let wait = &block.wait;
     let is_it =
         |word: &AtomicU64| word.load(Relaxed) != 0 && Key::of_word(word.load(Relaxed)).address() == address as u64;
@@ -74,9 +71,6 @@ pub(super) fn released(block: &Block, address: usize, me: &Me) {
         wait.flags.store(wait.flags.load(Relaxed) | flags::RELEASED, Relaxed);
     } else if let Some(held) = block.held.iter().find(|held| is_it(&held.key)) {
         held.key.store(0, Relaxed);
-    }
-    if block.token.load(Relaxed) != me.token {
-        block.token.store(me.token, Relaxed);
     }
 }
 
@@ -209,7 +203,7 @@ fn clear(block: &Block) {
     for word in [&wait.key, &wait.site, &wait.since, &wait.until, &wait.owner, &block.thread_pointer, &block.inside] {
         word.store(0, Relaxed);
     }
-    for word in [&wait.flags, &block.tid, &block.token, &block.last, &block.hand] {
+    for word in [&wait.flags, &block.tid, &block.last, &block.hand] {
         word.store(0, Relaxed);
     }
     block.tags.iter().for_each(|tag| tag.store(0, Relaxed));
@@ -217,9 +211,8 @@ fn clear(block: &Block) {
 }
 
 /// Gives a free block to the calling thread.
-pub(super) fn take(block: &Block, token: u32, thread_pointer: u64) {
+pub(super) fn take(block: &Block, thread_pointer: u64) {
     block.tid.store(sys::thread(), Relaxed);
-    block.token.store(token, Relaxed);
     block.thread_pointer.store(thread_pointer, Relaxed);
 }
 

@@ -1,7 +1,8 @@
 //! Counts the waits of a process's threads in a file, inside the preload library.
 //!
-//! Nothing here allocates, takes a lock, waits for another thread, or asks the loader, and whatever fails costs the
-//! view and never the program: a page of the file is made writable, with an answer, before anything touches it.
+//! Nothing here allocates, takes a lock, or asks the loader, and whatever fails costs the view and never the program: a
+//! page of the file is made writable, with an answer, before anything touches it. A thread waits for another in one
+//! place, for a bounded time, where it is about to wait anyway: for the view that the other makes (`threads.rs`).
 //!
 //! | file | what |
 //! |---|---|
@@ -42,7 +43,7 @@ pub struct Start {
     pub key: Key,
     /// The address to which the call returns; 0: unknown.
     pub site: usize,
-    /// The lock's owner: its token, or its thread pointer; 0: unknown.
+    /// The lock's owner: the thread's number, or its thread pointer; 0: unknown.
     pub owner: usize,
     /// The thread, now.
     pub me: Me,
@@ -53,8 +54,6 @@ pub struct Start {
 pub struct Me {
     /// The process's generation: 0, and another number in each forked child.
     pub generation: u32,
-    /// The number by which locks name the thread as their owner.
-    pub token: u32,
     /// The thread's counters of sleeps, steals and hand-offs, modulo 2^32.
     pub events: [u32; EVENTS],
 }
@@ -88,7 +87,7 @@ pub fn turn_off() {
 #[inline]
 #[must_use]
 pub fn begin(start: &Start) -> Option<Begun> {
-    let block = threads::block(&start.me)?;
+    let block = threads::block(&start.me, true)?;
     let mark = 0_u8;
     let inside = core::ptr::from_ref(&mark).addr() as u64;
     block::begin(block, start, inside).then_some(Begun { block, generation: start.me.generation, inside })
@@ -114,11 +113,10 @@ pub fn end(begun: &Begun, how: End, me: &Me) {
     }
 }
 
-/// Notes that the calling thread has released a lock for which others waited; the lock may be gone. From then on the
-/// thread is known by its token, also if it never waited itself.
+/// Notes that the calling thread has released a lock for which others waited; the lock may be gone.
 #[inline]
 pub fn released(address: usize, me: &Me) {
-    if let Some(block) = threads::block(me) {
-        block::released(block, address, me);
+    if let Some(block) = threads::block(me, false) {
+        block::released(block, address);
     }
 }

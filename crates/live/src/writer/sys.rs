@@ -207,6 +207,13 @@ pub(super) fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Sleeps, or less where a signal comes.
+pub(super) fn sleep_ns(ns: u64) {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: ns as libc::c_long };
+    // SAFETY: the time is one, and nobody asks for the rest.
+    unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, ptr::null_mut::<libc::timespec>()) };
+}
+
 /// Reads the wall clock, in seconds.
 pub(super) fn wall_seconds() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

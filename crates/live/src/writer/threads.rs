@@ -19,26 +19,32 @@ const MANY_LOOKS: usize = 64;
 /// Which block is looked at next.
 static HAND: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the calling thread's block; `None`: it has none.
+/// A thread that begins its first wait while another makes the view looks so often whether it is there, and sleeps so
+/// long in between. Making it takes some hundred microseconds, and more only if that thread loses its CPU.
+const LOOKS_FOR_VIEW: u32 = 100;
+const BETWEEN_LOOKS_NS: u64 = 100_000;
+
+/// Returns the calling thread's block; `None`: it has none. `for_a_wait`: the thread is about to wait for a lock, so it
+/// may wait for the view before.
 #[inline(always)]
-pub(super) fn block(me: &Me) -> Option<&'static Block> {
+pub(super) fn block(me: &Me, for_a_wait: bool) -> Option<&'static Block> {
     let words = tls::get();
     if words.generation == u64::from(me.generation) + 1 {
         // SAFETY: the pointer is null, or of a block of this process's view, which stays mapped.
         return unsafe { words.block.as_ref() };
     }
-    ask(me)
+    ask(me, for_a_wait)
 }
 
 #[cold]
 #[inline(never)]
-fn ask(me: &Me) -> Option<&'static Block> {
+fn ask(me: &Me, for_a_wait: bool) -> Option<&'static Block> {
     if view::is_undecided() {
         return None;
     }
     let words = |block| Words { block, generation: u64::from(me.generation) + 1 };
     tls::set(words(null())); // a signal handler gets none meanwhile
-    match sys::keeping_errno(|| find(me)) {
+    match sys::keeping_errno(|| find(me, for_a_wait)) {
         Ok(block) => {
             tls::set(words(block));
             Some(block)
@@ -51,17 +57,36 @@ fn ask(me: &Me) -> Option<&'static Block> {
     }
 }
 
-fn find(me: &Me) -> Result<&'static Block, Missing> {
-    let view = view::of_or_make(me.generation)?;
+fn find(me: &Me, for_a_wait: bool) -> Result<&'static Block, Missing> {
+    let view = match view::of_or_make(me.generation) {
+        Err(Missing::Yet) if for_a_wait => await_view(me.generation)?,
+        found => found?,
+    };
     let found = view::may_call_system().then(|| find_in(&view, me)).flatten();
     let Some(found) = found else {
         view.header().lost_threads.fetch_add(1, Relaxed);
         return Err(Missing::ForGood);
     };
-    block::take(found, me.token, tls::thread_pointer());
+    block::take(found, tls::thread_pointer());
     // ORDERING live.block: Release pairs with the Acquire in `reap`: who takes it away sees whose it is.
     found.state.store(state::LIVE, Release);
     Ok(found)
+}
+
+/// Waits for the view that another thread makes, for a bounded time. Whoever begins to wait for a lock in a program's
+/// first contended moment may never wait again: without this, it would not be seen.
+fn await_view(generation: u32) -> Result<View, Missing> {
+    for _ in 0..LOOKS_FOR_VIEW {
+        if !view::may_call_system() {
+            break;
+        }
+        sys::sleep_ns(BETWEEN_LOOKS_NS);
+        match view::of_or_make(generation) {
+            Err(Missing::Yet) => {}
+            found => return found,
+        }
+    }
+    Err(Missing::Yet)
 }
 
 /// Finds a free block, and marks it.

@@ -2,6 +2,7 @@
 //! (`crates/interpose/versions.rs`).
 
 mod cond;
+mod creation;
 mod keys;
 mod mutex;
 #[cfg(target_arch = "x86_64")]

@@ -2,6 +2,7 @@
    one of those that are the C library's (process-shared), written as its initialisers would; "taken": one that another
    thread has, and releases after a while. */
 #include "check.h"
+#include <threads.h>
 
 /* Of all that a program can call, in one type: what a function does not take it does not see. */
 typedef long any_fn(void *, void *, void *, void *);
@@ -19,8 +20,9 @@ static pthread_key_t key;
 static uint32_t counts[6];
 static struct timespec at;
 static volatile int holds, is_done;
+static void *volatile begun;
 
-enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, EVENTS };
+enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, THREAD, THREAD_OF_C11, EVENTS };
 enum shape {
     ALONE,    /* the object, or the object and NULL */
     TIMED,    /* and a time */
@@ -97,6 +99,8 @@ static const struct known {
     {"tss_create", KEY, ALONE},
     {"tss_delete", NO_KEY, ALONE},
     {"tss_set", NO_KEY, ALONE},
+    {"pthread_create", THREAD, ALONE},
+    {"thrd_create", THREAD_OF_C11, ALONE},
     {"turnwise_thread_events", EVENTS, ALONE},
 };
 
@@ -133,6 +137,18 @@ static void on_cond(const struct known *k)
         pthread_mutex_unlock(&mutex);
 }
 
+static void *next(void *argument)
+{
+    begun = argument;
+    return argument;
+}
+
+static int next_of_c11(void *argument)
+{
+    begun = argument;
+    return -7;
+}
+
 static void *worker(void *line)
 {
     const struct known *k = line;
@@ -143,6 +159,19 @@ static void *worker(void *line)
     case SPIN: on_object(k, (void *)&spin); break;
     case KEY: on_object(k, &key); break;
     case NO_KEY: on_object(k, NULL); break; /* 0: nobody made it */
+    case THREAD: {
+        pthread_t thread;
+        CHECK(function(&thread, NULL, (void *)next, &thread) == 0);
+        CHECK(pthread_join(thread, NULL) == 0 && begun == &thread);
+        break;
+    }
+    case THREAD_OF_C11: {
+        thrd_t thread;
+        int answer = 0;
+        CHECK(function(&thread, (void *)next_of_c11, &thread, NULL) == thrd_success);
+        CHECK(thrd_join(thread, &answer) == thrd_success && begun == &thread && answer == -7);
+        break;
+    }
     case EVENTS: function((void *)1, &mutex, counts, (void *)6); break;
     }
     is_done = 1;

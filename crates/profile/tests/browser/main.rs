@@ -278,6 +278,101 @@ fn narrow_windows_do_not_overflow() {
     });
 }
 
+/// Makes the window so wide.
+fn widen(browser: &mut Browser, width: u32) {
+    let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+    browser.ask("Emulation.setDeviceMetricsOverride", size);
+    browser.until(&format!("document.querySelector('#flame-chart svg').viewBox.baseVal.width <= {width}"));
+    // What is drawn anew is drawn in the next frame.
+    browser.ask(
+        "Runtime.evaluate",
+        json!({"expression": "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+            "awaitPromise": true}),
+    );
+}
+
+#[test]
+fn the_names_of_walls_are_apart_from_each_other_and_in_the_picture() {
+    const NAMES: &str = "[...document.querySelectorAll('#scaling-chart .wall-name')]";
+    // At the same number of CPUs, beside each other, and at either end.
+    for places in [(8, 8), (8, 16), (2, 64), (64, 64)] {
+        let mut profile = fixture::server();
+        let designs = &mut profile.scaling.as_mut().expect("a forecast").designs;
+        (designs[0].wall, designs[1].wall) = (Some((places.0, 0)), Some((places.1, 1)));
+        look(&profile, |browser| {
+            for width in [1400, 1000, 390] {
+                widen(browser, width);
+                let told = browser.value(&format!("{NAMES}.map((name) => name.textContent.slice(0, 6))"));
+                assert_eq!(told, json!(["wall: ", "wall: "]), "{places:?} at {width}");
+                let overlap = browser.value(&format!(
+                    "(() => {{ const [a, b] = {NAMES}.map((name) => name.getBoundingClientRect()); \
+                     return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom; }})()"
+                ));
+                assert_eq!(overlap, json!(false), "{places:?} at {width}");
+                let beyond = browser.value(&format!(
+                    "(() => {{ const chart = document.querySelector('#scaling-chart svg').getBoundingClientRect(); \
+                     return {NAMES}.map((name) => name.getBoundingClientRect()).filter((name) => \
+                     name.left < chart.left || name.right > chart.right || name.top < chart.top).length; }})()"
+                ));
+                assert_eq!(beyond, 0, "{places:?} at {width}");
+            }
+        });
+    }
+}
+
+#[test]
+fn no_column_is_cut_in_a_wide_window_and_elsewhere_the_edge_says_so() {
+    const SCROLLER: &str = "document.querySelector('.scroll')";
+    look(&fixture::server(), |browser| {
+        for width in [1400, 1000, 390] {
+            widen(browser, width);
+            for tab in 0..7 {
+                browser.click(&format!("document.querySelectorAll('#tabs button')[{tab}]"));
+                let left = number(browser, &format!("{SCROLLER}.scrollWidth - {SCROLLER}.clientWidth"));
+                assert!(width < 1400 || left < 1.0, "{left} pixels of table {tab} are cut at {width}");
+                let wide = json!(left > 1.0);
+                browser.until(&format!("{SCROLLER}.classList.contains('more') === {wide}"));
+                browser.value(&format!("{SCROLLER}.scrollLeft = 1e6"));
+                browser.until(&format!("!{SCROLLER}.classList.contains('more')"));
+                let last = "[...document.querySelectorAll('#table tr')].every((row) => \
+                     row.lastChild.getBoundingClientRect().right <= \
+                     document.querySelector('.scroll').getBoundingClientRect().right + 1)";
+                assert_eq!(browser.value(last), json!(true), "table {tab} at {width}");
+                let first = "document.querySelector('#table td').getBoundingClientRect().left >= \
+                     document.querySelector('.scroll').getBoundingClientRect().left";
+                assert_eq!(browser.value(first), json!(true), "the first column of table {tab} stays at {width}");
+            }
+            fits(browser);
+        }
+    });
+}
+
+#[test]
+fn a_lock_leads_to_its_rule_which_can_be_copied() {
+    const RULES: &str = "[...document.querySelectorAll('#table td:last-child button')]";
+    look(&fixture::server(), |browser| {
+        assert_eq!(
+            browser.value(&format!("{RULES}.map((button) => button.innerText)")),
+            json!(["rule", "rule", "rule", "facts", "facts"]),
+            "policy files do not reach spin locks"
+        );
+        browser.click(&format!("{RULES}[0]"));
+        let rule = "[[rule]]\nsymbol = \"cache_lock\"\nlock = \"adaptive\"\n";
+        assert_eq!(browser.value("document.getElementById('lock-rule').textContent"), rule);
+        assert!(text(browser, "facts-of-lock").contains("0x"), "where it lies");
+        browser.click("document.getElementById('rule-copy')");
+        browser.until("document.getElementById('rule-told').textContent === 'Copied.'");
+        for width in [1400, 390] {
+            widen(browser, width);
+            fits(browser);
+        }
+        browser.key("Escape");
+        browser.until("!document.getElementById('lock-facts').open");
+        browser.click(&format!("{RULES}[3]"));
+        assert_eq!(browser.value("document.getElementById('rule-there').hidden"), true);
+    });
+}
+
 /// Nothing but what scrolls by itself is wider than the window.
 fn fits(browser: &mut Browser) {
     let beyond = "[...document.querySelectorAll('body *')].filter((e) => !e.closest('.scroll > *, svg, nav, .skip') && \

@@ -36,6 +36,14 @@ fn owner_now<P: Platform>(lock: &RawRwSem<P>) -> u32 {
     owner(lock, lock.word.load(Relaxed))
 }
 
+impl<P: Platform> RawRwSem<P> {
+    /// Returns the token number of the writer that has the lock, 0 if none has it: for diagnosis. A writer that has
+    /// just got the lock may not have written its own yet.
+    pub fn writer(&self) -> u32 {
+        owner_now(self)
+    }
+}
+
 fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
     let owner = Token::new(owner_now(lock));
     owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)

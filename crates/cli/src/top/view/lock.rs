@@ -84,7 +84,8 @@ fn locks<'a>(view: &'a View, row: &'a Row) -> impl Iterator<Item = &'a LockView>
 
 /// The call sites, most time first.
 fn sites(view: &View, names: &mut Names, row: &Row, look: &Look, width: usize) -> Vec<Line<'static>> {
-    let mut sites: Vec<_> = locks(view, row).flat_map(|lock| lock.sites.iter().map(|site| (lock.id, *site))).collect();
+    let mut sites: Vec<_> =
+        locks(view, row).flat_map(|lock| lock.sites().into_iter().map(|site| (lock.id, site))).collect();
     sites.sort_by_key(|(lock, site)| (std::cmp::Reverse((site.wait_ns, site.total.wait_ns)), *lock, site.address));
     let all: f64 = sites.iter().map(|(_, site)| site.wait_ns as f64).sum();
     let heading = format!("{:>5} {:>7} {:>8} {:>8}  call site", "share", "waits", "in all", "longest");

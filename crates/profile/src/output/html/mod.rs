@@ -23,6 +23,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../../../assets/flame.js"),
     include_str!("../../../assets/histogram.js"),
     include_str!("../../../assets/timeline.js"),
+    include_str!("../../../assets/rule.js"),
     include_str!("../../../assets/tables.js"),
 ];
 

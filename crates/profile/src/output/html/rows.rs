@@ -3,13 +3,19 @@
 use super::super::names;
 use super::afar::share_out;
 use super::strings::Strings;
-use crate::model::{Distribution, Profile, SiteId, Step, Usage};
+use crate::advice::{Advice, Scope};
+use crate::model::{Distribution, LockId, LockKind, Profile, SiteId, Step, Usage};
+use crate::policy_rules::conditions_for;
 use serde::Serialize;
+use turnwise_preload_abi::Policy;
 
 /// Rows of a table; nobody reads further, and the page must open quickly.
 pub(super) const MOST_ROWS: usize = 2_000;
 /// Locks with histograms and a course over time.
 const MOST_CHARTS: usize = 64;
+
+/// The number of rules for a lock from which on they are left out: nobody would put them into a file.
+const MANY_RULES: usize = 8;
 
 /// The figures of a lock, a site or a thread.
 #[derive(Serialize)]
@@ -65,6 +71,8 @@ pub(super) struct LockRow {
     kind: &'static str,
     /// The stack that made it, outermost last.
     created: Vec<u32>,
+    /// Its rule in a policy file; empty: there can be none, or nobody looks so far down.
+    rule: String,
     figures: Figures,
     #[serde(skip_serializing_if = "Option::is_none")]
     charts: Option<Charts>,
@@ -96,7 +104,22 @@ fn spread(profile: &Profile) -> Option<Vec<Vec<u64>>> {
     Some(waits)
 }
 
-pub(super) fn locks(profile: &Profile, strings: &mut Strings) -> Vec<LockRow> {
+/// The rule that gives a lock another policy: the advised one, if there is one.
+fn rule(profile: &Profile, id: LockId, advice: &Advice) -> String {
+    const OURS: [LockKind; 4] =
+        [LockKind::Mutex, LockKind::RecursiveMutex, LockKind::ErrorCheckMutex, LockKind::RwLock];
+    if !OURS.contains(&profile.locks[id as usize].kind) || !profile.recording.knows_acquisitions() {
+        return String::new();
+    }
+    let is_about = |scope: &Scope| matches!(scope, Scope::Locks(locks) if locks.contains(&id));
+    let experiments = advice.findings.iter().filter_map(|finding| finding.experiment.as_ref());
+    let advised = experiments.filter(|one| is_about(&one.scope)).map(|one| one.policy.to_string()).next();
+    let policy = advised.unwrap_or_else(|| Policy::ADAPTIVE.to_string());
+    let rules = Some(conditions_for(id, profile)).filter(|rules| rules.len() < MANY_RULES).into_iter().flatten();
+    rules.map(|conditions| format!("[[rule]]\n{conditions}lock = \"{policy}\"\n")).collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn locks(profile: &Profile, advice: &Advice, strings: &mut Strings) -> Vec<LockRow> {
     let spread = spread(profile);
     let locks = profile.locks.iter().take(MOST_ROWS).enumerate().map(|(place, lock)| {
         let created = lock.created.map_or(&[][..], |stack| profile.stacks[stack as usize].as_slice());
@@ -107,6 +130,7 @@ pub(super) fn locks(profile: &Profile, strings: &mut Strings) -> Vec<LockRow> {
             address: format!("{:#x}", lock.address),
             kind: lock.kind.name().trim_end_matches(" mutex"),
             created: created.collect(),
+            rule: if place < MOST_CHARTS { rule(profile, place as LockId, advice) } else { String::new() },
             figures: Figures::of(&lock.usage),
             charts: (place < MOST_CHARTS).then(|| Charts {
                 wait: lock.usage.wait.buckets.clone(),

@@ -121,7 +121,7 @@ impl View {
             findings: advice.told().map(|(finding, evidence)| advised(profile, finding, &evidence)).collect(),
             findings_left_out: advice.left_out,
             totals: totals(profile),
-            locks: rows::locks(profile, &mut strings),
+            locks: rows::locks(profile, &advice, &mut strings),
             sites: rows::sites(profile, &mut strings),
             threads: rows::threads(profile),
             blocked: rows::blocked(profile, &mut strings),

@@ -30,7 +30,7 @@ pub use cpus::assume_cpus;
 pub use exit::{end_exit_key, is_alien_key};
 pub use generation::generation;
 pub use on_cpu::{OnCpuLayer, on_cpu_layer};
-pub use thread::SLOTS;
+pub use thread::{SLOTS, introduce, thread_of};
 
 /// Returns a number that no other live thread has: the address of the calling thread's words. Unlike a token, every
 /// thread has one.

@@ -67,6 +67,23 @@ pub(super) fn me() -> Option<Me<Native>> {
     }
 }
 
+/// Gives the calling thread its slot before it meets contention, so that locks that it takes until then name it, too.
+/// Half of all slots stay for threads that need one to wait.
+pub fn introduce() {
+    let (are_free, fresh) = (FREE.load(Relaxed) as u32 != 0, FRESH.load(Relaxed) as usize);
+    if are_free || fresh < SLOTS / 2 {
+        me();
+    }
+}
+
+/// Returns the kernel's number of the thread that has this token, 0 if it is not known: for diagnosis. A thread that
+/// exits meanwhile may have given its token to another.
+#[must_use]
+#[inline]
+pub fn thread_of(token: u32) -> u32 {
+    Token::new(token).and_then(entry).map_or(0, |entry| entry.tid.load(Relaxed))
+}
+
 #[cold]
 fn register() -> Option<Me<Native>> {
     // SAFETY: the words are the calling thread's own; no reference to them is kept.

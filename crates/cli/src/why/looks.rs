@@ -1,0 +1,65 @@
+//! Two looks at programs, and which of their threads are stuck in both.
+
+use crate::live::{Graph, Process, ThreadView, View};
+
+/// How many threads a process has, by its number; `None`: that cannot be told.
+pub(super) type Count = fn(u32) -> Option<usize>;
+
+/// Two looks, a moment apart.
+#[derive(Clone, Copy)]
+pub(super) struct Looks<'a> {
+    pub(super) first: &'a View,
+    pub(super) second: &'a View,
+    pub(super) count: Count,
+}
+
+/// The threads of a process that cannot go on by themselves.
+pub(super) struct Stuck<'a> {
+    /// Threads that wait for each other.
+    pub(super) circles: Vec<Vec<&'a ThreadView>>,
+    /// There is no circle, but all threads wait: then none can release a lock, whoever has them.
+    pub(super) all_wait: bool,
+}
+
+impl Stuck<'_> {
+    /// Whether there is a deadlock.
+    pub(super) fn is_deadlock(&self) -> bool {
+        self.all_wait || !self.circles.is_empty()
+    }
+}
+
+impl<'a> Looks<'a> {
+    /// The threads of a process at the second look.
+    pub(super) fn threads(self, process: &Process) -> impl Iterator<Item = &'a ThreadView> + use<'a> {
+        let id = process.id;
+        self.second.threads.iter().filter(move |thread| thread.process == id)
+    }
+
+    /// Finds what is stuck in both looks.
+    pub(super) fn stuck(self, process: &Process, graph: &Graph<'a>) -> Stuck<'a> {
+        let is_lasting = |circle: &Vec<&ThreadView>| self.are_lasting(process, circle.iter().copied());
+        let circles: Vec<_> = graph.circles().into_iter().filter(is_lasting).collect();
+        let all_wait = circles.is_empty() && self.all_wait(process);
+        Stuck { circles, all_wait }
+    }
+
+    /// Whether each of these threads waited already at the look before, and for the same. What a program left behind
+    /// changes no more.
+    fn are_lasting<'t>(self, process: &Process, mut threads: impl Iterator<Item = &'t ThreadView>) -> bool {
+        let apart_ns = self.second.taken_ns.saturating_sub(self.first.taken_ns);
+        threads.all(|thread| {
+            let now = thread.waiting.as_ref();
+            let before = self.first.thread(thread.process, thread.tid).and_then(|thread| thread.waiting.as_ref());
+            let (Some(now), Some(before)) = (now, before) else { return false };
+            let is_same = (now.lock, now.owner) == (before.lock, before.owner);
+            is_same && (!process.alive || now.for_ns >= apart_ns)
+        })
+    }
+
+    /// Whether all threads of a process wait for locks: then none can release one, whoever has them.
+    fn all_wait(self, process: &Process) -> bool {
+        let threads: Vec<&ThreadView> = self.threads(process).collect();
+        let there = (self.count)(process.id.pid);
+        process.alive && there == Some(threads.len()) && self.are_lasting(process, threads.iter().copied())
+    }
+}
