@@ -6,7 +6,7 @@
 
 use super::error::{Error, Fault};
 use crate::layout::{
-    BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, LOCKS, LOCKS_START, Lock, MAGIC, PAGE, VERSION,
+    BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, LOCKS, LOCKS_START, Lock, MAGIC, VERSION,
 };
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -96,7 +96,7 @@ pub(crate) fn header(path: &Path, file: &File) -> Result<Header, Error> {
     if header.blocks.load(Relaxed) as usize > BLOCKS {
         return fault(Fault::Damaged("more threads than the layout has"));
     }
-    let needs = BLOCKS_START as u64 + u64::from(header.blocks.load(Relaxed)) * PAGE as u64;
+    let needs = FILE_BYTES as u64;
     if length < needs {
         return fault(Fault::Truncated(length, needs));
     }

@@ -5,12 +5,14 @@ mod copy;
 mod error;
 mod folders;
 mod process;
+mod record;
 mod snapshot;
 mod sum;
 mod threads;
 
 pub use error::{Error, Fault};
-pub use snapshot::{Lock, Lost, Site, Snapshot, Thread, Waiting};
+pub use record::{Recorded, Recorder, Registers, Released};
+pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Waiting};
 
 use crate::layout::Header;
 use crate::place::{STALE_FILES, STALE_SECONDS};
@@ -105,11 +107,31 @@ impl Channel {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        self.snapshot_with(|_, _| ()).map(|(snapshot, ())| snapshot)
+    }
+
+    /// Reads the same, and besides what the waits come to at each call site of each lock.
+    ///
+    /// # Errors
+    /// As [`Channel::snapshot`] says.
+    pub fn sums(&self) -> Result<(Snapshot, Vec<SiteSum>), Error> {
+        self.snapshot_with(sum::by_site)
+    }
+
+    /// Has the program record its waits one by one: see [`Recorder`].
+    ///
+    /// # Errors
+    /// The file cannot be written to, or another profiler does so.
+    pub fn record(&self) -> Result<Recorder, Error> {
+        Recorder::new(&self.path, &self.file)
+    }
+
+    fn snapshot_with<T>(&self, more: impl FnOnce(&copy::Copy, &Clock) -> T) -> Result<(Snapshot, T), Error> {
         let alive = self.is_alive();
         let copy = copy::copy(&self.path, &self.file)?;
         let clock = Clock::of(&copy.header);
-        let header = &copy.header;
-        Ok(Snapshot {
+        let (header, more) = (&copy.header, more(&copy, &clock));
+        let snapshot = Snapshot {
             pid: self.pid,
             start: self.start,
             name: self.name.clone(),
@@ -123,7 +145,8 @@ impl Channel {
                 nested: header.lost_nested.load(Relaxed),
             },
             is_exact: copy.is_exact,
-        })
+        };
+        Ok((snapshot, more))
     }
 }
 

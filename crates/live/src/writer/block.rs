@@ -1,7 +1,7 @@
 //! A thread's waits, in its block. But for [`move_all`] only the block's thread is here (invariant 1 of the layout),
 //! and its signal handlers.
 
-use super::{End, Me, Start, clock, sys, table, view};
+use super::{End, Me, Start, clock, log, sys, table, view};
 use crate::Key;
 use crate::layout::{Block, ENTRIES, Entry, HELD, Wait, bucket, flags};
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -36,6 +36,7 @@ pub(super) fn begin(block: &Block, start: &Start, inside: u64) -> bool {
         wait.flags.store(0, Relaxed);
         wait.since.store(clock::ticks(), Relaxed);
     });
+    log::begun(wait);
     true
 }
 
@@ -58,9 +59,8 @@ pub(super) fn end(block: &Block, inside: u64, how: End, me: &Me) {
         }
         wait.flags.store(flags, Relaxed);
     });
-    if block.token.load(Relaxed) != me.token {
-        block.token.store(me.token, Relaxed);
-    }
+    rename(block, me.token);
+    log::ended(block);
     enter(block, 0);
 }
 
@@ -75,8 +75,16 @@ pub(super) fn released(block: &Block, address: usize, me: &Me) {
     } else if let Some(held) = block.held.iter().find(|held| is_it(&held.key)) {
         held.key.store(0, Relaxed);
     }
-    if block.token.load(Relaxed) != me.token {
-        block.token.store(me.token, Relaxed);
+    rename(block, me.token);
+    log::released(block, address);
+}
+
+/// Notes the token of the block's thread, which may have changed.
+#[inline(always)]
+fn rename(block: &Block, token: u32) {
+    if block.token.load(Relaxed) != token {
+        block.token.store(token, Relaxed);
+        log::know(block, token);
     }
 }
 
@@ -220,6 +228,7 @@ fn clear(block: &Block) {
 pub(super) fn take(block: &Block, token: u32, thread_pointer: u64) {
     block.tid.store(sys::thread(), Relaxed);
     block.token.store(token, Relaxed);
+    log::know(block, token);
     block.thread_pointer.store(thread_pointer, Relaxed);
 }
 

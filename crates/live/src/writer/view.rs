@@ -2,8 +2,9 @@
 //!
 //! Nothing that decides where we write is read from the file: whoever may write to it may write anything.
 
-use super::{file, sys};
-use crate::layout::{BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, Lock, PAGE};
+use super::{file, log, sys};
+use crate::layout::{BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, LOG_START, Lock, PAGE};
+use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Record, Release as ReleaseRecord};
 use core::ffi::CStr;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -85,6 +86,13 @@ pub(super) fn of(generation: u32) -> Option<View> {
     (READY.load(Acquire) == generation + 1).then(|| View { base: BASE.load(Relaxed) })
 }
 
+/// Returns the view that the calling thread's block is in: it has one.
+#[inline(always)]
+pub(super) fn current() -> Option<View> {
+    let base = BASE.load(Relaxed);
+    (!base.is_null()).then_some(View { base })
+}
+
 /// Returns the view, and makes it if there is none.
 pub(super) fn of_or_make(generation: u32) -> Result<View, Missing> {
     if let Some(view) = of(generation) {
@@ -115,8 +123,12 @@ fn make(mine: u32) -> Result<View, Missing> {
     PROCESS.store(made.process, Relaxed);
     BLOCKS.store(made.blocks as u32, Relaxed);
     BLOCKS_USED.store(0, Relaxed);
-    for word in &THERE {
-        word.store(if made.is_all_there { u64::MAX } else { 0 }, Relaxed);
+    log::renew();
+    // Not those of the log: who can have no answer for a page records no waits one by one.
+    let there = if made.is_all_there { LOG_START / PAGE } else { 0 };
+    for (place, word) in THERE.iter().enumerate() {
+        let pages = there.saturating_sub(64 * place);
+        word.store(if pages >= 64 { u64::MAX } else { (1 << pages) - 1 }, Relaxed);
     }
     // ORDERING live.view: Release pairs with the Acquire in `of`.
     READY.store(mine, Release);
@@ -152,6 +164,31 @@ impl View {
         debug_assert!(place < self.blocks_used());
         // SAFETY: the file has such a block.
         unsafe { self.reach(BLOCKS_START + place * size_of::<Block>()) }
+    }
+
+    /// The place of a block.
+    pub(super) fn place_of(&self, block: &Block) -> usize {
+        core::ptr::from_ref(block).addr().wrapping_sub(self.base.addr() + BLOCKS_START) / size_of::<Block>()
+    }
+
+    /// Returns how much the log has.
+    pub(super) fn counts(&self) -> Option<&'static Counts> {
+        // SAFETY: the log begins with them.
+        unsafe { self.reach(LOG_START) }
+    }
+
+    /// Returns a slot for a wait.
+    pub(super) fn record(&self, place: usize) -> Option<&'static Record> {
+        debug_assert!(place < RECORDS);
+        // SAFETY: the log has such a slot.
+        unsafe { self.reach(RECORDS_START + place * size_of::<Record>()) }
+    }
+
+    /// Returns a slot for a release.
+    pub(super) fn release(&self, place: usize) -> Option<&'static ReleaseRecord> {
+        debug_assert!(place < RELEASES);
+        // SAFETY: the log has such a slot.
+        unsafe { self.reach(RELEASES_START + place * size_of::<ReleaseRecord>()) }
     }
 
     /// Returns a block that was never taken.
