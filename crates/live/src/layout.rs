@@ -110,6 +110,8 @@ pub struct Header {
     pub lost_waits: AtomicU64,
     /// Waits inside another wait of the same thread: those of signal handlers.
     pub lost_nested: AtomicU64,
+    /// Records of waits and of releases that found no room: on the disk, or since another thread still wrote the slot.
+    pub lost_records: AtomicU64,
     /// Whether waits are recorded one by one: the one part that readers write.
     pub switch: log::Switch,
     /// The program's path; zeros follow.

@@ -62,8 +62,6 @@ pub struct Counts {
     pub records: AtomicU64,
     /// The number of releases that slots were taken for.
     pub releases: AtomicU64,
-    /// Records and releases that found no room: on the disk, or since another thread still wrote the slot.
-    pub lost: AtomicU64,
     /// Records whose stack could not be read.
     pub no_stack: AtomicU64,
 }

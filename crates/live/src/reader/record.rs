@@ -126,7 +126,7 @@ impl Recorder {
         let recorder = Recorder {
             records: ring(&counts.records),
             releases: ring(&counts.releases),
-            lost_before: counts.lost.load(Relaxed),
+            lost_before: copy::header(path, &file)?.lost_records.load(Relaxed),
             no_stack_before: counts.no_stack.load(Relaxed),
             period_ns: 0,
             path: path.to_owned(),
@@ -205,7 +205,7 @@ impl Recorder {
     /// The file cannot be read.
     pub fn losses(&self) -> Result<(u64, u64), Error> {
         let counts: Counts = self.read(LOG_START)?;
-        let no_room = counts.lost.load(Relaxed).saturating_sub(self.lost_before);
+        let no_room = copy::header(&self.path, &self.file)?.lost_records.load(Relaxed).saturating_sub(self.lost_before);
         let no_stack = counts.no_stack.load(Relaxed).saturating_sub(self.no_stack_before);
         // A slot that no thread got is in both.
         Ok((no_room.max(self.records.lost.saturating_add(self.releases.lost)), no_stack))

@@ -84,7 +84,7 @@ pub(super) fn released(block: &Block, address: usize, me: &Me) {
 fn rename(block: &Block, token: u32) {
     if block.token.load(Relaxed) != token {
         block.token.store(token, Relaxed);
-        log::know(block, token);
+        log::know(block, token.into());
     }
 }
 
@@ -228,8 +228,9 @@ fn clear(block: &Block) {
 pub(super) fn take(block: &Block, token: u32, thread_pointer: u64) {
     block.tid.store(sys::thread(), Relaxed);
     block.token.store(token, Relaxed);
-    log::know(block, token);
     block.thread_pointer.store(thread_pointer, Relaxed);
+    log::know(block, token.into());
+    log::know(block, thread_pointer);
 }
 
 /// A number of a lock and a call site, which is not 0.

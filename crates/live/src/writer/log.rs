@@ -4,10 +4,10 @@
 //! release one. Which slot is written is counted in the process's own memory: nothing in the file decides it.
 
 use super::view::{self, View};
-use super::{clock, sys};
+use super::{clock, sys, table};
 use crate::Key;
-use crate::layout::{Block, EVENTS, Wait, flags, state};
-use crate::log::{self, RECORDS, RELEASES, Record, Release, STACK, Switch};
+use crate::layout::{Block, EVENTS, TOKENS, Wait, flags, state};
+use crate::log::{self, Record, STACK, Switch};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release as ReleaseOrder};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
 use turnwise_interpose::thread_variable;
@@ -19,12 +19,10 @@ const LONGEST_PERIOD: u64 = 1 << 40;
 /// Numbers below are no threads'.
 const FIRST_TOKEN: u64 = 2;
 
-/// The number of the next wait, and of the next release. Not in the file: nothing there decides where is written.
-static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
-static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
-
 /// 1 more than the place of the block whose thread has a token, as was last seen; 0: none has.
-static BLOCK_OF: [AtomicU16; 1 << 16] = [const { AtomicU16::new(0) }; 1 << 16];
+static BLOCK_OF: [AtomicU16; TOKENS as usize] = [const { AtomicU16::new(0) }; TOKENS as usize];
+/// The same by thread pointers' hashes: of two threads that have one, the later is known.
+static BLOCK_AT: [AtomicU16; 1 << 12] = [const { AtomicU16::new(0) }; 1 << 12];
 
 thread_variable! {
     /// Returns the place of what a thread keeps for its records.
@@ -62,17 +60,20 @@ fn keep(words: Words) {
     unsafe { place().1.cast::<Words>().write_volatile(words) }
 }
 
-/// Begins to count anew, for a file that nobody writes to yet.
-pub(super) fn renew() {
-    NEXT_RECORD.store(0, Relaxed);
-    NEXT_RELEASE.store(0, Relaxed);
+/// Keeps in mind which block is that of an owner: a token's thread, or a thread pointer's.
+#[cold]
+pub(super) fn know(block: &Block, owner: u64) {
+    if let (Some(view), Some(known)) = (view::current(), known(owner)) {
+        known.store(u16::try_from(view.place_of(block) + 1).unwrap_or(0), Relaxed);
+    }
 }
 
-/// Keeps in mind which block is that of a token's thread.
-#[cold]
-pub(super) fn know(block: &Block, token: u32) {
-    let (Some(view), Some(known)) = (view::current(), BLOCK_OF.get(token as usize)) else { return };
-    known.store(u16::try_from(view.place_of(block) + 1).unwrap_or(0), Relaxed);
+/// Where an owner's block is kept in mind.
+fn known(owner: u64) -> Option<&'static AtomicU16> {
+    if owner < FIRST_TOKEN {
+        return None;
+    }
+    BLOCK_OF.get(owner as usize).or_else(|| BLOCK_AT.get(table::hash(owner, 0) as usize % BLOCK_AT.len()))
 }
 
 /// Notes that a wait has begun. The calling thread has a block.
@@ -130,10 +131,10 @@ fn begun_recorded(wait: &Wait, view: &View) {
 
 /// Returns the thread that has a lock, and where it got it by a wait.
 fn holder(key: u64, owner: u64, view: &View) -> Option<(u32, u64)> {
-    let known = BLOCK_OF.get(usize::try_from(owner).ok()?).filter(|_| owner >= FIRST_TOKEN)?;
-    let place = usize::from(known.load(Relaxed)).checked_sub(1).filter(|place| *place < view.blocks_used())?;
+    let place = usize::from(known(owner)?.load(Relaxed)).checked_sub(1).filter(|place| *place < view.blocks_used())?;
     let block = view.block(place)?;
-    if block.state.load(Relaxed) != state::LIVE || u64::from(block.token.load(Relaxed)) != owner {
+    let is_its = owner == u64::from(block.token.load(Relaxed)) || owner == block.thread_pointer.load(Relaxed);
+    if block.state.load(Relaxed) != state::LIVE || !is_its {
         return None;
     }
     let (wait, tid) = (&block.wait, block.tid.load(Relaxed));
@@ -186,14 +187,10 @@ fn weight(random: &mut u64, length: u64, period: u64, seed: u64) -> Option<u64> 
 
 /// Writes a record, in whole.
 fn record(block: &Block, weight: u64, mine: &Words, view: &View) {
-    let Some(counts) = view.counts() else { return };
-    let number = NEXT_RECORD.fetch_add(1, Relaxed);
+    let Some(counts) = view.counts() else { return lose(view) };
+    let (number, slot) = view.next_record();
     counts.records.fetch_max(number + 1, Relaxed);
-    let slot = view.record(number as usize % RECORDS);
-    let Some(slot) = slot.filter(|slot| take(&slot.busy)) else {
-        counts.lost.fetch_add(1, Relaxed);
-        return;
-    };
+    let Some(slot) = slot.filter(|slot| take(&slot.busy)) else { return lose(view) };
     write(&slot.number, &slot.busy, number, || {
         describe(slot, block, weight, mine);
         let registers = Registers::here();
@@ -251,19 +248,20 @@ fn released_recorded(block: &Block, address: u64, view: &View) {
 
 /// Writes that a lock was released.
 fn release(block: &Block, mine: &Words, now: u64, view: &View) {
-    let Some(counts) = view.counts() else { return };
-    let number = NEXT_RELEASE.fetch_add(1, Relaxed);
+    let Some(counts) = view.counts() else { return lose(view) };
+    let (number, slot) = view.next_release();
     counts.releases.fetch_max(number + 1, Relaxed);
-    let slot: Option<&Release> = view.release(number as usize % RELEASES).filter(|slot| take(&slot.busy));
-    let Some(slot) = slot else {
-        counts.lost.fetch_add(1, Relaxed);
-        return;
-    };
+    let Some(slot) = slot.filter(|slot| take(&slot.busy)) else { return lose(view) };
     write(&slot.number, &slot.busy, number, || {
         slot.tid.store(block.tid.load(Relaxed), Relaxed);
         slot.since.store(mine.held_since, Relaxed);
         slot.at.store(now, Relaxed);
     });
+}
+
+/// Counts a record that has no room.
+fn lose(view: &View) {
+    view.header().lost_records.fetch_add(1, Relaxed);
 }
 
 /// Makes a slot the caller's (invariant 1 of the log).

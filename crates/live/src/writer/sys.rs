@@ -224,8 +224,18 @@ pub(super) fn copy_own(process: u32, from: u64, to: *mut u8, most: usize) -> usi
     let part = |start: usize, bytes: usize| libc::iovec { iov_base: (from as usize + start) as *mut _, iov_len: bytes };
     let parts = [part(0, first), part(first, most - first)];
     // SAFETY: the caller's memory has that room; of what is read, the kernel sees whether it is there.
+    // All arguments are words: of a narrower one on the stack, the rest would be anything.
     let copied = unsafe {
-        libc::syscall(libc::SYS_process_vm_readv, process, &raw const local, 1, parts.as_ptr(), parts.len(), 0)
+        let (process, flags) = (process as usize, 0_usize);
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            process,
+            &raw const local,
+            1_usize,
+            parts.as_ptr(),
+            parts.len(),
+            flags,
+        )
     };
     usize::try_from(copied).unwrap_or(0).min(most)
 }

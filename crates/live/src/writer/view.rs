@@ -2,7 +2,7 @@
 //!
 //! Nothing that decides where we write is read from the file: whoever may write to it may write anything.
 
-use super::{file, log, sys};
+use super::{file, sys};
 use crate::layout::{BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, LOG_START, Lock, PAGE};
 use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Record, Release as ReleaseRecord};
 use core::ffi::CStr;
@@ -33,6 +33,9 @@ static BASE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS_USED: AtomicU32 = AtomicU32::new(0);
+/// The number of the next recorded wait, and of the next release: nothing in the file decides where is written.
+static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
+static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
 /// Which pages can be written, a bit each.
 static THERE: [AtomicU64; PAGES.div_ceil(64)] = [const { AtomicU64::new(0) }; PAGES.div_ceil(64)];
 
@@ -123,7 +126,8 @@ fn make(mine: u32) -> Result<View, Missing> {
     PROCESS.store(made.process, Relaxed);
     BLOCKS.store(made.blocks as u32, Relaxed);
     BLOCKS_USED.store(0, Relaxed);
-    log::renew();
+    NEXT_RECORD.store(0, Relaxed);
+    NEXT_RELEASE.store(0, Relaxed);
     // Not those of the log: who can have no answer for a page records no waits one by one.
     let there = if made.is_all_there { LOG_START / PAGE } else { 0 };
     for (place, word) in THERE.iter().enumerate() {
@@ -177,18 +181,18 @@ impl View {
         unsafe { self.reach(LOG_START) }
     }
 
-    /// Returns a slot for a wait.
-    pub(super) fn record(&self, place: usize) -> Option<&'static Record> {
-        debug_assert!(place < RECORDS);
+    /// Returns the number of a wait that is to be recorded, and the slot for it.
+    pub(super) fn next_record(&self) -> (u64, Option<&'static Record>) {
+        let number = NEXT_RECORD.fetch_add(1, Relaxed);
         // SAFETY: the log has such a slot.
-        unsafe { self.reach(RECORDS_START + place * size_of::<Record>()) }
+        (number, unsafe { self.reach(RECORDS_START + number as usize % RECORDS * size_of::<Record>()) })
     }
 
-    /// Returns a slot for a release.
-    pub(super) fn release(&self, place: usize) -> Option<&'static ReleaseRecord> {
-        debug_assert!(place < RELEASES);
+    /// Returns the number of a release that is to be recorded, and the slot for it.
+    pub(super) fn next_release(&self) -> (u64, Option<&'static ReleaseRecord>) {
+        let number = NEXT_RELEASE.fetch_add(1, Relaxed);
         // SAFETY: the log has such a slot.
-        unsafe { self.reach(RELEASES_START + place * size_of::<ReleaseRecord>()) }
+        (number, unsafe { self.reach(RELEASES_START + number as usize % RELEASES * size_of::<ReleaseRecord>()) })
     }
 
     /// Returns a block that was never taken.

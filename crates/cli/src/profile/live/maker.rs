@@ -6,7 +6,7 @@ use indexmap::IndexSet;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use turnwise_live::{Kind, SiteSum, Waiting};
-use turnwise_profile::analysis::{is_lock_class, shown};
+use turnwise_profile::analysis::{is_lock_class, is_wrapper, shown};
 use turnwise_profile::model::{
     Blocked, Distribution, Episode, Events, FrameId, Lock, LockId, LockKind, Method, Profile, Program, Recording,
     SCHEMA, Site, SiteId, StackUsage, Thread, ThreadId, Usage,
@@ -205,8 +205,8 @@ impl<'a> Maker<'a> {
                 self.seen.log.courses.get(&address).map(|course| course.steps(duration_ns)).unwrap_or_default();
             let variable = self.symbols.variable(address);
             let of_lock = || self.profile.sites.iter().filter(|site| site.lock == id);
-            let taken = of_lock()
-                .find_map(|site| Some(format!("taken in {}", shown(self.symbols.frame(*site.frames.first()?)))));
+            let taken =
+                of_lock().find_map(|site| Some(format!("taken in {}", shown(self.symbols.frame(self.taken(site)?)))));
             let name = variable.as_ref().map(|found| found.name.clone()).or(taken);
             let lock = Lock {
                 address,
@@ -224,6 +224,15 @@ impl<'a> Maker<'a> {
             };
             self.profile.locks.push(lock);
         }
+    }
+
+    /// The frame that names a lock which is taken there: not of a function that only locks for others.
+    fn taken(&self, site: &Site) -> Option<FrameId> {
+        let passes = |frame: &FrameId| is_wrapper(self.symbols.frame(*frame));
+        let own = *site.frames.first()?;
+        let longest = site.stacks.iter().max_by_key(|stack| stack.wait_ns).filter(|_| passes(&own));
+        let stack = longest.and_then(|stack| self.stacks.get_index(stack.stack as usize));
+        Some(stack.and_then(|frames| frames.iter().copied().find(|frame| !passes(frame))).unwrap_or(own))
     }
 
     fn blocked(&mut self) {
