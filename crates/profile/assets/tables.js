@@ -43,13 +43,14 @@
     span("max", (row) => row.figures.hold[3], "the longest hold"),
   ];
   // Of a program that was looked into while it ran, holds are those whose release others waited for.
+  const held = (row, place) => (row.figures.hold[3] ? row.figures.hold[place] : null);
   const ofLive = [
     waited,
     number("waits", (row) => row.figures.contended, "waits that ended with the lock"),
     ...ofTrace.slice(2),
-    span("hold p50", (row) => row.figures.hold[1], "half of the holds that were seen took at most so long"),
-    span("p99", (row) => row.figures.hold[2], "99 of 100 holds that were seen took at most so long"),
-    span("max", (row) => row.figures.hold[3], "the longest hold that was seen"),
+    span("hold p50", (row) => held(row, 1), "half of the holds that were seen took at most so long"),
+    span("p99", (row) => held(row, 2), "99 of 100 holds that were seen took at most so long"),
+    span("max", (row) => held(row, 3), "the longest hold that was seen"),
   ];
   const figures = view.recorded ? ofRecording : view.live ? ofLive : ofTrace;
   const holders = view.recorded || view.live;
