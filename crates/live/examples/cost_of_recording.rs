@@ -1,4 +1,4 @@
-//! Measures what a recorded wait adds to a thread's time with the lock in hand, and how long switching on takes:
+//! Measures the CPU time that a recorded wait costs a thread with the lock in hand, and how long switching on takes:
 //!
 //! cargo run --release -p turnwise-live --example cost_of_recording
 
@@ -32,15 +32,21 @@ fn wait_ns() -> f64 {
     started.elapsed().as_nanos() as f64 / f64::from(TIMES)
 }
 
-/// How long ends of waits take that are recorded.
-fn recorded() -> Vec<Duration> {
+/// The CPU time of this thread: without the times at which another one had its CPU.
+fn cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// How much CPU time the ends of waits take that last for more than [`SHORT_NS`].
+fn ends() -> Vec<Duration> {
     let one = |_| {
         let begun = begin();
         let since = Instant::now();
         while since.elapsed() < Duration::from_nanos(2 * SHORT_NS) {}
-        let ended = Instant::now();
+        let before = cpu();
         end(begun);
-        ended.elapsed()
+        cpu().saturating_sub(before)
     };
     (0..RECORDS).map(one).collect()
 }
@@ -63,6 +69,7 @@ fn main() {
     writer::start(Some(&path), false);
     end(begin());
     println!("a wait while the recorder is off: {:.1} ns", wait_ns());
+    show("the end of a wait, with two looks at the clock of CPU time", &mut ends());
     let channel = Channel::of(std::process::id()).expect("a view of our own");
     let started = Instant::now();
     let mut recorder = channel.record().expect("a view of our own");
@@ -70,7 +77,7 @@ fn main() {
     println!("switching on: {:.0} us", started.elapsed().as_nanos() as f64 / 1e3);
     println!("a wait while it is on, that is not recorded: {:.1} ns", wait_ns());
     recorder.ask(SHORT_NS).expect("a view of our own");
-    let mut times = recorded();
+    let mut times = ends();
     let (first, rest) = times.split_at_mut(log::RECORDS);
     show("the end of a wait whose record needs a new page of the file", first);
     show("the end of other recorded waits", rest);
