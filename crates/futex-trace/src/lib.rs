@@ -27,5 +27,7 @@ mod unwind;
 
 pub use living::has_ended;
 pub use stacks::Living;
+pub use sums::Course;
 pub use trace::Trace;
 pub use tracer::Tracer;
+pub use unwind::Dump;

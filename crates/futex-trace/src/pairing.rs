@@ -187,7 +187,7 @@ impl Pairing {
         }
         self.sites.entry((address, stack)).or_default().add(waited, timed_out);
         self.threads.entry(tid).or_default().add(waited, timed_out);
-        self.courses.entry(address).or_default().add(ended_ns, waited);
+        self.courses.entry(address).or_default().add(ended_ns, 1, waited);
         if let Some((_, from)) = waker {
             let pair = self.wakers.entry((address, stack, from)).or_default();
             *pair = (pair.0 + 1, pair.1.saturating_add(waited));

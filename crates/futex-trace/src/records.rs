@@ -152,6 +152,8 @@ fn dump(sample: &Sample) -> Dump {
         frame_pointer: register(found, registers::FRAME_POINTER),
         #[cfg(target_arch = "aarch64")]
         link: register(found, registers::LINK),
+        #[cfg(not(target_arch = "aarch64"))]
+        link: 0,
         bytes: sample.stack_user().unwrap_or_default().to_vec(),
     }
 }

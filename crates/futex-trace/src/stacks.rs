@@ -50,6 +50,11 @@ impl Living {
         longest
     }
 
+    /// Where the calls of a stack return to that its thread has copied, innermost first.
+    pub fn unwound(&mut self, dump: &Dump) -> Vec<u64> {
+        self.process.unwound(dump)
+    }
+
     /// Places of the stack that a frame pointer could show: a return address lies behind them.
     fn frames(&self, dump: &Dump) -> Vec<u64> {
         let images = &self.process.images;

@@ -45,7 +45,7 @@ impl Sum {
 
 /// The waits of an address over time, each where it ended. The steps double in length as the run gets longer.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub struct Course {
     step_ns: u64,
     steps: [(u64, u64); STEPS],
 }
@@ -57,12 +57,13 @@ impl Default for Course {
 }
 
 impl Course {
-    pub(crate) fn add(&mut self, ended_ns: u64, waited_ns: u64) {
+    /// Adds waits that ended then.
+    pub fn add(&mut self, ended_ns: u64, waits: u64, waited_ns: u64) {
         while ended_ns / self.step_ns >= STEPS as u64 {
             self.coarsen();
         }
         let step = &mut self.steps[(ended_ns / self.step_ns) as usize];
-        step.0 += 1;
+        step.0 = step.0.saturating_add(waits);
         step.1 = step.1.saturating_add(waited_ns);
     }
 
@@ -75,7 +76,8 @@ impl Course {
     }
 
     /// The steps of a run of this length, and how long each is. Acquisitions are not known.
-    pub(crate) fn steps(&self, duration_ns: u64) -> (Vec<Step>, u64) {
+    #[must_use]
+    pub fn steps(&self, duration_ns: u64) -> (Vec<Step>, u64) {
         let step = |&(contended, wait_ns)| Step { acquisitions: 0, contended, wait_ns };
         let mut steps: Vec<Step> = self.steps.iter().map(step).collect();
         steps.truncate(duration_ns.div_ceil(self.step_ns).max(1) as usize);
@@ -90,9 +92,9 @@ mod tests {
     #[test]
     fn steps_get_longer_with_the_run() {
         let mut course = Course::default();
-        course.add(0, 5);
-        course.add(1 << 20, 7);
-        course.add(200 << 20, 9);
+        course.add(0, 1, 5);
+        course.add(1 << 20, 1, 7);
+        course.add(200 << 20, 1, 9);
         let (steps, step_ns) = course.steps(201 << 20);
         assert_eq!(step_ns, 4 << 20);
         assert_eq!((steps[0].contended, steps[0].wait_ns, steps[50].wait_ns), (2, 12, 9));

@@ -7,17 +7,19 @@ use turnwise_profile::symbols;
 /// Frames beyond this are cut off.
 const MOST_FRAMES: usize = 128;
 
-/// What the kernel saw of a thread at a call.
+/// What somebody saw of a thread at a call: the kernel, or the thread itself.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Dump {
-    pub(crate) instruction: u64,
-    pub(crate) stack_pointer: u64,
-    pub(crate) frame_pointer: u64,
-    /// The address that the function returns to.
-    #[cfg(target_arch = "aarch64")]
-    pub(crate) link: u64,
+pub struct Dump {
+    /// The instruction pointer.
+    pub instruction: u64,
+    /// The stack pointer.
+    pub stack_pointer: u64,
+    /// The frame pointer.
+    pub frame_pointer: u64,
+    /// The address that the function returns to; of no use on x86-64.
+    pub link: u64,
     /// The stack from its pointer upwards.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
 }
 
 /// Unwinds the stacks of one process.

@@ -5,6 +5,7 @@
 //! | 0 | [`Header`] | 1 |
 //! | [`LOCKS_START`] | [`Lock`]: waits of threads that are gone, or that found no room in their block | [`LOCKS`] |
 //! | [`BLOCKS_START`] | [`Block`]: a thread's own waits | [`BLOCKS`] |
+//! | [`LOG_START`] | [`crate::log`]: waits one by one, while a profiler has them recorded | |
 //!
 //! The file has holes: only what was written takes room. What a lock's waits come to is the sum over both.
 //!
@@ -16,6 +17,7 @@
 //!    [`Header::moves_ended`] are equal when nothing moves in any block.
 //! 4. [`Header::magic`] is written last: a file without it is being made.
 
+use crate::log;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -41,8 +43,10 @@ pub const NAME: usize = 512;
 pub const LOCKS_START: usize = PAGE;
 /// Where the blocks begin.
 pub const BLOCKS_START: usize = LOCKS_START + LOCKS * size_of::<Lock>();
+/// Where the log begins.
+pub const LOG_START: usize = BLOCKS_START + BLOCKS * size_of::<Block>();
 /// Length of the file.
-pub const FILE_BYTES: usize = BLOCKS_START + BLOCKS * size_of::<Block>();
+pub const FILE_BYTES: usize = LOG_START + log::BYTES;
 
 /// Sizes of all records: a reader of another build sees that it does not understand the file.
 pub const LAYOUT: u32 = (size_of::<Header>()
@@ -51,7 +55,10 @@ pub const LAYOUT: u32 = (size_of::<Header>()
     + 7 * size_of::<Wait>()
     + 11 * size_of::<Block>()
     + 13 * (ENTRIES + BUCKETS)
-    + 17 * (LOCKS + BLOCKS)) as u32;
+    + 17 * (LOCKS + BLOCKS)
+    + 19 * size_of::<log::Record>()
+    + 23 * size_of::<log::Release>()
+    + 29 * (log::RECORDS + log::RELEASES)) as u32;
 
 const _: () = {
     assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && size_of::<Lock>() == 320);
@@ -103,6 +110,10 @@ pub struct Header {
     pub lost_waits: AtomicU64,
     /// Waits inside another wait of the same thread: those of signal handlers.
     pub lost_nested: AtomicU64,
+    /// Records of waits and of releases that found no room: on the disk, or since another thread still wrote the slot.
+    pub lost_records: AtomicU64,
+    /// Whether waits are recorded one by one: the one part that readers write.
+    pub switch: log::Switch,
     /// The program's path; zeros follow.
     pub name: [AtomicU8; NAME],
 }

@@ -4,6 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `layout.rs` | what lies where in the file |
+//! | `log.rs` | the part of it in which waits are recorded one by one, while a profiler asks for it |
 //! | `key.rs` | a lock and the way of waiting for it, in one word |
 //! | `place.rs` | in which folders such files lie, and their names |
 //! | `reader/` | feature `reader`: finds such files, and makes snapshots of them |
@@ -14,6 +15,7 @@
 
 mod key;
 pub mod layout;
+pub mod log;
 pub mod place;
 #[cfg(feature = "reader")]
 mod reader;
@@ -22,4 +24,7 @@ pub mod writer;
 
 pub use key::{Key, Kind};
 #[cfg(feature = "reader")]
-pub use reader::{Channel, Error, Fault, Follower, Lock, Lost, Site, Snapshot, Thread, Waiting, remove_stale};
+pub use reader::{
+    Channel, Error, Fault, Follower, Lock, Lost, Recorded, Recorder, Registers, Released, Site, SiteSum, Snapshot,
+    Thread, Waiting, remove_stale,
+};

@@ -467,3 +467,61 @@ fn a_disk_that_is_not_written_to_costs_the_view_and_not_the_program() {
     assert_eq!(run.hear().what, "done");
     run.ends();
 }
+
+#[test]
+fn what_is_recorded_of_a_busy_program_adds_up() {
+    const PERIOD_NS: u64 = 500_000;
+    let mut run = Run::of("busy");
+    let told = run.hear();
+    std::thread::sleep(Duration::from_millis(200));
+    let channel = run.channel();
+    let mut recorder = channel.record().expect("a view of ours");
+    let waited = || channel.snapshot().expect("a sound view").locks.iter().map(|lock| lock.wait_ns).sum::<u64>();
+    recorder.ask(PERIOD_NS).expect("a view of ours");
+    let (before, begun) = (waited(), Instant::now());
+    let mut waits = Vec::new();
+    while begun.elapsed() < Duration::from_secs(2) {
+        std::thread::sleep(Duration::from_millis(2));
+        recorder.ask(PERIOD_NS).expect("a view of ours");
+        waits.extend(recorder.take().expect("a sound log").0);
+    }
+    let counted = waited() - before;
+    recorder.stop().expect("a view of ours");
+    let threads: HashSet<u32> = fs::read_dir(format!("/proc/{}/task", told.teller))
+        .expect("it runs")
+        .map(|thread| thread.expect("a thread").file_name().to_str().expect("a number").parse().expect("a number"))
+        .collect();
+    let locks: HashSet<u64> = waits.iter().map(|wait| wait.lock).collect();
+    assert!(waits.len() > 100 && locks.contains(&told.lock), "{} records", waits.len());
+    for wait in &waits {
+        assert!(threads.contains(&wait.tid) && wait.began_ns <= wait.ended_ns && !wait.stack.is_empty(), "{wait:?}");
+        assert!(wait.holder.is_none_or(|holder| threads.contains(&holder) && holder != wait.tid), "{wait:?}");
+    }
+    let (lost, no_stack) = recorder.losses().expect("a sound log");
+    assert!(lost < waits.len() as u64 / 10 && no_stack == 0, "{lost} of {} lost", waits.len());
+    let estimated: f64 = waits.iter().map(|wait| wait.weight * (wait.ended_ns - wait.began_ns) as f64).sum();
+    let share = estimated / counted as f64;
+    assert!((0.7..1.3).contains(&share), "{share} of {counted} ns");
+    run.answer();
+    assert_eq!(run.hear().what, "done");
+    run.ends();
+}
+
+#[test]
+fn a_full_disk_costs_records_and_not_the_program() {
+    let Some(mut run) = mounted("busy", "nr_blocks=30") else { return };
+    let told = run.hear();
+    std::thread::sleep(Duration::from_millis(200));
+    let mut recorder = Channel::of(told.teller).and_then(|channel| channel.record()).expect("a view of ours");
+    let (mut taken, begun) = (0, Instant::now());
+    while recorder.losses().expect("a sound log").0 == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{taken} records");
+        recorder.ask(10_000).expect("a view of ours");
+        std::thread::sleep(Duration::from_millis(2));
+        taken += recorder.take().expect("a sound log").0.len();
+    }
+    drop(recorder);
+    run.answer();
+    assert_eq!(run.hear().what, "done");
+    run.ends();
+}

@@ -6,7 +6,8 @@
   const name = view.title.replace(/^Locks of /, "");
   byId("brand").textContent = view.title;
   const unseen = view.recorded && totals.acquisitions === 0;
-  const waiting = view.recorded ? "waiting for locks" : "asleep in futex calls";
+  const ofLocks = view.recorded || view.live;
+  const waiting = ofLocks ? "waiting for locks" : "asleep in futex calls";
   byId("title").textContent =
     totals.wait_ns > 0
       ? `${name}: threads spent ${share} of their time ${waiting}`
@@ -15,7 +16,7 @@
         : `${name}: no thread waited for a lock`;
   byId("subtitle").append(
     element("code", {}, program.command),
-    view.recorded ? ` on the locks “${program.policy}”, ` : " by the kernel’s futex calls, ",
+    ofLocks ? ` on the locks “${program.policy}”, ` : " by the kernel’s futex calls, ",
     program.machine,
   );
 
@@ -23,11 +24,13 @@
   const acquisitions = plural(totals.acquisitions, "acquisition", "acquisitions");
   const sites = plural(totals.sites, "call site", "call sites");
   const tiles = [
-    [time(totals.wait_ns), view.recorded ? "waited for locks, all threads" : "asleep in futex calls, all threads", hot],
+    [time(totals.wait_ns), ofLocks ? "waited for locks, all threads" : "asleep in futex calls, all threads", hot],
     [share, "of the threads’ time", hot],
     view.recorded
       ? [percent(totals.contended, totals.acquisitions), `of ${acquisitions} contended`, false]
-      : [count(totals.contended), totals.contended === 1 ? "wait in a futex call" : "waits in futex calls", false],
+      : view.live
+        ? [count(totals.waits), totals.waits === 1 ? "wait for a lock" : "waits for locks", false]
+        : [count(totals.contended), totals.contended === 1 ? "wait in a futex call" : "waits in futex calls", false],
     [time(totals.longest_ns), "longest wait", false],
     [count(totals.locks), `${totals.locks === 1 ? "lock" : "locks"}, ${sites}`, false],
     [

@@ -44,7 +44,18 @@
     span("p99", (row) => row.figures.hold[2], "99 of 100 holds took at most so long"),
     span("max", (row) => row.figures.hold[3], "the longest hold"),
   ];
-  const figures = view.recorded ? ofRecording : ofTrace;
+  // Of a program that was looked into while it ran, holds are those whose release others waited for.
+  const held = (row, place) => (row.figures.hold[3] ? row.figures.hold[place] : null);
+  const ofLive = [
+    waited,
+    number("waits", (row) => row.figures.contended, "waits that ended with the lock"),
+    ...ofTrace.slice(2),
+    span("hold p50", (row) => held(row, 1), "half of the holds that were seen took at most so long"),
+    span("p99", (row) => held(row, 2), "99 of 100 holds that were seen took at most so long"),
+    span("max", (row) => held(row, 3), "the longest hold that was seen"),
+  ];
+  const figures = view.recorded ? ofRecording : view.live ? ofLive : ofTrace;
+  const holders = view.recorded || view.live;
   // Columns that say something of this run only if anything is in them.
   const rare = [
     {
@@ -147,7 +158,7 @@
       view.totals.threads,
     ],
     [
-      view.recorded ? "Waiters and holders" : "Waiters and wakers",
+      holders ? "Waiters and holders" : "Waiters and wakers",
       view.blocked,
       [
         text(
@@ -161,12 +172,12 @@
           "call site of the waiter",
         ),
         text(
-          view.recorded ? "held by" : "woken by",
+          holders ? "held by" : "woken by",
           name((row) => row.holder),
-          view.recorded ? "call site of the holder when the wait began" : "call site of the thread that ended the wait",
+          holders ? "call site of the holder when the wait began" : "call site of the thread that ended the wait",
         ),
         { ...span("waited", (row) => row.wait_ns, "time waited, all together"), meter: true },
-        ...(view.recorded && !view.totals.mostly_seen
+        ...(holders && !view.totals.mostly_seen
           ? [
               share(
                 "of seen",
@@ -312,7 +323,7 @@
     // So many waits have no row, as nobody saw who had the lock.
     const { totals } = view;
     const seen =
-      shown.rows === view.blocked && view.recorded && !totals.mostly_seen
+      shown.rows === view.blocked && holders && !totals.mostly_seen
         ? `; of ${percent(totals.seen_ns, all)} of all waiting the holder was seen, the rest is in no row`
         : "";
     byId("filtered").textContent = `${count(found.length)} of ${count(shown.rows.length)}${left}${seen}`;

@@ -271,7 +271,7 @@ let showLock = () => {};
       wait.holder < 0
         ? "the holder was not seen"
         : `held by ${view.threads[wait.holder].name} ${view.threads[wait.holder].tid}, which took it in ${said(wait.holderSite)}`;
-    if (!view.recorded) {
+    if (!view.recorded && !view.live) {
       const waker =
         wait.holder < 0
           ? "its waker was not seen"

@@ -124,6 +124,11 @@ pub enum Method {
     /// a [`Blocked`] pair's or an [`Episode`]'s holder is who woke the waiter. Acquisitions, holds and what happens in
     /// the lock are not known: 0 here, absent in JSON.
     FutexTrace,
+    /// The recorder inside a program that runs on our locks, while it was switched on. Waits, their times, sleeps,
+    /// steals and hand-offs are those of the program's counters; stacks, threads, holders and the course over time are
+    /// from a sample, scaled up. Acquisitions without a wait are not known, nor is the time that locks were held
+    /// altogether: 0 here, absent in JSON. Holds are those of recorded waits whose release others waited for.
+    Live,
 }
 
 impl Recording {
@@ -131,6 +136,12 @@ impl Recording {
     #[must_use]
     pub fn knows_acquisitions(&self) -> bool {
         self.method == Method::Recorder
+    }
+
+    /// Whether something is known of what happened in the locks: their events, and some holds.
+    #[must_use]
+    pub fn knows_locks(&self) -> bool {
+        self.method != Method::FutexTrace
     }
 }
 

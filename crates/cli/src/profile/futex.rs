@@ -3,7 +3,7 @@
 use super::record::{self, Signals, exit_code};
 use crate::program;
 use crate::target::Target;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use object::{Object, ReadCache};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::fs::File;
@@ -66,20 +66,15 @@ pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profi
     Ok((profile, exit_code(status)))
 }
 
-/// Traces a running process until Ctrl-C, its end, or `time` has passed.
-pub(super) fn attached(pid: u32, time: Option<Duration>) -> Result<Profile> {
+/// Traces a running process until Ctrl-C, its end, or `time` has passed. `hint` tells of a better way.
+pub(super) fn attached(pid: u32, time: Option<Duration>, hint: Option<&str>) -> Result<Profile> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let words = command.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    let mut command: Vec<String> = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-    if command.is_empty() {
-        // Its first thread has ended, or it has written over its arguments.
-        let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-        command.push(format!("[{}]", String::from_utf8_lossy(&name).trim_end()));
-    }
-    let tracer = Tracer::attach(pid).with_context(|| format!("--pid {pid}"))?;
+    let command = running(pid);
+    let hint = hint.map(|hint| format!("\nturnwise: {hint}")).unwrap_or_default();
+    let tracer = Tracer::attach(pid).with_context(|| format!("--pid {pid}"));
+    let tracer = tracer.map_err(|error| if has_ended(pid) { error } else { anyhow!("{error:#}{hint}") })?;
     let until = if time.is_some() { "" } else { "; Ctrl-C ends the trace and shows the report" };
-    eprintln!("turnwise: tracing the futex calls of process {pid}, {}{until}", command.join(" "));
+    eprintln!("turnwise: tracing the futex calls of process {pid}, {}{until}{hint}", command.join(" "));
     let (started, began) = (SystemTime::now(), Instant::now());
     let trace = follow(tracer, || {
         has_ended(pid) || signals.pending().next().is_some() || time.is_some_and(|time| began.elapsed() >= time)
@@ -89,6 +84,19 @@ pub(super) fn attached(pid: u32, time: Option<Duration>) -> Result<Profile> {
     Ok(trace.profile(about(command, started, ending)))
 }
 
+/// The command of a process that runs.
+pub(super) fn running(pid: u32) -> Vec<String> {
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = command.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    let mut command: Vec<String> = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    if command.is_empty() {
+        // Its first thread has ended, or it has written over its arguments.
+        let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        command.push(format!("[{}]", String::from_utf8_lossy(&name).trim_end()));
+    }
+    command
+}
+
 fn follow(mut tracer: Tracer, mut is_over: impl FnMut() -> bool) -> Trace {
     while !is_over() {
         tracer.step(STEP);
@@ -96,7 +104,8 @@ fn follow(mut tracer: Tracer, mut is_over: impl FnMut() -> bool) -> Trace {
     tracer.finish()
 }
 
-fn about(command: Vec<String>, started: SystemTime, ending: Ending) -> Program {
+/// What is known of a program from elsewhere.
+pub(super) fn about(command: Vec<String>, started: SystemTime, ending: Ending) -> Program {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     Program {
         command,

@@ -1,12 +1,12 @@
 //! `turnwise profile`: runs a program under the recorder, and says what it did with its locks.
 
 mod futex;
+mod live;
 mod outputs;
 mod record;
 mod source;
 mod what_if;
 
-use crate::compare::parse_time;
 use crate::measure::{Bounds, End, last_lines};
 use crate::policy;
 use crate::policy_file::PolicyFile;
@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
+use std::time::Duration;
 use turnwise_preload_abi::Policy;
 use turnwise_present::ending::{Failure, INTERRUPTED, print};
 use turnwise_profile::model::Profile;
@@ -70,14 +71,14 @@ pub(crate) struct Args {
     /// Needs root or CAP_PERFMON. Programs that cannot load a library are traced this way automatically
     #[arg(long, conflicts_with_all = ["lock", "policy", "recording", "from"])]
     futex: bool,
-    /// Trace a running process until Ctrl-C, --seconds, or its end. Implies --futex: the recorder must be loaded
-    /// from the start
+    /// Profile a running process until Ctrl-C, --for, or its end. Under `turnwise run` its waits are recorded inside,
+    /// without root; else, and with --futex, its futex calls are traced
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "lock", "policy", "recording", "from"])]
     pid: Option<u32>,
-    /// Stop after this time
-    #[arg(long, value_name = "N", requires = "pid", conflicts_with_all = ["command", "from"],
-          value_parser = parse_time)]
-    seconds: Option<std::time::Duration>,
+    /// Stop after this time: 10s, 500ms, 2m
+    #[arg(long = "for", alias = "seconds", value_name = "TIME", requires = "pid",
+          conflicts_with_all = ["command", "from"], value_parser = parse_span)]
+    time: Option<Duration>,
     /// Report on an existing recording or JSON profile instead of running a program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "policy", "command"])]
     from: Option<PathBuf>,
@@ -94,7 +95,7 @@ const EXAMPLES: &str = "\
 Examples:
   turnwise profile -- ./server --port 8080
   turnwise profile --json profile.json -- kccachetest wicked -th 4 -capcnt 100000 400000
-  turnwise profile --pid 1234 --seconds 10 --html waits.html
+  turnwise profile --pid 1234 --for 10s --html waits.html
   turnwise profile --futex -- ./go-or-rust-program
   turnwise profile --lock adaptive -- @sample -t 8
   turnwise profile --policy server.toml -- ./server --port 8080
@@ -149,7 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let outputs = args.outputs.open(args.recording.as_deref())?;
     let Source { mut profile, status, recording } = match (&args.from, args.pid) {
         (Some(file), _) => Source::read(source::read(file)?),
-        (_, Some(pid)) => Source::read(futex::attached(pid, args.seconds)?),
+        (_, Some(pid)) => Source::read(of_process(pid, args)?),
         _ => match of_command(args, what_if.is_some())? {
             Ok(source) => source,
             Err(status) => return Ok(status),
@@ -167,6 +168,35 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     troubles.extend([forecast.err(), shown.err()].into_iter().flatten().map(|error| format!("{error:#}")));
     if troubles.is_empty() { Ok(status) } else { Err(anyhow!(troubles.join("\n"))) }
+}
+
+/// Profiles a process that runs: from inside, if it has a live view, or by its futex calls.
+fn of_process(pid: u32, args: &Args) -> Result<Profile> {
+    if args.futex {
+        return futex::attached(pid, args.time, None);
+    }
+    match live::view_of(pid)? {
+        Some(channel) => live::attached(&channel, args.time),
+        None => futex::attached(pid, args.time, Some(HINT)),
+    }
+}
+
+/// Of a process without a live view.
+const HINT: &str = "it has no live view, so what it does in its locks is not seen. Started by `turnwise run -- CMD`, a \
+     program has one once a thread has waited for a lock; then --pid profiles its locks from inside, without root";
+
+/// Reads a time with its unit, of seconds if there is none.
+fn parse_span(text: &str) -> Result<Duration, String> {
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("min", 60.0), ("h", 3600.0)];
+    let start = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(start);
+    let wrong = || format!("expected a time above zero, as 10s, 500ms or 2m, and not `{text}`");
+    let seconds = match unit {
+        "" => 1.0,
+        unit => units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1,
+    };
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(number * seconds).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
 }
 
 /// All that a terminal shows.
@@ -192,4 +222,19 @@ fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, Exi
     }
     let (profile, status, place) = record::run(&args.locks, args.recording.as_deref(), &target)?;
     Ok(Ok(Source { profile, status, recording: Some(place) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let ms = |text: &str| parse_span(text).map(|time| time.as_millis());
+        let times = ["10", "10s", "0.5", "500ms", "2m", "1min", "1h"].map(|text| ms(text).unwrap());
+        assert_eq!(times, [10_000, 10_000, 500, 500, 120_000, 60_000, 3_600_000]);
+        for wrong in ["", "s", "-1", "0", "0ms", "10 parsecs", "1e999", "nan", "inf"] {
+            assert!(parse_span(wrong).unwrap_err().contains("500ms"), "{wrong}");
+        }
+    }
 }

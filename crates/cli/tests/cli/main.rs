@@ -3,6 +3,7 @@
 mod common;
 mod compare;
 mod generate;
+mod inside;
 mod policy;
 mod profile;
 mod refusals;

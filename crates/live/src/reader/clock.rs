@@ -40,6 +40,17 @@ impl Clock {
         self.ns.saturating_sub((self.ticks.saturating_sub(ticks) as f64 * self.ns_per_tick) as u64)
     }
 
+    /// The ticks at a time.
+    pub(crate) fn ticks_at(&self, ns: u64) -> u64 {
+        let away = (ns.abs_diff(self.ns) as f64 / self.ns_per_tick) as u64;
+        if ns >= self.ns { self.ticks.saturating_add(away) } else { self.ticks.saturating_sub(away) }
+    }
+
+    /// The number of ticks in a time.
+    pub(crate) fn ticks_in(&self, ns: u64) -> u64 {
+        (ns as f64 / self.ns_per_tick) as u64
+    }
+
     /// The length of a number of ticks, as the program counts it.
     pub(crate) fn length(&self, ticks: u64) -> u64 {
         ((u128::from(ticks) * u128::from(self.scale)) >> 32).min(u128::from(u64::MAX)) as u64

@@ -6,7 +6,7 @@
 
 use super::error::{Error, Fault};
 use super::table::Table;
-use crate::layout::{BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, MAGIC, PAGE, VERSION};
+use crate::layout::{BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, MAGIC, VERSION};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use std::fs::File;
@@ -92,7 +92,7 @@ pub(crate) fn header(path: &Path, file: &File) -> Result<Header, Error> {
     if header.blocks.load(Relaxed) as usize > BLOCKS {
         return fault(Fault::Damaged("more threads than the layout has"));
     }
-    let needs = BLOCKS_START as u64 + u64::from(header.blocks.load(Relaxed)) * PAGE as u64;
+    let needs = FILE_BYTES as u64;
     if length < needs {
         return fault(Fault::Truncated(length, needs));
     }

@@ -34,6 +34,12 @@ pub enum Fault {
     Damaged(&'static str),
     /// No such process has a live view.
     NoView(u32),
+    /// It cannot be written to, so that no recorder can be switched on.
+    NotOurs(io::Error),
+    /// This process has the waits recorded already.
+    Recorded(u64),
+    /// Another file has its name now: the process runs another program.
+    Replaced,
 }
 
 impl Error {
@@ -65,6 +71,16 @@ impl fmt::Display for Error {
             ),
             Fault::Truncated(has, needs) => write!(f, "{path}: truncated: {has} of {needs} bytes"),
             Fault::Damaged(what) => write!(f, "{path}: damaged: {what}"),
+            Fault::NotOurs(error) => write!(
+                f,
+                "{path}: cannot switch the recorder on, which takes the right to write to this file, as its owner and \
+                 root have: {error}"
+            ),
+            Fault::Recorded(profiler) => write!(
+                f,
+                "{path}: process {profiler} has the waits of this program recorded already; wait for its end, or end it"
+            ),
+            Fault::Replaced => write!(f, "{path}: the process runs another program by now; try again"),
             Fault::NoView(pid) => write!(
                 f,
                 "process {pid} has no live view: it does not run under `turnwise run`, no thread has waited for a lock \
@@ -77,7 +93,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.fault {
-            Fault::Io(error) => Some(error),
+            Fault::Io(error) | Fault::NotOurs(error) => Some(error),
             _ => None,
         }
     }

@@ -6,13 +6,15 @@ mod error;
 mod folders;
 mod names;
 mod process;
+mod record;
 mod snapshot;
 mod sum;
 mod table;
 mod threads;
 
 pub use error::{Error, Fault};
-pub use snapshot::{Lock, Lost, Site, Snapshot, Thread, Waiting};
+pub use record::{Recorded, Recorder, Registers, Released};
+pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Waiting};
 
 use crate::layout::Header;
 use crate::place::{STALE_FILES, STALE_SECONDS};
@@ -23,6 +25,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use sum::Sums;
+use table::Table;
 
 /// The live view of a process.
 #[derive(Debug)]
@@ -109,15 +112,35 @@ impl Channel {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
-        self.look(&mut Memory::default())
+        self.look(&mut Memory::default(), |_, _, _| ()).map(|(snapshot, ())| snapshot)
     }
 
-    fn look(&self, memory: &mut Memory) -> Result<Snapshot, Error> {
+    /// Reads the same, and besides what the waits come to at each call site of each lock.
+    ///
+    /// # Errors
+    /// As [`Channel::snapshot`] says.
+    pub fn sums(&self) -> Result<(Snapshot, Vec<SiteSum>), Error> {
+        self.look(&mut Memory::default(), sum::by_site)
+    }
+
+    /// Has the program record its waits one by one: see [`Recorder`].
+    ///
+    /// # Errors
+    /// The file cannot be written to, or another profiler does so.
+    pub fn record(&self) -> Result<Recorder, Error> {
+        Recorder::new(&self.path, &self.file)
+    }
+
+    fn look<T>(
+        &self,
+        memory: &mut Memory,
+        more: impl FnOnce(&Table, &[copy::BlockCopy], &Clock) -> T,
+    ) -> Result<(Snapshot, T), Error> {
         let alive = self.is_alive();
         let copy = copy::copy(&self.path, &self.file, &mut memory.sums.table)?;
         let clock = Clock::of(&copy.header);
-        let header = &copy.header;
-        Ok(Snapshot {
+        let (header, more) = (&copy.header, more(&memory.sums.table, &copy.blocks, &clock));
+        let snapshot = Snapshot {
             pid: self.pid,
             start: self.start,
             name: self.name.clone(),
@@ -131,7 +154,8 @@ impl Channel {
                 nested: header.lost_nested.load(Relaxed),
             },
             is_exact: copy.is_exact,
-        })
+        };
+        Ok((snapshot, more))
     }
 }
 
@@ -167,7 +191,7 @@ impl Follower {
     /// # Errors
     /// As [`Channel::snapshot`] says.
     pub fn look(&mut self) -> Result<Snapshot, Error> {
-        self.channel.look(&mut self.memory)
+        self.channel.look(&mut self.memory, |_, _, _| ()).map(|(snapshot, ())| snapshot)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a snapshot says.
 
 use crate::Kind;
-use crate::layout::BUCKETS;
+use crate::layout::{BUCKETS, EVENTS};
 use std::sync::Arc;
 
 /// What the contended locks of a process had come to, and who waited, at one moment. Counts go up from one snapshot of
@@ -69,6 +69,27 @@ pub struct Site {
     pub wait_ns: u64,
     /// Length of the longest.
     pub longest_ns: u64,
+}
+
+/// All that the waits for a lock in one way at one call site come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SiteSum {
+    /// Where the lock lies.
+    pub lock: u64,
+    /// The way of waiting.
+    pub kind: Kind,
+    /// The address to which the call returns; 0: unknown.
+    pub address: u64,
+    /// Length of the waits that have ended, together.
+    pub wait_ns: u64,
+    /// Length of the longest.
+    pub longest_ns: u64,
+    /// Sleeps, acquisitions past threads that slept, acquisitions by a promised turn.
+    pub events: [u64; EVENTS],
+    /// Waits that ended without the lock.
+    pub gave_up: u64,
+    /// The lengths of the waits, as in [`Lock::histogram`].
+    pub histogram: [u64; BUCKETS],
 }
 
 /// A thread that has waited for a lock, or has one that others wait for.

@@ -5,9 +5,9 @@
 
 use super::clock::Clock;
 use super::copy::BlockCopy;
-use super::snapshot::{Lock, Site};
+use super::snapshot::{Lock, Site, SiteSum};
 use super::table::Table;
-use crate::layout::{self, BUCKETS, EVENTS, Entry, LOCKS, Wait, flags, state};
+use crate::layout::{self, BUCKETS, Entry, LOCKS, Wait, flags, state};
 use crate::{Key, Kind};
 use core::cmp::Reverse;
 use core::sync::atomic::Ordering::Relaxed;
@@ -15,19 +15,6 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// What waits for one lock, in one way, at one call site come to.
-#[derive(Clone, Copy)]
-struct Sum {
-    key: Key,
-    site: u64,
-    wait_ns: u64,
-    longest_ns: u64,
-    /// Sleeps, steals, hand-offs.
-    events: [u64; EVENTS],
-    gave_up: u64,
-    histogram: [u64; BUCKETS],
-}
 
 /// So many locks are kept in mind, also those that found no room in the table and have left their block since.
 const MANY: usize = 4 * LOCKS;
@@ -67,8 +54,8 @@ impl Sums {
     pub(crate) fn look(&mut self, blocks: &[BlockCopy], clock: &Clock) -> Vec<Arc<Lock>> {
         let mut again = self.changed();
         again.append(&mut self.in_blocks);
-        let of_blocks: Vec<(usize, Sum)> =
-            blocks.iter().flat_map(|block| of_block(block, clock)).map(|sum| (self.place(sum.key), sum)).collect();
+        let of_blocks: Vec<(usize, SiteSum)> =
+            blocks.iter().flat_map(|block| of_block(block, clock)).map(|(key, sum)| (self.place(key), sum)).collect();
         self.in_blocks.extend(of_blocks.iter().map(|(place, _)| *place));
         again.extend(&self.in_blocks);
         again.sort_unstable();
@@ -142,7 +129,7 @@ impl Sums {
         let mut shared = self.empty(self.locks[place].key);
         let mut next = self.locks[place].first;
         while let (Some(record), Some(lock)) = (next, Arc::get_mut(&mut shared)) {
-            if let Some(sum) = of_lock(self.table.record(record)) {
+            if let Some((_, sum)) = of_lock(self.table.record(record)) {
                 add(lock, &sum);
             }
             next = self.links[record].next;
@@ -179,8 +166,32 @@ impl Sums {
     }
 }
 
+/// Returns what the waits come to at each call site of each lock.
+pub(crate) fn by_site(table: &Table, blocks: &[BlockCopy], clock: &Clock) -> Vec<SiteSum> {
+    let mut places: FxHashMap<(Key, u64), usize> = FxHashMap::default();
+    let mut sites: Vec<SiteSum> = Vec::new();
+    let of_table = table.taken().into_iter().filter_map(|place| of_lock(table.record(place)));
+    for (key, sum) in of_table.chain(blocks.iter().flat_map(|block| of_block(block, clock))) {
+        let place = *places.entry((key, sum.address)).or_insert(sites.len());
+        match sites.get_mut(place) {
+            Some(site) => merge(site, &sum),
+            None => sites.push(sum),
+        }
+    }
+    sites
+}
+
+fn merge(site: &mut SiteSum, sum: &SiteSum) {
+    let grow = |count: &mut u64, more: u64| *count = count.saturating_add(more);
+    grow(&mut site.wait_ns, sum.wait_ns);
+    grow(&mut site.gave_up, sum.gave_up);
+    site.longest_ns = site.longest_ns.max(sum.longest_ns);
+    site.events.iter_mut().zip(sum.events).for_each(|(count, more)| grow(count, more));
+    site.histogram.iter_mut().zip(sum.histogram).for_each(|(count, more)| grow(count, more));
+}
+
 /// What a block says: the entries that stood still, and the wait that ended last.
-fn of_block(block: &BlockCopy, clock: &Clock) -> impl Iterator<Item = Sum> {
+fn of_block(block: &BlockCopy, clock: &Clock) -> impl Iterator<Item = (Key, SiteSum)> {
     let is_free = block.block.state.load(Relaxed) == state::FREE;
     let entries = (0..layout::ENTRIES).filter_map(|index| steady(block, index)).filter_map(of_entry);
     entries.chain(ended(block).and_then(|wait| of_wait(wait, clock))).filter(move |_| !is_free)
@@ -204,44 +215,59 @@ fn ended(block: &BlockCopy) -> Option<&Wait> {
     (is_over && block.stood(|block| &block.wait.sequence)).then_some(wait)
 }
 
-fn of_lock(lock: &layout::Lock) -> Option<Sum> {
-    Some(Sum {
-        key: Key::read(lock.key.load(Relaxed))?,
-        site: lock.site.load(Relaxed).saturating_sub(1),
-        wait_ns: lock.wait_ns.load(Relaxed),
-        longest_ns: lock.longest_ns.load(Relaxed),
-        events: [&lock.sleeps, &lock.steals, &lock.handoffs].map(|count: &AtomicU64| count.load(Relaxed)),
-        gave_up: lock.gave_up.load(Relaxed),
-        histogram: lock.histogram.each_ref().map(|count| count.load(Relaxed)),
-    })
+fn of_lock(lock: &layout::Lock) -> Option<(Key, SiteSum)> {
+    let key = Key::read(lock.key.load(Relaxed))?;
+    Some((
+        key,
+        SiteSum {
+            lock: key.address(),
+            kind: key.kind(),
+            address: lock.site.load(Relaxed).saturating_sub(1),
+            wait_ns: lock.wait_ns.load(Relaxed),
+            longest_ns: lock.longest_ns.load(Relaxed),
+            events: [&lock.sleeps, &lock.steals, &lock.handoffs].map(|count: &AtomicU64| count.load(Relaxed)),
+            gave_up: lock.gave_up.load(Relaxed),
+            histogram: lock.histogram.each_ref().map(|count| count.load(Relaxed)),
+        },
+    ))
 }
 
-fn of_entry(entry: &Entry) -> Option<Sum> {
-    Some(Sum {
-        key: Key::read(entry.key.load(Relaxed))?,
-        site: entry.site.load(Relaxed),
-        wait_ns: entry.wait_ns.load(Relaxed),
-        longest_ns: entry.longest_ns.load(Relaxed),
-        events: [&entry.sleeps, &entry.steals, &entry.handoffs].map(|count: &AtomicU32| count.load(Relaxed).into()),
-        gave_up: entry.gave_up.load(Relaxed).into(),
-        histogram: entry.histogram.each_ref().map(|count| count.load(Relaxed).into()),
-    })
+fn of_entry(entry: &Entry) -> Option<(Key, SiteSum)> {
+    let key = Key::read(entry.key.load(Relaxed))?;
+    Some((
+        key,
+        SiteSum {
+            lock: key.address(),
+            kind: key.kind(),
+            address: entry.site.load(Relaxed),
+            wait_ns: entry.wait_ns.load(Relaxed),
+            longest_ns: entry.longest_ns.load(Relaxed),
+            events: [&entry.sleeps, &entry.steals, &entry.handoffs].map(|count: &AtomicU32| count.load(Relaxed).into()),
+            gave_up: entry.gave_up.load(Relaxed).into(),
+            histogram: entry.histogram.each_ref().map(|count| count.load(Relaxed).into()),
+        },
+    ))
 }
 
-fn of_wait(wait: &Wait, clock: &Clock) -> Option<Sum> {
+fn of_wait(wait: &Wait, clock: &Clock) -> Option<(Key, SiteSum)> {
     let ns = clock.length(wait.until.load(Relaxed).saturating_sub(wait.since.load(Relaxed)));
     let mut histogram = [0; BUCKETS];
     histogram[layout::bucket(ns)] = 1;
     let happened = |n: usize| wait.after[n].load(Relaxed).wrapping_sub(wait.before[n].load(Relaxed)).into();
-    Some(Sum {
-        key: Key::read(wait.key.load(Relaxed))?,
-        site: wait.site.load(Relaxed),
-        wait_ns: ns,
-        longest_ns: ns,
-        events: core::array::from_fn(happened),
-        gave_up: u64::from(wait.flags.load(Relaxed) & flags::GAVE_UP != 0),
-        histogram,
-    })
+    let key = Key::read(wait.key.load(Relaxed))?;
+    Some((
+        key,
+        SiteSum {
+            lock: key.address(),
+            kind: key.kind(),
+            address: wait.site.load(Relaxed),
+            wait_ns: ns,
+            longest_ns: ns,
+            events: core::array::from_fn(happened),
+            gave_up: u64::from(wait.flags.load(Relaxed) & flags::GAVE_UP != 0),
+            histogram,
+        },
+    ))
 }
 
 fn empty(key: Key, sites: Vec<Site>) -> Lock {
@@ -263,7 +289,7 @@ fn empty(key: Key, sites: Vec<Site>) -> Lock {
 }
 
 /// Adds without overflow, whatever a damaged file says.
-fn add(lock: &mut Lock, sum: &Sum) {
+fn add(lock: &mut Lock, sum: &SiteSum) {
     let waits = sum.histogram.iter().fold(0_u64, |all, count| all.saturating_add(*count));
     let grow = |count: &mut u64, more: u64| *count = count.saturating_add(more);
     grow(&mut lock.waits, waits);
@@ -277,13 +303,13 @@ fn add(lock: &mut Lock, sum: &Sum) {
     grow(&mut lock.gave_up, sum.gave_up);
     if waits > 0 {
         // Of sites with as long a wait the first, in whichever order they are added.
-        let is_first = sum.site != 0 && (lock.site == 0 || sum.site < lock.site);
+        let is_first = sum.address != 0 && (lock.site == 0 || sum.address < lock.site);
         if sum.longest_ns > lock.longest_ns || sum.longest_ns == lock.longest_ns && is_first {
-            (lock.longest_ns, lock.site) = (sum.longest_ns, sum.site);
+            (lock.longest_ns, lock.site) = (sum.longest_ns, sum.address);
         }
     }
-    let new = Site { address: sum.site, waits: 0, wait_ns: 0, longest_ns: 0 };
-    let place = lock.sites.iter().position(|site| site.address == sum.site).unwrap_or_else(|| {
+    let new = Site { address: sum.address, waits: 0, wait_ns: 0, longest_ns: 0 };
+    let place = lock.sites.iter().position(|site| site.address == sum.address).unwrap_or_else(|| {
         lock.sites.push(new);
         lock.sites.len() - 1
     });

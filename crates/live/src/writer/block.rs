@@ -1,7 +1,7 @@
 //! A thread's waits, in its block. But for [`move_all`] only the block's thread is here (invariant 1 of the layout),
 //! and its signal handlers.
 
-use super::{End, Me, Start, clock, sys, table, view};
+use super::{End, Me, Start, clock, log, sys, table, view};
 use crate::Key;
 use crate::layout::{Block, ENTRIES, Entry, HELD, Wait, bucket, flags};
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -36,6 +36,7 @@ pub(super) fn begin(block: &Block, start: &Start, inside: u64) -> bool {
         wait.flags.store(0, Relaxed);
         wait.since.store(clock::ticks(), Relaxed);
     });
+    log::begun(wait);
     true
 }
 
@@ -58,6 +59,7 @@ pub(super) fn end(block: &Block, inside: u64, how: End, me: &Me) {
         }
         wait.flags.store(flags, Relaxed);
     });
+    log::ended(block);
     enter(block, 0);
 }
 
@@ -72,6 +74,7 @@ pub(super) fn released(block: &Block, address: usize) {
     } else if let Some(held) = block.held.iter().find(|held| is_it(&held.key)) {
         held.key.store(0, Relaxed);
     }
+    log::released(block, address);
 }
 
 /// Whether the thread is inside a wait that began further out on its stack. One that began further in was left by a
@@ -214,6 +217,8 @@ fn clear(block: &Block) {
 pub(super) fn take(block: &Block, thread_pointer: u64) {
     block.tid.store(sys::thread(), Relaxed);
     block.thread_pointer.store(thread_pointer, Relaxed);
+    log::know(block, block.tid.load(Relaxed).into());
+    log::know(block, thread_pointer);
 }
 
 /// A number of a lock and a call site, which is not 0.

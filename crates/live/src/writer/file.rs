@@ -18,7 +18,7 @@ pub(super) struct Made {
     pub(super) base: NonNull<u8>,
     pub(super) process: u32,
     pub(super) blocks: usize,
-    /// Whether all pages of it can be written; otherwise none but the first.
+    /// Whether all pages of it but those of the log can be written; otherwise none but the first.
     pub(super) is_all_there: bool,
 }
 

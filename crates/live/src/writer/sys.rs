@@ -1,5 +1,6 @@
 //! System calls, none of which is a cancellation point or takes a lock of the C library.
 
+use crate::layout::PAGE;
 use core::ffi::{CStr, c_int, c_long};
 use core::ptr::{self, NonNull};
 use libc::{MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE};
@@ -220,6 +221,30 @@ pub(super) fn wall_seconds() -> u64 {
     // SAFETY: `time` is writable.
     unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
     time.tv_sec.max(0) as u64
+}
+
+/// Copies memory of this process, as far as there is any; returns how much. Reading it ourselves could be a signal.
+pub(super) fn copy_own(process: u32, from: u64, to: *mut u8, most: usize) -> usize {
+    let local = libc::iovec { iov_base: to.cast(), iov_len: most };
+    // Of a part that is not all there, nothing is copied: a part for each page.
+    let first = most.min(PAGE - from as usize % PAGE);
+    let part = |start: usize, bytes: usize| libc::iovec { iov_base: (from as usize + start) as *mut _, iov_len: bytes };
+    let parts = [part(0, first), part(first, most - first)];
+    // SAFETY: the caller's memory has that room; of what is read, the kernel sees whether it is there.
+    // All arguments are words: of a narrower one on the stack, the rest would be anything.
+    let copied = unsafe {
+        let (process, flags) = (process as usize, 0_usize);
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            process,
+            &raw const local,
+            1_usize,
+            parts.as_ptr(),
+            parts.len(),
+            flags,
+        )
+    };
+    usize::try_from(copied).unwrap_or(0).min(most)
 }
 
 fn errno() -> c_int {

@@ -3,7 +3,8 @@
 //! Nothing that decides where we write is read from the file: whoever may write to it may write anything.
 
 use super::{file, sys};
-use crate::layout::{BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, Lock, PAGE};
+use crate::layout::{BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, LOG_START, Lock, PAGE};
+use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Record, Release as ReleaseRecord};
 use core::ffi::CStr;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -32,6 +33,9 @@ static BASE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS_USED: AtomicU32 = AtomicU32::new(0);
+/// The number of the next recorded wait, and of the next release: nothing in the file decides where is written.
+static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
+static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
 /// Which pages can be written, a bit each.
 static THERE: [AtomicU64; PAGES.div_ceil(64)] = [const { AtomicU64::new(0) }; PAGES.div_ceil(64)];
 
@@ -85,6 +89,13 @@ pub(super) fn of(generation: u32) -> Option<View> {
     (READY.load(Acquire) == generation + 1).then(|| View { base: BASE.load(Relaxed) })
 }
 
+/// Returns the view that the calling thread's block is in: it has one.
+#[inline(always)]
+pub(super) fn current() -> Option<View> {
+    let base = BASE.load(Relaxed);
+    (!base.is_null()).then_some(View { base })
+}
+
 /// Returns the view, and makes it if there is none.
 pub(super) fn of_or_make(generation: u32) -> Result<View, Missing> {
     if let Some(view) = of(generation) {
@@ -115,8 +126,13 @@ fn make(mine: u32) -> Result<View, Missing> {
     PROCESS.store(made.process, Relaxed);
     BLOCKS.store(made.blocks as u32, Relaxed);
     BLOCKS_USED.store(0, Relaxed);
-    for word in &THERE {
-        word.store(if made.is_all_there { u64::MAX } else { 0 }, Relaxed);
+    NEXT_RECORD.store(0, Relaxed);
+    NEXT_RELEASE.store(0, Relaxed);
+    // Not those of the log: who can have no answer for a page records no waits one by one.
+    let there = if made.is_all_there { LOG_START / PAGE } else { 0 };
+    for (place, word) in THERE.iter().enumerate() {
+        let pages = there.saturating_sub(64 * place);
+        word.store(if pages >= 64 { u64::MAX } else { (1 << pages) - 1 }, Relaxed);
     }
     // ORDERING live.view: Release pairs with the Acquire in `of`.
     READY.store(mine, Release);
@@ -152,6 +168,31 @@ impl View {
         debug_assert!(place < self.blocks_used());
         // SAFETY: the file has such a block.
         unsafe { self.reach(BLOCKS_START + place * size_of::<Block>()) }
+    }
+
+    /// The place of a block.
+    pub(super) fn place_of(&self, block: &Block) -> usize {
+        core::ptr::from_ref(block).addr().wrapping_sub(self.base.addr() + BLOCKS_START) / size_of::<Block>()
+    }
+
+    /// Returns how much the log has.
+    pub(super) fn counts(&self) -> Option<&'static Counts> {
+        // SAFETY: the log begins with them.
+        unsafe { self.reach(LOG_START) }
+    }
+
+    /// Returns the number of a wait that is to be recorded, and the slot for it.
+    pub(super) fn next_record(&self) -> (u64, Option<&'static Record>) {
+        let number = NEXT_RECORD.fetch_add(1, Relaxed);
+        // SAFETY: the log has such a slot.
+        (number, unsafe { self.reach(RECORDS_START + number as usize % RECORDS * size_of::<Record>()) })
+    }
+
+    /// Returns the number of a release that is to be recorded, and the slot for it.
+    pub(super) fn next_release(&self) -> (u64, Option<&'static ReleaseRecord>) {
+        let number = NEXT_RELEASE.fetch_add(1, Relaxed);
+        // SAFETY: the log has such a slot.
+        (number, unsafe { self.reach(RELEASES_START + number as usize % RELEASES * size_of::<ReleaseRecord>()) })
     }
 
     /// Returns a block that was never taken.

@@ -1,4 +1,5 @@
 //! Makes files of live views by hand.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use memmap2::MmapMut;
 use rustix::time::ClockId;
@@ -89,7 +90,8 @@ impl File {
         block
     }
 
-    fn at<T>(&self, offset: usize) -> &T {
+    /// A part of the file, of atomics.
+    pub(crate) fn at<T>(&self, offset: usize) -> &T {
         assert!(offset.is_multiple_of(align_of::<T>()) && offset + size_of::<T>() <= self.map.len());
         // SAFETY: within the mapping and aligned; the records are made of atomics, valid with any bytes.
         unsafe { &*self.map.as_ptr().add(offset).cast() }

@@ -2,7 +2,7 @@
 
 use super::{Experiment, Finding, Scope};
 use crate::figures::{percent, share, time};
-use crate::model::{Blocked, Lock, LockId, Profile, Site, SiteId, Thread};
+use crate::model::{Blocked, Lock, LockId, Method, Profile, Site, SiteId, Thread};
 use crate::output::{headlines, names};
 use turnwise_preload_abi::Policy;
 
@@ -93,14 +93,31 @@ impl<'a> Context<'a> {
     }
 
     /// Of a trace of futex calls: without acquisitions and holds no rule can judge.
-    pub(super) fn futex_verdict(&self) -> String {
+    /// Of a profile that has waits only.
+    pub(super) fn waits_verdict(&self) -> String {
         let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+        if self.profile.recording.method == Method::Live {
+            return self.live_verdict(waited);
+        }
         if waited == 0 {
             return "Apart from joins, no thread slept in a futex call: other locks would change nothing.".to_owned();
         }
         format!(
             "Threads slept {} in futex calls, {} of their time. The call sites show whether that is contention or \
              waiting for work; acquisitions and hold times are not known, so no rule judges them.",
+            time(waited),
+            percent(waited, self.thread_ns)
+        )
+    }
+
+    fn live_verdict(&self, waited: u64) -> String {
+        if waited == 0 {
+            return "No thread waited for a lock meanwhile: other locks would change nothing.".to_owned();
+        }
+        format!(
+            "Threads waited {} for locks, {} of their time. How often locks are taken without a wait, and how long \
+             they are held, is not known of a program that ran already, so no rule judges it: `turnwise profile -- \
+             CMD` records that, and `turnwise compare -- CMD` tries other locks.",
             time(waited),
             percent(waited, self.thread_ns)
         )

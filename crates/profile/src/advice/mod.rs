@@ -92,7 +92,7 @@ impl Advice {
 pub fn advise(profile: &Profile) -> Advice {
     let context = Context::new(profile);
     if !profile.recording.knows_acquisitions() {
-        return Advice { verdict: context.futex_verdict(), findings: Vec::new(), left_out: 0 };
+        return Advice { verdict: context.waits_verdict(), findings: Vec::new(), left_out: 0 };
     }
     let all = rules::RULES.iter().flat_map(|rule| rule.find(&context)).collect();
     let mut findings = distinct(all);

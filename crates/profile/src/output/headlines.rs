@@ -2,7 +2,7 @@
 
 use super::names;
 use crate::figures::{count, percent, plural, time};
-use crate::model::{Lock, Profile, Usage};
+use crate::model::{Lock, Method, Profile, Usage};
 
 /// Of a program that took no lock that the recorder sees.
 pub(crate) const NO_LOCKS: &str = "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java's \
@@ -12,8 +12,10 @@ pub(crate) const NO_LOCKS: &str = "It took no pthread lock. Programs with locks 
 #[must_use]
 pub fn headlines(profile: &Profile) -> Vec<String> {
     let waited: u64 = profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
-    if !profile.recording.knows_acquisitions() {
-        return of_futexes(profile, waited);
+    match profile.recording.method {
+        Method::Recorder => {}
+        Method::FutexTrace => return of_futexes(profile, waited),
+        Method::Live => return of_live(profile, waited),
     }
     if took_none(profile) {
         return vec![NO_LOCKS.to_owned()];
@@ -76,6 +78,26 @@ fn of_futexes(profile: &Profile, waited: u64) -> Vec<String> {
             [pair.waiter, pair.holder].map(|site| names::brief_site(profile, &profile.sites[site as usize]));
         format!("Most waiting was ended by {waker}: {} of {waiter}.", time(pair.wait_ns))
     }));
+    lines
+}
+
+/// Of a program that was looked into while it ran.
+fn of_live(profile: &Profile, waited: u64) -> Vec<String> {
+    if waited == 0 {
+        return vec!["No thread waited for a lock.".to_owned()];
+    }
+    let waits: u64 = profile.locks.iter().map(|lock| lock.usage.wait.count).sum();
+    let share = percent(waited, thread_ns(profile));
+    let mut lines = vec![format!(
+        "Threads waited {} for locks, {share} of their time, in {}.",
+        time(waited),
+        plural(waits, "wait", "waits")
+    )];
+    lines.extend(profile.locks.first().map(|lock| {
+        let (wait, part) = (lock.usage.wait.sum_ns, percent(lock.usage.wait.sum_ns, waited));
+        format!("The lock that costs most is {}: {}, {part} of all.", names::lock_in_sentence(&lock.name), time(wait))
+    }));
+    lines.extend([site(profile, waited), pair(profile, waited)].into_iter().flatten());
     lines
 }
 

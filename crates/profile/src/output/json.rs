@@ -17,20 +17,23 @@ pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     let written = if profile.recording.knows_acquisitions() {
         serde_json::to_writer(&mut *to, profile)
     } else {
-        serde_json::to_value(profile).and_then(|whole| serde_json::to_writer(&mut *to, &without_unknown(whole)))
+        serde_json::to_value(profile)
+            .and_then(|whole| serde_json::to_writer(&mut *to, &without_unknown(whole, profile.recording.knows_locks())))
     };
     written.context("the profile could not be written as JSON")?;
     writeln!(to)?;
     Ok(())
 }
 
-/// What a trace of futex calls cannot know is left out, so that nobody takes its zeros for counts.
-fn without_unknown(mut profile: Value) -> Value {
-    const OF_USAGE: [&str; 5] = ["acquisitions", "reads", "hold", "hold_total_ns", "events"];
+/// What only the recorder that is there from the start can know is left out, so that nobody takes its zeros for counts;
+/// of a trace of futex calls, also what happened in the locks.
+fn without_unknown(mut profile: Value, knows_locks: bool) -> Value {
+    const OF_USAGE: [&str; 5] = ["acquisitions", "reads", "hold_total_ns", "hold", "events"];
+    let unknown = &OF_USAGE[..if knows_locks { 3 } else { OF_USAGE.len() }];
     for list in ["locks", "sites", "threads"] {
         for one in profile[list].as_array_mut().into_iter().flatten() {
             if let Some(usage) = one["usage"].as_object_mut() {
-                usage.retain(|key, _| !OF_USAGE.contains(&key.as_str()));
+                usage.retain(|key, _| !unknown.contains(&key.as_str()));
             }
             let steps = one.get_mut("over_time").and_then(Value::as_array_mut);
             for step in steps.into_iter().flatten().filter_map(Value::as_object_mut) {

@@ -116,7 +116,8 @@ fn site(text: &mut String, profile: &Profile, id: u32, site: &Site, lock: &Lock)
     }
 }
 
-fn threads(text: &mut String, profile: &Profile) {
+/// The threads that waited longest.
+pub(super) fn threads(text: &mut String, profile: &Profile) {
     let mut order: Vec<_> = profile.threads.iter().collect();
     order.sort_by_key(|thread| std::cmp::Reverse(thread.usage.wait.sum_ns));
     let _ = writeln!(text, "\nTHREADS\n    waited  of its time      waits  thread");

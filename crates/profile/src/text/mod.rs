@@ -3,10 +3,11 @@
 mod figures;
 mod futex;
 mod lines;
+mod live;
 mod locks;
 mod summary;
 
-use crate::model::{FrameId, Profile, Site};
+use crate::model::{FrameId, Method, Profile, Site};
 use crate::output::names::base;
 use figures::{count, plural, share, time};
 pub use lines::shortened;
@@ -24,10 +25,10 @@ const BESIDE: usize = 60;
 #[must_use]
 pub fn report(profile: &Profile) -> String {
     let mut text = String::new();
-    if profile.recording.knows_acquisitions() {
-        recorded(&mut text, profile);
-    } else {
-        futex::report(&mut text, profile);
+    match profile.recording.method {
+        Method::Recorder => recorded(&mut text, profile),
+        Method::FutexTrace => futex::report(&mut text, profile),
+        Method::Live => live::report(&mut text, profile),
     }
     lines::within(&text)
 }

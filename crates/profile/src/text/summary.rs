@@ -56,7 +56,8 @@ pub(super) fn of_locks(text: &mut String, profile: &Profile) {
     }
 }
 
-fn most(text: &mut String, profile: &Profile, waited: u64) {
+/// What most waiting was for, and where.
+pub(super) fn most(text: &mut String, profile: &Profile, waited: u64) {
     let part = |of: u64| format!(" ({})", share(of, waited));
     if let Some(lock) = profile.locks.first() {
         *text += &fitted(&[("Most of it for: ", &lock.name)], &part(lock.usage.wait.sum_ns));
@@ -67,7 +68,7 @@ fn most(text: &mut String, profile: &Profile, waited: u64) {
 }
 
 /// The pair with most waiting, in three lines if that is long: both names matter.
-fn who_blocked(text: &mut String, profile: &Profile, waited: u64) {
+pub(super) fn who_blocked(text: &mut String, profile: &Profile, waited: u64) {
     let Some(pair) = profile.blocked.first() else { return };
     let [waiter, holder] = [pair.waiter, pair.holder].map(|site| site_name(profile, &profile.sites[site as usize]));
     let seen = headlines::seen_ns(profile);

@@ -4,6 +4,7 @@ mod advice;
 mod firefox;
 mod fixture;
 mod json;
+mod live;
 mod page;
 mod perfetto;
 mod pprof;

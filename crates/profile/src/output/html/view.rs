@@ -8,7 +8,7 @@ use super::strings::Strings;
 use super::timeline::{self, Timeline};
 use crate::advice::{self, Finding};
 use crate::figures::{count, plural};
-use crate::model::{Ending, LockId, Profile, Usage};
+use crate::model::{Ending, LockId, Method, Profile, Usage};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -31,6 +31,8 @@ pub(super) struct View {
     timelines: Vec<Timeline>,
     /// Whether acquisitions and holds are known; else columns and tiles of them are left out, and holders are wakers.
     recorded: bool,
+    /// Whether it is of a program that was looked into while it ran: some holds are known, and holders are holders.
+    live: bool,
     scaling: Option<Forecast>,
     /// Whether waits over time are where they were, rather than where they ended.
     spread: bool,
@@ -83,6 +85,7 @@ struct Advised {
 struct Totals {
     acquisitions: u64,
     contended: u64,
+    waits: u64,
     wait_ns: u64,
     longest_ns: u64,
     thread_ns: u64,
@@ -130,6 +133,7 @@ impl View {
             lines: rows::lines(profile, &mut strings),
             flame: Flame::of(profile, &mut strings, &mut omitted),
             recorded: profile.recording.knows_acquisitions(),
+            live: profile.recording.method == Method::Live,
             spread: profile.recording.episodes_dropped == 0,
             scaling: forecast(profile, &mut strings),
             timelines: timeline::of(profile, &mut strings, &mut omitted),
@@ -196,6 +200,7 @@ fn totals(profile: &Profile) -> Totals {
     Totals {
         acquisitions: sum(|usage| usage.acquisitions),
         contended: sum(|usage| usage.contended),
+        waits: sum(|usage| usage.wait.count),
         wait_ns: sum(|usage| usage.wait.sum_ns),
         longest_ns: profile.locks.iter().map(|lock| lock.usage.wait.max_ns).max().unwrap_or(0),
         thread_ns: headlines::thread_ns(profile),

@@ -1,0 +1,253 @@
+//! What recorded waits come to. Each stands for others like it, by its weight.
+
+use indexmap::IndexSet;
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+use turnwise_futex_trace::{Course, Dump, Living};
+use turnwise_live::{Kind, Recorded, Released};
+use turnwise_profile::model::Distribution;
+use turnwise_recording::scale;
+
+/// Waits that are kept one by one.
+const MOST_WAITS: usize = 200_000;
+/// Stacks that are kept before they are unwound, of 4 KiB each: unwinding takes CPU time that the program could use.
+const MOST_DUMPS: usize = 8_192;
+/// Code in no file that is known may be in one that was loaded since: it is looked for again after this time.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// A lock in one way of waiting, and a call site.
+pub(super) type Place = (u64, Kind, u64);
+/// Index in [`Log::stacks`].
+pub(super) type Stack = usize;
+
+/// How often something was, and how long, as estimated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Estimate {
+    waits: f64,
+    sum_ns: f64,
+    max_ns: u64,
+    buckets: BTreeMap<usize, f64>,
+}
+
+impl Estimate {
+    fn add(&mut self, ns: u64, weight: f64) {
+        self.waits += weight;
+        self.sum_ns += weight * ns as f64;
+        self.max_ns = self.max_ns.max(ns);
+        *self.buckets.entry(scale::bucket(ns)).or_default() += weight;
+    }
+
+    pub(super) fn merge(&mut self, other: &Estimate) {
+        self.waits += other.waits;
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        for (bucket, count) in &other.buckets {
+            *self.buckets.entry(*bucket).or_default() += count;
+        }
+    }
+
+    /// Waits, and their time.
+    pub(super) fn sums(&self) -> (u64, u64) {
+        (self.waits.round() as u64, self.sum_ns.round() as u64)
+    }
+
+    pub(super) fn distribution(&self) -> Distribution {
+        let buckets = self.buckets.iter().map(|(bucket, count)| (scale::bound(*bucket), count.round() as u64));
+        let (count, sum_ns) = self.sums();
+        Distribution { count, sum_ns, max_ns: self.max_ns, buckets: buckets.filter(|(_, count)| *count > 0).collect() }
+    }
+}
+
+/// A wait that is kept.
+pub(super) struct Kept {
+    pub(super) wait: Recorded,
+    pub(super) stack: Stack,
+    pub(super) released_ns: Option<u64>,
+}
+
+/// A thread.
+#[derive(Default)]
+pub(super) struct Life {
+    pub(super) name: String,
+    /// When its first and last recorded waits began and ended, by `CLOCK_MONOTONIC`.
+    pub(super) first_ns: u64,
+    pub(super) last_ns: u64,
+    pub(super) waits: Estimate,
+}
+
+/// All records so far.
+pub(super) struct Log {
+    began_ns: u64,
+    pid: u32,
+    /// Records whose stacks are not unwound yet.
+    pending: Vec<Recorded>,
+    read: Instant,
+    pub(super) stacks: IndexSet<Vec<u64>>,
+    /// By call site and stack.
+    pub(super) sites: BTreeMap<(Place, Stack), Estimate>,
+    /// Holds after recorded waits, by call site.
+    pub(super) holds: BTreeMap<Place, Estimate>,
+    /// By the lock's address, waiter's and holder's call site.
+    pub(super) blocked: BTreeMap<(Place, u64), Estimate>,
+    pub(super) threads: BTreeMap<u32, Life>,
+    pub(super) courses: HashMap<u64, Course>,
+    pub(super) kept: Vec<Kept>,
+    pub(super) records: u64,
+    /// Of the records, those with a holder, and those whose holder had not got the lock by a wait.
+    pub(super) with_holder: u64,
+    pub(super) holders_unknown: u64,
+    /// Releases whose wait is not unwound yet, or not known: by thread and wait.
+    released: HashMap<(u32, u64), u64>,
+}
+
+impl Log {
+    pub(super) fn new(began_ns: u64, pid: u32) -> Log {
+        Log {
+            began_ns,
+            pid,
+            pending: Vec::new(),
+            read: Instant::now(),
+            stacks: IndexSet::new(),
+            sites: BTreeMap::new(),
+            holds: BTreeMap::new(),
+            blocked: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            courses: HashMap::new(),
+            kept: Vec::new(),
+            records: 0,
+            with_holder: 0,
+            holders_unknown: 0,
+            released: HashMap::new(),
+        }
+    }
+
+    /// Adds what was recorded since the last time.
+    pub(super) fn add(&mut self, waits: Vec<Recorded>, releases: &[Released], living: &mut Living) {
+        for wait in &waits {
+            let life = self.threads.entry(wait.tid).or_default();
+            if life.name.is_empty() {
+                // Now it is there, as a rule.
+                let name = std::fs::read(format!("/proc/{}/task/{}/comm", self.pid, wait.tid)).unwrap_or_default();
+                life.name = String::from_utf8_lossy(&name).trim_end().to_owned();
+                life.first_ns = wait.began_ns;
+            }
+            life.last_ns = life.last_ns.max(wait.ended_ns);
+        }
+        self.released.extend(releases.iter().map(|release| ((release.tid, release.wait), release.at_ns)));
+        self.pending.extend(waits);
+        if self.pending.len() >= MOST_DUMPS {
+            self.unwind(living);
+        }
+    }
+
+    /// Unwinds the stacks that wait for it.
+    pub(super) fn unwind(&mut self, living: &mut Living) {
+        let known = |living: &Living, site| living.modules().iter().any(|module| module.range.contains(&site));
+        for mut wait in std::mem::take(&mut self.pending) {
+            if !known(living, wait.site) && self.read.elapsed() > AGAIN {
+                let again = Living::of(self.pid);
+                // Of a process that has ended, what was read before stays.
+                if !again.modules().is_empty() {
+                    *living = again;
+                }
+                self.read = Instant::now();
+            }
+            let stack = stack_of(&mut wait, living);
+            let stack = self.stacks.insert_full(stack).0;
+            self.count(wait, stack);
+        }
+        // Of those, the waits are lost.
+        self.released.clear();
+    }
+
+    fn count(&mut self, wait: Recorded, stack: Stack) {
+        let (place, ns) = ((wait.lock, wait.kind, wait.site), wait.ended_ns.saturating_sub(wait.began_ns));
+        self.records += 1;
+        self.sites.entry((place, stack)).or_default().add(ns, wait.weight);
+        self.threads.entry(wait.tid).or_default().waits.add(ns, wait.weight);
+        let ended_ns = wait.ended_ns.saturating_sub(self.began_ns);
+        let (waits, waited_ns) = (wait.weight.round() as u64, (wait.weight * ns as f64) as u64);
+        self.courses.entry(wait.lock).or_default().add(ended_ns, waits, waited_ns);
+        self.with_holder += u64::from(wait.holder.is_some());
+        if wait.holder_site != 0 {
+            self.blocked.entry((place, wait.holder_site)).or_default().add(ns, wait.weight);
+        } else if wait.holder.is_some() {
+            self.holders_unknown += 1;
+        }
+        let released_ns = self.released.remove(&(wait.tid, wait.wait)).filter(|at| *at >= wait.ended_ns);
+        if let Some(released_ns) = released_ns {
+            self.holds.entry(place).or_default().add(released_ns - wait.ended_ns, 1.0);
+        }
+        if self.kept.len() < MOST_WAITS {
+            self.kept.push(Kept { wait, stack, released_ns });
+        }
+    }
+}
+
+/// The addresses that the calls return to, from the call site on. Frames of the library that records are left out.
+fn stack_of(wait: &mut Recorded, living: &mut Living) -> Vec<u64> {
+    let bytes = std::mem::take(&mut wait.stack);
+    let registers = wait.registers;
+    let unwound = living.unwound(&Dump {
+        instruction: registers.instruction,
+        stack_pointer: registers.stack_pointer,
+        frame_pointer: registers.frame_pointer,
+        link: registers.link,
+        bytes,
+    });
+    from_site(unwound, wait.site)
+}
+
+/// The part of a stack from the call site on; the call site alone, if it is not in the stack.
+fn from_site(mut stack: Vec<u64>, site: u64) -> Vec<u64> {
+    match stack.iter().position(|address| *address == site) {
+        Some(inner) => stack.split_off(inner),
+        None => vec![site],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnwise_live::Registers;
+
+    fn wait(tid: u32, ended_ns: u64, ns: u64, weight: f64) -> Recorded {
+        Recorded {
+            tid,
+            lock: 0x10,
+            kind: Kind::Mutex,
+            site: 0x400,
+            began_ns: ended_ns - ns,
+            ended_ns,
+            wait: ended_ns,
+            weight,
+            acquired: true,
+            events: [0; 3],
+            holder: Some(2),
+            holder_site: 0x500,
+            registers: Registers::default(),
+            stack: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_stack_begins_at_the_call_site() {
+        assert_eq!(from_site(vec![1, 2, 3, 4], 3), [3, 4]);
+        assert_eq!(from_site(vec![1, 2], 9), [9]);
+    }
+
+    #[test]
+    fn records_are_weighed_and_releases_find_their_waits() {
+        let (mut log, mut living) = (Log::new(0, 1), Living::of(u32::MAX));
+        let released = |tid, wait, at_ns| Released { tid, wait, at_ns };
+        log.add(vec![wait(1, 5_000, 1_000, 1.0), wait(2, 6_000, 100, 50.0)], &[released(1, 5_000, 5_300)], &mut living);
+        log.add(Vec::new(), &[released(2, 7_000, 8_000)], &mut living);
+        log.unwind(&mut living);
+        let place = (0x10, Kind::Mutex, 0x400);
+        assert_eq!(log.sites[&(place, 0)].sums(), (51, 6_000));
+        assert_eq!(log.blocked[&(place, 0x500)].sums(), (51, 6_000));
+        assert_eq!(log.holds[&place].distribution().sum_ns, 300, "another wait's release is nobody's");
+        assert_eq!(log.threads[&2].waits.distribution().count, 50);
+        assert_eq!((log.records, log.kept.len(), log.kept[0].released_ns), (2, 2, Some(5_300)));
+    }
+}

@@ -1,0 +1,186 @@
+//! Profiles of processes that run under `turnwise run`: the recorder inside them is switched on for a while, and off
+//! again. That takes no rights but those of their user, and stops nothing.
+
+mod log;
+mod maker;
+mod remarks;
+
+use super::futex;
+use super::record::Signals;
+use anyhow::{Context, Result};
+use log::Log;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::time::{Duration, Instant, SystemTime};
+use turnwise_futex_trace::{Living, has_ended};
+use turnwise_live::{Channel, Error, Fault, Recorder, SiteSum, Snapshot};
+use turnwise_profile::model::{Ending, Profile};
+
+/// How often records are taken.
+const STEP: Duration = Duration::from_millis(10);
+/// How often the length of waits is changed from which on all are recorded.
+const TURN: Duration = Duration::from_millis(100);
+/// So many records are wanted in a turn, and at most twice as many.
+const WANTED: usize = 75;
+/// That length at first, and its bounds.
+const PERIOD_NS: u64 = 500_000;
+const SHORTEST_NS: u64 = 10_000;
+const LONGEST_NS: u64 = 10_000_000_000;
+
+/// What is known of a program at one moment.
+struct Look {
+    snapshot: Snapshot,
+    sums: Vec<SiteSum>,
+}
+
+impl Look {
+    fn at(channel: &Channel) -> Result<Look, Error> {
+        channel.sums().map(|(snapshot, sums)| Look { snapshot, sums })
+    }
+}
+
+/// All that a profile is made of.
+struct Seen {
+    first: Look,
+    last: Look,
+    log: Log,
+    living: Living,
+    /// Records that were lost, and those without a stack.
+    losses: (u64, u64),
+    /// Other processes of the same program.
+    others: Vec<u32>,
+}
+
+/// Opens the live view of a process; `None`: it has none.
+pub(super) fn view_of(pid: u32) -> Result<Option<Channel>> {
+    match Channel::of(pid) {
+        Ok(channel) => Ok(Some(channel)),
+        Err(Error { fault: Fault::NoView(_), .. }) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("--pid {pid} (--futex traces its futex calls instead)")),
+    }
+}
+
+/// Records the waits of a running process until Ctrl-C, its end, or `time` has passed.
+pub(super) fn attached(channel: &Channel, time: Option<Duration>) -> Result<Profile> {
+    let (pid, began) = (channel.pid(), Instant::now());
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let program = futex::running(pid);
+    let context = || format!("--pid {pid}");
+    let mut recorder = channel.record().with_context(context)?;
+    let first = Look::at(channel).with_context(context)?;
+    recorder.ask(PERIOD_NS).with_context(context)?;
+    let (started, took) = (SystemTime::now(), began.elapsed());
+    let until = if time.is_some() { "" } else { "; Ctrl-C ends that and shows the report" };
+    eprintln!(
+        "turnwise: recording the waits inside process {pid}, {} (switched on in {:.1} ms){until}",
+        program.join(" "),
+        took.as_secs_f64() * 1e3
+    );
+    let mut log = Log::new(first.snapshot.taken_ns, pid);
+    let mut living = Living::of(pid);
+    let is_over =
+        || has_ended(pid) || signals.pending().next().is_some() || time.is_some_and(|time| began.elapsed() >= time);
+    follow(channel, &mut recorder, &mut log, &mut living, is_over).with_context(context)?;
+    let last = Look::at(channel).with_context(context)?;
+    let losses = recorder.losses().with_context(context)?;
+    drop(recorder);
+    log.unwind(&mut living);
+    let ending = if has_ended(pid) { Ending::Ended } else { Ending::Running };
+    let mut about = futex::about(program, started, ending);
+    about.policy = policy(pid);
+    let others = others(channel);
+    Ok(maker::profile(&Seen { first, last, log, living, losses, others }, about))
+}
+
+/// Takes what is recorded until that is over, and ends the recording.
+fn follow(
+    channel: &Channel,
+    recorder: &mut Recorder,
+    log: &mut Log,
+    living: &mut Living,
+    mut is_over: impl FnMut() -> bool,
+) -> Result<(), Error> {
+    let (mut period_ns, mut turn, mut taken) = (PERIOD_NS, Instant::now(), 0);
+    while !is_over() && channel.is_alive() {
+        std::thread::sleep(STEP);
+        recorder.ask(period_ns)?;
+        let (waits, releases) = recorder.take()?;
+        taken += waits.len();
+        log.add(waits, &releases, living);
+        if turn.elapsed() >= TURN {
+            period_ns = next_period(period_ns, taken);
+            (turn, taken) = (Instant::now(), 0);
+        }
+    }
+    recorder.stop()?;
+    // What threads are writing just now.
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(1));
+        let (waits, releases) = recorder.take()?;
+        log.add(waits, &releases, living);
+    }
+    Ok(())
+}
+
+/// The length from which on all waits are to be recorded, after so many records in a turn.
+fn next_period(period_ns: u64, taken: usize) -> u64 {
+    let next = match taken {
+        many if many > 2 * WANTED => {
+            period_ns.saturating_mul((many / WANTED).next_power_of_two().try_into().unwrap_or(u64::MAX))
+        }
+        few if few < WANTED / 2 => period_ns / 2,
+        _ => period_ns,
+    };
+    next.clamp(SHORTEST_NS, LONGEST_NS)
+}
+
+/// The locks that a process runs on, as it was started.
+fn policy(pid: u32) -> String {
+    use turnwise_preload_abi::environment::{LOCK, POLICY_TABLE};
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let value = |name: &str| {
+        let named = |line: &[u8]| Some(line.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec());
+        environment.split(|byte| *byte == 0).find_map(named).filter(|value| !value.is_empty())
+    };
+    match (value(POLICY_TABLE), value(LOCK)) {
+        (Some(_), _) => "a policy file's".to_owned(),
+        (None, Some(name)) => String::from_utf8_lossy(&name).into_owned(),
+        (None, None) => "adaptive".to_owned(),
+    }
+}
+
+/// Other processes that run the same program, and have live views.
+fn others(channel: &Channel) -> Vec<u32> {
+    let others = Channel::list().into_iter().filter(|other| other.name() == channel.name());
+    others.map(|other| other.pid()).filter(|pid| *pid != channel.pid()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_at_about_the_wanted_rate() {
+        // Threads that wait for `waiting` ns in a turn have one record for each period.
+        for waiting in [0, 1_000_000, 100_000_000, 800_000_000, 100_000_000_000] {
+            let mut period_ns = PERIOD_NS;
+            for _ in 0..40 {
+                period_ns = next_period(period_ns, (waiting / period_ns) as usize);
+            }
+            let records = (waiting / period_ns) as usize;
+            let is_slow = period_ns == SHORTEST_NS;
+            assert!(records <= 2 * WANTED && (records >= WANTED / 2 || is_slow), "{waiting}: {records} records");
+        }
+    }
+
+    #[test]
+    fn a_flood_of_records_is_stemmed_at_once() {
+        let after = next_period(PERIOD_NS, 100 * WANTED);
+        assert!(after >= 100 * PERIOD_NS, "{after}");
+        assert_eq!(next_period(LONGEST_NS, usize::MAX), LONGEST_NS);
+    }
+
+    #[test]
+    fn a_process_without_a_view_has_none() {
+        assert!(view_of(std::process::id()).unwrap().is_none());
+    }
+}
