@@ -51,7 +51,7 @@ pub(crate) fn running(tid: u32) -> Thread {
 pub(crate) fn snapshot(taken_ns: u64, locks: Vec<Lock>, threads: Vec<Thread>) -> Snapshot {
     let (pid, start) = (PROCESS.pid, PROCESS.start);
     let (name, lost) = ("server".to_owned(), Lost::default());
-    Snapshot { pid, start, name, alive: true, taken_ns, locks, threads, lost, is_exact: true }
+    Snapshot { pid, start, name, alive: true, taken_ns, locks, threads, lost, is_exact: true, rules: Vec::new() }
 }
 
 /// A look at threads that wait for one another, each for a lock of its own.

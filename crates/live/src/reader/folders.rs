@@ -85,11 +85,20 @@ fn check_user(path: &Path, owner: u32) -> Result<(), Error> {
 
 /// Opens a file that is its folder's owner's, and no link.
 pub(crate) fn open(path: &Path) -> Result<fs::File, Error> {
+    open_by(path, fs::OpenOptions::new().read(true))
+}
+
+/// Opens a file as [`open`] does, to write to it, too.
+pub(crate) fn open_to_write(path: &Path) -> Result<fs::File, Error> {
+    open_by(path, fs::OpenOptions::new().read(true).write(true))
+}
+
+fn open_by(path: &Path, options: &mut fs::OpenOptions) -> Result<fs::File, Error> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let owner = check_folder(folder)?;
     // Without waiting for the other end of a pipe.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
-    let opened = fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let opened = options.custom_flags(flags.bits().cast_signed()).open(path);
     let file = opened.map_err(|error| match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::LOOP) => Error::new(path, Fault::NoFile),
         _ => Error::io(path, error),

@@ -5,11 +5,13 @@ mod copy;
 mod error;
 mod folders;
 mod process;
+mod rules;
 mod snapshot;
 mod sum;
 mod threads;
 
 pub use error::{Error, Fault};
+pub use rules::{Addresses, Rule, Target, Tuner};
 pub use snapshot::{Lock, Lost, Site, Snapshot, Thread, Waiting};
 
 use crate::layout::Header;
@@ -19,6 +21,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use turnwise_preload_abi::Lock as Policy;
 
 /// The live view of a process.
 #[derive(Debug)]
@@ -28,6 +31,7 @@ pub struct Channel {
     pid: u32,
     start: u64,
     name: String,
+    policy: Option<Policy>,
 }
 
 impl Channel {
@@ -39,7 +43,8 @@ impl Channel {
         let file = folders::open(path)?;
         let header = copy::header(path, &file)?;
         let (pid, start, name) = (header.pid.load(Relaxed), header.start.load(Relaxed), name(&header));
-        Ok(Channel { file, path: path.to_owned(), pid, start, name })
+        let policy = (header.policy.load(Relaxed) as usize).checked_sub(1).and_then(|number| Policy::ALL.get(number));
+        Ok(Channel { file, path: path.to_owned(), pid, start, name, policy: policy.copied() })
     }
 
     /// Opens the view of a process that runs, wherever its file lies.
@@ -94,6 +99,12 @@ impl Channel {
         &self.name
     }
 
+    /// Returns the policy of the process's locks; `None`: a policy file's rules decide, lock by lock.
+    #[must_use]
+    pub fn policy(&self) -> Option<Policy> {
+        self.policy
+    }
+
     /// Whether the process runs, and this is still its view: after `exec` there is another, under the same name.
     #[must_use]
     pub fn is_alive(&self) -> bool {
@@ -123,6 +134,7 @@ impl Channel {
                 nested: header.lost_nested.load(Relaxed),
             },
             is_exact: copy.is_exact,
+            rules: self.rules()?,
         })
     }
 }
