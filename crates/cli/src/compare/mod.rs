@@ -4,6 +4,7 @@ mod advise;
 mod args;
 mod looks;
 mod notes;
+mod pairs;
 mod report;
 mod runs;
 mod session;
@@ -13,6 +14,7 @@ mod table;
 mod verdict;
 
 pub(crate) use args::{Args, parse_time};
+pub(crate) use pairs::Pairs;
 
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
@@ -144,6 +146,7 @@ fn settings(args: &Args, variants: &[Variant]) -> Settings {
         seed: args.seed,
         timeout_s: args.timeout.as_secs_f64(),
         any_status: args.any_status,
+        unit: "runs",
     }
 }
 
@@ -226,7 +229,7 @@ fn library(variants: &[Variant], target: &Target) -> Result<Option<Library>> {
 }
 
 /// Set by SIGINT, SIGTERM and SIGHUP; a second one ends turnwise at once.
-fn stop_flag() -> Result<Arc<AtomicBool>> {
+pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&stop))?;

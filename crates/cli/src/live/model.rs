@@ -3,7 +3,7 @@
 use super::figures::Figures;
 use super::history::History;
 use std::collections::HashMap;
-use turnwise_live::{Kind, Lost, Snapshot};
+use turnwise_live::{Kind, Lost, Rule, Snapshot, Values};
 
 /// A process; its start tells it from a later one of the same number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -40,6 +40,8 @@ pub(crate) struct Process {
     /// From the look before; `None`: there was none, and counters are those since the program began.
     pub(crate) span_ns: Option<u64>,
     pub(crate) lost: Lost,
+    /// What is set for its locks.
+    pub(crate) rules: Vec<Rule>,
 }
 
 /// A lock at a look.
@@ -58,6 +60,8 @@ pub(crate) struct LockView {
     pub(crate) holder: Option<Holder>,
     /// Threads waited for it within the last minute, or wait now.
     pub(crate) is_recent: bool,
+    /// What is set for waits for it, at any of its call sites.
+    pub(crate) tuned: Values,
 }
 
 /// A call site of a lock at a look.
@@ -144,7 +148,8 @@ impl Model {
                 lock.is_recent = lock.now.waits > 0 || !lock.waiters.is_empty() || self.history.knows(lock.id);
             }
             let (name, lost) = (snapshot.name.clone(), snapshot.lost);
-            view.processes.push(Process { id, name, alive: snapshot.alive, span_ns, lost });
+            let (alive, rules) = (snapshot.alive, snapshot.rules.clone());
+            view.processes.push(Process { id, name, alive, span_ns, lost, rules });
         }
         self.before = next;
         self.history.forget(view.taken_ns, |process| self.before.contains_key(&process));
@@ -173,9 +178,21 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<&Befo
         let counted_sites = counted.map(|counted| counted.sites.as_slice()).unwrap_or_default();
         let sites = counted_sites.iter().map(|site| next.site(id, *site, before)).collect();
         next.figures.insert(id, total.clone());
-        view.locks.push(LockView { id, now, total, site, sites, waiters, holder, is_recent: false });
+        let tuned = tuned(&snapshot.rules, id.address, site, counted_sites);
+        view.locks.push(LockView { id, now, total, site, sites, waiters, holder, is_recent: false, tuned });
     }
     next
+}
+
+/// What rules set for waits for a lock, at any of its call sites.
+fn tuned(rules: &[Rule], address: u64, site: u64, sites: &[turnwise_live::Site]) -> Values {
+    let mut tuned = Values::default();
+    let covers = |rule: &&Rule| {
+        let mut sites = sites.iter().map(|site| site.address).chain([site]);
+        sites.any(|site| rule.target.covers(address, site))
+    };
+    rules.iter().filter(covers).for_each(|rule| tuned.overlay(&rule.values));
+    tuned
 }
 
 impl Before {
