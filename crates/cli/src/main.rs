@@ -13,6 +13,7 @@ mod preload;
 mod profile;
 mod program;
 mod run;
+mod setting;
 mod target;
 mod top;
 mod tune;

@@ -188,6 +188,7 @@ fn variant(path: &Path, others: &[Variant], target: &Target) -> Result<Variant> 
     if others.iter().any(|other| other.name == file.origin) {
         bail!("{} is there twice; to compare with a policy of that name, write ./{}", file.origin, file.origin);
     }
+    file.tell_of_settings();
     let (variant, warnings) = Variant::file(&file, target)?;
     if !warnings.is_empty() {
         eprintln!("{warnings}");
@@ -229,7 +230,7 @@ fn library(variants: &[Variant], target: &Target) -> Result<Option<Library>> {
 }
 
 /// Set by SIGINT, SIGTERM and SIGHUP; a second one ends turnwise at once.
-pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>> {
+fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&stop))?;

@@ -2,7 +2,7 @@
 
 use super::rule::{Rule, Subject};
 use crate::policy::{DEFAULT, renamed};
-use crate::tune;
+use crate::setting;
 use anyhow::{Error, Result, anyhow};
 use serde::Deserialize;
 use std::ops::Range;
@@ -69,6 +69,19 @@ impl PolicyFile {
             eprintln!("{}", shown(&file.old_names, &file.origin, &file.text));
         }
         Ok(file)
+    }
+
+    /// Says on standard error that settings are not in force from the start, if there are any.
+    pub(crate) fn tell_of_settings(&self) {
+        let lines: Vec<String> =
+            self.rules.iter().filter(|rule| !rule.values.is_empty()).map(|rule| rule.line.to_string()).collect();
+        if !lines.is_empty() {
+            let (origin, lines) = (&self.origin, lines.join(", "));
+            eprintln!(
+                "{origin}:{lines}: settings are not in force from the start; `turnwise tune PID --from {origin}` sets \
+                 them once threads have waited"
+            );
+        }
     }
 
     /// Parses a text, which messages call `origin`; an error has every problem with its line.
@@ -181,7 +194,7 @@ fn settings(raw: &RawRule) -> (Values, Vec<Problem>) {
     let (mut values, mut problems) = (Values::default(), Vec::new());
     for (setting, value) in written {
         let Some(value) = value else { continue };
-        if let Err(what) = tune::set(&mut values, setting, value.get_ref()) {
+        if let Err(what) = setting::set(&mut values, setting, value.get_ref()) {
             problems.push(Problem::error(value.span(), what, setting.about()));
         }
     }
@@ -281,7 +294,7 @@ mod tests {
         assert_eq!(file.rules[1].label("p.toml"), "p.toml:7 (program srv*, line a/b.c:7-9): ttas");
         let text = "[[rule]]\nsymbol = \"cache\"\nspin = \"off\"\nfair-after = \"1ms\"\n";
         let rule = &PolicyFile::parse("p.toml", text.to_owned()).unwrap().rules[0];
-        assert_eq!((rule.policy, tune::shown(&rule.values).as_str()), (Policy::ADAPTIVE, "spin=off,fair-after=1ms"));
+        assert_eq!((rule.policy, setting::shown(&rule.values).as_str()), (Policy::ADAPTIVE, "spin=off,fair-after=1ms"));
         assert_eq!(PolicyFile::parse("p", String::new()).unwrap().default, Policy::ADAPTIVE);
     }
 

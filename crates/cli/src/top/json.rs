@@ -1,7 +1,7 @@
 //! `turnwise top --json`: a line per look.
 
 use crate::live::{Names, Process, Row, ThreadView, View, Waiting};
-use crate::tune::shown;
+use crate::setting::shown;
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
 use turnwise_live::Rule;

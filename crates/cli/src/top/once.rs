@@ -2,7 +2,7 @@
 
 use super::columns::{Context, columns};
 use crate::live::{Names, Process, Row, View};
-use crate::tune::shown;
+use crate::setting::shown;
 use std::fmt::Write;
 use turnwise_live::{Lost, Rule};
 use turnwise_present::figures::{count, time};

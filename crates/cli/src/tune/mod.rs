@@ -1,14 +1,12 @@
 //! `turnwise tune`: settings of the locks of a program that runs.
 
 mod policy;
-mod setting;
 mod target;
 mod trial;
 
-pub(crate) use setting::{Assignment, set, shown};
-
 use crate::compare::parse_time;
 use crate::live::Which;
+use crate::setting::{self, Assignment, shown};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -171,8 +169,8 @@ fn line(rule: &Rule) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::setting::values;
     use super::*;
+    use crate::setting::values;
 
     fn rule(label: &str, target: Target, set: &str) -> Rule {
         Rule { target, values: values(set).unwrap(), label: label.to_owned() }

@@ -1,13 +1,15 @@
 //! `turnwise tune --trial`: a setting goes on and off, on the program as it runs, and the verdict is `compare`'s.
 
 use super::target::{Named, Program};
-use super::{Args, Assignment, add, shown};
-use crate::compare::{Pairs, stop_flag};
+use super::{Args, add};
+use crate::compare::Pairs;
 use crate::metric::{Better, Metric};
+use crate::setting::{Assignment, shown};
 use anyhow::{Context, Result, bail};
-use signal_hook::consts::SIGKILL;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use turnwise_live::{Channel, Rule, Snapshot, Target, Tuner};
@@ -65,7 +67,7 @@ struct Trial<'a> {
 /// Tries the setting, and says what came of it.
 pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<ExitCode> {
     let named = Program::look(channel)?.named(&trial.name)?;
-    let stop = stop_flag()?;
+    let stop = stop()?;
     let measured = Trial { channel, args, targets: named.targets.clone(), stop: &stop };
     let switch = Switch::new(channel, named, trial)?;
     let rounds = measured.rounds(&switch);
@@ -80,6 +82,15 @@ pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<
     let pairs = Pairs { metric: measured.metric(), arms, rounds, margin: args.margin / 100.0, seed: args.seed };
     print(&pairs.text())?;
     Ok(if is_over { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// Set by Ctrl-C and by signals that ask to end, however often: the settings are taken back first.
+fn stop() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
 }
 
 impl Trial<'_> {

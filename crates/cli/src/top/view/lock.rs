@@ -4,7 +4,7 @@ use super::super::app::App;
 use super::super::columns::{held, length, thread_name, waiting, whole};
 use super::Look;
 use crate::live::{BUCKETS, Graph, LockId, LockView, Names, Row, ThreadView, View, lower_bound};
-use crate::tune::shown;
+use crate::setting::shown;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};

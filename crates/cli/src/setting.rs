@@ -17,17 +17,17 @@ impl FromStr for Assignment {
     fn from_str(text: &str) -> Result<Assignment, String> {
         // A C++ name may have an equals sign, too; what settings begin with cannot be part of one.
         let places = text.match_indices('=').map(|(place, _)| place);
-        let mut complaint = "expected NAME=SETTING, such as cache=spin=off".to_owned();
+        let mut complaint = None;
         for place in places {
             let (name, settings) = (&text[..place], &text[place + 1..]);
             match values(settings) {
                 Ok(_) if name.is_empty() => return Err("expected the lock's name before `=`; * is all".to_owned()),
                 Ok(values) => return Ok(Assignment { name: name.to_owned(), values }),
-                Err(error) if settings.contains('=') => complaint = error,
+                Err(error) if settings.contains('=') => complaint = complaint.or(Some(error)),
                 Err(_) => {}
             }
         }
-        Err(complaint)
+        Err(complaint.unwrap_or_else(|| "expected NAME=SETTING, such as cache=spin=off".to_owned()))
     }
 }
 
@@ -127,7 +127,8 @@ mod tests {
             ("spin=off", "spin=off"),
             ("spin=0", "spin=off"),
             ("fair-after=1ms,spin=20us", "spin=20us,fair-after=1ms"),
-            ("respin=1.5us,patience=10ms", "patience=10ms,respin=1.5us"),
+            ("fair-after=10ms,respin=1.5us", "respin=1.5us,fair-after=10ms"),
+            ("patience=0,spin=off", "spin=off,patience=0"),
             ("fair-after=0,yield-after=0.5s", "fair-after=0,yield-after=500ms"),
             ("spin=999ns", "spin=999ns"),
         ] {
