@@ -13,8 +13,10 @@ mod preload;
 mod profile;
 mod program;
 mod run;
+mod setting;
 mod target;
 mod top;
+mod tune;
 mod variant;
 mod why;
 
@@ -42,6 +44,7 @@ enum Command {
     Profile(Box<profile::Args>),
     Top(top::Args),
     Why(why::Args),
+    Tune(Box<tune::Args>),
     Policy(policy_file::Args),
     List(list::Args),
     Man(generate::ManArgs),
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Profile(args) => profile::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Why(args) => why::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Policy(args) => policy_file::run(&args),
         Command::List(args) => list::run(&args),
         Command::Man(args) => pages::man(&args.directory, Cli::command()),

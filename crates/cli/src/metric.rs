@@ -67,7 +67,12 @@ pub(crate) struct Metric {
 
 enum Source {
     Charged(fn(&Usage) -> f64),
-    Printed { pattern: Regex, combine: Combine },
+    Printed {
+        pattern: Regex,
+        combine: Combine,
+    },
+    /// By other means than a run of the program.
+    Measured,
 }
 
 /// A metric of every run: its name, its help, its unit, and its value.
@@ -130,10 +135,15 @@ impl Metric {
         Ok(Metric { name, unit: Unit::Printed, better: told.unwrap_or(guess), source })
     }
 
+    /// A metric that is measured on a program that runs on.
+    pub(crate) fn measured(name: &str, better: Better) -> Metric {
+        Metric { name: name.to_owned(), unit: Unit::Printed, better, source: Source::Measured }
+    }
+
     /// Pattern and combination, of a metric that the program prints.
     pub(crate) fn pattern(&self) -> Option<(&str, Combine)> {
         match &self.source {
-            Source::Charged(_) => None,
+            Source::Charged(_) | Source::Measured => None,
             Source::Printed { pattern, combine } => Some((pattern.as_str(), *combine)),
         }
     }
@@ -142,6 +152,7 @@ impl Metric {
     pub(crate) fn value(&self, usage: &Usage, output: &str) -> Result<(f64, usize), Missing> {
         let (pattern, combine) = match &self.source {
             Source::Charged(of) => return Ok((of(usage), 1)),
+            Source::Measured => return Err(Missing::NoMatch),
             Source::Printed { pattern, combine } => (pattern, combine),
         };
         let groups = pattern.captures_iter(output).filter_map(|found| found.get(1));

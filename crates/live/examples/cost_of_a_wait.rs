@@ -35,7 +35,7 @@ fn main() {
         black_box(counter::counter());
     });
     println!("a look at the processor's counter: {clock:.0} ns");
-    writer::start(Some(&path), false);
+    writer::start(Some(&path), false, 1);
     let begun = Instant::now();
     wait(1, 0);
     println!("the first wait, which makes the file: {:.0} us", begun.elapsed().as_nanos() as f64 / 1e3);

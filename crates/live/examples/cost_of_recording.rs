@@ -66,7 +66,7 @@ fn show(what: &str, times: &mut [Duration]) {
 fn main() {
     let folder = tempfile::tempdir().expect("a folder for the file");
     let path = std::ffi::CString::new(folder.path().to_str().expect("a path in UTF-8")).expect("a path");
-    writer::start(Some(&path), false);
+    writer::start(Some(&path), false, 0);
     end(begin());
     println!("a wait while the recorder is off: {:.1} ns", wait_ns());
     show("the end of a wait, with two looks at the clock of CPU time", &mut ends());

@@ -31,7 +31,7 @@ fn main() {
     let (threads, percent) = (numbers.next().unwrap_or(4).max(1), numbers.next().unwrap_or(100).clamp(1, 100));
     let runtime = env::var(place::RUNTIME_VARIABLE).expect("XDG_RUNTIME_DIR: a folder for the view");
     assert!(Path::new(&runtime).is_dir(), "{runtime} is no folder");
-    writer::start(Some(&std::ffi::CString::new(runtime).expect("a path")), false);
+    writer::start(Some(&std::ffi::CString::new(runtime).expect("a path")), false, 0);
     (0..locks).for_each(wait);
     let hot = (u64::from(locks) * u64::from(percent) / 100).max(1) as u32;
     println!("{} locks, {hot} of them hot, in process {}", locks, process::id());

@@ -3,11 +3,14 @@
 //! | from | what | how many |
 //! |---|---|---|
 //! | 0 | [`Header`] | 1 |
+//! | [`SETTINGS_START`] | [`Table`](settings::Table): what is set for locks (`settings.rs`) | [`settings::TABLES`] |
 //! | [`LOCKS_START`] | [`Lock`]: waits of threads that are gone, or that found no room in their block | [`LOCKS`] |
 //! | [`BLOCKS_START`] | [`Block`]: a thread's own waits | [`BLOCKS`] |
 //! | [`LOG_START`] | [`crate::log`]: waits one by one, while a profiler has them recorded | |
 //!
 //! The file has holes: only what was written takes room. What a lock's waits come to is the sum over both.
+//!
+//! But for the settings the program writes all of it.
 //!
 //! Invariants:
 //! 1. A block is written by its thread alone. When that thread is gone, whoever moves [`Block::state`] from
@@ -17,7 +20,7 @@
 //!    [`Header::moves_ended`] are equal when nothing moves in any block.
 //! 4. [`Header::magic`] is written last: a file without it is being made.
 
-use crate::log;
+use crate::{log, settings};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -39,8 +42,10 @@ pub const BLOCKS: usize = 1 << 11;
 /// The most bytes of the program's path that are kept.
 pub const NAME: usize = 512;
 
+/// Where the settings begin.
+pub const SETTINGS_START: usize = PAGE;
 /// Where the table begins.
-pub const LOCKS_START: usize = PAGE;
+pub const LOCKS_START: usize = SETTINGS_START + settings::TABLES * size_of::<settings::Table>();
 /// Where the blocks begin.
 pub const BLOCKS_START: usize = LOCKS_START + LOCKS * size_of::<Lock>();
 /// Where the log begins.
@@ -58,7 +63,8 @@ pub const LAYOUT: u32 = (size_of::<Header>()
     + 17 * (LOCKS + BLOCKS)
     + 19 * size_of::<log::Record>()
     + 23 * size_of::<log::Release>()
-    + 29 * (log::RECORDS + log::RELEASES)) as u32;
+    + 29 * (log::RECORDS + log::RELEASES)
+    + 31 * size_of::<settings::Rule>()) as u32;
 
 const _: () = {
     assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && size_of::<Lock>() == 320);
@@ -69,6 +75,9 @@ const _: () = {
 pub const CLOCK_COUNTER: u32 = 1;
 /// [`Header::clock`]: `CLOCK_MONOTONIC` in nanoseconds.
 pub const CLOCK_MONOTONIC: u32 = 2;
+
+/// [`Header::policy`]: a policy file's rules decide, lock by lock.
+pub const POLICY_FILE: u32 = 255;
 
 /// What the file is about.
 #[derive(FromBytes, IntoBytes)]
@@ -114,6 +123,12 @@ pub struct Header {
     pub lost_records: AtomicU64,
     /// Whether waits are recorded one by one: the one part that readers write.
     pub switch: log::Switch,
+    /// Which settings are in force (`settings.rs`). Others than the program write it.
+    pub settings: AtomicU64,
+    /// The policy of the process's locks: 1 and its number, or [`POLICY_FILE`]; 0: not known.
+    pub policy: AtomicU32,
+    /// 0.
+    pub spare_too: AtomicU32,
     /// The program's path; zeros follow.
     pub name: [AtomicU8; NAME],
 }

@@ -6,6 +6,7 @@
 //! | `layout.rs` | what lies where in the file |
 //! | `log.rs` | the part of it in which waits are recorded one by one, while a profiler asks for it |
 //! | `key.rs` | a lock and the way of waiting for it, in one word |
+//! | `settings.rs` | what can be set for the locks of a program while it runs, and where that lies |
 //! | `place.rs` | in which folders such files lie, and their names |
 //! | `reader/` | feature `reader`: finds such files, and makes snapshots of them |
 //! | `writer/` | feature `writer`: makes such a file and counts, inside a program that must not notice |
@@ -19,12 +20,14 @@ pub mod log;
 pub mod place;
 #[cfg(feature = "reader")]
 mod reader;
+pub mod settings;
 #[cfg(all(feature = "writer", target_os = "linux"))]
 pub mod writer;
 
 pub use key::{Key, Kind};
 #[cfg(feature = "reader")]
 pub use reader::{
-    Channel, Error, Fault, Follower, Lock, Lost, Recorded, Recorder, Registers, Released, Site, SiteSum, Snapshot,
-    Thread, Waiting, remove_stale,
+    Addresses, Channel, Error, Fault, Follower, Lock, Lost, Recorded, Recorder, Registers, Released, Rule, Site,
+    SiteSum, Snapshot, Target, Thread, Tuner, Waiting, remove_stale,
 };
+pub use settings::{Setting, Values};

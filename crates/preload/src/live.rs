@@ -8,13 +8,15 @@ use core::sync::atomic::Ordering::Relaxed;
 use turnwise::events::here;
 use turnwise::platform::native::{generation, introduce, thread_of};
 use turnwise::platform::{Native, Platform};
+use turnwise::wait::Tuned;
 use turnwise_interpose::{race_checker, variable};
+use turnwise_live::layout::POLICY_FILE;
 use turnwise_live::writer::{self, End, Me, Start};
-use turnwise_live::{Key, Kind, place};
+use turnwise_live::{Key, Kind, Setting, Values, place};
 use turnwise_preload_abi::{Lock, environment};
 
 /// Turns the view on, unless the user or a tool does not want it. The constructor calls this once.
-pub(crate) fn start() {
+pub(crate) fn start(policy: Option<Lock>) {
     let asked = variable(environment::LIVE).map(|value| value.to_bytes());
     if asked == Some(b"0") || race_checker().is_some() {
         writer::turn_off();
@@ -22,7 +24,8 @@ pub(crate) fn start() {
         NAMES_OWNERS.store(true, Relaxed);
         introduce();
         let runtime = variable(place::RUNTIME_VARIABLE).filter(|path| path.to_bytes().first() == Some(&b'/'));
-        writer::start(runtime, asked == Some(b"1"));
+        let policy = policy.map_or(POLICY_FILE, |policy| 1 + policy as u32);
+        writer::start(runtime, asked == Some(b"1"), policy);
     }
 }
 
@@ -34,18 +37,28 @@ pub(crate) fn names_owners() -> bool {
     NAMES_OWNERS.load(Relaxed)
 }
 
-/// Counts a wait for a mutex of that policy; `wait` tells whether it ended with the lock.
+/// Counts a wait for a mutex of that policy; `wait`, by what is set for it, tells whether it ended with the lock.
 #[inline]
-pub(crate) fn wait_for_mutex(mutex: &Mutex, policy: Lock, caller: Caller, wait: impl FnOnce() -> bool) -> bool {
+pub(crate) fn wait_for_mutex(
+    mutex: &Mutex,
+    policy: Lock,
+    caller: Caller,
+    wait: impl FnOnce(Option<Tuned>) -> bool,
+) -> bool {
     let token = if policy == Lock::Adaptive { mutex.lock.adaptive().owner() } else { 0 };
     let owner = named(token, mutex.owner.load(Relaxed));
     let end = if tells_of_releases() { End::Owner } else { End::Acquired };
     counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, wait)
 }
 
-/// Counts a wait for a readers-writer lock; `wait` tells whether it ended with the lock.
+/// Counts a wait for a readers-writer lock; `wait`, by what is set for it, tells whether it ended with the lock.
 #[inline]
-pub(crate) fn wait_for_rwlock(lock: &RwLock, kind: Kind, caller: Caller, wait: impl FnOnce() -> bool) -> bool {
+pub(crate) fn wait_for_rwlock(
+    lock: &RwLock,
+    kind: Kind,
+    caller: Caller,
+    wait: impl FnOnce(Option<Tuned>) -> bool,
+) -> bool {
     let end = if kind == Kind::Write && tells_of_releases() { End::Owner } else { End::Acquired };
     let owner = match lock.writer.load(Relaxed) {
         0 => 0, // whoever gets it just now has not written itself down
@@ -57,7 +70,7 @@ pub(crate) fn wait_for_rwlock(lock: &RwLock, kind: Kind, caller: Caller, wait: i
 /// Counts a wait for a spin lock.
 #[inline]
 pub(crate) fn wait_for_spin_lock(address: usize, caller: Caller, wait: impl FnOnce()) {
-    counted(address, Kind::Spin, caller, 0, End::Acquired, || {
+    counted(address, Kind::Spin, caller, 0, End::Acquired, |_| {
         wait();
         true
     });
@@ -89,13 +102,34 @@ pub(crate) fn released(address: usize) {
 }
 
 #[inline(always)]
-fn counted(address: usize, kind: Kind, caller: Caller, owner: usize, end: End, wait: impl FnOnce() -> bool) -> bool {
-    let begun = writer::begin(&Start { key: Key::new(address, kind), site: caller.0, owner, me: me() });
-    let acquired = wait();
+fn counted(
+    address: usize,
+    kind: Kind,
+    caller: Caller,
+    owner: usize,
+    end: End,
+    wait: impl FnOnce(Option<Tuned>) -> bool,
+) -> bool {
+    let start = Start { key: Key::new(address, kind), site: caller.0, owner, me: me() };
+    let begun = writer::begin(&start);
+    let acquired = wait(begun.as_ref().and_then(|begun| writer::settings(begun, &start)).map(tuned));
     if let Some(begun) = begun {
         writer::end(&begun, if acquired { end } else { End::GaveUp }, &me());
     }
     acquired
+}
+
+/// What the locks make of the settings.
+#[cold]
+fn tuned(values: Values) -> Tuned {
+    let ns = |setting| values.get(setting).map(u64::from);
+    Tuned {
+        spin_ns: ns(Setting::Spin),
+        spin_patient_ns: ns(Setting::Patience),
+        spin_woken_ns: ns(Setting::Respin),
+        turn_ns: ns(Setting::YieldAfter),
+        claim_after_ns: ns(Setting::FairAfter),
+    }
 }
 
 /// What the writer wants to know of this thread: its first three counters are sleeps, steals and hand-offs.

@@ -121,8 +121,8 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Calle
     let mutex = unsafe { Mutex::of(object) };
     let wait = |word: &LockWord, policy| {
         if !word.lock_at_once(policy) {
-            live::wait_for_mutex(mutex, policy, caller, || {
-                word.lock(policy);
+            live::wait_for_mutex(mutex, policy, caller, |tuned| {
+                word.lock(policy, tuned);
                 true
             });
         }
@@ -171,8 +171,11 @@ with_caller! {
 unsafe extern "C" fn wait(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
     // SAFETY: contract of `wait`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    live::wait_for_mutex(mutex, Lock::Adaptive, caller, || {
-        mutex.lock.adaptive().lock_contended();
+    live::wait_for_mutex(mutex, Lock::Adaptive, caller, |tuned| {
+        match tuned {
+            None => mutex.lock.adaptive().lock_contended(),
+            Some(tuned) => mutex.lock.adaptive().lock_tuned(tuned),
+        }
         true
     });
     if matches!(mutex.path(), Path::Owned) {
@@ -248,7 +251,7 @@ pub(crate) fn lock_until(mutex: &Mutex, caller: Caller, deadline: Result<Deadlin
         }
         match deadline {
             Ok(deadline) => {
-                let wait = || word.lock_until(policy, deadline);
+                let wait = |tuned| word.lock_until(policy, deadline, tuned);
                 if live::wait_for_mutex(mutex, policy, caller, wait) { 0 } else { ETIMEDOUT }
             }
             Err(errno) => errno,

@@ -11,6 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_rwlock_t, pthread_rwlockattr_t};
 use turnwise::platform::Deadline;
 use turnwise::rwsem::Prefer;
+use turnwise::wait::Tuned;
 use turnwise_live::Kind;
 
 /// The only kind in glibc under which writers go first (`PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`); the kind with
@@ -56,7 +57,10 @@ pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) ->
     if lock.lock.is_full() {
         return EAGAIN; // no reader that leaves would wake us
     }
-    let wait = || lock.lock.read_with(lock.prefer(), deadline);
+    let wait = |tuned: Option<Tuned>| match tuned {
+        None => lock.lock.read_with(lock.prefer(), deadline),
+        Some(tuned) => lock.lock.read_tuned(lock.prefer(), deadline, tuned),
+    };
     if live::wait_for_rwlock(lock, Kind::Read, caller, wait) { 0 } else { ETIMEDOUT }
 }
 
@@ -77,7 +81,10 @@ pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) -
     if lock.is_mine() {
         return EDEADLK;
     }
-    let wait = || lock.lock.write_with(deadline);
+    let wait = |tuned: Option<Tuned>| match tuned {
+        None => lock.lock.write_with(deadline),
+        Some(tuned) => lock.lock.write_tuned(deadline, tuned),
+    };
     if live::wait_for_rwlock(lock, Kind::Write, caller, wait) { lock.own() } else { ETIMEDOUT }
 }
 

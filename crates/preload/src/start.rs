@@ -19,7 +19,7 @@ extern "C" fn start() {
     }
     let policy = policy::prepare();
     run_probe::open();
-    live::start();
+    live::start(policy);
     look_up();
     if let Some(tool) = race_checker() {
         tell_of(tool);

@@ -9,6 +9,7 @@ use turnwise::RawMutex;
 use turnwise::platform::{Deadline, Native};
 use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::spin::{RawQueuedSpinLock, RawSpinLock, RawTicketLock};
+use turnwise::wait::Tuned;
 use turnwise_preload_abi::Lock;
 
 /// Eight bytes that hold a lock of some policy. Zero bytes are an unlocked lock, under every policy.
@@ -56,7 +57,10 @@ impl LockWord {
         if policy == Lock::Adaptive { self.adaptive().lock_fast() } else { self.try_lock(policy) }
     }
 
-    pub(crate) fn lock(&self, policy: Lock) {
+    pub(crate) fn lock(&self, policy: Lock, tuned: Option<Tuned>) {
+        if let (Lock::Adaptive, Some(tuned)) = (policy, tuned) {
+            return self.adaptive().lock_tuned(tuned);
+        }
         by_policy!(self, policy, lock => lock.lock());
     }
 
@@ -72,7 +76,10 @@ impl LockWord {
         }
     }
 
-    pub(crate) fn lock_until(&self, policy: Lock, deadline: Deadline) -> bool {
+    pub(crate) fn lock_until(&self, policy: Lock, deadline: Deadline, tuned: Option<Tuned>) -> bool {
+        if let (Lock::Adaptive, Some(tuned)) = (policy, tuned) {
+            return self.adaptive().lock_tuned_until(deadline, tuned);
+        }
         by_policy!(self, policy, lock => lock.lock_until(deadline))
     }
 

@@ -4,6 +4,7 @@ mod advise;
 mod args;
 mod looks;
 mod notes;
+mod pairs;
 mod report;
 mod runs;
 mod session;
@@ -13,6 +14,7 @@ mod table;
 mod verdict;
 
 pub(crate) use args::{Args, parse_time};
+pub(crate) use pairs::Pairs;
 
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
@@ -144,6 +146,7 @@ fn settings(args: &Args, variants: &[Variant]) -> Settings {
         seed: args.seed,
         timeout_s: args.timeout.as_secs_f64(),
         any_status: args.any_status,
+        unit: "runs",
     }
 }
 
@@ -185,6 +188,7 @@ fn variant(path: &Path, others: &[Variant], target: &Target) -> Result<Variant> 
     if others.iter().any(|other| other.name == file.origin) {
         bail!("{} is there twice; to compare with a policy of that name, write ./{}", file.origin, file.origin);
     }
+    file.tell_of_settings();
     let (variant, warnings) = Variant::file(&file, target)?;
     if !warnings.is_empty() {
         eprintln!("{warnings}");

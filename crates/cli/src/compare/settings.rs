@@ -26,6 +26,9 @@ pub(crate) struct Settings {
     pub(crate) timeout_s: f64,
     /// Whether runs count whatever their exit status.
     pub(crate) any_status: bool,
+    /// What a measurement of each is called.
+    #[serde(skip)]
+    pub(crate) unit: &'static str,
 }
 
 /// What a program is compared under.

@@ -156,6 +156,7 @@ mod tests {
             seed: 1,
             timeout_s: 1.0,
             any_status: false,
+            unit: "runs",
         };
         let circumstances = Circumstances {
             started: SystemTime::now(),

@@ -35,32 +35,33 @@ pub(crate) fn judge(metric: &Metric, settings: &Settings, rows: &[Row]) -> Vec<V
 fn verdict(metric: &Metric, settings: &Settings, row: &Row) -> Verdict {
     let Row { policy, summary: Summary { n, .. }, .. } = row;
     let (name, baseline) = (&metric.name, &settings.policies[0]);
+    let unit = settings.unit;
     let (needed, runs) =
-        (rounds_for_a_verdict(settings.confidence), if settings.max_time_s.is_some() { "max-runs" } else { "runs" });
+        (rounds_for_a_verdict(settings.confidence), if settings.max_time_s.is_some() { "max-runs" } else { unit });
     let (finding, sentence) = match row.to_baseline {
         None => {
             (Finding::Undecided, format!("{policy} and {baseline} have no ratio in {name}: a value is not above zero"))
         }
         Some(ratio) if *n < needed => {
             let so_far = compared(metric.better, policy, baseline, name, ratio);
-            let advice = format!("{n} runs cannot tell whether that is chance; {needed} are needed (--{runs})");
+            let advice = format!("{n} {unit} cannot tell whether that is chance; {needed} are needed (--{runs})");
             (Finding::Undecided, format!("{so_far}, but {advice}"))
         }
         Some(ratio) if ratio.low == ratio.high && !ratio.differs() => {
-            (Finding::Same, format!("{policy} and {baseline} have the same {name} in each of {n} runs"))
+            (Finding::Same, format!("{policy} and {baseline} have the same {name} in each of {n} {unit}"))
         }
         Some(ratio) if !ratio.differs() && ratio.is_within(settings.margin) => {
             let (percent, ratio, looks) = ((1e6 * settings.margin).round() / 1e4, interval(ratio), looks(settings));
             let sentence = format!(
                 "no difference beyond {percent}% between {policy} and {baseline} in {name} \
-                 after {n} runs (ratio {ratio}{looks})"
+                 after {n} {unit} (ratio {ratio}{looks})"
             );
             (Finding::Same, sentence)
         }
         Some(ratio) if !ratio.differs() => {
             let sentence = format!(
-                "no difference between {policy} and {baseline} in {name} is detectable in {n} runs (ratio {}{}); \
-                 four times as many runs would halve the interval: --{runs} {}{}",
+                "no difference between {policy} and {baseline} in {name} is detectable in {n} {unit} (ratio {}{}); \
+                 four times as many {unit} would halve the interval: --{runs} {}{}",
                 interval(ratio),
                 looks(settings),
                 4 * n,
@@ -72,7 +73,7 @@ fn verdict(metric: &Metric, settings: &Settings, row: &Row) -> Verdict {
             let better = (ratio.low > 1.0) == (metric.better == Better::Higher);
             let finding = if better { Finding::Better } else { Finding::Worse };
             let word = if better { "better" } else { "worse" };
-            let after = if settings.looks.len() > 1 { format!(", after {n} runs") } else { String::new() };
+            let after = if settings.looks.len() > 1 { format!(", after {n} {unit}") } else { String::new() };
             let looks = looks(settings);
             (finding, format!("{}: {word}{after}{looks}", compared(metric.better, policy, baseline, name, ratio)))
         }

@@ -31,7 +31,7 @@ impl FromStr for Which {
 
 impl Which {
     /// The programs that run now.
-    fn running(&self) -> Vec<Channel> {
+    pub(crate) fn running(&self) -> Vec<Channel> {
         match self {
             Which::All => Channel::list(),
             Which::Pid(pid) => Channel::of(*pid).into_iter().collect(),
@@ -50,7 +50,7 @@ impl Which {
     }
 
     /// Why there is nothing to look at.
-    fn complaint(&self) -> Error {
+    pub(crate) fn complaint(&self) -> Error {
         const NONE: &str =
             "a program has one once it runs under `turnwise run` and a thread of it has waited for a lock";
         match self {

@@ -53,7 +53,7 @@ pub(crate) fn snapshot(taken_ns: u64, locks: Vec<Lock>, threads: Vec<Thread>) ->
     let (pid, start) = (PROCESS.pid, PROCESS.start);
     let (name, lost) = ("server".to_owned(), Lost::default());
     let locks = locks.into_iter().map(Arc::new).collect();
-    Snapshot { pid, start, name, alive: true, taken_ns, locks, threads, lost, is_exact: true }
+    Snapshot { pid, start, name, alive: true, taken_ns, locks, threads, lost, is_exact: true, rules: Vec::new() }
 }
 
 /// A look at threads that wait for one another, each for a lock of its own.

@@ -4,7 +4,7 @@ use super::counted::{Counted, Ended};
 use super::history::{History, is_old};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::HashMap;
-use turnwise_live::{Kind, Lost, Snapshot};
+use turnwise_live::{Kind, Lost, Rule, Snapshot, Values};
 
 /// A process; its start tells it from a later one of the same number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -41,6 +41,8 @@ pub(crate) struct Process {
     /// From the look before; `None`: there was none, and counters are those since the program began.
     pub(crate) span_ns: Option<u64>,
     pub(crate) lost: Lost,
+    /// What is set for its locks.
+    pub(crate) rules: Vec<Rule>,
 }
 
 /// A lock at a look.
@@ -60,6 +62,8 @@ pub(crate) struct LockView {
     pub(crate) holder: Option<Holder>,
     /// Threads waited for it within the last minute, or wait now.
     pub(crate) is_recent: bool,
+    /// What is set for waits for it, at any of its call sites.
+    pub(crate) tuned: Values,
 }
 
 /// Who has a lock, as its waiters see it.
@@ -142,7 +146,8 @@ impl Model {
                 self.history.note(id, &view.locks[first..], snapshot.taken_ns, span_ns);
             }
             let (name, lost) = (snapshot.name.clone(), snapshot.lost);
-            view.processes.push(Process { id, name, alive: snapshot.alive, span_ns, lost });
+            let (alive, rules) = (snapshot.alive, snapshot.rules.clone());
+            view.processes.push(Process { id, name, alive, span_ns, lost, rules });
         }
         self.before = next;
         self.history.forget(view.taken_ns, |process| self.before.contains_key(&process));
@@ -180,7 +185,9 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Befor
         // Up to the look before: what was recent then is left out from the next look on.
         let was_recent = kept.waited_at_ns.is_some_and(|at| !is_old(at, last_ns));
         let is_recent = waits > 0 || !waiters.is_empty() || was_recent;
-        view.locks.push(LockView { id, counted, before, waited_ns, site, waiters, holder, is_recent });
+        let sites = counted.ended.as_ref().map(|ended| ended.sites.as_slice()).unwrap_or_default();
+        let tuned = tuned(&snapshot.rules, id.address, site, sites);
+        view.locks.push(LockView { id, counted, before, waited_ns, site, waiters, holder, is_recent, tuned });
     }
     // Locks that no look tells of any more are forgotten once they are most of those that are kept.
     if next.locks.len() > 2 * (view.locks.len() - first_lock) + FORGOTTEN {
@@ -188,6 +195,17 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Befor
         next.locks.retain(|id, _| there.contains(id));
     }
     next
+}
+
+/// What rules set for waits for a lock, at any of its call sites.
+fn tuned(rules: &[Rule], address: u64, site: u64, sites: &[turnwise_live::Site]) -> Values {
+    let mut tuned = Values::default();
+    let covers = |rule: &&Rule| {
+        let mut sites = sites.iter().map(|site| site.address).chain([site]);
+        sites.any(|site| rule.target.covers(address, site))
+    };
+    rules.iter().filter(covers).for_each(|rule| tuned.overlay(&rule.values));
+    tuned
 }
 
 impl Before {

@@ -5,7 +5,7 @@ use super::model::{Holder, LockId, LockView, ProcessId, View};
 use super::names::Names;
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use turnwise_live::Kind;
+use turnwise_live::{Kind, Values};
 
 /// What locks are sorted by; the highest is first, of names the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
@@ -68,6 +68,8 @@ pub(crate) struct Row {
     pub(crate) holder: Option<(ProcessId, Holder)>,
     /// The call site of the longest wait.
     pub(crate) site: u64,
+    /// What is set for it.
+    pub(crate) tuned: Values,
 }
 
 impl Row {
@@ -76,9 +78,15 @@ impl Row {
         self.locks[0].process
     }
 
-    /// A name for people: with several locks, how many.
+    /// A name for people: with several locks, how many; with a mark if something is set for them.
     pub(crate) fn title(&self) -> String {
-        if self.locks.len() > 1 { format!("{} ({} locks)", self.name, self.locks.len()) } else { self.name.clone() }
+        let mark = if self.tuned.is_empty() { "" } else { "* " };
+        let name = &self.name;
+        if self.locks.len() > 1 {
+            format!("{mark}{name} ({} locks)", self.locks.len())
+        } else {
+            format!("{mark}{name}")
+        }
     }
 }
 
@@ -183,6 +191,7 @@ fn row(view: &View, lock: &LockView, all: u64) -> Row {
         waiters: lock.waiters.len(),
         holder: lock.holder.map(|holder| (lock.id.process, holder)),
         site: lock.site,
+        tuned: lock.tuned,
     }
 }
 
@@ -217,6 +226,7 @@ fn add(sum: &mut Row, row: Row) {
         (sum.longest_now_ns, sum.holder) = (row.longest_now_ns, row.holder);
     }
     sum.waiters += row.waiters;
+    sum.tuned.overlay(&row.tuned);
 }
 
 fn matches(row: &Row, names: &mut Names, filter: &str) -> bool {

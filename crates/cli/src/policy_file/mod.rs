@@ -23,3 +23,4 @@ mod why;
 pub(crate) use check::{Args, run};
 pub(crate) use compile::{Compiled, compile};
 pub(crate) use parse::PolicyFile;
+pub(crate) use rule::Subject;

@@ -2,11 +2,13 @@
 
 use super::rule::{Rule, Subject};
 use crate::policy::{DEFAULT, renamed};
+use crate::setting;
 use anyhow::{Error, Result, anyhow};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
+use turnwise_live::{Setting, Values};
 use turnwise_preload_abi::{Policy, RULES_MAX};
 use turnwise_present::names::suggestion;
 use turnwise_present::toml_file::{Advice, Problem, explain, line_at, read, shown, unusable};
@@ -48,6 +50,13 @@ struct RawRule {
     symbol: Option<Spanned<String>>,
     function: Option<Spanned<String>>,
     line: Option<Spanned<String>>,
+    spin: Option<Spanned<String>>,
+    patience: Option<Spanned<String>>,
+    respin: Option<Spanned<String>>,
+    #[serde(rename = "fair-after")]
+    fair_after: Option<Spanned<String>>,
+    #[serde(rename = "yield-after")]
+    yield_after: Option<Spanned<String>>,
 }
 
 impl PolicyFile {
@@ -60,6 +69,19 @@ impl PolicyFile {
             eprintln!("{}", shown(&file.old_names, &file.origin, &file.text));
         }
         Ok(file)
+    }
+
+    /// Says on standard error that settings are not in force from the start, if there are any.
+    pub(crate) fn tell_of_settings(&self) {
+        let lines: Vec<String> =
+            self.rules.iter().filter(|rule| !rule.values.is_empty()).map(|rule| rule.line.to_string()).collect();
+        if !lines.is_empty() {
+            let (origin, lines) = (&self.origin, lines.join(", "));
+            eprintln!(
+                "{origin}:{lines}: settings are not in force from the start; `turnwise tune PID --from {origin}` sets \
+                 them once threads have waited"
+            );
+        }
     }
 
     /// Parses a text, which messages call `origin`; an error has every problem with its line.
@@ -83,7 +105,7 @@ fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
     let mut rules: Vec<Rule> = Vec::new();
     for raw in raw.rule {
         let place = raw.span();
-        match rule(raw.into_inner(), place, text) {
+        match rule(raw.into_inner(), default, place, text) {
             Ok(rule) => {
                 if let Some(earlier) = rules.iter().find(|earlier| earlier.covers(&rule)) {
                     let what =
@@ -116,9 +138,9 @@ fn old_names(raw: &RawFile) -> Vec<Problem> {
     named.filter_map(warning).collect()
 }
 
-fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let RawRule { lock, program, module, symbol, function, line } = raw;
+fn rule(raw: RawRule, default: Policy, place: Range<usize>, text: &str) -> Result<Rule, Vec<Problem>> {
+    let (values, mut problems) = settings(&raw);
+    let RawRule { lock, program, module, symbol, function, line, .. } = raw;
     for value in [&program, &module, &symbol, &function, &line].into_iter().flatten() {
         if value.get_ref().trim().is_empty() {
             problems.push(Problem::error(
@@ -130,12 +152,17 @@ fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Probl
     }
     let policy = match &lock {
         Some(name) => policy_of(name),
+        None if !values.is_empty() => Ok(default),
         None => Err(Problem::error(
             place.clone(),
             "the rule has no `lock`",
             format!("add `lock = \"…\"`; {}", suggestion("", &Policy::ALL.map(Policy::name))),
         )),
     };
+    if let (Ok(policy), false) = (&policy, values.is_empty() || matches!(policy, Ok(Policy::ADAPTIVE))) {
+        let what = format!("settings have no effect on the lock `{policy}`");
+        problems.push(Problem::error(place.clone(), what, "remove them, or write `lock = \"adaptive\"`"));
+    }
     let subject = subject(symbol, function, line);
     if matches!(subject, Ok(Subject::All)) && program.is_none() && module.is_none() {
         let remedy = "add one of `symbol`, `function`, `line`, `module`, `program`; for all locks, set `default` \
@@ -145,7 +172,7 @@ fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Probl
     match (policy, subject) {
         (Ok(policy), Ok(subject)) if problems.is_empty() => {
             let line = line_at(text.as_bytes(), place.start);
-            Ok(Rule { policy, program, module, subject, place, line })
+            Ok(Rule { policy, values, program, module, subject, place, line })
         }
         (policy, subject) => {
             problems.extend(policy.err());
@@ -153,6 +180,25 @@ fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Probl
             Err(problems)
         }
     }
+}
+
+/// Reads what a rule sets, and what is wrong with it.
+fn settings(raw: &RawRule) -> (Values, Vec<Problem>) {
+    let written = [
+        (Setting::Spin, &raw.spin),
+        (Setting::Patience, &raw.patience),
+        (Setting::Respin, &raw.respin),
+        (Setting::FairAfter, &raw.fair_after),
+        (Setting::YieldAfter, &raw.yield_after),
+    ];
+    let (mut values, mut problems) = (Values::default(), Vec::new());
+    for (setting, value) in written {
+        let Some(value) = value else { continue };
+        if let Err(what) = setting::set(&mut values, setting, value.get_ref()) {
+            problems.push(Problem::error(value.span(), what, setting.about()));
+        }
+    }
+    (values, problems)
 }
 
 fn subject(
@@ -246,6 +292,9 @@ mod tests {
         assert!(matches!(&file.rules[0].subject, Subject::Symbol(name, Some(0x28)) if name.get_ref() == "cache"));
         assert!(matches!(&file.rules[1].subject, Subject::Lines { first: 7, last: 9, file, .. } if file == "a/b.c"));
         assert_eq!(file.rules[1].label("p.toml"), "p.toml:7 (program srv*, line a/b.c:7-9): ttas");
+        let text = "[[rule]]\nsymbol = \"cache\"\nspin = \"off\"\nfair-after = \"1ms\"\n";
+        let rule = &PolicyFile::parse("p.toml", text.to_owned()).unwrap().rules[0];
+        assert_eq!((rule.policy, setting::shown(&rule.values).as_str()), (Policy::ADAPTIVE, "spin=off,fair-after=1ms"));
         assert_eq!(PolicyFile::parse("p", String::new()).unwrap().default, Policy::ADAPTIVE);
     }
 
@@ -259,6 +308,10 @@ mod tests {
         complaint("[[rule]]\nlock = \"queued\"", &["matches no lock", "add one of `symbol`"]);
         complaint("[[rule]]\nlock = \"queued\"\nsymbol = \" \"", &["an empty name", "p.toml:3:10"]);
         complaint("[[rule]]\nlock = 3\nsymbol = \"x\"", &["invalid type", "p.toml:2:8", "text in quotes"]);
+        complaint("[[rule]]\nsymbol = \"x\"\nspin = \"1h\"", &["with its unit", "p.toml:3:8"]);
+        complaint("[[rule]]\nsymbol = \"x\"\nfair-after = \"9s\"", &["expected 0 to 1s", "hand-off"]);
+        let none = "[[rule]]\nsymbol = \"x\"\nlock = \"queued\"\nspin = \"off\"";
+        complaint(none, &["no effect on the lock `queued`", "adaptive"]);
         complaint("rule = \"x", &["not TOML", "p.toml:1:"]);
         complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c\"", &["is not a line of a source file", "`cache.c:120`"]);
         complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c:9-7\"", &["is not a line of a source file"]);

@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 use toml::Spanned;
+use turnwise_live::Values;
 use turnwise_preload_abi::{Policy, matches};
 
 /// A rule: conditions that must all hold, and the lock that it gives.
 pub(crate) struct Rule {
     pub(crate) policy: Policy,
+    /// What `turnwise tune --from` sets for its locks.
+    pub(crate) values: Values,
     pub(crate) program: Option<Spanned<String>>,
     pub(crate) module: Option<Spanned<String>>,
     pub(crate) subject: Subject,

@@ -1,8 +1,10 @@
 //! `turnwise top --json`: a line per look.
 
 use crate::live::{Names, Process, Row, ThreadView, View, Waiting};
+use crate::setting::shown;
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
+use turnwise_live::Rule;
 
 /// A look.
 #[derive(Serialize)]
@@ -28,6 +30,14 @@ struct ProcessLine<'a> {
     threads_waiting: usize,
     lost_waits: u64,
     lost_threads: u64,
+    /// What is set by `turnwise tune`.
+    settings: Vec<SettingsLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct SettingsLine<'a> {
+    name: &'a str,
+    settings: String,
 }
 
 #[derive(Serialize)]
@@ -54,6 +64,8 @@ struct LockLine {
     total_wait_ns: u64,
     holder: Option<HolderLine>,
     site: String,
+    /// In force for its waits: `spin=off,fair-after=1ms`; null: nothing is set.
+    settings: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -104,7 +116,12 @@ fn process_line<'a>(view: &View, process: &'a Process) -> ProcessLine<'a> {
         threads_waiting: threads().filter(|thread| thread.waiting.is_some()).count(),
         lost_waits: process.lost.waits.saturating_add(process.lost.nested),
         lost_threads: process.lost.threads,
+        settings: process.rules.iter().map(settings_line).collect(),
     }
+}
+
+fn settings_line(rule: &Rule) -> SettingsLine<'_> {
+    SettingsLine { name: &rule.label, settings: shown(&rule.values) }
 }
 
 fn lock_line(view: &View, names: &mut Names, row: &Row) -> LockLine {
@@ -139,6 +156,7 @@ fn lock_line(view: &View, names: &mut Names, row: &Row) -> LockLine {
             held_ns: holder.held_ns,
         }),
         site: names.site(row.process(), row.site),
+        settings: (!row.tuned.is_empty()).then(|| shown(&row.tuned)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `turnwise top`: what the locks of running programs do now.
 
+mod advise;
 mod app;
 mod columns;
 mod json;
@@ -54,6 +55,9 @@ pub(crate) struct Args {
     /// interval; with --once, once
     #[arg(long, value_name = "ADDR:PORT | FILE", conflicts_with = "json")]
     openmetrics: Option<Place>,
+    /// Say which settings of `turnwise tune` are worth a trial, by the waits of one interval
+    #[arg(long, conflicts_with_all = ["json", "openmetrics"])]
+    advise: bool,
     /// How many locks --once, --json and --openmetrics show at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
@@ -75,7 +79,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 
 /// Shows what was asked for.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let on_terminal = !args.once && !args.json && args.openmetrics.is_none();
+    let on_terminal = !args.once && !args.advise && !args.json && args.openmetrics.is_none();
     if on_terminal && !std::io::stdout().is_terminal() {
         bail!("standard output is no terminal; --once prints a table, --json a line per look");
     }
@@ -105,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             view = printer.model.step(&watch.snapshots()?);
         }
         printer.print(&view)?;
-        if args.once || is_over {
+        if args.once || args.advise || is_over {
             return Ok(ExitCode::SUCCESS);
         }
     }
@@ -144,9 +148,10 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn print(&mut self, view: &View) -> Result<()> {
         let (rows, found) = rows(view, &mut self.names, &self.wanted, self.args.limit);
-        let text = match self.args.json {
-            true => json::line(view, &mut self.names, &rows, found)?,
-            false => once::text(view, &mut self.names, &rows, found),
+        let text = match self.args {
+            Args { advise: true, .. } => advise::text(view, &mut self.names, &rows),
+            Args { json: true, .. } => json::line(view, &mut self.names, &rows, found)?,
+            _ => once::text(view, &mut self.names, &rows, found),
         };
         print(&text)
     }

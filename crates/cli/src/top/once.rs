@@ -2,8 +2,9 @@
 
 use super::columns::{Context, columns};
 use crate::live::{Names, Process, Row, View};
+use crate::setting::shown;
 use std::fmt::Write;
-use turnwise_live::Lost;
+use turnwise_live::{Lost, Rule};
 use turnwise_present::figures::{count, time};
 use turnwise_present::table::{self, CellAlignment, ContentArrangement};
 use turnwise_profile::text::shortened;
@@ -22,6 +23,9 @@ pub(super) fn text(view: &View, names: &mut Names, rows: &[Row], found: usize) -
         return text;
     }
     let _ = writeln!(text, "\n{}", locks(view, names, rows));
+    for process in &view.processes {
+        text += &settings(process);
+    }
     if found > rows.len() {
         let _ = writeln!(text, "{} more locks; --limit shows more", count((found - rows.len()) as u64));
     }
@@ -43,6 +47,12 @@ pub(super) fn summary(view: &View, process: &Process) -> String {
     };
     let text = format!("{} {}: {waiting} of {all} threads wait; {span}", shortened(&process.name, 40), process.id.pid);
     text + &not_counted(process.lost)
+}
+
+/// What is set for the locks of a process, a line each.
+fn settings(process: &Process) -> String {
+    let line = |rule: &Rule| format!("* set in {}: {}: {}\n", process.id.pid, rule.label, shown(&rule.values));
+    process.rules.iter().map(line).collect()
 }
 
 /// What found no room, if anything.

@@ -9,6 +9,7 @@ mod profile;
 mod refusals;
 mod run;
 mod top;
+mod tune;
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_turnwise");

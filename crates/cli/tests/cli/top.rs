@@ -10,36 +10,41 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A program under `turnwise run` that ends with the value, and the folder of its live view, which no other test has.
-struct Running {
-    child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Child,
     folder: TempDir,
 }
 
 impl Running {
-    fn start(arguments: &[&str]) -> Running {
+    pub(crate) fn start(arguments: &[&str]) -> Running {
+        Running::under("adaptive", arguments)
+    }
+
+    /// A program on the locks of this policy.
+    pub(crate) fn under(policy: &str, arguments: &[&str]) -> Running {
         let folder = scratch();
-        let mut command = turnwise(&[&["run", "--"], arguments].concat());
+        let mut command = turnwise(&[&["run", "--lock", policy, "--"], arguments].concat());
         command.env("XDG_RUNTIME_DIR", folder.path()).stdout(Stdio::null());
         Running { child: command.spawn().unwrap(), folder }
     }
 
     /// The sample: four threads on one mutex, which its source calls `cache`.
-    fn sample() -> Running {
+    pub(crate) fn sample() -> Running {
         Running::start(&["@sample", "-t", "4", "-s", "60"])
     }
 
-    fn pid(&self) -> String {
+    pub(crate) fn pid(&self) -> String {
         self.child.id().to_string()
     }
 
-    fn turnwise(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn turnwise(&self, arguments: &[&str]) -> Command {
         let mut command = turnwise(arguments);
         command.env("XDG_RUNTIME_DIR", self.folder.path());
         command
     }
 
     /// Waits until threads wait for a lock: only then there is something to look at.
-    fn contended(&self) {
+    pub(crate) fn contended(&self) {
         let begun = Instant::now();
         while !output(&mut self.turnwise(&["top", "--once", "--interval", "0.1", &self.pid()])).status.success() {
             assert!(begun.elapsed() < Duration::from_secs(30), "nobody waits for a lock");
@@ -47,7 +52,7 @@ impl Running {
         }
     }
 
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let pid = self.pid();
         let (line, _) = expect_of(0, &mut self.turnwise(&[&["top", "--once", "--json", &pid], arguments].concat()));
         assert_eq!(line.lines().count(), 1, "{line}");
@@ -63,7 +68,7 @@ impl Drop for Running {
 }
 
 /// Builds a C program with this source.
-fn compiled(folder: &Path, name: &str, source: &str) -> PathBuf {
+pub(crate) fn compiled(folder: &Path, name: &str, source: &str) -> PathBuf {
     let (file, program) = (folder.join(format!("{name}.c")), folder.join(name));
     std::fs::write(&file, source).unwrap();
     let mut compiler = Command::new("cc");

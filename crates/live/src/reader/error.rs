@@ -40,6 +40,10 @@ pub enum Fault {
     Recorded(u64),
     /// Another file has its name now: the process runs another program.
     Replaced,
+    /// The process has ended.
+    Gone(u32),
+    /// It has no room for so many rules, but for this many.
+    TooManyRules(usize, usize),
 }
 
 impl Error {
@@ -58,7 +62,9 @@ impl fmt::Display for Error {
         match &self.fault {
             Fault::Io(error) => write!(f, "{path}: cannot read the live view: {error}"),
             Fault::NoFile => write!(f, "{path}: not a file, so not a live view (links are not followed)"),
-            Fault::Owner(user) => write!(f, "{path}: belongs to user {user}; only that user and root may read it"),
+            Fault::Owner(user) => {
+                write!(f, "{path}: belongs to user {user}; only that user and root may read or tune it")
+            }
             Fault::Foreign => write!(f, "{path}: not a live view (bad magic number)"),
             Fault::Unfinished => write!(f, "{path}: the program is about to make it; try again"),
             Fault::Version(version, _) if *version != VERSION => write!(
@@ -81,6 +87,11 @@ impl fmt::Display for Error {
                 "{path}: process {profiler} has the waits of this program recorded already; wait for its end, or end it"
             ),
             Fault::Replaced => write!(f, "{path}: the process runs another program by now; try again"),
+            Fault::Gone(pid) => write!(f, "process {pid} has ended: nothing can be set any more"),
+            Fault::TooManyRules(rules, room) => write!(
+                f,
+                "{path}: there is room for {room} rules, not {rules}; take some away by --undo, or set all locks by `*`"
+            ),
             Fault::NoView(pid) => write!(
                 f,
                 "process {pid} has no live view: it does not run under `turnwise run`, no thread has waited for a lock \

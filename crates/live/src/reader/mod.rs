@@ -7,6 +7,7 @@ mod folders;
 mod names;
 mod process;
 mod record;
+mod rules;
 mod snapshot;
 mod sum;
 mod table;
@@ -14,6 +15,7 @@ mod threads;
 
 pub use error::{Error, Fault};
 pub use record::{Recorded, Recorder, Registers, Released};
+pub use rules::{Addresses, Rule, Target, Tuner};
 pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Waiting};
 
 use crate::layout::Header;
@@ -26,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use sum::Sums;
 use table::Table;
+use turnwise_preload_abi::Lock as Policy;
 
 /// The live view of a process.
 #[derive(Debug)]
@@ -35,6 +38,7 @@ pub struct Channel {
     pid: u32,
     start: u64,
     name: String,
+    policy: Option<Policy>,
 }
 
 impl Channel {
@@ -46,7 +50,8 @@ impl Channel {
         let file = folders::open(path)?;
         let header = copy::header(path, &file)?;
         let (pid, start, name) = (header.pid.load(Relaxed), header.start.load(Relaxed), name(&header));
-        Ok(Channel { file, path: path.to_owned(), pid, start, name })
+        let policy = (header.policy.load(Relaxed) as usize).checked_sub(1).and_then(|number| Policy::ALL.get(number));
+        Ok(Channel { file, path: path.to_owned(), pid, start, name, policy: policy.copied() })
     }
 
     /// Opens the view of a process that runs, wherever its file lies.
@@ -99,6 +104,12 @@ impl Channel {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the policy of the process's locks; `None`: a policy file's rules decide, lock by lock.
+    #[must_use]
+    pub fn policy(&self) -> Option<Policy> {
+        self.policy
     }
 
     /// Whether the process runs, and this is still its view: after `exec` there is another, under the same name.
@@ -154,6 +165,7 @@ impl Channel {
                 nested: header.lost_nested.load(Relaxed),
             },
             is_exact: copy.is_exact,
+            rules: self.rules()?,
         };
         Ok((snapshot, more))
     }

@@ -1,5 +1,6 @@
 //! What a snapshot says.
 
+use super::rules::Rule;
 use crate::Kind;
 use crate::layout::{BUCKETS, EVENTS};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct Snapshot {
     pub lost: Lost,
     /// Whether no count changed place while it was read: then none is missing.
     pub is_exact: bool,
+    /// What is set for its locks.
+    pub rules: Vec<Rule>,
 }
 
 /// What the waits for a lock in one way come to. A readers-writer lock that is waited for to read and to write is two.

@@ -91,6 +91,7 @@ fn fill(made: &Made, start: u64) {
     header.pid.store(made.process, Relaxed);
     header.start.store(start, Relaxed);
     header.blocks.store(made.blocks as u32, Relaxed);
+    header.policy.store(view::policy(), Relaxed);
     clock::choose();
     clock::tell(header);
     sys::read_link(c"/proc/self/exe", header.name[0].as_ptr(), NAME - 1);

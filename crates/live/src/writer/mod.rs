@@ -12,6 +12,7 @@
 //! | `threads.rs` | gives blocks to threads, and takes them from those that are gone |
 //! | `view.rs` | the process's view: its mapping, which pages of it are there, forked children |
 //! | `file.rs` | makes the file |
+//! | `settings.rs` | what is set for a wait: the one thing that is read |
 //! | `folder.rs` | in which folder, and which files of it are stale |
 //! | `clock.rs` | ticks, and how long they are |
 //! | `tls.rs` | the words that every thread has of its own |
@@ -28,14 +29,15 @@ mod clock;
 mod file;
 mod folder;
 mod log;
+mod settings;
 mod sys;
 mod table;
 mod threads;
 mod tls;
 mod view;
 
-use crate::Key;
 use crate::layout::{Block, EVENTS};
+use crate::{Key, Values};
 use core::ffi::CStr;
 
 /// What is known as a wait begins.
@@ -69,15 +71,16 @@ pub struct Begun {
 }
 
 /// Turns the view on, as the process begins. `runtime`: the folder for files that end with the session, if there is
-/// one. `in_sandbox`: also where system calls are filtered, which a filter may answer by ending the process.
+/// one. `policy`: [`crate::layout::Header::policy`]. `in_sandbox`: also where system calls are filtered, which a filter
+/// may answer by ending the process.
 ///
 /// Programs that run with other rights than their user's have no view.
-pub fn start(runtime: Option<&CStr>, in_sandbox: bool) {
+pub fn start(runtime: Option<&CStr>, in_sandbox: bool, policy: u32) {
     if sys::is_secure() {
         return turn_off();
     }
     clock::start();
-    view::turn_on(runtime, in_sandbox);
+    view::turn_on(runtime, in_sandbox, policy);
 }
 
 /// Turns the view off, as the process begins.
@@ -93,6 +96,13 @@ pub fn begin(start: &Start) -> Option<Begun> {
     let mark = 0_u8;
     let inside = core::ptr::from_ref(&mark).addr() as u64;
     block::begin(block, start, inside).then_some(Begun { block, generation: start.me.generation, inside })
+}
+
+/// Returns what its owner has set for a wait that has begun; `None`: nothing.
+#[inline(always)]
+#[must_use]
+pub fn settings(begun: &Begun, start: &Start) -> Option<Values> {
+    settings::of(begun.generation, start.key.address(), start.site as u64)
 }
 
 /// How a wait ended.

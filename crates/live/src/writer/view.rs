@@ -3,8 +3,11 @@
 //! Nothing that decides where we write is read from the file: whoever may write to it may write anything.
 
 use super::{file, sys};
-use crate::layout::{BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, LOG_START, Lock, PAGE};
+use crate::layout::{
+    BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, LOG_START, Lock, PAGE, SETTINGS_START,
+};
 use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Record, Release as ReleaseRecord};
+use crate::settings::{TABLES, Table};
 use core::ffi::CStr;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -22,6 +25,7 @@ static MODE: AtomicU32 = AtomicU32::new(UNDECIDED);
 /// A copy: programs write their titles over their environment. It ends in zeros.
 static RUNTIME: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 static IN_SANDBOX: AtomicBool = AtomicBool::new(false);
+static POLICY: AtomicU32 = AtomicU32::new(0);
 
 /// 1, and the generation of the process that began to make a view; 0: none did.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
@@ -55,12 +59,13 @@ pub(super) enum Missing {
 }
 
 /// Lets processes have views from now on, this one and its forked children.
-pub(super) fn turn_on(runtime: Option<&CStr>, in_sandbox: bool) {
+pub(super) fn turn_on(runtime: Option<&CStr>, in_sandbox: bool, policy: u32) {
     let path = runtime.map_or(&[][..], CStr::to_bytes);
     if path.len() < RUNTIME.len() {
         RUNTIME.iter().zip(path).for_each(|(byte, value)| byte.store(*value, Relaxed));
     }
     IN_SANDBOX.store(in_sandbox, Relaxed);
+    POLICY.store(policy, Relaxed);
     // ORDERING live.mode: Release pairs with the Acquire in `is_undecided`: who sees the mode sees the rest.
     MODE.store(ON, Release);
 }
@@ -80,6 +85,11 @@ pub(super) fn is_undecided() -> bool {
 /// Whether system calls are ours to make here.
 pub(super) fn may_call_system() -> bool {
     IN_SANDBOX.load(Relaxed) || !sys::is_sandboxed()
+}
+
+/// The policy of the process's locks.
+pub(super) fn policy() -> u32 {
+    POLICY.load(Relaxed)
 }
 
 /// Returns the view of the process of this generation, if it was made.
@@ -149,6 +159,16 @@ impl View {
     /// The process whose view it is: a child of `vfork` runs in its parent's memory.
     pub(super) fn process(&self) -> u32 {
         PROCESS.load(Relaxed)
+    }
+
+    /// Returns a table of settings; `None`: there is none of this number, or no room for it. A page that nobody wrote
+    /// is made writable like others, since also a look at one may find no room.
+    pub(super) fn settings(&self, number: usize) -> Option<&'static Table> {
+        if number >= TABLES {
+            return None;
+        }
+        // SAFETY: the file has such a table.
+        unsafe { self.reach(SETTINGS_START + number * size_of::<Table>()) }
     }
 
     /// Returns a record of the table; `None`: there is no room for it.

@@ -37,7 +37,7 @@ use crate::events::{Counters, Event, Kind};
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, PollBackoff, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
-use crate::wait::{Stamp, many_cpus, policy};
+use crate::wait::{ByPolicy, Settings, Stamp, many_cpus, policy};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const OWNER: u32 = 0xffff;
@@ -149,7 +149,7 @@ unsafe impl<P: Platform> RawTimedLock for RawMutex<P> {
     fn lock_until(&self, deadline: Deadline) -> bool {
         // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
         if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
-            return self.lock_slow(Some(deadline));
+            return self.lock_slow(Some(deadline), ByPolicy);
         }
         self.counters.count(Event::Acquired);
         true
@@ -170,7 +170,18 @@ impl<P: Platform> RawMutex<P> {
     /// Acquires the lock after [`RawMutex::lock_fast`] has failed: the second half of [`RawMutex::lock`].
     #[inline]
     pub fn lock_contended(&self) {
-        self.lock_slow(None);
+        self.lock_slow(None, ByPolicy);
+    }
+
+    /// Acquires the lock like [`RawMutex::lock_contended`], with settings of this wait's own.
+    pub fn lock_tuned(&self, settings: impl Settings) {
+        self.lock_slow(None, settings);
+    }
+
+    /// Acquires the lock after a try has failed, or gives up at `deadline`, with settings of this wait's own; returns
+    /// whether it acquired it.
+    pub fn lock_tuned_until(&self, deadline: Deadline, settings: impl Settings) -> bool {
+        self.lock_slow(Some(deadline), settings)
     }
 
     /// Takes the lock if its word is still `word`, which has no owner.
@@ -302,30 +313,30 @@ impl<P: Platform> RawMutex<P> {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
+    fn lock_slow<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
         self.counters.count(Event::Contended);
         #[cfg(feature = "spin")]
-        if spin::spin(self, deadline) {
+        if settings.spins() && spin::spin(self, deadline, settings) {
             return true;
         }
-        self.lock_parked(deadline, false)
+        self.lock_parked(deadline, false, settings)
     }
 
     /// Acquires the lock as a thread that was woken on it: for a condition variable's waiter, which may leave others
     /// asleep here that only the next `unlock` will wake.
     pub fn lock_as_woken(&self) {
         self.counters.count(Event::Contended);
-        self.lock_parked(None, true);
+        self.lock_parked(None, true, ByPolicy);
     }
 
     /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.
-    pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
-        Waiter { woken, woken_again: false, lines_up: false, claim: 0, since: P::now() }.wait(self, deadline)
+    pub(super) fn lock_parked<S: Settings>(&self, deadline: Option<Deadline>, woken: bool, settings: S) -> bool {
+        Waiter { woken, woken_again: false, lines_up: false, claim: 0, since: P::now(), settings }.wait(self, deadline)
     }
 }
 
 /// A thread in the sleeping stage.
-struct Waiter {
+struct Waiter<S> {
     /// Whether it was woken since it came (invariant 2).
     woken: bool,
     /// Whether it was woken more than once: it was overtaken, and has not merely waited for its turn to wake up.
@@ -335,9 +346,10 @@ struct Waiter {
     /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it.
     claim: u32,
     since: u64,
+    settings: S,
 }
 
-impl Waiter {
+impl<S: Settings> Waiter<S> {
     /// Whether it has the claim (invariant 3).
     fn is_first(&self) -> bool {
         self.claim != 0
@@ -390,7 +402,8 @@ impl Waiter {
     /// do so keeps the word busy.
     #[cfg(feature = "spin")]
     fn spin_again<P: Platform>(&self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-        let acquired = !self.is_first() && spin::spin_again(lock, deadline);
+        let spins = self.settings.spins() && !self.is_first();
+        let acquired = spins && spin::spin_again(lock, deadline, self.settings);
         if acquired && self.woken {
             lock.word.fetch_or(WAITERS, Relaxed); // the duty of invariant 2, before any thread can unlock
         }
@@ -404,7 +417,7 @@ impl Waiter {
 
     fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) -> Parked {
         #[cfg(feature = "spin")]
-        if self.is_first() && spin::claimed(lock, word, deadline) {
+        if self.is_first() && self.settings.spins() && spin::claimed(lock, word, deadline, self.settings) {
             return Parked::Changed;
         }
         let lane = if self.is_first() { Lane::First } else { Lane::Waiters };
@@ -415,7 +428,8 @@ impl Waiter {
             self.woken = true;
             #[cfg(feature = "spin")]
             {
-                self.lines_up = word & OWNER != 0 && !self.is_first() && spin::spin_woken(lock);
+                let may_spin = word & OWNER != 0 && !self.is_first() && self.settings.spins();
+                self.lines_up = may_spin && spin::spin_woken(lock, self.settings);
             }
         }
         parked
@@ -446,7 +460,7 @@ impl Waiter {
         let claims = !self.is_first()
             && overtaken
             && word & PROMISE == 0
-            && P::now().saturating_sub(self.since) >= policy().claim_after_ns;
+            && P::now().saturating_sub(self.since) >= self.settings.claim_after_ns();
         let claim = if claims { HANDOFF | STAMP.now::<P>() } else { 0 };
         let new = word | WAITERS | claim;
         if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
@@ -519,8 +533,9 @@ mod tests {
     fn who_claimed_before_a_fork_is_an_ordinary_waiter_after_it() {
         let lock = RawMutex::new();
         lock.word.store(elsewhere(HANDOFF) | WAITERS, Relaxed);
+        let settings = ByPolicy;
         let mut waiter =
-            Waiter { woken: true, woken_again: false, lines_up: false, claim: elsewhere(HANDOFF), since: 0 };
+            Waiter { woken: true, woken_again: false, lines_up: false, claim: elsewhere(HANDOFF), since: 0, settings };
         assert!(waiter.wait(&lock, None) && !waiter.is_first());
         assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
     }

@@ -5,11 +5,13 @@
 use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS};
 use crate::events::Event;
 use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
-use crate::wait::{Known, OwnTurn, SpinHistory, caller_is_late, many_cpus, policy, spin_limit, spin_ns, yield_quantum};
+use crate::wait::{
+    Known, OwnTurn, Settings, SpinHistory, caller_is_late, many_cpus, policy, spin_limit, yield_quantum,
+};
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Spins for the lock behind the queue of spinners; `true`: acquired.
-pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
+pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Option<Deadline>, settings: S) -> bool {
     let Some(me) = P::me() else {
         lock.counters.count(Event::SpinLeftOut);
         return false;
@@ -22,13 +24,13 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    yield_quantum::<P>(private, address, history.is_patient());
+    yield_quantum::<P>(private, address, history.is_patient(), settings.turn_ns());
     // The node is busy when a signal handler interrupted a wait.
     if !history.attempt() || private.node_busy.replace(true) {
         lock.counters.count(Event::SpinLeftOut);
         return false;
     }
-    let spin = Spin::begin(lock, me, begin, deadline);
+    let spin = Spin::begin(lock, me, begin, deadline, settings);
     let owner = || lock.word.load(Relaxed) & OWNER;
     let before = owner();
     let end = spin.queued(begin, &mut history);
@@ -49,23 +51,24 @@ fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
 }
 
 /// A thread's spin for the mutex.
-struct Spin<'a, P: Platform> {
+struct Spin<'a, P: Platform, S> {
     lock: &'a RawMutex<P>,
     me: Me<P>,
     turn: OwnTurn<'a>,
     /// When the caller must be back.
     limit: u64,
+    settings: S,
 }
 
-impl<'a, P: Platform> Spin<'a, P> {
-    fn begin(lock: &'a RawMutex<P>, me: Me<P>, now: u64, deadline: Option<Deadline>) -> Self {
+impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
+    fn begin(lock: &'a RawMutex<P>, me: Me<P>, now: u64, deadline: Option<Deadline>, settings: S) -> Self {
         let turn = OwnTurn::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr(), now);
-        Spin { lock, me, turn, limit: spin_limit::<P>(deadline) }
+        Spin { lock, me, turn, limit: spin_limit::<P>(deadline), settings }
     }
 
     /// Spins behind the queue; `Ok`: acquired, and how.
     fn queued(&self, begin: u64, history: &mut SpinHistory) -> Result<Event, SpinEnd> {
-        let (policy, lock) = (policy(), self.lock);
+        let (policy, lock, settings) = (policy(), self.lock, self.settings);
         let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(self.limit);
         // In its own turn another came in between: it does not stand in line again.
         if let Some(end) = self.turn.end()
@@ -76,7 +79,7 @@ impl<'a, P: Platform> Spin<'a, P> {
         let backoff = history.backoff();
         // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
         if backoff == PollBackoff::new() && lock.spinners.is_empty() {
-            let until = until(policy.spin_short_ns);
+            let until = until(settings.spin_short_ns());
             let end = spin_first(lock, self.me.token, until, policy.short_tries, Some(backoff));
             if caller_is_late::<P, _>(&end, self.limit) {
                 return Err(SpinEnd::Deadline);
@@ -88,8 +91,8 @@ impl<'a, P: Platform> Spin<'a, P> {
                 end => return end.map(|_| Event::Spun),
             }
         }
-        let patient_ns = if backoff == PollBackoff::patient() { policy.spin_patient_ns } else { 0 };
-        self.in_line(until(spin_ns::<P>().max(patient_ns)), backoff).map(|()| Event::SpunQueued)
+        let patient_ns = if backoff == PollBackoff::patient() { settings.spin_patient_ns() } else { 0 };
+        self.in_line(until(settings.spin_ns::<P>().max(patient_ns)), backoff).map(|()| Event::SpunQueued)
     }
 
     /// Waits in line until `until`, then as the first in it. Waits longer while owners have turns, and once more if the
@@ -108,7 +111,7 @@ impl<'a, P: Platform> Spin<'a, P> {
                 return None;
             }
             left -= 1;
-            Some(now.saturating_add(spin_ns::<P>()).min(self.limit))
+            Some(now.saturating_add(self.settings.spin_ns::<P>()).min(self.limit))
         })?;
         let Some(told) = self.me.slot.node.told() else {
             let end = spin_first(lock, self.me.token, until, u64::MAX, Some(backoff));
@@ -202,14 +205,18 @@ fn line_has_turns<P: Platform>(lock: &RawMutex<P>, now: u64) -> bool {
 }
 
 /// Joins the line of spinners; `true`: acquired. For a waiter that cannot fall asleep, or would sleep for long.
-pub(super) fn spin_again<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
+pub(super) fn spin_again<P: Platform, S: Settings>(
+    lock: &RawMutex<P>,
+    deadline: Option<Deadline>,
+    settings: S,
+) -> bool {
     let Some(me) = P::me() else { return false };
     if me.slot.private.node_busy.replace(true) {
         return false;
     }
     let now = P::now();
-    let spin = Spin::begin(lock, me, now, deadline);
-    let end = spin.in_line(now.saturating_add(spin_ns::<P>()).min(spin.limit), PollBackoff::new());
+    let spin = Spin::begin(lock, me, now, deadline, settings);
+    let end = spin.in_line(now.saturating_add(settings.spin_ns::<P>()).min(spin.limit), PollBackoff::new());
     me.slot.private.node_busy.set(false);
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);
     end.is_ok()
@@ -249,7 +256,7 @@ fn spin_first<P: Platform>(
 
 /// Spins a little for a waiter that was woken and finds the lock taken, before it sleeps again. `true`: it should stand
 /// in line instead, since the lock's owners have turns, and one after another would take the lock before it.
-pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) -> bool {
+pub(super) fn spin_woken<P: Platform, S: Settings>(lock: &RawMutex<P>, settings: S) -> bool {
     let word = lock.word.load(Relaxed);
     let Some(owner) = Token::new(word & OWNER) else { return false };
     let Some(me) = P::me() else { return false };
@@ -260,7 +267,7 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) -> bool {
     if !history.attempt() {
         return false;
     }
-    let until = Some(P::now().saturating_add(policy().spin_woken_ns));
+    let until = Some(P::now().saturating_add(settings.spin_woken_ns()));
     let limit = SpinLimit { until, owner: Some(owner), backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
     let end = P::spin_until(&lock.word, |now| now & OWNER == 0, limit);
     if end.is_err_and(|end| end != SpinEnd::NotRunning) && lock.word.load(Relaxed) & OWNER == owner.get() {
@@ -271,12 +278,17 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) -> bool {
 
 /// Keeps the claimant of the next turn awake where there are many CPUs, while the owner runs and for no longer than any
 /// other spin: if it slept, the lock would be idle while it is woken. `true`: the owner has left, or the claim is gone.
-pub(super) fn claimed<P: Platform>(lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) -> bool {
+pub(super) fn claimed<P: Platform, S: Settings>(
+    lock: &RawMutex<P>,
+    word: u32,
+    deadline: Option<Deadline>,
+    settings: S,
+) -> bool {
     let owner = Token::new(word & OWNER);
     if owner.is_none() || !many_cpus::<P>() {
         return false;
     }
-    let until = P::now().saturating_add(spin_ns::<P>()).min(spin_limit::<P>(deadline));
+    let until = P::now().saturating_add(settings.spin_ns::<P>()).min(spin_limit::<P>(deadline));
     let limit = SpinLimit { until: Some(until), owner, ..SpinLimit::NONE };
     P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit).is_ok()
 }

@@ -48,7 +48,7 @@ use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
-use crate::wait::Stamp;
+use crate::wait::{ByPolicy, Stamp};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const COUNT: u32 = (1 << 21) - 1;
@@ -152,7 +152,7 @@ impl<P: Platform> RawRwSem<P> {
     /// must not call this again.
     #[inline]
     pub fn read(&self) {
-        self.counters.acquisition_by(self.enter(Prefer::Writers), || self.read_slow(Prefer::Writers, None));
+        self.counters.acquisition_by(self.enter(Prefer::Writers), || self.read_slow(Prefer::Writers, None, ByPolicy));
     }
 
     /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.
@@ -171,7 +171,7 @@ impl<P: Platform> RawRwSem<P> {
     /// returns whether it acquired it. It looks before it adds.
     #[inline]
     pub fn read_with(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
-        self.counters.acquisition_by(self.look_and_enter(prefer), || self.read_slow(prefer, deadline))
+        self.counters.acquisition_by(self.look_and_enter(prefer), || self.read_slow(prefer, deadline, ByPolicy))
     }
 
     /// Acquires the lock for reading if that is possible at once, with a choice of who goes first.
@@ -205,7 +205,7 @@ impl<P: Platform> RawRwSem<P> {
     }
 
     #[inline]
-    fn look_and_enter(&self, prefer: Prefer) -> bool {
+    pub(super) fn look_and_enter(&self, prefer: Prefer) -> bool {
         // The look first: a thread that tries again and again must not keep the count above 0.
         self.word.load(Relaxed) & prefer.barred() == 0 && self.enter(prefer)
     }
@@ -227,7 +227,7 @@ impl<P: Platform> RawRwSem<P> {
     pub(crate) fn read_and_tell(&self, deadline: Option<Deadline>) -> Met {
         let found = self.count_in();
         let taken = found & Prefer::Writers.barred() == 0 || self.take_back();
-        let got = self.counters.acquisition_by(taken, || self.read_slow(Prefer::Writers, deadline));
+        let got = self.counters.acquisition_by(taken, || self.read_slow(Prefer::Writers, deadline, ByPolicy));
         match () {
             () if !got => Met::Deadline,
             () if !taken => Met::Writer,
@@ -295,7 +295,8 @@ impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for writing, or gives up at the deadline if there is one; returns whether it acquired it.
     #[inline]
     pub fn write_with(&self, deadline: Option<Deadline>) -> bool {
-        self.counters.acquisition_by(self.take(0, WRITER).is_ok() && self.own(), || self.write_slow(deadline))
+        let taken = self.take(0, WRITER).is_ok() && self.own();
+        self.counters.acquisition_by(taken, || self.write_slow(deadline, ByPolicy))
     }
 
     /// Acquires the lock for writing if it is free. May fail on a free lock that a reader is just finding barred.

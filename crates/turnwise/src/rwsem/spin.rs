@@ -5,7 +5,7 @@
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
 use crate::events::Event;
 use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
-use crate::wait::{SpinHistory, caller_is_late, policy, spin_limit, spin_ns, yield_quantum};
+use crate::wait::{ByPolicy, Settings, SpinHistory, caller_is_late, policy, spin_limit, yield_quantum};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The times at which a spin that begins now ends.
@@ -18,11 +18,11 @@ struct Until {
 }
 
 impl Until {
-    fn now<P: Platform>(deadline: Option<Deadline>) -> Self {
+    fn now<P: Platform>(deadline: Option<Deadline>, settings: impl Settings) -> Self {
         let begin = P::now();
         let limit = spin_limit::<P>(deadline);
         let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
-        Until { short: until(policy().spin_short_ns), long: until(spin_ns::<P>()), limit }
+        Until { short: until(settings.spin_short_ns()), long: until(settings.spin_ns::<P>()), limit }
     }
 }
 
@@ -55,7 +55,12 @@ fn limit(owner: u32, until: u64, backoff: PollBackoff) -> SpinLimit {
 }
 
 /// Spins for a read lock; `true`: acquired. Readers need no queue: one writer's release lets them all in.
-pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Option<Deadline>) -> bool {
+pub(super) fn read<P: Platform, S: Settings>(
+    lock: &RawRwSem<P>,
+    prefer: Prefer,
+    deadline: Option<Deadline>,
+    settings: S,
+) -> bool {
     let Some(me) = P::me() else { return false };
     let address = core::ptr::from_ref(lock).addr();
     let mut history = SpinHistory::of::<P>(&me.slot.private, address);
@@ -63,11 +68,11 @@ pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Op
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    yield_quantum::<P>(&me.slot.private, address, history.is_patient());
+    yield_quantum::<P>(&me.slot.private, address, history.is_patient(), settings.turn_ns());
     if !history.attempt() {
         return false;
     }
-    let until = Until::now::<P>(deadline);
+    let until = Until::now::<P>(deadline, settings);
     let before = owner_now(lock);
     let end = read_spinning(lock, prefer, until.long);
     history.ended::<P, _>(&end, until.limit, owner_now(lock) == before);
@@ -102,19 +107,20 @@ fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) ->
 }
 
 /// Spins for the write lock behind the queue of spinners; `true`: acquired.
-pub(super) fn write<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-    queued(lock, HELD, deadline, RawRwSem::take_write)
+pub(super) fn write<P: Platform, S: Settings>(lock: &RawRwSem<P>, deadline: Option<Deadline>, settings: S) -> bool {
+    queued(lock, HELD, deadline, settings, RawRwSem::take_write)
 }
 
 /// Spins for the upgradable read lock behind the queue of spinners; `true`: acquired.
 pub(super) fn upgradable<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-    queued(lock, NOT_UPGRADABLE & !HANDOFF, deadline, RawRwSem::take_upgradable)
+    queued(lock, NOT_UPGRADABLE & !HANDOFF, deadline, ByPolicy, RawRwSem::take_upgradable)
 }
 
-fn queued<P: Platform>(
+fn queued<P: Platform, S: Settings>(
     lock: &RawRwSem<P>,
     barred: u32,
     deadline: Option<Deadline>,
+    settings: S,
     take: fn(&RawRwSem<P>) -> bool,
 ) -> bool {
     let Some(me) = P::me() else { return false };
@@ -125,12 +131,12 @@ fn queued<P: Platform>(
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    yield_quantum::<P>(private, address, history.is_patient());
+    yield_quantum::<P>(private, address, history.is_patient(), settings.turn_ns());
     // The node is busy when a signal handler interrupted a wait.
     if !history.attempt() || private.node_busy.replace(true) {
         return false;
     }
-    let until = Until::now::<P>(deadline);
+    let until = Until::now::<P>(deadline, settings);
     let before = owner_now(lock);
     let end = behind_queue(lock, me, until, &mut history, |until, tries, backoff| {
         first(lock, barred, until, tries, backoff, take)
@@ -169,12 +175,16 @@ fn behind_queue<P: Platform>(
 }
 
 /// Joins the line of spinners; `true`: acquired. For a writer that cannot fall asleep.
-pub(super) fn write_again<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
+pub(super) fn write_again<P: Platform, S: Settings>(
+    lock: &RawRwSem<P>,
+    deadline: Option<Deadline>,
+    settings: S,
+) -> bool {
     let Some(me) = P::me() else { return false };
     if me.slot.private.node_busy.replace(true) {
         return false;
     }
-    let until = Until::now::<P>(deadline).long;
+    let until = Until::now::<P>(deadline, settings).long;
     let mut end = lock.spinners.lock(me, Some(until));
     if end.is_ok() {
         end = first(lock, HELD, until, u64::MAX, PollBackoff::new(), RawRwSem::take_write).map(drop);
@@ -226,14 +236,14 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     let Some(me) = P::me() else { return };
     let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if history.attempt() {
-        let until = Until::now::<P>(deadline);
+        let until = Until::now::<P>(deadline, ByPolicy);
         let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit(0, until.long, PollBackoff::new()));
         history.ended::<P, _>(&end, until.limit, true);
     }
 }
 
 /// Spins a little for a waiter that was woken and finds itself barred once more, before it sleeps again.
-pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
+pub(super) fn woken<P: Platform, S: Settings>(lock: &RawRwSem<P>, barred: u32, settings: S) {
     let word = lock.word.load(Relaxed);
     let Some(me) = P::me() else { return };
     if word & barred & HELD == 0 {
@@ -244,7 +254,7 @@ pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
         return;
     }
     let before = owner(lock, word);
-    let limit = limit(before, P::now().saturating_add(policy().spin_woken_ns), PollBackoff::new());
+    let limit = limit(before, P::now().saturating_add(settings.spin_woken_ns()), PollBackoff::new());
     let end = P::spin_until(&lock.word, |now| now & barred == 0, limit);
     if end.is_err_and(|end| end != SpinEnd::NotRunning) && owner_now(lock) == before {
         history.learn(false);

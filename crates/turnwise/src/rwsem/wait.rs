@@ -9,30 +9,40 @@ use super::raw::{
 use super::spin;
 use crate::events::Event;
 use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, PollBackoff, Word};
-use crate::wait::policy;
+use crate::wait::{ByPolicy, Settings, policy};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
-    #[cold]
-    #[inline(never)]
-    pub(super) fn read_slow(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
-        #[cfg(feature = "spin")]
-        if spin::read(self, prefer, deadline) {
-            self.counters.count(Event::Spun);
-            return true;
-        }
-        Waiter::new::<P>(Kind::Reader(prefer)).wait(self, deadline)
+    /// Acquires the lock for reading like [`RawRwSem::read_with`], with settings of this wait's own if it must wait.
+    pub fn read_tuned(&self, prefer: Prefer, deadline: Option<Deadline>, settings: impl Settings) -> bool {
+        self.counters.acquisition_by(self.look_and_enter(prefer), || self.read_slow(prefer, deadline, settings))
+    }
+
+    /// Acquires the lock for writing like [`RawRwSem::write_with`], with settings of this wait's own if it must wait.
+    pub fn write_tuned(&self, deadline: Option<Deadline>, settings: impl Settings) -> bool {
+        self.counters.acquisition_by(self.take_write(), || self.write_slow(deadline, settings))
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn write_slow(&self, deadline: Option<Deadline>) -> bool {
+    pub(super) fn read_slow<S: Settings>(&self, prefer: Prefer, deadline: Option<Deadline>, settings: S) -> bool {
         #[cfg(feature = "spin")]
-        if spin::write(self, deadline) {
+        if settings.spins() && spin::read(self, prefer, deadline, settings) {
             self.counters.count(Event::Spun);
             return true;
         }
-        Waiter::new::<P>(Kind::Writer).wait(self, deadline) && self.own()
+        Waiter::new::<P>(Kind::Reader(prefer), settings).wait(self, deadline)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn write_slow<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
+        #[cfg(feature = "spin")]
+        if settings.spins() && spin::write(self, deadline, settings) {
+            self.counters.count(Event::Spun);
+            return true;
+        }
+        Waiter::new::<P>(Kind::Writer, settings).wait(self, deadline) && self.own()
     }
 
     #[cold]
@@ -43,7 +53,7 @@ impl<P: Platform> RawRwSem<P> {
             self.counters.count(Event::Spun);
             return true;
         }
-        Waiter::new::<P>(Kind::Upgradable).wait(self, deadline)
+        Waiter::new::<P>(Kind::Upgradable, ByPolicy).wait(self, deadline)
     }
 
     /// Upgrades from `UPGRADABLE` to `WRITER`, with both set while readers are inside.
@@ -81,7 +91,7 @@ enum Kind {
 }
 
 /// A thread in the sleeping stage.
-struct Waiter {
+struct Waiter<S> {
     kind: Kind,
     /// Whether it was woken since it came (invariant 3).
     woken: bool,
@@ -90,11 +100,12 @@ struct Waiter {
     /// Whether it was woken `claim_after_ns` after it came.
     late: bool,
     since: u64,
+    settings: S,
 }
 
-impl Waiter {
-    fn new<P: Platform>(kind: Kind) -> Self {
-        Waiter { kind, woken: false, claim: 0, late: false, since: P::now() }
+impl<S: Settings> Waiter<S> {
+    fn new<P: Platform>(kind: Kind, settings: S) -> Self {
+        Waiter { kind, woken: false, claim: 0, late: false, since: P::now(), settings }
     }
 
     /// Whether it has the claim.
@@ -203,7 +214,8 @@ impl Waiter {
     #[cfg(feature = "spin")]
     fn spin_again<P: Platform>(&self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
         let duty = WRITERS | STAMP.now::<P>(); // other flags in the word then are of this generation
-        let acquired = self.kind == Kind::Writer && !self.is_first() && spin::write_again(lock, deadline);
+        let spins = self.settings.spins() && self.kind == Kind::Writer && !self.is_first();
+        let acquired = spins && spin::write_again(lock, deadline, self.settings);
         if acquired && self.woken {
             lock.word.fetch_or(duty, Relaxed); // the duty of invariant 3, before any thread can unlock
         }
@@ -232,10 +244,12 @@ impl Waiter {
     fn wakes<P: Platform>(&mut self, lock: &RawRwSem<P>) {
         self.woken = true;
         #[cfg(feature = "spin")]
-        spin::woken(lock, self.barred());
+        if self.settings.spins() {
+            spin::woken(lock, self.barred(), self.settings);
+        }
         #[cfg(not(feature = "spin"))]
         let _ = lock;
-        self.late |= P::now().saturating_sub(self.since) >= policy().claim_after_ns;
+        self.late |= P::now().saturating_sub(self.since) >= self.settings.claim_after_ns();
     }
 
     /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.

@@ -1,12 +1,13 @@
 //! How the sleeping locks wait: for how long they spin, when they give their CPU away, when they promise the next turn.
 //!
-//! All numbers are in one table, [`Policy`]. What a thread learns about its waits is in `record.rs` and `quantum.rs`,
-//! and lives in its slot; what a condition variable learns is in `lookout.rs`; `stamp.rs` marks promises with the
-//! process that they were made in. None of it is needed for correctness, but for the marks of processes: a thread
-//! without a slot never spins, and sleeps.
+//! All numbers are in one table, [`Policy`]; those that may differ from wait to wait are in `settings.rs`. What a
+//! thread learns about its waits is in `record.rs` and `quantum.rs`, and lives in its slot; what a condition variable
+//! learns is in `lookout.rs`; `stamp.rs` marks promises with the process that they were made in. None of it is needed
+//! for correctness, but for the marks of processes: a thread without a slot never spins, and sleeps.
 
 mod lookout;
 mod policy;
+mod settings;
 mod stamp;
 
 #[cfg(feature = "spin")]
@@ -24,6 +25,7 @@ pub use policy::{Field, Policy, policy};
 pub(crate) use quantum::yield_quantum;
 #[cfg(feature = "spin")]
 pub(crate) use record::SpinHistory;
+pub use settings::{ByPolicy, Settings, Tuned};
 pub(crate) use stamp::Stamp;
 #[cfg(feature = "spin")]
 pub(crate) use turn::{Known, OwnTurn};
@@ -36,13 +38,6 @@ use crate::platform::{Deadline, SpinEnd};
 #[inline]
 pub(crate) fn many_cpus<P: Platform>() -> bool {
     u64::from(P::cpus()) >= policy().many_cpus
-}
-
-/// Returns the longest spin before sleeping, on this machine.
-#[cfg(feature = "spin")]
-pub(crate) fn spin_ns<P: Platform>() -> u64 {
-    let policy = policy();
-    policy.spin_ns.max(u64::from(P::cpus()) * policy.spin_ns_per_cpu)
 }
 
 /// Returns when a wait with this deadline must stop spinning, on [`Platform::now`].

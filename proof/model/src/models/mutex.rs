@@ -11,7 +11,7 @@ use turnwise::RawMutex;
 use turnwise::osq::Osq;
 use turnwise::platform::{Clock, Deadline, IntWord, Parked, Platform, Word};
 use turnwise::raw::{RawLock, RawTimedLock};
-use turnwise::wait::Policy;
+use turnwise::wait::{Policy, Tuned};
 
 const PLAIN: Setup = Setup::PLAIN;
 const HESITANT: Setup = Setup { hesitations: 3, ..PLAIN };
@@ -83,6 +83,7 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: fair release, and nobody comes in between", PARKS, (2, 4), &["promised"], fair_means_fair),
     model("mutex: a woken waiter that cannot fall asleep", HESITANT, (0, 1), RESTLESS_WOKEN, restless),
     model("mutex: several sleep though spins paid", PLAIN, (1, 2), SLEEP, sleepers_after_spins),
+    model("mutex: one claims at once, and one never spins", PLAIN, (1, 2), SLEEP, tuned),
     model("mutex: a turn ends", PLAIN, (1, 2), &["snatched"], || turns(1, 1)),
     model("mutex: an owner that was interrupted in its turn", PLAIN, (1, 2), &["snatched"], || turns(1, 2)),
     model("mutex: two in a line with turns", PLAIN, (1, 2), &["snatched"], || turns(2, 1)),
@@ -140,6 +141,26 @@ fn all_lock(threads: u32, rounds: u32) {
     together(threads, move || (0..rounds).for_each(|_| guarded.section()));
     guarded.settled(threads * rounds);
     assert_eq!(guarded.word().fetch_or(0, Relaxed), 0, "a flag is left though nobody gave up");
+}
+
+/// Two wait for the first thread, which comes again: one that sleeps at once and claims as soon as it was woken in
+/// vain, and one that spins.
+fn tuned() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let waiters = [Some(0), None].map(|spin_ns| {
+        spawn(move || {
+            if !guarded.raw.lock_fast() {
+                guarded.raw.lock_tuned(Tuned { spin_ns, claim_after_ns: Some(0), ..Tuned::default() });
+            }
+            guarded.leave();
+        })
+    });
+    rest();
+    guarded.leave();
+    guarded.section();
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled(4);
 }
 
 /// One timed waiter and `patient` others wait for the first thread.

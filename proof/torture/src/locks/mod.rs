@@ -2,6 +2,7 @@
 
 mod lineage;
 mod own;
+mod tuned;
 
 use crate::object::{Object, debug_of, of};
 use crate::ops::{Exclusive, LockRecord, Ops, Shared, place};
@@ -135,7 +136,7 @@ pub static LOCKS: LazyLock<Vec<LockRecord>> = LazyLock::new(|| {
     locks.chain(others()).collect()
 });
 
-fn others() -> [LockRecord; 7] {
+fn others() -> [LockRecord; 9] {
     type AtWake = OsvMutex<OwnerAtWake<Spin>>;
     let at_wake = Ops::lock(Exclusive::raw::<AtWake>(), debug_of::<AtWake>);
     [
@@ -144,6 +145,18 @@ fn others() -> [LockRecord; 7] {
             "OSv's mutex with the spin from its case study, owner set at wake",
             Nature::LINUX_MUTEX,
             at_wake,
+        ),
+        LockRecord::new::<MutexAndCondvar>(
+            "mutex-tuned",
+            "the lock mutex, where each wait has other settings",
+            turnwise_catalogue::get("mutex").nature,
+            tuned::MUTEX,
+        ),
+        LockRecord::new::<RawRwSem>(
+            "rwsem-tuned",
+            "the lock rwsem, where each wait has other settings",
+            turnwise_catalogue::get("rwsem").nature,
+            tuned::RWSEM,
         ),
         tree::<Today>("vfs", "file system on today's locks"),
         tree::<Linux37>("vfs-linux-3.7", "file system on the locks of Linux 3.7"),

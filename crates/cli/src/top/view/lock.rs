@@ -4,6 +4,7 @@ use super::super::app::App;
 use super::super::columns::{held, length, thread_name, waiting, whole};
 use super::Look;
 use crate::live::{BUCKETS, Graph, LockId, LockView, Names, Row, ThreadView, View, lower_bound};
+use crate::setting::shown;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -74,7 +75,12 @@ fn figures(row: &Row, look: &Look) -> Vec<Line<'static>> {
         short(row.total.steals as f64),
         short(row.total.handoffs as f64),
     );
-    vec![Line::styled(plain(&title), look.title()), Line::raw(now), Line::raw(total), Line::raw(ways), Line::raw("")]
+    let mut lines = vec![Line::styled(plain(&title), look.title()), Line::raw(now), Line::raw(total), Line::raw(ways)];
+    if !row.tuned.is_empty() {
+        lines.push(Line::raw(format!("set (turnwise tune): {}", shown(&row.tuned))));
+    }
+    lines.push(Line::raw(""));
+    lines
 }
 
 /// The locks that a line stands for.

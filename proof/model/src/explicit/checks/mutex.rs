@@ -7,7 +7,7 @@ use crate::explicit::{Machine, Size};
 use crate::platform::{Identity, saw};
 use turnwise::RawMutex;
 use turnwise::raw::{RawLock, RawTimedLock};
-use turnwise::wait::Policy;
+use turnwise::wait::{Policy, Tuned};
 
 const SPINS: Machine = Machine::SPINS;
 const SLEEPS: Machine = Machine::SLEEPS;
@@ -49,6 +49,8 @@ pub(super) const CHECKS: &[Check] = &[
     check("mutex: sleepers wake for nothing", SLEEPS, (SIGNALS, SIGNALS_WIDE), &[], all_lock),
     check("mutex: forked children", SLEEPS, (FORKED, FORKED_WIDE), &["forked", "claimed"], forks),
     check("mutex: late, though spins paid", SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), &[], paid),
+    check("mutex: each wait has other settings", SPINS, (Size::of(2, 2), Size::of(3, 1)), &["claimed"], tuned),
+    check("mutex: settings, many CPUs", MANY_SPIN, (Size::of(2, 2), Size::of(3, 1)), &[], tuned),
     check("mutex: freed after the last release", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
     check("mutex: freed after the last release, spins", SPINS, (Size::of(2, 1), Size::of(3, 1)), &["freed"], freed),
 ];
@@ -111,6 +113,14 @@ impl Guarded {
         self.leave();
     }
 
+    fn round_tuned(&self, settings: Tuned) {
+        if !self.raw.lock_fast() {
+            self.raw.lock_tuned(settings);
+        }
+        self.section.alone();
+        self.leave();
+    }
+
     fn round_until_soon(&self) {
         if self.raw.lock_until(SOON) {
             self.section.alone();
@@ -147,6 +157,21 @@ fn all_lock(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     for _ in 0..size.threads {
         stage.spawn_rounds(size.rounds, move || guarded.round());
+    }
+    guarded.settled(stage, size.threads * size.rounds as usize);
+}
+
+const NONE: Tuned =
+    Tuned { spin_ns: None, spin_patient_ns: None, spin_woken_ns: None, turn_ns: None, claim_after_ns: None };
+/// Threads that sleep at once, and claim as soon as they were woken in vain; one that claims so, but spins; one that
+/// does neither.
+const EXTREMES: [Tuned; 3] =
+    [Tuned { spin_ns: Some(0), claim_after_ns: Some(0), ..NONE }, Tuned { claim_after_ns: Some(0), ..NONE }, NONE];
+
+fn tuned(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage);
+    for thread in 0..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round_tuned(EXTREMES[thread % EXTREMES.len()]));
     }
     guarded.settled(stage, size.threads * size.rounds as usize);
 }

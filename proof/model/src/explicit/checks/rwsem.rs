@@ -6,11 +6,13 @@ use crate::explicit::{Explicit, ExplicitWord};
 use crate::explicit::{Machine, Size};
 use crate::platform::saw;
 use Role::{
-    Demotes, DemotesToUpgradable, HastyReader, HastyWriter, Insists, Reads, ReadsFirst, Tries, Upgrades, Writes,
+    Demotes, DemotesToUpgradable, HastyReader, HastyWriter, Insists, Reads, ReadsFirst, ReadsTuned, Tries, Upgrades,
+    Writes, WritesTuned,
 };
 use std::cell::Cell;
 use turnwise::RawRwSem;
 use turnwise::rwsem::Prefer;
+use turnwise::wait::Tuned;
 
 const SPINS: Machine = Machine::SPINS;
 const SLEEPS: Machine = Machine::SLEEPS;
@@ -27,6 +29,10 @@ const TWO: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 
 const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
 const FORKED_ONCE: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
+/// Sleeps at once, and claims as soon as it was woken in vain.
+const AT_ONCE: Tuned =
+    Tuned { spin_ns: Some(0), claim_after_ns: Some(0), spin_patient_ns: None, spin_woken_ns: None, turn_ns: None };
+
 const FORKS: Shows = &["forked"];
 const VOID: Shows = &["forked", "claimed", "void promise taken out"];
 
@@ -40,6 +46,9 @@ pub(super) const CHECKS: &[Check] = &[
     check("rwsem: downgrades", SLEEPS, TWO, &[], |s, z| roles(s, z, &[Demotes, DemotesToUpgradable, Reads])),
     check("rwsem: one tries", SLEEPS, ONCE, &["try failed"], |s, z| roles(s, z, &[Tries, Reads, Writes])),
     check("rwsem: claims", SLEEPS, LATE, &["claimed", "handed off"], |s, z| roles(s, z, &[Reads, Writes, Writes])),
+    check("rwsem: each wait has other settings", SPINS, ONCE, &["claimed"], |s, z| {
+        roles(s, z, &[ReadsTuned, WritesTuned, Writes]);
+    }),
     check("rwsem: readers claim", SLEEPS, LATE, &["claimed"], |s, z| roles(s, z, &[Reads, Reads, Writes])),
     check("rwsem: upgradable readers claim", SLEEPS, LATE_PAIR, &["claimed"], |s, z| {
         roles(s, z, &[Upgrades, Writes, Reads]);
@@ -88,6 +97,9 @@ enum Role {
     Reads,
     /// Past writers that sleep.
     ReadsFirst,
+    /// With settings of its own, as [`WritesTuned`] does.
+    ReadsTuned,
+    WritesTuned,
     Writes,
     /// Reads upgradably, and upgrades.
     Upgrades,
@@ -205,6 +217,14 @@ impl Guarded {
             ReadsFirst => {
                 raw.read_with(Prefer::Readers, None);
                 self.read(Prefer::Readers);
+            }
+            ReadsTuned => {
+                raw.read_tuned(Prefer::Writers, None, AT_ONCE);
+                self.read(Prefer::Writers);
+            }
+            WritesTuned => {
+                raw.write_tuned(None, AT_ONCE);
+                self.write();
             }
             Writes => {
                 raw.write();

@@ -1,0 +1,160 @@
+//! `turnwise top --advise`: which settings of `turnwise tune` are worth a trial, as far as live figures can tell.
+//!
+//! The rule base of `profile --advise` (`crates/profile/src/advice`) judges by how long locks are held, by who blocked
+//! whom, and by what else happened in a recording. A live view counts waits. What can be judged by these is here.
+
+use super::once::summary;
+use crate::live::{Names, Process, Row, View};
+use crate::setting::shown;
+use std::fmt::Write;
+use turnwise_live::{Kind, Setting, Values};
+use turnwise_present::figures::{percent, time};
+
+/// A lock at which threads spend less than this share of their time is not worth a trial, as for a profile.
+const WORTHWHILE: f64 = 0.01;
+/// Fewer waits tell nothing.
+const FEW: u64 = 100;
+/// What a sleep and the wake-up cost both sides together, roughly.
+const SLEEP_NS: u64 = 25_000;
+/// The longest spin before a sleep, on small machines.
+const SPIN_NS: u64 = 50_000;
+/// After how long a waiter that was overtaken gets the next turn.
+const FAIR_NS: u64 = 4_000_000;
+
+/// Rules of a profile that need what a live view has not.
+const NOT_JUDGED: &[(&str, &str)] = &[
+    ("short-holds, long-holds, saturated", "how long locks are held is not known"),
+    ("off-cpu-owner, oversubscribed, late-wake-ups", "whether owners had their CPUs is not known"),
+    ("convoy, unrelated-sites, inversion", "who blocked whom, and what a thread holds besides, is not kept"),
+    ("writers-starve, readers-starve, few-readers, false-sharing", "acquisitions without a wait are not counted"),
+    ("conditions, polling", "condition variables and tries are not seen"),
+];
+
+/// A setting to try, and why.
+#[derive(PartialEq, Debug)]
+struct Proposal {
+    why: String,
+    setting: Setting,
+    ns: u32,
+}
+
+/// What is worth a trial, with the command for each.
+pub(super) fn text(view: &View, names: &mut Names, rows: &[Row]) -> String {
+    let mut text = String::new();
+    for process in &view.processes {
+        let _ = writeln!(text, "{}", summary(view, process));
+    }
+    let mut found = false;
+    for row in rows {
+        let Some(process) = view.process(row.process()) else { continue };
+        for proposal in proposals(row, threads(view, process)) {
+            found = true;
+            let site = names.site(row.process(), row.site);
+            let _ = writeln!(text, "\n{}, waited for in {site}: {}", row.title(), proposal.why);
+            let _ = writeln!(text, "  {}", command(row, process, &proposal));
+        }
+    }
+    if !found {
+        text += "\nNo setting suggests itself by the waits of this time.\n";
+    }
+    text += "\nNot judged here; `turnwise profile --advise -- CMD` does:\n";
+    for (rules, reason) in NOT_JUDGED {
+        let _ = writeln!(text, "  {rules}: {reason}");
+    }
+    text
+}
+
+fn threads(view: &View, process: &Process) -> usize {
+    view.threads.iter().filter(|thread| thread.process == process.id).count()
+}
+
+/// The trial of a proposal, as a shell takes it.
+fn command(row: &Row, process: &Process, proposal: &Proposal) -> String {
+    let mut values = Values::default();
+    values.set(proposal.setting, proposal.ns);
+    let trial = format!("{:#x}={}", row.locks[0].address, shown(&values));
+    format!("turnwise tune {} --trial {trial} --metric-cmd CMD", process.id.pid)
+}
+
+/// What the waits for a lock suggest.
+fn proposals(row: &Row, threads: usize) -> Vec<Proposal> {
+    let (now, waits) = (&row.now, row.now.waits as f64);
+    let is_worthwhile = row.waiting.is_some_and(|waiting| waiting >= WORTHWHILE * threads.max(1) as f64);
+    if row.kind == Kind::Spin || now.waits < FEW || !is_worthwhile {
+        return Vec::new();
+    }
+    let (Some(median), Some(p99)) = (now.quantile(0.5), now.quantile(0.99)) else { return Vec::new() };
+    let (slept, handed) = (now.sleeps as f64 / waits, now.handoffs as f64 / waits);
+    let mut found = Vec::new();
+    if slept > 0.3 && (SLEEP_NS..4 * SPIN_NS).contains(&median) {
+        let why = format!(
+            "{} sleeps to 100 waits, of which half end within {}: a longer spin may spare the sleeps",
+            (100.0 * slept).round(),
+            time(median as f64)
+        );
+        found.push(Proposal { why, setting: Setting::Spin, ns: 4 * SPIN_NS as u32 });
+    }
+    if slept > 0.5 && median >= 4 * SPIN_NS {
+        let why =
+            format!("half of its waits last {} or more: spins before the sleeps are in vain", time(median as f64));
+        found.push(Proposal { why, setting: Setting::Spin, ns: 0 });
+    }
+    if handed > 0.05 {
+        let why = format!(
+            "{} of its waits end by a hand-off, for which the lock waits until the thread runs: fewer may be faster",
+            percent(handed)
+        );
+        found.push(Proposal { why, setting: Setting::FairAfter, ns: 50_000_000 });
+    } else if p99 > 4 * FAIR_NS && p99 / 100 > median {
+        let why = format!(
+            "1 wait in 100 lasts {} or more, half of them {}: a hand-off may come sooner",
+            time(p99 as f64),
+            time(median as f64)
+        );
+        found.push(Proposal { why, setting: Setting::FairAfter, ns: 1_000_000 });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::made_up::server;
+    use crate::live::{Wanted, rows};
+
+    /// The hot lock of a server with waits in this bucket, a second's worth, and so many sleeps and hand-offs.
+    fn hot(waits: &[(usize, u64)], sleeps: u64, handoffs: u64) -> (View, Names, Row) {
+        let (_, view, mut names) = server();
+        let mut row = rows(&view, &mut names, &Wanted::default(), 1).0.remove(0);
+        row.now.histogram.fill(0);
+        waits.iter().for_each(|(bucket, waits)| row.now.histogram[*bucket] = *waits);
+        row.now.waits = waits.iter().map(|(_, waits)| waits).sum();
+        (row.now.sleeps, row.now.handoffs) = (sleeps, handoffs);
+        (view, names, row)
+    }
+
+    fn proposed(waits: &[(usize, u64)], sleeps: u64, handoffs: u64) -> Vec<(Setting, u32)> {
+        let (_, _, row) = hot(waits, sleeps, handoffs);
+        proposals(&row, 3).into_iter().map(|proposal| (proposal.setting, proposal.ns)).collect()
+    }
+
+    #[test]
+    fn waits_suggest_settings() {
+        assert_eq!(proposed(&[(15, 1_000)], 900, 0), [(Setting::Spin, 200_000)], "32 us, and sleeps");
+        assert_eq!(proposed(&[(20, 1_000)], 900, 0), [(Setting::Spin, 0)], "a millisecond");
+        assert_eq!(proposed(&[(9, 1_000)], 10, 100), [(Setting::FairAfter, 50_000_000)]);
+        assert_eq!(proposed(&[(9, 900), (25, 100)], 10, 1), [(Setting::FairAfter, 1_000_000)]);
+        assert_eq!(proposed(&[(9, 1_000)], 10, 0), [], "short waits");
+        assert_eq!(proposed(&[(20, 50)], 50, 0), [], "few");
+    }
+
+    #[test]
+    fn each_comes_with_its_trial_and_what_is_not_judged_is_said() {
+        let (view, mut names, row) = hot(&[(20, 1_000)], 900, 0);
+        let told = text(&view, &mut names, &[row]);
+        assert!(told.contains("\n  turnwise tune 4000001 --trial 0x100=spin=off --metric-cmd CMD\n"), "{told}");
+        assert!(told.contains("cache, waited for in") && told.contains("profile --advise"), "{told}");
+        assert!(told.contains("hold") && !told.contains("No setting"), "{told}");
+        assert!(text(&view, &mut names, &[]).contains("No setting suggests itself"));
+    }
+}

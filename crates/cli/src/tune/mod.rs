@@ -1,0 +1,188 @@
+//! `turnwise tune`: settings of the locks of a program that runs.
+
+mod policy;
+mod target;
+mod trial;
+
+use crate::compare::parse_time;
+use crate::live::Which;
+use crate::setting::{self, Assignment, shown};
+use anyhow::{Result, bail};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::LazyLock;
+use std::time::Duration;
+use target::{Named, Program};
+use turnwise_live::{Channel, Rule, Target};
+use turnwise_present::ending::print;
+
+/// Change how the locks of a running program wait
+///
+/// Writes settings into the live view of a program under `turnwise run`: the program goes by them from the next wait
+/// on. Without options, lists what is set. A setting for a lock goes before one for a call site, and this before one
+/// for all.
+#[derive(clap::Args)]
+#[command(after_long_help = LONG_HELP.as_str())]
+pub(crate) struct Args {
+    /// A process number, or the name of a program
+    #[arg(value_name = "PID | NAME")]
+    which: Which,
+    /// Set this for a lock, the locks of a call site, or all (*); may be repeated
+    #[arg(long = "lock", value_name = "NAME=SETTING[,SETTING...]")]
+    locks: Vec<Assignment>,
+    /// Set what the rules of a policy file say (docs/policy-files.md)
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Take back all settings, or those for NAME
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          conflicts_with_all = ["locks", "from", "trial"])]
+    undo: Option<String>,
+    /// Try a setting: switch it on and off in rounds, and tell whether it makes a difference
+    #[arg(long, value_name = "NAME=SETTING[,SETTING...]", conflicts_with_all = ["locks", "from"])]
+    trial: Option<Assignment>,
+    /// Command that measures: the last number that it prints. [default: threads that wait, by the live view's counters]
+    #[arg(long, value_name = "CMD", requires = "trial")]
+    metric_cmd: Option<String>,
+    /// Lower figures of --metric-cmd are better
+    #[arg(long, requires = "metric_cmd")]
+    lower_is_better: bool,
+    /// Rounds of a trial: each has a time with the setting and one without
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    rounds: u32,
+    /// How long a setting is in force before --metric-cmd runs, in seconds; without a command, how long it is measured
+    /// [default: 0.2, or 1]
+    #[arg(long = "for", value_name = "S", value_parser = parse_time)]
+    time: Option<Duration>,
+    /// Ignore differences up to this many percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    margin: f64,
+    /// Random seed of the order in a round
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+static LONG_HELP: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "Settings:\n{}
+NAME is what `turnwise top` shows: a variable, 0x and an address, a function that waits, or * for all.
+
+Examples:
+  turnwise tune 1234 --lock cache=spin=off
+  turnwise tune server --lock '*=fair-after=1ms' --lock cache=spin=200us,respin=off
+  turnwise tune server --trial cache=spin=off --metric-cmd './requests-per-second'
+  turnwise tune server --undo=cache",
+        setting::help()
+    )
+});
+
+/// Lists, sets, takes back or tries settings.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let channel = channel(&args.which)?;
+    if let Some(name) = &args.undo {
+        return undo(&channel, name);
+    }
+    if let Some(trial) = &args.trial {
+        return trial::run(&channel, trial, args);
+    }
+    if args.locks.is_empty() && args.from.is_none() {
+        return list(&channel);
+    }
+    let mut program = Program::look(&channel)?;
+    let mut rules = match &args.from {
+        Some(file) => policy::rules(file, &mut program)?,
+        None => Vec::new(),
+    };
+    for Assignment { name, values } in &args.locks {
+        let Named { label, targets } = program.named(name)?;
+        rules.extend(targets.into_iter().map(|target| Rule { target, values: *values, label: label.clone() }));
+    }
+    channel.tuner()?.change(|now| rules.into_iter().for_each(|rule| add(now, rule)))?;
+    list(&channel)
+}
+
+/// Adds a rule to those in force; what they set for the same waits stays, if it sets no other value.
+fn add(now: &mut Vec<Rule>, rule: Rule) {
+    match now.iter_mut().find(|known| known.target == rule.target) {
+        Some(known) => {
+            known.values.overlay(&rule.values);
+            known.label = rule.label;
+        }
+        None => now.push(rule),
+    }
+}
+
+/// The program that the user means, which runs.
+fn channel(which: &Which) -> Result<Channel> {
+    let mut running = which.running();
+    match (running.len(), which) {
+        (1, _) => Ok(running.remove(0)),
+        (0, _) => Err(which.complaint()),
+        _ => {
+            let pids: Vec<String> = running.iter().map(|channel| channel.pid().to_string()).collect();
+            bail!("several such programs run, and each has settings of its own: give one of {}", pids.join(", "))
+        }
+    }
+}
+
+fn undo(channel: &Channel, name: &str) -> Result<ExitCode> {
+    let tuner = channel.tuner()?;
+    let taken = tuner.change(|rules| {
+        let before = rules.len();
+        rules.retain(|rule| !name.is_empty() && rule.label != name && !is_address(&rule.target, name));
+        before - rules.len()
+    })?;
+    if taken == 0 && !name.is_empty() {
+        let rules = channel.rules()?;
+        let known: Vec<&str> = rules.iter().map(|rule| rule.label.as_str()).collect();
+        let told = if known.is_empty() { "nothing is set".to_owned() } else { format!("set is {}", known.join(", ")) };
+        bail!("nothing is set for `{name}` in process {}: {told}", channel.pid());
+    }
+    list(channel)
+}
+
+fn is_address(target: &Target, name: &str) -> bool {
+    matches!(target, Target::Locks((from, _)) if name == format!("{from:#x}"))
+}
+
+/// Prints what is set.
+fn list(channel: &Channel) -> Result<ExitCode> {
+    let mut text = String::new();
+    for rule in channel.rules()? {
+        text += &line(&rule);
+    }
+    if text.is_empty() {
+        text = format!("Nothing is set for the locks of {} {}.\n", channel.name(), channel.pid());
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A rule in one line.
+fn line(rule: &Rule) -> String {
+    let of = match rule.target {
+        Target::All => "all waits".to_owned(),
+        Target::Sites((_, to)) => format!("waits at the call before {to:#x}"),
+        Target::Locks((from, _)) => format!("the lock at {from:#x}"),
+    };
+    format!("{}: {} ({of})\n", rule.label, shown(&rule.values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting::values;
+
+    fn rule(label: &str, target: Target, set: &str) -> Rule {
+        Rule { target, values: values(set).unwrap(), label: label.to_owned() }
+    }
+
+    #[test]
+    fn what_is_set_later_leaves_other_settings_alone() {
+        let mut now = vec![rule("*", Target::All, "spin=off,respin=1us")];
+        add(&mut now, rule("all", Target::All, "spin=5us"));
+        add(&mut now, rule("cache", Target::Locks((64, 65)), "spin=off"));
+        let told: Vec<String> = now.iter().map(line).collect();
+        assert_eq!(told, ["all: spin=5us,respin=1us (all waits)\n", "cache: spin=off (the lock at 0x40)\n"]);
+        assert!(is_address(&now[1].target, "0x40") && !is_address(&now[1].target, "0x4"));
+    }
+}

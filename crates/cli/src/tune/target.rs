@@ -1,0 +1,150 @@
+//! Which waits a name stands for, in a program that runs.
+
+use crate::live::{LockId, Names, ProcessId};
+use anyhow::{Result, bail};
+use turnwise_live::{Channel, Kind, Snapshot, Target};
+use turnwise_preload_abi::Lock as Policy;
+use turnwise_present::names::suggestion;
+
+/// What a name stands for.
+pub(crate) struct Named {
+    pub(crate) label: String,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// A program, and the names of what is in it.
+pub(crate) struct Program<'a> {
+    pub(crate) channel: &'a Channel,
+    pub(crate) snapshot: Snapshot,
+    names: Names,
+}
+
+/// How many locks a message names.
+const TOLD: usize = 12;
+
+impl<'a> Program<'a> {
+    /// Looks at a program.
+    pub(crate) fn look(channel: &'a Channel) -> Result<Program<'a>> {
+        Ok(Program { channel, snapshot: channel.snapshot()?, names: Names::default() })
+    }
+
+    fn id(&self) -> ProcessId {
+        ProcessId { pid: self.snapshot.pid, start: self.snapshot.start }
+    }
+
+    /// The locks that threads have waited for, or wait for now: address, kind and call sites.
+    fn locks(&self) -> Vec<(u64, Kind, Vec<u64>)> {
+        let counted = self.snapshot.locks.iter().map(|lock| {
+            let sites = lock.sites.iter().map(|site| site.address).collect();
+            (lock.address, lock.kind, sites)
+        });
+        let waits = self.snapshot.threads.iter().filter_map(|thread| thread.waiting);
+        counted.chain(waits.map(|waiting| (waiting.lock, waiting.kind, vec![waiting.site]))).collect()
+    }
+
+    /// Finds what the user calls `name`: `*`, an address, a lock's name, or a function that waits.
+    pub(crate) fn named(&mut self, name: &str) -> Result<Named> {
+        let label = name.to_owned();
+        if name == "*" {
+            self.check_policy(&self.locks().iter().map(|(_, kind, _)| *kind).collect::<Vec<_>>(), name)?;
+            return Ok(Named { label, targets: vec![Target::All] });
+        }
+        if let Some((base, _)) = name.rsplit_once(" #").filter(|(_, number)| number.parse::<u32>().is_ok()) {
+            bail!(
+                "`{name}`: such numbers are another look's; give the lock's address, or `{base}` for all of that name"
+            );
+        }
+        let mut found: Vec<(Target, Kind)> = Vec::new();
+        let mut known = Vec::new();
+        for (address, kind, sites) in self.locks() {
+            let lock = LockId { process: self.id(), address, kind };
+            let base = self.names.lock(lock, sites.first().copied().unwrap_or(0)).base;
+            if base == name || parse_address(name) == Some(address) {
+                found.push((Target::Locks((address, address + 1)), kind));
+            }
+            known.push(base);
+            for site in sites.into_iter().filter(|site| *site != 0) {
+                let shown = self.names.site(self.id(), site);
+                let function = shown.rsplit_once(" (").map_or(shown.as_str(), |(function, _)| function);
+                if shown == name || function == name {
+                    found.push((Target::Sites((site - 1, site)), kind));
+                }
+                known.push(function.to_owned());
+            }
+        }
+        if found.is_empty() {
+            bail!("{}", self.unknown(name, known));
+        }
+        self.check_policy(&found.iter().map(|(_, kind)| *kind).collect::<Vec<_>>(), name)?;
+        let mut targets: Vec<Target> = found.into_iter().map(|(target, _)| target).collect();
+        targets.sort();
+        targets.dedup();
+        Ok(Named { label, targets })
+    }
+
+    /// The locks whose variable's name is right for a pattern of a policy file.
+    pub(crate) fn variables(&mut self, mut is_right: impl FnMut(&str) -> bool) -> Vec<(Target, Kind)> {
+        let locks = self.locks().into_iter().filter_map(|(address, kind, _)| {
+            let lock = LockId { process: self.id(), address, kind };
+            let name = self.names.lock(lock, 0).base;
+            (!name.starts_with("0x") && is_right(&name)).then_some((Target::Locks((address, address + 1)), kind))
+        });
+        let mut locks: Vec<_> = locks.collect();
+        locks.sort_by_key(|(target, _)| target.clone());
+        locks.dedup_by_key(|(target, _)| target.clone());
+        locks
+    }
+
+    fn unknown(&self, name: &str, mut known: Vec<String>) -> String {
+        let pid = self.snapshot.pid;
+        if let Some(address) = parse_address(name) {
+            return format!(
+                "no thread of process {pid} has waited for a lock at {address:#x} yet; `turnwise top {pid}`"
+            );
+        }
+        let mut seen = std::collections::HashSet::new();
+        known.retain(|name| seen.insert(name.clone()));
+        known.truncate(TOLD);
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let told = match known.is_empty() {
+            true => "no thread has waited for a lock yet".to_owned(),
+            false => suggestion(name, &known),
+        };
+        format!("process {pid} has no lock called `{name}`: {told}; `turnwise top {pid}` has all, * is all of them")
+    }
+
+    /// Fails if settings have no effect on locks of these kinds.
+    fn check_policy(&self, kinds: &[Kind], name: &str) -> Result<()> {
+        let has_effect = |kind: &Kind| match kind {
+            Kind::Mutex => self.channel.policy().is_none_or(|policy| policy == Policy::Adaptive),
+            Kind::Read | Kind::Write => true,
+            Kind::Spin => false,
+        };
+        if kinds.is_empty() || kinds.iter().any(has_effect) {
+            return Ok(());
+        }
+        match self.channel.policy().filter(|policy| *policy != Policy::Adaptive) {
+            Some(policy) => bail!(
+                "`{name}`: the mutexes of process {} go by `{}`, on which settings have no effect; start it with \
+                 `turnwise run --lock adaptive`",
+                self.snapshot.pid,
+                policy.name()
+            ),
+            None => bail!("`{name}`: settings have no effect on spin locks"),
+        }
+    }
+}
+
+fn parse_address(name: &str) -> Option<u64> {
+    u64::from_str_radix(name.strip_prefix("0x")?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_as_top_shows_them() {
+        assert_eq!(["0x7f00", "7f00", "0x", "0xg"].map(parse_address), [Some(0x7f00), None, None, None]);
+    }
+}

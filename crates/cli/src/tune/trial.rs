@@ -1,0 +1,246 @@
+//! `turnwise tune --trial`: a setting goes on and off, on the program as it runs, and the verdict is `compare`'s.
+
+use super::target::{Named, Program};
+use super::{Args, add};
+use crate::compare::Pairs;
+use crate::metric::{Better, Metric};
+use crate::setting::{Assignment, shown};
+use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use turnwise_live::{Channel, Rule, Snapshot, Target, Tuner};
+use turnwise_present::ending::{Failure, INTERRUPTED, print};
+
+/// How often it is asked whether the user has enough.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Puts settings in force, and back as they were when it goes.
+struct Switch {
+    tuner: Tuner,
+    /// Of the same waits, as it was.
+    before: Vec<Rule>,
+    rules: Vec<Rule>,
+}
+
+impl Switch {
+    fn new(channel: &Channel, named: Named, trial: &Assignment) -> Result<Switch> {
+        let Named { label, targets } = named;
+        let tuner = channel.tuner()?;
+        let before = channel.rules()?.into_iter().filter(|rule| targets.contains(&rule.target)).collect();
+        let label = format!("trial of {label}");
+        let rule = |target| Rule { target, values: trial.values, label: label.clone() };
+        Ok(Switch { tuner, before, rules: targets.into_iter().map(rule).collect() })
+    }
+
+    fn turn(&self, on: bool) -> Result<()> {
+        self.tuner.change(|now| {
+            now.retain(|rule| !self.rules.iter().any(|tried| tried.target == rule.target));
+            now.extend(self.before.iter().cloned());
+            if on {
+                self.rules.iter().for_each(|rule| add(now, rule.clone()));
+            }
+        })?;
+        Ok(())
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        if let Err(error) = self.turn(false) {
+            eprintln!("turnwise: cannot take the setting back: {error:#}; try `turnwise tune PID --undo`");
+        }
+    }
+}
+
+/// Measures with a setting and without.
+struct Trial<'a> {
+    channel: &'a Channel,
+    args: &'a Args,
+    targets: Vec<Target>,
+    stop: &'a AtomicBool,
+}
+
+/// Tries the setting, and says what came of it.
+pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<ExitCode> {
+    let named = Program::look(channel)?.named(&trial.name)?;
+    let stop = stop()?;
+    let measured = Trial { channel, args, targets: named.targets.clone(), stop: &stop };
+    let switch = Switch::new(channel, named, trial)?;
+    let rounds = measured.rounds(&switch);
+    drop(switch);
+    let rounds = rounds?;
+    let is_over = stop.load(Relaxed);
+    if rounds.is_empty() {
+        let message = "interrupted before the first round was complete; the settings are as they were";
+        return Err(Failure::error(INTERRUPTED, message.to_owned()));
+    }
+    let arms = ["the old setting".to_owned(), format!("{}={}", trial.name, shown(&trial.values))];
+    let pairs = Pairs { metric: measured.metric(), arms, rounds, margin: args.margin / 100.0, seed: args.seed };
+    print(&pairs.text())?;
+    Ok(if is_over { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// Set by Ctrl-C and by signals that ask to end, however often: the settings are taken back first.
+fn stop() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
+impl Trial<'_> {
+    fn metric(&self) -> Metric {
+        match &self.args.metric_cmd {
+            Some(command) if self.args.lower_is_better => Metric::measured(command, Better::Lower),
+            Some(command) => Metric::measured(command, Better::Higher),
+            None => Metric::measured("threads that wait, by the live view", Better::Lower),
+        }
+    }
+
+    /// The complete rounds: with the setting, and without.
+    fn rounds(&self, switch: &Switch) -> Result<Vec<(f64, f64)>> {
+        let mut rng = fastrand::Rng::with_seed(self.args.seed);
+        let mut rounds = Vec::new();
+        for round in 1..=self.args.rounds {
+            let mut order = [true, false];
+            rng.shuffle(&mut order);
+            let mut values = [None; 2];
+            for on in order {
+                switch.turn(on)?;
+                let arm = if on { "with the setting" } else { "without the setting" };
+                let value = self.measure().with_context(|| format!("round {round}, {arm}"))?;
+                let Some(value) = value else { return Ok(rounds) };
+                values[usize::from(on)] = Some(value);
+            }
+            if let [Some(without), Some(with)] = values {
+                rounds.push((with, without));
+            }
+        }
+        Ok(rounds)
+    }
+
+    /// One measurement; `None`: the user has enough.
+    fn measure(&self) -> Result<Option<f64>> {
+        let value = match &self.args.metric_cmd {
+            None => self.waiting(self.args.time.unwrap_or(Duration::from_secs(1)))?,
+            Some(_) if !self.pass(self.args.time.unwrap_or(Duration::from_millis(200))) => None,
+            Some(command) => self.command(command)?,
+        };
+        if !self.channel.is_alive() {
+            bail!("process {} has ended", self.channel.pid());
+        }
+        Ok(value)
+    }
+
+    /// Lets time pass; `false`: the user has enough.
+    fn pass(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        while !self.stop.load(Relaxed) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+        false
+    }
+
+    /// How many threads wait for the locks in the mean. What began before counts a little: a fifth of the time passes
+    /// first.
+    fn waiting(&self, time: Duration) -> Result<Option<f64>> {
+        if !self.pass(time / 5) {
+            return Ok(None);
+        }
+        let before = self.channel.snapshot()?;
+        if !self.pass(time) {
+            return Ok(None);
+        }
+        let after = self.channel.snapshot()?;
+        let waited = self.waited(&after).saturating_sub(self.waited(&before));
+        Ok(Some(waited as f64 / after.taken_ns.saturating_sub(before.taken_ns).max(1) as f64))
+    }
+
+    /// Time that threads waited for the locks so far.
+    fn waited(&self, snapshot: &Snapshot) -> u64 {
+        let is_target = |address: u64, site: u64| self.targets.iter().any(|target| target.covers(address, site));
+        let locks = snapshot.locks.iter().flat_map(|lock| lock.sites.iter().map(|site| (lock.address, site)));
+        let ended = locks.filter(|(lock, site)| is_target(*lock, site.address)).map(|(_, site)| site.wait_ns);
+        let waits = snapshot.threads.iter().filter_map(|thread| thread.waiting);
+        let going_on = waits.filter(|waiting| is_target(waiting.lock, waiting.site));
+        let going_on = going_on.map(|waiting| snapshot.taken_ns.saturating_sub(waiting.since_ns));
+        ended.chain(going_on).fold(0, u64::saturating_add)
+    }
+
+    /// The last number that the user's command prints.
+    fn command(&self, command: &str) -> Result<Option<f64>> {
+        let mut shell = Command::new("sh");
+        // A group of its own: Ctrl-C is for us first, and what the command starts ends with it.
+        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
+        let child = shell.spawn().context("cannot start sh for --metric-cmd")?;
+        let group = child.id().cast_signed();
+        let Some((status, output)) = self.output(child, group)? else { return Ok(None) };
+        if !status.success() {
+            bail!("--metric-cmd {command:?} ended with {status}; it printed {:?}", last_line(&output));
+        }
+        let value = last_number(&output);
+        let complaint =
+            || format!("--metric-cmd {command:?} printed no number; its last line is {:?}", last_line(&output));
+        value.map(Some).with_context(complaint)
+    }
+
+    fn output(&self, child: Child, group: i32) -> Result<Option<(std::process::ExitStatus, String)>> {
+        let waiter = std::thread::spawn(move || child.wait_with_output());
+        while !waiter.is_finished() {
+            if self.stop.load(Relaxed) {
+                // SAFETY: it sends a signal to the group that the command leads.
+                unsafe { libc::kill(-group, SIGKILL) };
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK / 4);
+        }
+        let output = waiter.join().map_err(|_| anyhow::anyhow!("--metric-cmd could not be waited for"))??;
+        Ok(Some((output.status, String::from_utf8_lossy(&output.stdout).into_owned())))
+    }
+}
+
+fn last_line(output: &str) -> &str {
+    output.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+/// The last number of the last line that has one. Commas between digits separate thousands.
+fn last_number(output: &str) -> Option<f64> {
+    let is_part = |letter: char| letter.is_ascii_digit() || ".,+-eE".contains(letter);
+    let words = |line: &str| -> Option<f64> {
+        line.rsplit(|letter: char| !is_part(letter)).find_map(|word| {
+            let word = word.trim_matches([',', '.']).replace(',', "");
+            word.parse::<f64>().ok().filter(|value| value.is_finite())
+        })
+    };
+    output.lines().rev().find_map(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_number_counts() {
+        for (output, expected) in [
+            ("12\n", Some(12.0)),
+            ("ops: 1,234.5 per second\n\n", Some(1234.5)),
+            ("1\n2 of 3\nend\n", Some(3.0)),
+            ("latency 1e-3 s.", Some(1e-3)),
+            ("-4", Some(-4.0)),
+            ("no number, none\n", None),
+            ("", None),
+        ] {
+            assert_eq!(last_number(output), expected, "{output:?}");
+        }
+        assert_eq!(last_line("a\nb \n\n"), "b");
+    }
+}

@@ -1,0 +1,227 @@
+//! What is set for the locks of a program, and setting it.
+
+use super::error::{Error, Fault};
+use super::{Channel, folders, process};
+use crate::layout::{Header, SETTINGS_START};
+use crate::settings::{self, LABEL, RULES, SETTINGS, Setting, TABLES, Table, Values, kind};
+use core::mem::offset_of;
+use core::ops::Range;
+use core::sync::atomic::Ordering::Relaxed;
+use rustix::fs::FlockOperation;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+use zerocopy::{FromZeros, IntoBytes};
+
+/// For which waits a rule is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Target {
+    /// For all.
+    All,
+    /// For those at call sites in this range of addresses.
+    Sites(Addresses),
+    /// For those for locks in this range of addresses.
+    Locks(Addresses),
+}
+
+/// A range of addresses: the first, and the one behind the last.
+pub type Addresses = (u64, u64);
+
+impl Target {
+    /// Whether the rule is for a wait for the lock at `address` at the call site `site`.
+    #[must_use]
+    pub fn covers(&self, address: u64, site: u64) -> bool {
+        let has = |(from, to): Addresses, place: u64| (from..to).contains(&place);
+        match *self {
+            Target::All => true,
+            Target::Sites(range) => site != 0 && has(range, site - 1),
+            Target::Locks(range) => has(range, address),
+        }
+    }
+
+    fn parts(&self) -> (u32, Range<u64>) {
+        match *self {
+            Target::All => (kind::ALL, 0..0),
+            Target::Sites((from, to)) => (kind::SITE, from..to),
+            Target::Locks((from, to)) => (kind::LOCK, from..to),
+        }
+    }
+}
+
+/// What is set for some waits. Of several rules for a wait, those for locks go before those for call sites, and these
+/// before those for all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rule {
+    /// For which waits.
+    pub target: Target,
+    /// What is set.
+    pub values: Values,
+    /// What the user called these waits.
+    pub label: String,
+}
+
+/// How long to wait for others that change settings.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often a table that changes meanwhile is read again.
+const TRIES: u32 = 8;
+
+/// Changes the settings of one process. Any number of them may do so at the same time.
+#[derive(Debug)]
+pub struct Tuner {
+    file: File,
+    path: PathBuf,
+}
+
+impl Channel {
+    /// Returns the rules in force.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn rules(&self) -> Result<Vec<Rule>, Error> {
+        rules(&self.file).map_err(|error| Error::io(&self.path, error))
+    }
+
+    /// Prepares to change the rules.
+    ///
+    /// # Errors
+    /// The process has ended, or the file is not the caller's to write.
+    pub fn tuner(&self) -> Result<Tuner, Error> {
+        if !self.is_alive() {
+            return Err(Error::new(&self.path, Fault::Gone(self.pid)));
+        }
+        Tuner::open(&self.path)
+    }
+}
+
+impl Tuner {
+    /// Opens a file to write settings there.
+    ///
+    /// # Errors
+    /// As for [`Channel::open`]; or the file is not the caller's to write.
+    pub fn open(path: &Path) -> Result<Tuner, Error> {
+        let file = folders::open_to_write(path)?;
+        super::copy::header(path, &file)?;
+        Ok(Tuner { file, path: path.to_owned() })
+    }
+
+    /// Changes the rules, while nobody else does. A rule without values is dropped.
+    ///
+    /// # Errors
+    /// There are more rules than there is room for: then nothing is changed. Or the file cannot be written.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Rule>) -> T) -> Result<T, Error> {
+        let fault = |error| Error::io(&self.path, error);
+        self.lock().map_err(fault)?;
+        let result = self.change_locked(change);
+        let unlocked = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+        let result = result?;
+        unlocked.map_err(|errno| fault(errno.into()))?;
+        Ok(result)
+    }
+
+    fn lock(&self) -> io::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
+                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(PATIENCE / 300),
+                Err(rustix::io::Errno::WOULDBLOCK) => {
+                    return Err(io::Error::other("another program changes its settings, and does not end"));
+                }
+                other => return other.map_err(Into::into),
+            }
+        }
+    }
+
+    fn change_locked<T>(&self, change: impl FnOnce(&mut Vec<Rule>) -> T) -> Result<T, Error> {
+        let fault = |error| Error::io(&self.path, error);
+        let word = word(&self.file).map_err(fault)?;
+        let mut rules = table(&self.file, word).map_err(fault)?.unwrap_or_default();
+        let result = change(&mut rules);
+        rules.retain(|rule| !rule.values.is_empty());
+        rules.sort_by_key(|rule| rule.target.parts().0);
+        if rules.len() > RULES {
+            return Err(Error::new(&self.path, Fault::TooManyRules(rules.len(), RULES)));
+        }
+        let version = ((word >> 32) as u32).wrapping_add(1);
+        let number = version as usize % TABLES;
+        let in_force = if rules.is_empty() { 0 } else { 1 + number as u64 };
+        if in_force != 0 {
+            self.file.write_all_at(written(&rules).as_mut_bytes(), place(number)).map_err(fault)?;
+        }
+        let word = u64::from(version) << 32 | in_force;
+        self.file.write_all_at(&word.to_ne_bytes(), offset_of!(Header, settings) as u64).map_err(fault)?;
+        Ok(result)
+    }
+}
+
+/// Returns the rules in force. What the program would not take is none.
+pub(crate) fn rules(file: &File) -> io::Result<Vec<Rule>> {
+    for _ in 0..TRIES {
+        let before = word(file)?;
+        let found = table(file, before)?;
+        if word(file)? == before {
+            return Ok(found.unwrap_or_default());
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn place(number: usize) -> u64 {
+    (SETTINGS_START + number * size_of::<Table>()) as u64
+}
+
+/// Reads which settings are in force.
+fn word(file: &File) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, offset_of!(Header, settings) as u64)?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// Reads the table in force; `None`: there is none, or it cannot be one.
+fn table(file: &File, word: u64) -> io::Result<Option<Vec<Rule>>> {
+    let number = (word as u32 as usize).wrapping_sub(1);
+    if number >= TABLES {
+        return Ok(None);
+    }
+    let mut table = Table::new_zeroed();
+    file.read_exact_at(table.as_mut_bytes(), place(number))?;
+    let taken = table.rules.iter().take_while(|rule| rule.kind.load(Relaxed) != kind::NONE);
+    Ok(taken.map(read).collect())
+}
+
+/// Reads a rule; `None`: it cannot be one.
+fn read(rule: &settings::Rule) -> Option<Rule> {
+    let range = (rule.from.load(Relaxed), rule.to.load(Relaxed));
+    let target = match rule.kind.load(Relaxed) {
+        kind::ALL => Target::All,
+        kind::SITE => Target::Sites(range),
+        kind::LOCK => Target::Locks(range),
+        _ => return None,
+    };
+    let (set, mut values) = (rule.set.load(Relaxed), Values::default());
+    let mut in_force = Setting::ALL.into_iter().filter(|setting| set >> (*setting as u32) & 1 != 0);
+    let are_sound = in_force.all(|setting| values.set(setting, rule.ns[setting as usize].load(Relaxed)));
+    let label: Vec<u8> = rule.label.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect();
+    let label = process::printable(&String::from_utf8_lossy(&label));
+    (are_sound && set >> SETTINGS == 0).then_some(Rule { target, values, label })
+}
+
+fn written(rules: &[Rule]) -> Table {
+    let table = Table::new_zeroed();
+    for (place, rule) in table.rules.iter().zip(rules) {
+        let (kind, range) = rule.target.parts();
+        place.kind.store(kind, Relaxed);
+        place.from.store(range.start, Relaxed);
+        place.to.store(range.end, Relaxed);
+        for (setting, ns) in rule.values.iter() {
+            place.set.store(place.set.load(Relaxed) | 1 << setting as u32, Relaxed);
+            place.ns[setting as usize].store(ns, Relaxed);
+        }
+        let end = rule.label.floor_char_boundary(LABEL);
+        for (byte, value) in place.label.iter().zip(rule.label[..end].bytes()) {
+            byte.store(value, Relaxed);
+        }
+    }
+    table
+}

@@ -1,0 +1,211 @@
+//! Settings of locks that change while the program runs: what they are, and where they lie in the file.
+//!
+//! The program's owner, or root, writes them; the program reads them when a thread begins to wait. The word
+//! [`crate::layout::Header::settings`] says which of two tables is in force, so that one can be written while threads
+//! read the other:
+//!
+//! | bits | meaning |
+//! |---|---|
+//! | 0..32 | 0: nothing is set; 1 or 2: that table is in force |
+//! | 32..64 | a number that grows with each change |
+//!
+//! Invariants:
+//! 1. The program takes nothing from a table but lengths of time within [`Setting::bounds`], and only if the word is
+//!    the same before and after. Whatever else the region holds means that nothing is set.
+//! 2. Writers take turns by a lock on the file (`flock`), which ends with them. One that dies between changes leaves
+//!    the table in force alone.
+
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// What may be set for a wait. All are lengths of time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Setting {
+    /// The longest spin before sleeping.
+    Spin = 0,
+    /// The longest spin where the owner takes its lock again and again.
+    Patience = 1,
+    /// The longest spin of a thread that was just woken and finds the lock taken.
+    Respin = 2,
+    /// After how long a waiter that was overtaken gets the next turn.
+    FairAfter = 3,
+    /// After how long without sleep a thread offers its CPU to others.
+    YieldAfter = 4,
+}
+
+/// The number of settings.
+pub const SETTINGS: usize = 5;
+
+impl Setting {
+    /// All of them.
+    pub const ALL: [Setting; SETTINGS] =
+        [Setting::Spin, Setting::Patience, Setting::Respin, Setting::FairAfter, Setting::YieldAfter];
+
+    /// Returns the name that users type.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Setting::Spin => "spin",
+            Setting::Patience => "patience",
+            Setting::Respin => "respin",
+            Setting::FairAfter => "fair-after",
+            Setting::YieldAfter => "yield-after",
+        }
+    }
+
+    /// Returns the setting with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Setting> {
+        Setting::ALL.into_iter().find(|setting| setting.name() == name)
+    }
+
+    /// Returns the shortest and the longest time that makes sense, in nanoseconds.
+    #[must_use]
+    pub const fn bounds(self) -> (u32, u32) {
+        match self {
+            Setting::Spin | Setting::Patience | Setting::Respin => (0, 10_000_000),
+            Setting::FairAfter => (0, 1_000_000_000),
+            Setting::YieldAfter => (10_000, 1_000_000_000),
+        }
+    }
+
+    /// Returns whether 0 is written `off`.
+    #[must_use]
+    pub const fn can_be_off(self) -> bool {
+        matches!(self, Setting::Spin | Setting::Respin)
+    }
+
+    /// Returns what the setting decides, in a sentence.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Setting::Spin => "the longest spin of a waiter before it sleeps; off: it sleeps at once",
+            Setting::Patience => {
+                "the longest spin for a mutex that its owner takes again and again, if it is more than spin"
+            }
+            Setting::Respin => "the longest spin of a woken waiter that finds the lock taken; off: it sleeps again",
+            Setting::FairAfter => "after how long a waiter that was overtaken gets the next turn (hand-off)",
+            Setting::YieldAfter => "after how long without sleep a contending thread offers its CPU to others",
+        }
+    }
+}
+
+/// What is set for a wait.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
+pub struct Values([Option<u32>; SETTINGS]);
+
+impl Values {
+    /// Returns a setting's value in nanoseconds; `None`: it is not set.
+    #[must_use]
+    pub fn get(&self, setting: Setting) -> Option<u32> {
+        self.0[setting as usize]
+    }
+
+    /// Sets a setting, if the value is within its bounds; returns whether it is.
+    pub fn set(&mut self, setting: Setting, ns: u32) -> bool {
+        let (least, most) = setting.bounds();
+        let fits = (least..=most).contains(&ns);
+        if fits {
+            self.0[setting as usize] = Some(ns);
+        }
+        fits
+    }
+
+    /// Whether nothing is set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    /// Returns what is set, in the order of [`Setting::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Setting, u32)> {
+        Setting::ALL.into_iter().filter_map(|setting| Some((setting, self.get(setting)?)))
+    }
+
+    /// Sets what `other` sets.
+    pub fn overlay(&mut self, other: &Values) {
+        for (place, value) in self.0.iter_mut().zip(other.0) {
+            *place = value.or(*place);
+        }
+    }
+}
+
+/// The number of rules that a table has room for.
+pub const RULES: usize = 32;
+/// The most bytes of a rule's name that are kept.
+pub const LABEL: usize = 72;
+
+/// The values of [`Rule::kind`].
+pub mod kind {
+    /// No rule; those before it are all.
+    pub const NONE: u32 = 0;
+    /// For all waits.
+    pub const ALL: u32 = 1;
+    /// For waits at call sites whose return address is in the range.
+    pub const SITE: u32 = 2;
+    /// For waits for locks whose address is in the range.
+    pub const LOCK: u32 = 3;
+}
+
+/// For some waits, some settings. A later rule of a table goes before an earlier one.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Rule {
+    /// One of [`kind`].
+    pub kind: AtomicU32,
+    /// Which settings it has: a bit for each, by its number.
+    pub set: AtomicU32,
+    /// The first address.
+    pub from: AtomicU64,
+    /// The address behind the last.
+    pub to: AtomicU64,
+    /// The settings in nanoseconds, by their numbers; the others are 0.
+    pub ns: [AtomicU32; 8],
+    /// For readers: what the user called it.
+    pub label: [AtomicU8; LABEL],
+}
+
+/// A table of rules. The region has two.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Table {
+    /// The rules; [`kind::NONE`] ends them.
+    pub rules: [Rule; RULES],
+}
+
+/// The number of tables.
+pub const TABLES: usize = 2;
+
+const _: () = {
+    assert!(size_of::<Table>() == crate::layout::PAGE && SETTINGS <= 8);
+    assert!(Setting::ALL[SETTINGS - 1] as usize == SETTINGS - 1);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_values_within_bounds_are_taken() {
+        let mut values = Values::default();
+        assert!(values.is_empty());
+        for setting in Setting::ALL {
+            assert_eq!(Setting::named(setting.name()), Some(setting));
+            let (least, most) = setting.bounds();
+            assert!(values.set(setting, least) && values.set(setting, most) && !values.set(setting, most + 1));
+            assert!(least == 0 || !values.set(setting, least - 1));
+            assert!(!setting.can_be_off() || least == 0);
+            assert_eq!(values.get(setting), Some(most));
+        }
+        assert_eq!(values.iter().count(), SETTINGS);
+    }
+
+    #[test]
+    fn what_is_set_later_goes_before() {
+        let (mut all, mut one) = (Values::default(), Values::default());
+        assert!(all.set(Setting::Spin, 5) && all.set(Setting::FairAfter, 6) && one.set(Setting::Spin, 0));
+        all.overlay(&one);
+        assert_eq!(all.iter().collect::<Vec<_>>(), [(Setting::Spin, 0), (Setting::FairAfter, 6)]);
+    }
+}

@@ -1,0 +1,165 @@
+//! The numbers of a policy that may differ from wait to wait.
+//!
+//! They decide how long a thread spins and when it claims, and nothing about who may take a lock: a lock's word and
+//! what it promises are the same with any settings, and threads with different ones may wait for one lock. So settings
+//! may change while threads wait. Models and torture run with the extremes.
+
+use super::policy;
+use crate::platform::Platform;
+
+/// The numbers that one wait goes by. The default path takes them from the policy ([`ByPolicy`]), where they are
+/// constants in the code.
+pub trait Settings: Copy {
+    /// Whether the thread spins at all before it sleeps.
+    fn spins(self) -> bool;
+    /// Returns the longest spin before sleeping ([`Policy::spin_ns`](super::Policy::spin_ns), on this machine).
+    fn spin_ns<P: Platform>(self) -> u64;
+    /// Returns the longest spin without standing in line ([`Policy::spin_short_ns`](super::Policy::spin_short_ns)).
+    fn spin_short_ns(self) -> u64;
+    /// Returns the longest spin of a patient thread ([`Policy::spin_patient_ns`](super::Policy::spin_patient_ns)).
+    fn spin_patient_ns(self) -> u64;
+    /// Returns the longest spin of a thread that was just woken
+    /// ([`Policy::spin_woken_ns`](super::Policy::spin_woken_ns)).
+    fn spin_woken_ns(self) -> u64;
+    /// Returns after how long without sleep a thread offers its CPU ([`Policy::turn_ns`](super::Policy::turn_ns)).
+    fn turn_ns(self) -> u64;
+    /// Returns after how long a waiter that was overtaken claims the next turn
+    /// ([`Policy::claim_after_ns`](super::Policy::claim_after_ns)).
+    fn claim_after_ns(self) -> u64;
+}
+
+/// The policy's own numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ByPolicy;
+
+impl Settings for ByPolicy {
+    #[inline(always)]
+    fn spins(self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn spin_ns<P: Platform>(self) -> u64 {
+        let policy = policy();
+        policy.spin_ns.max(u64::from(P::cpus()) * policy.spin_ns_per_cpu)
+    }
+
+    #[inline(always)]
+    fn spin_short_ns(self) -> u64 {
+        policy().spin_short_ns
+    }
+
+    #[inline(always)]
+    fn spin_patient_ns(self) -> u64 {
+        policy().spin_patient_ns
+    }
+
+    #[inline(always)]
+    fn spin_woken_ns(self) -> u64 {
+        policy().spin_woken_ns
+    }
+
+    #[inline(always)]
+    fn turn_ns(self) -> u64 {
+        policy().turn_ns
+    }
+
+    #[inline(always)]
+    fn claim_after_ns(self) -> u64 {
+        policy().claim_after_ns
+    }
+}
+
+/// Numbers that were set; `None`: the policy's.
+///
+/// ```
+/// use turnwise::RawMutex;
+/// use turnwise::raw::RawLock;
+/// use turnwise::wait::Tuned;
+///
+/// let lock = RawMutex::new();
+/// let sleeps_at_once = Tuned { spin_ns: Some(0), ..Tuned::default() };
+/// if !lock.lock_fast() {
+///     lock.lock_tuned(sleeps_at_once);
+/// }
+/// // SAFETY: this thread has the lock.
+/// unsafe { lock.unlock() };
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Tuned {
+    /// The longest spin before sleeping, of a patient thread, too, if that has no other; 0: none at all.
+    pub spin_ns: Option<u64>,
+    /// The longest spin of a patient thread.
+    pub spin_patient_ns: Option<u64>,
+    /// The longest spin of a thread that was just woken.
+    pub spin_woken_ns: Option<u64>,
+    /// After how long without sleep a thread offers its CPU.
+    pub turn_ns: Option<u64>,
+    /// After how long a waiter that was overtaken claims the next turn.
+    pub claim_after_ns: Option<u64>,
+}
+
+impl Settings for Tuned {
+    fn spins(self) -> bool {
+        self.spin_ns != Some(0)
+    }
+
+    fn spin_ns<P: Platform>(self) -> u64 {
+        self.spin_ns.unwrap_or_else(|| ByPolicy.spin_ns::<P>())
+    }
+
+    fn spin_short_ns(self) -> u64 {
+        self.spin_ns.unwrap_or(u64::MAX).min(ByPolicy.spin_short_ns())
+    }
+
+    fn spin_patient_ns(self) -> u64 {
+        self.spin_patient_ns.or(self.spin_ns).unwrap_or_else(|| ByPolicy.spin_patient_ns())
+    }
+
+    fn spin_woken_ns(self) -> u64 {
+        self.spin_woken_ns.unwrap_or_else(|| ByPolicy.spin_woken_ns())
+    }
+
+    fn turn_ns(self) -> u64 {
+        self.turn_ns.unwrap_or_else(|| ByPolicy.turn_ns())
+    }
+
+    fn claim_after_ns(self) -> u64 {
+        self.claim_after_ns.unwrap_or_else(|| ByPolicy.claim_after_ns())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::Bare;
+
+    #[test]
+    fn what_is_not_set_is_the_policys() {
+        let none = Tuned::default();
+        assert!(none.spins() && ByPolicy.spins());
+        assert_eq!(none.spin_ns::<Bare>(), ByPolicy.spin_ns::<Bare>());
+        let all = |settings: Tuned| {
+            [settings.spin_patient_ns(), settings.spin_woken_ns(), settings.turn_ns(), settings.claim_after_ns()]
+        };
+        let policy = [policy().spin_patient_ns, policy().spin_woken_ns, policy().turn_ns, policy().claim_after_ns];
+        assert_eq!(all(none), policy);
+        let set = Tuned {
+            spin_ns: Some(0),
+            spin_patient_ns: Some(1),
+            spin_woken_ns: Some(2),
+            turn_ns: Some(3),
+            claim_after_ns: Some(4),
+        };
+        assert_eq!(all(set), [1, 2, 3, 4]);
+        assert!(!set.spins());
+    }
+
+    #[test]
+    fn a_longest_spin_holds_for_patient_threads_unless_they_have_their_own() {
+        let short = Tuned { spin_ns: Some(1_000), ..Tuned::default() };
+        assert_eq!((short.spin_ns::<Bare>(), short.spin_patient_ns()), (1_000, 1_000));
+        assert_eq!((short.spin_short_ns(), Tuned { spin_ns: Some(9), ..short }.spin_short_ns()), (500, 9));
+        assert_eq!(Tuned { spin_patient_ns: Some(5_000), ..short }.spin_patient_ns(), 5_000);
+    }
+}

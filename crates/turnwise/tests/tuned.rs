@@ -1,0 +1,40 @@
+//! Settings of a wait do what they say, as the lock's own counters tell.
+#![cfg(all(feature = "native", feature = "spin", feature = "stats"))]
+
+use std::thread;
+use std::time::Duration;
+use turnwise::RawMutex;
+use turnwise::events::Event;
+use turnwise::raw::RawLock;
+use turnwise::wait::Tuned;
+
+const SPINS: [Event; 5] = [Event::Spun, Event::SpunQueued, Event::SpinLeftOut, Event::SpinOffCpu, Event::SpinTimedOut];
+
+/// Waits with these settings for a lock that is held for longer than any spin takes; returns how many spins were begun,
+/// or thought of.
+fn spins(settings: Tuned) -> u64 {
+    let lock = RawMutex::new();
+    lock.lock();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            lock.lock_tuned(settings);
+            // SAFETY: this thread has just acquired the lock.
+            unsafe { lock.unlock() };
+        });
+        while lock.stats().get(Event::Contended) == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(20)); // longer than any spin
+        // SAFETY: this thread acquired the lock before the other began.
+        unsafe { lock.unlock() };
+    });
+    SPINS.iter().map(|event| lock.stats().get(*event)).sum()
+}
+
+#[test]
+fn who_is_told_not_to_spin_sleeps_at_once() {
+    let off = Tuned { spin_ns: Some(0), spin_woken_ns: Some(0), ..Tuned::default() };
+    assert_eq!(spins(off), 0);
+    assert!(spins(Tuned::default()) > 0, "by default it spins, or decides not to");
+    assert!(spins(Tuned { spin_ns: Some(1_000), ..Tuned::default() }) > 0);
+}
