@@ -38,6 +38,7 @@ pub(super) fn choose() {
         SCALE.store(1 << 31, Relaxed);
         NEXT.store(0, Relaxed);
         CLOCK.store(CLOCK_COUNTER, Relaxed);
+        find_scale();
     }
 }
 
@@ -61,24 +62,25 @@ pub(super) fn ticks() -> u64 {
 /// Returns the length of a number of ticks that were over at `now`.
 #[inline(always)]
 pub(super) fn length(ticks: u64, now: u64, header: &Header) -> u64 {
-    if now >= NEXT.load(Relaxed) {
-        find_scale(header);
+    if now >= NEXT.load(Relaxed) && find_scale() {
+        tell(header);
     }
     ((u128::from(ticks) * u128::from(SCALE.load(Relaxed))) >> 32) as u64
 }
 
-/// Finds out how long a tick is, as far as it can be known by now. Threads may race here; they find about the same.
+/// Finds out how long a tick is, as far as it can be known by now; `false`: it is too early. Threads may race here; they
+/// find about the same.
 #[cold]
-fn find_scale(header: &Header) {
+fn find_scale() -> bool {
     let (ticks, ns) = both();
     let since = ns.saturating_sub(BASE_NS.load(Relaxed));
     let ticks_since = ticks.saturating_sub(BASE_TICKS.load(Relaxed));
     if since < SHORT_NS || ticks_since == 0 {
-        return;
+        return false;
     }
     SCALE.store(((u128::from(since) << 32) / u128::from(ticks_since)) as u64, Relaxed);
     NEXT.store(if since > LONG_NS { u64::MAX } else { ticks.saturating_add(ticks_since) }, Relaxed);
-    tell(header);
+    true
 }
 
 /// Tells readers what the clock is.
@@ -87,4 +89,27 @@ pub(super) fn tell(header: &Header) {
     header.base_ticks.store(BASE_TICKS.load(Relaxed), Relaxed);
     header.base_ns.store(BASE_NS.load(Relaxed), Relaxed);
     header.ns_per_tick.store(SCALE.load(Relaxed), Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Readers turn the last wait of a thread into nanoseconds at each look: it must not change its length.
+    #[test]
+    fn a_tick_is_known_before_the_first_wait() {
+        start();
+        std::thread::sleep(Duration::from_millis(2));
+        choose();
+        if CLOCK.load(Relaxed) != CLOCK_COUNTER {
+            return; // ticks are nanoseconds
+        }
+        let (ticks, ns) = both();
+        std::thread::sleep(Duration::from_millis(20));
+        let (ticks_later, ns_later) = both();
+        let told = u128::from(ticks_later - ticks) * u128::from(SCALE.load(Relaxed)) >> 32;
+        let is = u128::from(ns_later - ns);
+        assert!(told.abs_diff(is) < is / 50, "{told} ns for {is} ns");
+    }
 }
