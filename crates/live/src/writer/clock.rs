@@ -68,8 +68,8 @@ pub(super) fn length(ticks: u64, now: u64, header: &Header) -> u64 {
     ((u128::from(ticks) * u128::from(SCALE.load(Relaxed))) >> 32) as u64
 }
 
-/// Finds out how long a tick is, as far as it can be known by now; `false`: it is too early. Threads may race here; they
-/// find about the same.
+/// Finds out how long a tick is, as far as it can be known by now; `false`: it is too early. Threads may race here;
+/// they find about the same.
 #[cold]
 fn find_scale() -> bool {
     let (ticks, ns) = both();
@@ -108,7 +108,7 @@ mod tests {
         let (ticks, ns) = both();
         std::thread::sleep(Duration::from_millis(20));
         let (ticks_later, ns_later) = both();
-        let told = u128::from(ticks_later - ticks) * u128::from(SCALE.load(Relaxed)) >> 32;
+        let told = (u128::from(ticks_later - ticks) * u128::from(SCALE.load(Relaxed))) >> 32;
         let is = u128::from(ns_later - ns);
         assert!(told.abs_diff(is) < is / 50, "{told} ns for {is} ns");
     }

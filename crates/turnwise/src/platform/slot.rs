@@ -52,7 +52,12 @@ impl Private {
         {
             self.turn_of.set(0);
             self.quantum.set(Quantum::NEW);
-            self.spins.iter().chain([&self.first_spins]).for_each(|s| s.set(SpinRecord::NEW));
+            for record in self.spins.iter().chain([&self.first_spins]) {
+                // By volatile stores, since a compiler makes calls of `memset` of others, and those a race checker sees
+                // even in a library that is not compiled for it, where it does not see how slots change hands.
+                // SAFETY: the cell's own place, and only the thread that owns the slot is here.
+                unsafe { record.as_ptr().write_volatile(SpinRecord::NEW) };
+            }
         }
     }
 
