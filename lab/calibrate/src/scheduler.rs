@@ -83,7 +83,9 @@ impl Settings {
             Figure::measured(key, At::All, &scaled, Pick::Median, &how, summary.spread.median)
         };
         let uneven = "twice the middle half of the stretches of two busy threads on one CPU";
-        let jitter = Figure::like("system.slice_jitter", At::All, 2.0 * (summary.q3 - summary.q1), uneven);
+        let width = (2.0 * (summary.q3 - summary.q1)).max(1.0);
+        let jitter = Figure::like("system.slice_jitter", At::All, width, uneven);
+        let jitter = Figure { spread: Some(summary), ..jitter };
         if self.even_slices {
             let same = "; the same for any number of threads";
             let min = measured("system.min_granularity", 1.0, same);
