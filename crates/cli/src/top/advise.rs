@@ -7,6 +7,7 @@ use super::once::summary;
 use crate::live::{Names, Process, Row, View};
 use crate::setting::shown;
 use std::fmt::Write;
+use turnwise::wait::Policy;
 use turnwise_live::{Kind, Setting, Values};
 use turnwise_present::figures::{percent, time};
 
@@ -14,12 +15,12 @@ use turnwise_present::figures::{percent, time};
 const WORTHWHILE: f64 = 0.01;
 /// Fewer waits tell nothing.
 const FEW: u64 = 100;
-/// What a sleep and the wake-up cost both sides together, roughly.
-const SLEEP_NS: u64 = 25_000;
 /// The longest spin before a sleep, on small machines.
-const SPIN_NS: u64 = 50_000;
+const SPIN_NS: u64 = Policy::DEFAULT.spin_ns;
+/// What a sleep and the wake-up cost both sides together: so was the longest spin chosen.
+const SLEEP_NS: u64 = SPIN_NS / 2;
 /// After how long a waiter that was overtaken gets the next turn.
-const FAIR_NS: u64 = 4_000_000;
+const FAIR_NS: u64 = Policy::DEFAULT.claim_after_ns;
 
 /// Rules of a profile that need what a live view has not.
 const NOT_JUDGED: &[(&str, &str)] = &[
