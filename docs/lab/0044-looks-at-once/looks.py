@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Speed of our mutex against std's under settings of looks.patch, interleaved: looks.py LAB "A=1;A=2 B=3" CELL,CELL ROUNDS
+"""Speed of our mutex against std's under settings of looks.patch, interleaved.
+
+looks.py LAB "A=1;A=2 B=3" CELL,CELL ROUNDS
 
 LAB is a `turnwise-lab` built with the patch; each setting is a list of variables of its environment.
 """
