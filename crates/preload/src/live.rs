@@ -2,9 +2,9 @@
 
 use crate::layout::{Mutex, RwLock};
 use crate::policy;
-use crate::rules::Caller;
-use core::sync::atomic::AtomicBool;
+use crate::rules::{self, Caller};
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU32};
 use turnwise::events::here;
 use turnwise::platform::native::{generation, introduce, thread_of};
 use turnwise::platform::{Native, Platform};
@@ -25,6 +25,7 @@ pub(crate) fn start(policy: Option<Lock>) {
         introduce();
         let runtime = variable(place::RUNTIME_VARIABLE).filter(|path| path.to_bytes().first() == Some(&b'/'));
         let policy = policy.map_or(POLICY_FILE, |policy| 1 + policy as u32);
+        writer::tell_rules(rules::that_set);
         writer::start(runtime, asked == Some(b"1"), policy);
     }
 }
@@ -48,7 +49,7 @@ pub(crate) fn wait_for_mutex(
     let token = if policy == Lock::Adaptive { mutex.lock.adaptive().owner() } else { 0 };
     let owner = named(token, mutex.owner.load(Relaxed));
     let end = if tells_of_releases() { End::Owner } else { End::Acquired };
-    counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, wait)
+    counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, by_file(&mutex.decided, wait))
 }
 
 /// Counts a wait for a readers-writer lock; `wait`, by what is set for it, tells whether it ended with the lock.
@@ -64,7 +65,7 @@ pub(crate) fn wait_for_rwlock(
         0 => 0, // whoever gets it just now has not written itself down
         pointer => named(lock.lock.writer(), pointer),
     };
-    counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, wait)
+    counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, by_file(&lock.decided, wait))
 }
 
 /// Counts a wait for a spin lock.
@@ -74,6 +75,22 @@ pub(crate) fn wait_for_spin_lock(address: usize, caller: Caller, wait: impl FnOn
         wait();
         true
     });
+}
+
+/// Lets what the policy file sets for the lock of this `decided` be in force for `wait`, but for what is set besides.
+#[inline(always)]
+fn by_file(decided: &AtomicU32, wait: impl FnOnce(Option<Tuned>) -> bool) -> impl FnOnce(Option<Values>) -> bool {
+    move |set| {
+        let set = if policy::fast_bits() == 0 { set } else { over_file(decided, set) };
+        wait(set.map(tuned))
+    }
+}
+
+#[cold]
+fn over_file(decided: &AtomicU32, set: Option<Values>) -> Option<Values> {
+    let mut values = rules::settings(decided);
+    values.overlay(&set.unwrap_or_default());
+    (!values.is_empty()).then_some(values)
 }
 
 /// Returns what the view calls a thread: its number, where its token tells that, else its pointer.
@@ -108,11 +125,11 @@ fn counted(
     caller: Caller,
     owner: usize,
     end: End,
-    wait: impl FnOnce(Option<Tuned>) -> bool,
+    wait: impl FnOnce(Option<Values>) -> bool,
 ) -> bool {
     let start = Start { key: Key::new(address, kind), site: caller.0, owner, me: me() };
     let begun = writer::begin(&start);
-    let acquired = wait(begun.as_ref().and_then(|begun| writer::settings(begun, &start)).map(tuned));
+    let acquired = wait(begun.as_ref().and_then(|begun| writer::settings(begun, &start)));
     if let Some(begun) = begun {
         writer::end(&begun, if acquired { end } else { End::GaveUp }, &me());
     }

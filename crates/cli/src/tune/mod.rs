@@ -163,6 +163,7 @@ fn line(rule: &Rule) -> String {
         Target::All => "all waits".to_owned(),
         Target::Sites((_, to)) => format!("waits at the call before {to:#x}"),
         Target::Locks((from, _)) => format!("the lock at {from:#x}"),
+        Target::FileRule(_) => "by the policy file, from the start".to_owned(),
     };
     format!("{}: {} ({of})\n", rule.label, shown(&rule.values))
 }

@@ -146,6 +146,35 @@ fn settings_come_from_a_policy_file_too() {
 }
 
 #[test]
+fn a_policy_files_settings_are_in_force_from_the_start() {
+    let _alone = alone();
+    let folder = scratch();
+    let file = folder.path().join("server.toml");
+    // By the call that takes the lock first, which `--from` cannot tell.
+    let text = "[[rule]]\nfunction = \"other\"\nmodule = \"sections\"\nlock = \"queued\"\n\n\
+                [[rule]]\nfunction = \"run\"\nspin = \"off\"\nfair-after = \"0\"\n";
+    std::fs::write(&file, text).unwrap();
+    let program = compiled(folder.path(), "sections", SECTIONS);
+    let running = Running::with(&["--policy", shown(&file)], &[shown(&program)]);
+    running.contended();
+    let server = Server { running, folder };
+    let by_file = "server.toml:6 (function run): spin=off,fair-after=0 (by the policy file, from the start)\n";
+    assert_eq!(server.settings(), by_file);
+    let look = server.running.json(&[]);
+    assert_eq!(look["processes"][0]["settings"][0]["settings"], "spin=off,fair-after=0", "{look}");
+    let won = (0..8).filter(|_| {
+        let during = server.handoffs();
+        server.tune(0, &["--lock", "cache=fair-after=1s"]);
+        let overridden = server.handoffs();
+        let (told, _) = server.tune(0, &["--undo"]);
+        assert_eq!(told, by_file);
+        during > overridden
+    });
+    let won = won.count();
+    assert!(won >= 7, "more hand-offs by the file in {won} of 8 rounds");
+}
+
+#[test]
 fn what_cannot_be_set_is_told() {
     let _alone = alone();
     let server = Server::start("adaptive");
