@@ -14,7 +14,7 @@ mod table;
 mod verdict;
 
 pub(crate) use args::{Args, parse_time};
-pub(crate) use pairs::Pairs;
+pub(crate) use pairs::{Pairs, PairsReport};
 
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};

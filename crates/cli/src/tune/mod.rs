@@ -1,6 +1,7 @@
 //! `turnwise tune`: settings of the locks of a program that runs.
 
 mod policy;
+mod report;
 mod target;
 mod trial;
 
@@ -56,6 +57,9 @@ pub(crate) struct Args {
     /// Ignore differences up to this many percent
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     margin: f64,
+    /// Also write the trial's result as a JSON document; - prints it instead of the text
+    #[arg(long, value_name = "FILE", requires = "trial")]
+    json: Option<PathBuf>,
     /// Random seed of the order in a round
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
