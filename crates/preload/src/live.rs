@@ -5,14 +5,14 @@ use crate::policy;
 use crate::rules::{self, Caller};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU32};
-use turnwise::events::here;
-use turnwise::platform::native::{generation, introduce, thread_of};
+use turnwise::platform::native::introduce;
 use turnwise::platform::{Native, Platform};
 use turnwise::wait::Tuned;
 use turnwise_interpose::{race_checker, variable};
 use turnwise_live::layout::POLICY_FILE;
-use turnwise_live::writer::{self, End, Me, Start};
-use turnwise_live::{Key, Kind, Setting, Values, place};
+use turnwise_live::locks::{me, named, tuned};
+use turnwise_live::writer::{self, End, Start};
+use turnwise_live::{Key, Kind, Values, place};
 use turnwise_preload_abi::{Lock, environment};
 
 /// Turns the view on, unless the user or a tool does not want it. The constructor calls this once.
@@ -93,15 +93,6 @@ fn over_file(decided: &AtomicU32, set: Option<Values>) -> Option<Values> {
     (!values.is_empty()).then_some(values)
 }
 
-/// Returns what the view calls a thread: its number, where its token tells that, else its pointer.
-#[inline]
-fn named(token: u32, pointer: usize) -> usize {
-    match thread_of(token) {
-        0 => pointer,
-        thread => thread as usize,
-    }
-}
-
 /// Whether [`released`] is called: under the default policy releases of contended locks are told from others.
 #[inline(always)]
 fn tells_of_releases() -> bool {
@@ -134,24 +125,4 @@ fn counted(
         writer::end(&begun, if acquired { end } else { End::GaveUp }, &me());
     }
     acquired
-}
-
-/// What the locks make of the settings.
-#[cold]
-fn tuned(values: Values) -> Tuned {
-    let ns = |setting| values.get(setting).map(u64::from);
-    Tuned {
-        spin_ns: ns(Setting::Spin),
-        spin_patient_ns: ns(Setting::Patience),
-        spin_woken_ns: ns(Setting::Respin),
-        turn_ns: ns(Setting::YieldAfter),
-        claim_after_ns: ns(Setting::FairAfter),
-    }
-}
-
-/// What the writer wants to know of this thread: its first three counters are sleeps, steals and hand-offs.
-#[inline(always)]
-fn me() -> Me {
-    let [sleeps, steals, handoffs, ..] = here::read();
-    Me { generation: generation(), events: [sleeps, steals, handoffs] }
 }
