@@ -49,7 +49,7 @@ pub(crate) fn wait_for_mutex(
     let token = if policy == Lock::Adaptive { mutex.lock.adaptive().owner() } else { 0 };
     let owner = named(token, mutex.owner.load(Relaxed));
     let end = if tells_of_releases() { End::Owner } else { End::Acquired };
-    counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, by_file(&mutex.decided, wait))
+    counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, Some(&mutex.decided), wait)
 }
 
 /// Counts a wait for a readers-writer lock; `wait`, by what is set for it, tells whether it ended with the lock.
@@ -65,27 +65,19 @@ pub(crate) fn wait_for_rwlock(
         0 => 0, // whoever gets it just now has not written itself down
         pointer => named(lock.lock.writer(), pointer),
     };
-    counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, by_file(&lock.decided, wait))
+    counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, Some(&lock.decided), wait)
 }
 
 /// Counts a wait for a spin lock.
 #[inline]
 pub(crate) fn wait_for_spin_lock(address: usize, caller: Caller, wait: impl FnOnce()) {
-    counted(address, Kind::Spin, caller, 0, End::Acquired, |_| {
+    counted(address, Kind::Spin, caller, 0, End::Acquired, None, |_| {
         wait();
         true
     });
 }
 
-/// Lets what the policy file sets for the lock of this `decided` be in force for `wait`, but for what is set besides.
-#[inline(always)]
-fn by_file(decided: &AtomicU32, wait: impl FnOnce(Option<Tuned>) -> bool) -> impl FnOnce(Option<Values>) -> bool {
-    move |set| {
-        let set = if policy::fast_bits() == 0 { set } else { over_file(decided, set) };
-        wait(set.map(tuned))
-    }
-}
-
+/// Adds what the policy file sets for the lock of this `decided` to what is set besides, which goes before it.
 #[cold]
 fn over_file(decided: &AtomicU32, set: Option<Values>) -> Option<Values> {
     let mut values = rules::settings(decided);
@@ -116,11 +108,17 @@ fn counted(
     caller: Caller,
     owner: usize,
     end: End,
-    wait: impl FnOnce(Option<Values>) -> bool,
+    decided: Option<&AtomicU32>,
+    wait: impl FnOnce(Option<Tuned>) -> bool,
 ) -> bool {
     let start = Start { key: Key::new(address, kind), site: caller.0, owner, me: me() };
     let begun = writer::begin(&start);
-    let acquired = wait(begun.as_ref().and_then(|begun| writer::settings(begun, &start)));
+    let set = begun.as_ref().and_then(|begun| writer::settings(begun, &start));
+    let set = match decided {
+        Some(decided) if policy::fast_bits() != 0 => over_file(decided, set),
+        _ => set,
+    };
+    let acquired = wait(set.map(tuned));
     if let Some(begun) = begun {
         writer::end(&begun, if acquired { end } else { End::GaveUp }, &me());
     }
