@@ -198,9 +198,11 @@ fn stack_of(wait: &mut Recorded, living: &mut Living) -> Vec<u64> {
     from_site(unwound, wait.site)
 }
 
-/// The part of a stack from the call site on; the call site alone, if it is not in the stack.
+/// The part of a stack from the call site on; the call site alone, if it is not in the stack. All of the stack, if the
+/// site is not known: programs that link the locks do not tell it.
 fn from_site(mut stack: Vec<u64>, site: u64) -> Vec<u64> {
     match stack.iter().position(|address| *address == site) {
+        None if site == 0 && !stack.is_empty() => stack,
         Some(inner) => stack.split_off(inner),
         None => vec![site],
     }
@@ -234,6 +236,7 @@ mod tests {
     fn a_stack_begins_at_the_call_site() {
         assert_eq!(from_site(vec![1, 2, 3, 4], 3), [3, 4]);
         assert_eq!(from_site(vec![1, 2], 9), [9]);
+        assert_eq!((from_site(vec![1, 2], 0), from_site(Vec::new(), 0)), (vec![1, 2], vec![0]));
     }
 
     #[test]
