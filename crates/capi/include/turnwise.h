@@ -63,6 +63,16 @@ typedef enum tw_result {
     TW_OVERFLOW = 4,
 } tw_result;
 
+// The way in which threads wait for a lock.
+typedef enum tw_wait_kind {
+    // For a tw_mutex.
+    TW_WAIT_MUTEX = 1,
+    // For a tw_rwsem, to read.
+    TW_WAIT_READ = 2,
+    // For a tw_rwsem, to write.
+    TW_WAIT_WRITE = 3,
+} tw_wait_kind;
+
 // A mutex. It is not recursive: a thread that locks it twice deadlocks. Waiters spin in a queue while the owner runs,
 // then sleep; no waiter is overtaken for ever. Initialised by `TW_MUTEX_INIT` or zero bytes: unlocked.
 typedef struct tw_mutex {
@@ -117,6 +127,34 @@ typedef struct tw_semaphore {
     // Private: programs do not access it.
     uint32_t opaque;
 } tw_semaphore;
+
+// What the waits for one lock have come to since tw_stats_start; a tw_rwsem to read and to write is two. Calls that
+// got the lock at once are not waits. Later versions may append fields.
+typedef struct tw_lock_stats {
+    // The lock: a tw_mutex or a tw_rwsem, which may be gone.
+    const void *lock;
+    // How threads wait for it.
+    enum tw_wait_kind kind;
+    // Threads that wait for it now.
+    uint32_t waiting;
+    // Waits that have ended.
+    uint64_t waits;
+    // Of these, waits that ended at their time limit.
+    uint64_t gave_up;
+    // Length of these waits together, in nanoseconds.
+    uint64_t wait_ns;
+    // Length of the longest.
+    uint64_t longest_ns;
+    // Sleeps of waiters.
+    uint64_t sleeps;
+    // Acquisitions past threads that slept.
+    uint64_t steals;
+    // Acquisitions by a promised turn.
+    uint64_t handoffs;
+    // The lengths of the waits: element n counts those of 2^n nanoseconds and more, below 2^(n+1); the first has
+    // shorter ones, too, and the last longer ones.
+    uint64_t histogram[32];
+} tw_lock_stats;
 
 #ifdef __cplusplus
 extern "C" {
@@ -430,6 +468,18 @@ enum tw_result tw_semaphore_release(struct tw_semaphore *semaphore, uint32_t n);
 
 // Returns the number of permits available at this moment.
 uint32_t tw_semaphore_available(const struct tw_semaphore *semaphore);
+
+// Counts waits for this program's locks of type tw_mutex and tw_rwsem from now on, in a file that its owner alone can
+// read: `turnwise top`, `why` and `tune` work on the program. Uncontended locks cost the same; a wait costs some tens
+// of nanoseconds more. TW_INVALID: the environment says TURNWISE_LIVE=0, or the program runs under `turnwise run`,
+// which counts its pthread locks there. Calls after the first return the same.
+enum tw_result tw_stats_start(void);
+
+// Calls `each` with every lock for which threads have waited or wait, the one with most wait time first, and with
+// `context`. The statistics live until `each` returns; it may use locks, also those. This function reads a file and
+// allocates memory: it is for once a second, not for each request. TW_INVALID: `each` is null, tw_stats_start was not
+// called or did not return TW_OK, or the file cannot be read. Without a wait so far it calls nothing.
+TW_MUST_USE enum tw_result tw_stats_each(void (*each)(const struct tw_lock_stats *lock, void *context), void *context);
 
 #ifdef __cplusplus
 }  // extern "C"

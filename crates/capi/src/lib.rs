@@ -19,6 +19,8 @@ pub mod rwsem;
 pub mod semaphore;
 pub mod seqrwlock;
 pub mod spinlock;
+#[cfg(feature = "live")]
+pub mod stats;
 pub mod time;
 
 /// Gives a C type a function that views an object of it as the lock that it stands for.

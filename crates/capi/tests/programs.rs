@@ -31,6 +31,11 @@ fn conditions_and_sequences() {
 }
 
 #[test]
+fn what_waits_come_to() {
+    everywhere("tests/c/stats.c");
+}
+
+#[test]
 fn with_the_standard_library() {
     everywhere("tests/c/standard.cpp");
 }

@@ -69,6 +69,5 @@ fn table(path: &Path, lock: Option<Policy>, target: &Target) -> Result<PathBuf> 
     if !compiled.warnings.is_empty() {
         eprintln!("{}", compiled.shown_warnings(&file));
     }
-    file.tell_of_settings();
     install_table(&compiled)
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | 0 | [`Header`] | 1 |
 //! | [`SETTINGS_START`] | [`Table`](settings::Table): what is set for locks (`settings.rs`) | [`settings::TABLES`] |
+//! | [`FILE_RULES_START`] | [`Rule`](settings::Rule): what the policy file sets, for readers | [`settings::FILE_RULES`] |
 //! | [`LOCKS_START`] | [`Lock`]: waits of threads that are gone, or that found no room in their block | [`LOCKS`] |
 //! | [`BLOCKS_START`] | [`Block`]: a thread's own waits | [`BLOCKS`] |
 //! | [`LOG_START`] | [`crate::log`]: waits one by one, while a profiler has them recorded | |
@@ -27,7 +28,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
 /// Grows with every change of the layout or its meaning.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The header and each block begin on a page.
 pub const PAGE: usize = 4096;
 /// Histograms are by powers of two: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first has those of
@@ -44,8 +45,10 @@ pub const NAME: usize = 512;
 
 /// Where the settings begin.
 pub const SETTINGS_START: usize = PAGE;
+/// Where that begins which a policy file sets.
+pub const FILE_RULES_START: usize = SETTINGS_START + settings::TABLES * size_of::<settings::Table>();
 /// Where the table begins.
-pub const LOCKS_START: usize = SETTINGS_START + settings::TABLES * size_of::<settings::Table>();
+pub const LOCKS_START: usize = FILE_RULES_START + settings::FILE_RULES * size_of::<settings::Rule>();
 /// Where the blocks begin.
 pub const BLOCKS_START: usize = LOCKS_START + LOCKS * size_of::<Lock>();
 /// Where the log begins.

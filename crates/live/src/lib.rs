@@ -9,6 +9,8 @@
 //! | `settings.rs` | what can be set for the locks of a program while it runs, and where that lies |
 //! | `place.rs` | in which folders such files lie, and their names |
 //! | `reader/` | feature `reader`: finds such files, and makes snapshots of them |
+//! | `locks.rs` | feature `locks`: what a writer and the locks of crate turnwise need to know of each other |
+//! | `own.rs` | feature `own`: the view of the program that it is called in |
 //! | `writer/` | feature `writer`: makes such a file and counts, inside a program that must not notice |
 //!
 //! The page is `docs/design/live.md`.
@@ -16,7 +18,11 @@
 
 mod key;
 pub mod layout;
+#[cfg(feature = "locks")]
+pub mod locks;
 pub mod log;
+#[cfg(feature = "own")]
+pub mod own;
 pub mod place;
 #[cfg(feature = "reader")]
 mod reader;

@@ -9,6 +9,9 @@
 //! | 0..32 | 0: nothing is set; 1 or 2: that table is in force |
 //! | 32..64 | a number that grows with each change |
 //!
+//! Behind the two tables lies what a policy file sets: [`FILE_RULES`] rules of [`kind::FILE`], which the program writes
+//! as it makes the file, for readers alone. It goes by the policy file itself, and by what is set here before that.
+//!
 //! Invariants:
 //! 1. The program takes nothing from a table but lengths of time within [`Setting::bounds`], and only if the word is
 //!    the same before and after. Whatever else the region holds means that nothing is set.
@@ -35,7 +38,7 @@ pub enum Setting {
 }
 
 /// The number of settings.
-pub const SETTINGS: usize = 5;
+pub const SETTINGS: usize = turnwise_preload_abi::SETTINGS;
 
 impl Setting {
     /// All of them.
@@ -112,6 +115,22 @@ impl Values {
         fits
     }
 
+    /// Takes what a rule of a policy file sets, but for values out of bounds.
+    #[must_use]
+    pub fn of_rule(rule: turnwise_preload_abi::Settings) -> Values {
+        let mut values = Values::default();
+        for (setting, ns) in Setting::ALL.into_iter().zip(rule) {
+            let _ = ns.is_some_and(|ns| values.set(setting, ns));
+        }
+        values
+    }
+
+    /// Returns what is set as a rule of a policy file has it.
+    #[must_use]
+    pub const fn in_rule(&self) -> turnwise_preload_abi::Settings {
+        self.0
+    }
+
     /// Whether nothing is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -146,6 +165,9 @@ pub mod kind {
     pub const SITE: u32 = 2;
     /// For waits for locks whose address is in the range.
     pub const LOCK: u32 = 3;
+    /// For waits for locks that a rule of the program's policy file decides; `from` is the rule's number. In no table,
+    /// but behind them.
+    pub const FILE: u32 = 4;
 }
 
 /// For some waits, some settings. A later rule of a table goes before an earlier one.
@@ -177,8 +199,12 @@ pub struct Table {
 /// The number of tables.
 pub const TABLES: usize = 2;
 
+/// How many rules of a policy file there is room for: all that one can have.
+pub const FILE_RULES: usize = turnwise_preload_abi::RULES_MAX + 1;
+
 const _: () = {
     assert!(size_of::<Table>() == crate::layout::PAGE && SETTINGS <= 8);
+    assert!((FILE_RULES * size_of::<Rule>()).is_multiple_of(crate::layout::PAGE));
     assert!(Setting::ALL[SETTINGS - 1] as usize == SETTINGS - 1);
 };
 
@@ -199,6 +225,13 @@ mod tests {
             assert_eq!(values.get(setting), Some(most));
         }
         assert_eq!(values.iter().count(), SETTINGS);
+    }
+
+    #[test]
+    fn a_policy_files_values_are_checked_too() {
+        let taken = Values::of_rule([Some(0), Some(u32::MAX), None, Some(1_000_000_000), Some(9_999)]);
+        assert_eq!(taken.iter().collect::<Vec<_>>(), [(Setting::Spin, 0), (Setting::FairAfter, 1_000_000_000)]);
+        assert_eq!(Values::of_rule(taken.in_rule()), taken);
     }
 
     #[test]

@@ -15,9 +15,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub(crate) const MAGIC: [u8; 8] = *b"twpolicy";
 /// The version of the layout, raised with every change.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// The maximum number of rules: a rule's number fits in a byte, so that every lock has room for it.
 pub const RULES_MAX: usize = 255;
+/// The number of settings that a rule may have; which is which, the live view says (`turnwise_live::Setting`).
+pub const SETTINGS: usize = 5;
+/// What a rule sets, by the numbers of the settings, in nanoseconds.
+pub type Settings = [Option<u32>; SETTINGS];
+/// The value of a setting that a rule does not have.
+pub(crate) const UNSET: u32 = u32::MAX;
 
 /// The header, with which a table begins.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -50,6 +56,8 @@ pub(crate) struct RuleRecord {
     pub(crate) label: Piece,
     pub(crate) program: Piece,
     pub(crate) module: Piece,
+    /// In nanoseconds; [`UNSET`]: the rule does not have it.
+    pub(crate) settings: [U32; SETTINGS],
 }
 
 /// The record of a range of addresses to which a rule applies, of locks or of calls: the rule's kind says which.

@@ -31,7 +31,7 @@ mod table;
 mod write;
 
 pub use glob::{matches, matches_path};
-pub use layout::{Fault, Kind, RULES_MAX};
+pub use layout::{Fault, Kind, RULES_MAX, SETTINGS, Settings};
 pub use module::{Image, fingerprint};
 pub use policy::{Lock, Policy};
 pub use table::{ModuleOffset, Rule, Table};

@@ -1,7 +1,7 @@
 //! Reads a table.
 
 use crate::glob::{matches, matches_path};
-use crate::layout::{Fault, Header, Kind, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, VERSION};
+use crate::layout::{Fault, Header, Kind, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, Settings, UNSET, VERSION};
 use crate::policy::Policy;
 use zerocopy::native_endian::U32;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
@@ -30,6 +30,8 @@ pub struct Rule<'a> {
     pub program: &'a [u8],
     /// The pattern for the module's file name, with [`Kind::Module`].
     pub module: &'a [u8],
+    /// What it sets for waits for its locks. The values are any numbers: who uses them checks them.
+    pub settings: Settings,
 }
 
 impl Rule<'_> {
@@ -96,7 +98,14 @@ impl<'a> Table<'a> {
             label: text(record.label)?,
             program: text(record.program)?,
             module: text(record.module)?,
+            settings: settings(record),
         })
+    }
+
+    /// Returns what the rule with this number sets.
+    #[must_use]
+    pub fn settings(&self, number: usize) -> Settings {
+        self.rules.get(number).map(settings).unwrap_or_default()
     }
 
     /// Returns the number of the first rule for a lock that lies at `object` and is made by a call at `call`, among the
@@ -130,6 +139,10 @@ impl<'a> Table<'a> {
     }
 }
 
+fn settings(record: &RuleRecord) -> Settings {
+    record.settings.map(|ns| Some(ns.get()).filter(|ns| *ns != UNSET))
+}
+
 /// Takes `count` records from the front of the bytes.
 fn part<'a, T>(bytes: &mut &'a [u8], count: U32) -> Result<&'a [T], Fault>
 where
@@ -149,8 +162,12 @@ mod tests {
     use alloc::vec::Vec;
     use zerocopy::IntoBytes;
 
+    /// What the rules for adaptive locks set.
+    const SET: Settings = [Some(0), None, Some(7), None, Some(u32::MAX - 1)];
+
     fn rule(policy: Policy, kind: Kind, program: &str, module: &str) -> NewRule {
-        NewRule { policy, kind, label: "label".into(), program: program.into(), module: module.into() }
+        let settings = if policy == Policy::ADAPTIVE { SET } else { Settings::default() };
+        NewRule { policy, kind, label: "label".into(), program: program.into(), module: module.into(), settings }
     }
 
     fn bytes() -> Vec<u8> {
@@ -160,7 +177,7 @@ mod tests {
                 rule(Policy::QUEUED, Kind::Object, "", ""),
                 rule(Policy::Libc, Kind::Call, "", ""),
                 rule(Policy::TTAS, Kind::Module, "", "lib*.so"),
-                rule(Policy::TICKET, Kind::Any, "/opt/*", ""),
+                rule(Policy::ADAPTIVE, Kind::Any, "/opt/*", ""),
             ],
             modules: vec![
                 ModuleRanges { fingerprint: 9, rule: 0, ranges: vec![0x200..0x240, 0x100..0x128] },
@@ -193,6 +210,14 @@ mod tests {
         assert_eq!(decide(None, library), Some(2));
         assert_eq!(table.decide(None, None, |_| true), Some(3));
         assert_eq!(table.default_policy(), Policy::ADAPTIVE);
+    }
+
+    #[test]
+    fn settings_come_back() {
+        let bytes = bytes();
+        let table = Table::parse(&bytes).unwrap();
+        assert_eq!((table.settings(3), table.rule(3).unwrap().settings), (SET, SET));
+        assert_eq!([table.settings(0), table.settings(4)], [Settings::default(); 2]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Writes a table.
 
-use crate::layout::{Header, Kind, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, VERSION};
+use crate::layout::{Header, Kind, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, Settings, UNSET, VERSION};
 use crate::policy::Policy;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -23,6 +23,8 @@ pub struct NewRule {
     pub program: String,
     /// The pattern for the module's file name, with [`Kind::Module`].
     pub module: String,
+    /// What it sets for waits for its locks.
+    pub settings: Settings,
 }
 
 /// The addresses of a module to which a rule applies.
@@ -106,7 +108,8 @@ fn record(rule: &NewRule, text: &mut Vec<u8>) -> Result<RuleRecord, TooMany> {
         Ok(piece)
     };
     let (label, program, module) = (piece(&rule.label)?, piece(&rule.program)?, piece(&rule.module)?);
-    Ok(RuleRecord { policy: rule.policy.number(), kind: rule.kind as u8, label, program, module })
+    let settings = rule.settings.map(|ns| U32::new(ns.unwrap_or(UNSET)));
+    Ok(RuleRecord { policy: rule.policy.number(), kind: rule.kind as u8, label, program, module, settings })
 }
 
 /// Sorts ranges, and joins those that overlap or touch.
@@ -145,6 +148,7 @@ mod tests {
             label: String::new(),
             program: String::new(),
             module: String::new(),
+            settings: Settings::default(),
         };
         let table = |count| NewTable { default: Policy::Libc, rules: vec![rule.clone(); count], modules: vec![] };
         assert!(table(RULES_MAX).bytes().is_ok());

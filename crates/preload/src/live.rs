@@ -2,17 +2,17 @@
 
 use crate::layout::{Mutex, RwLock};
 use crate::policy;
-use crate::rules::Caller;
-use core::sync::atomic::AtomicBool;
+use crate::rules::{self, Caller};
 use core::sync::atomic::Ordering::Relaxed;
-use turnwise::events::here;
-use turnwise::platform::native::{generation, introduce, thread_of};
+use core::sync::atomic::{AtomicBool, AtomicU32};
+use turnwise::platform::native::introduce;
 use turnwise::platform::{Native, Platform};
 use turnwise::wait::Tuned;
 use turnwise_interpose::{race_checker, variable};
 use turnwise_live::layout::POLICY_FILE;
-use turnwise_live::writer::{self, End, Me, Start};
-use turnwise_live::{Key, Kind, Setting, Values, place};
+use turnwise_live::locks::{me, named, tuned};
+use turnwise_live::writer::{self, End, Start};
+use turnwise_live::{Key, Kind, Values, place};
 use turnwise_preload_abi::{Lock, environment};
 
 /// Turns the view on, unless the user or a tool does not want it. The constructor calls this once.
@@ -25,6 +25,7 @@ pub(crate) fn start(policy: Option<Lock>) {
         introduce();
         let runtime = variable(place::RUNTIME_VARIABLE).filter(|path| path.to_bytes().first() == Some(&b'/'));
         let policy = policy.map_or(POLICY_FILE, |policy| 1 + policy as u32);
+        writer::tell_rules(rules::that_set);
         writer::start(runtime, asked == Some(b"1"), policy);
     }
 }
@@ -48,7 +49,7 @@ pub(crate) fn wait_for_mutex(
     let token = if policy == Lock::Adaptive { mutex.lock.adaptive().owner() } else { 0 };
     let owner = named(token, mutex.owner.load(Relaxed));
     let end = if tells_of_releases() { End::Owner } else { End::Acquired };
-    counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, wait)
+    counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, Some(&mutex.decided), wait)
 }
 
 /// Counts a wait for a readers-writer lock; `wait`, by what is set for it, tells whether it ended with the lock.
@@ -64,25 +65,24 @@ pub(crate) fn wait_for_rwlock(
         0 => 0, // whoever gets it just now has not written itself down
         pointer => named(lock.lock.writer(), pointer),
     };
-    counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, wait)
+    counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, Some(&lock.decided), wait)
 }
 
 /// Counts a wait for a spin lock.
 #[inline]
 pub(crate) fn wait_for_spin_lock(address: usize, caller: Caller, wait: impl FnOnce()) {
-    counted(address, Kind::Spin, caller, 0, End::Acquired, |_| {
+    counted(address, Kind::Spin, caller, 0, End::Acquired, None, |_| {
         wait();
         true
     });
 }
 
-/// Returns what the view calls a thread: its number, where its token tells that, else its pointer.
-#[inline]
-fn named(token: u32, pointer: usize) -> usize {
-    match thread_of(token) {
-        0 => pointer,
-        thread => thread as usize,
-    }
+/// Adds what the policy file sets for the lock of this `decided` to what is set besides, which goes before it.
+#[cold]
+fn over_file(decided: &AtomicU32, set: Option<Values>) -> Option<Values> {
+    let mut values = rules::settings(decided);
+    values.overlay(&set.unwrap_or_default());
+    (!values.is_empty()).then_some(values)
 }
 
 /// Whether [`released`] is called: under the default policy releases of contended locks are told from others.
@@ -108,33 +108,19 @@ fn counted(
     caller: Caller,
     owner: usize,
     end: End,
+    decided: Option<&AtomicU32>,
     wait: impl FnOnce(Option<Tuned>) -> bool,
 ) -> bool {
     let start = Start { key: Key::new(address, kind), site: caller.0, owner, me: me() };
     let begun = writer::begin(&start);
-    let acquired = wait(begun.as_ref().and_then(|begun| writer::settings(begun, &start)).map(tuned));
+    let set = begun.as_ref().and_then(|begun| writer::settings(begun, &start));
+    let set = match decided {
+        Some(decided) if policy::fast_bits() != 0 => over_file(decided, set),
+        _ => set,
+    };
+    let acquired = wait(set.map(tuned));
     if let Some(begun) = begun {
         writer::end(&begun, if acquired { end } else { End::GaveUp }, &me());
     }
     acquired
-}
-
-/// What the locks make of the settings.
-#[cold]
-fn tuned(values: Values) -> Tuned {
-    let ns = |setting| values.get(setting).map(u64::from);
-    Tuned {
-        spin_ns: ns(Setting::Spin),
-        spin_patient_ns: ns(Setting::Patience),
-        spin_woken_ns: ns(Setting::Respin),
-        turn_ns: ns(Setting::YieldAfter),
-        claim_after_ns: ns(Setting::FairAfter),
-    }
-}
-
-/// What the writer wants to know of this thread: its first three counters are sleeps, steals and hand-offs.
-#[inline(always)]
-fn me() -> Me {
-    let [sleeps, steals, handoffs, ..] = here::read();
-    Me { generation: generation(), events: [sleeps, steals, handoffs] }
 }

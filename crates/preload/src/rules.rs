@@ -19,6 +19,8 @@ use crate::policy;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
+use turnwise_live::Values;
+use turnwise_live::writer::FileRule;
 use turnwise_preload_abi::{Fault, Lock, Policy, RULES_MAX, Table};
 
 /// The address to which a call of one of our functions returns; 0: unknown.
@@ -167,6 +169,28 @@ fn map_rules() -> Result<*mut Rules, i32> {
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory in use.
     let map = unsafe { libc::mmap(core::ptr::null_mut(), size_of::<Rules>(), protection, flags, -1, 0) };
     if map == libc::MAP_FAILED { Err(errno()) } else { Ok(map.cast()) }
+}
+
+/// Returns what the rule that decided about a lock sets for its waits.
+pub(crate) fn settings(decided: &AtomicU32) -> Values {
+    let rule = (decided.load(Relaxed) >> 8).checked_sub(1);
+    let set = rules().zip(rule).map(|(rules, rule)| rules.table.settings(rule as usize));
+    Values::of_rule(set.unwrap_or_default())
+}
+
+/// Returns what the rule of this number sets, for the live view; `None`: there are fewer rules.
+pub(crate) fn that_set(number: usize) -> Option<FileRule> {
+    let rule = rules()?.table.rule(number)?;
+    Some(FileRule { values: Values::of_rule(rule.settings), label: short(rule.label) })
+}
+
+/// A rule's label without the folder of its file, and without its lock.
+fn short(label: &[u8]) -> &[u8] {
+    let position = |text: &[u8], what: &[u8]| text.windows(what.len()).position(|part| part == what);
+    let file = label.get(..position(label, b" (").unwrap_or(0)).unwrap_or_default();
+    let start = file.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let end = label.iter().rposition(|byte| *byte == b':').filter(|end| *end > file.len()).unwrap_or(label.len());
+    label.get(start..end).unwrap_or(label)
 }
 
 /// Calls `tell` for each rule of the table and for the default: with the number of locks that use it, the name of the

@@ -16,7 +16,8 @@
 //! | the lock_api ecosystem | `RawMutex`, `RawRwSem` with feature `lock_api` |
 //!
 //! Feature `stats` counts what happens to each lock ([`events`]); feature `order-check` reports deadlocks before they
-//! happen ([`order`]). docs/migrating.md has a row for each type of `std::sync` and parking_lot.
+//! happen ([`order`]); feature `live` tells a watcher of waits (module `live`). docs/migrating.md has a row for each
+//! type of `std::sync` and parking_lot.
 //!
 //! The locks do not poison: a panic while a lock is held releases it, and the next owner sees the data as it is.
 #![no_std]
@@ -28,6 +29,8 @@ pub mod backoff;
 pub mod big_reader;
 pub mod condvar;
 pub mod events;
+#[cfg(feature = "live")]
+pub mod live;
 pub mod lock;
 #[cfg(feature = "lock_api")]
 mod lock_api_impl;

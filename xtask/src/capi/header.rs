@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 /// The header, relative to the workspace.
 const HEADER: &str = "crates/capi/include/turnwise.h";
 /// In the order in which the header has them.
-const SOURCES: &[&str] = &["result", "time", "mutex", "cond", "rwsem", "spinlock", "seqrwlock", "lockref", "semaphore"];
+const SOURCES: &[&str] =
+    &["result", "time", "mutex", "cond", "rwsem", "spinlock", "seqrwlock", "lockref", "semaphore", "stats"];
 
 #[derive(Args)]
 pub(crate) struct Header {

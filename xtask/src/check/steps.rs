@@ -62,6 +62,8 @@ pub(crate) const STEPS: &[Step] = &[
             cmd("cargo clippy -p turnwise --no-default-features -- -D warnings"),
             cmd("cargo clippy -p turnwise --all-targets --features lock_api -- -D warnings"),
             cmd("cargo clippy -p turnwise --all-targets --features stats,order-check -- -D warnings"),
+            cmd("cargo clippy -p turnwise --all-targets --features live -- -D warnings"),
+            cmd("cargo clippy -p turnwise-capi --no-default-features -- -D warnings"),
         ],
     },
     Step {
@@ -78,6 +80,7 @@ pub(crate) const STEPS: &[Step] = &[
             cmd("cargo test -p turnwise --no-default-features --features native"),
             cmd("cargo test -p turnwise --features lock_api"),
             cmd("cargo test -p turnwise --features stats,order-check"),
+            cmd("cargo test -p turnwise --features live"),
         ],
     },
     Step {

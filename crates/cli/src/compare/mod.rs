@@ -14,7 +14,7 @@ mod table;
 mod verdict;
 
 pub(crate) use args::{Args, parse_time};
-pub(crate) use pairs::Pairs;
+pub(crate) use pairs::{Pairs, PairsReport};
 
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
@@ -188,7 +188,6 @@ fn variant(path: &Path, others: &[Variant], target: &Target) -> Result<Variant> 
     if others.iter().any(|other| other.name == file.origin) {
         bail!("{} is there twice; to compare with a policy of that name, write ./{}", file.origin, file.origin);
     }
-    file.tell_of_settings();
     let (variant, warnings) = Variant::file(&file, target)?;
     if !warnings.is_empty() {
         eprintln!("{warnings}");

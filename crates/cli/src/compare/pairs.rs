@@ -1,11 +1,13 @@
 //! What can be said of two arms that were measured in pairs, by other means than running a program again and again.
 
+use super::report::MetricInfo;
 use super::runs::Row;
 use super::settings::Settings;
 use super::stats::{Summary, ratio_of_medians};
-use super::verdict::judge;
+use super::verdict::{Verdict, judge};
 use crate::metric::Metric;
 use fastrand::Rng;
+use serde::Serialize;
 use turnwise_present::figures::plain;
 use turnwise_present::table::{self, CellAlignment};
 
@@ -24,7 +26,43 @@ pub(crate) struct Pairs {
     pub(crate) seed: u64,
 }
 
+/// What pairs come to: a part of a JSON document, whose fields are those of `compare --json`.
+#[derive(Serialize)]
+pub(crate) struct PairsReport {
+    settings: PairsSettings,
+    metrics: [MetricInfo; 1],
+    rounds: Vec<Round>,
+    summaries: Vec<Row>,
+    verdicts: Vec<Verdict>,
+}
+
+#[derive(Serialize)]
+struct PairsSettings {
+    /// The baseline, then the other.
+    policies: [String; 2],
+    confidence: f64,
+    margin: f64,
+    seed: u64,
+}
+
+/// The figures of one round.
+#[derive(Serialize)]
+struct Round {
+    baseline: f64,
+    other: f64,
+}
+
 impl Pairs {
+    /// What the text says, for programs.
+    pub(crate) fn report(&self) -> PairsReport {
+        let summaries = self.rows();
+        let verdicts = judge(&self.metric, &self.settings(), &summaries);
+        let settings =
+            PairsSettings { policies: self.arms.clone(), confidence: CONFIDENCE, margin: self.margin, seed: self.seed };
+        let rounds = self.rounds.iter().map(|&(other, baseline)| Round { baseline, other }).collect();
+        PairsReport { settings, metrics: [MetricInfo::new(&self.metric, true)], rounds, summaries, verdicts }
+    }
+
     /// A table and the verdict.
     pub(crate) fn text(&self) -> String {
         let rows = self.rows();
@@ -100,6 +138,11 @@ mod tests {
             "{}",
             told(Better::Higher, twice(4))
         );
+        let arms = ["as it was".to_owned(), "spin=off".to_owned()];
+        let metric = Metric::measured("requests", Better::Higher);
+        let report = Pairs { metric, arms, rounds: twice(8), margin: 0.05, seed: 1 }.report();
+        assert!(text.contains(&report.verdicts[0].sentence) && report.summaries[1].to_baseline.is_some());
+        assert_eq!((report.rounds[1].baseline, report.rounds[1].other), (101.0, 201.0));
         let same = (0..8).map(|i| (100.0 + f64::from(i % 2), 100.0 + f64::from((i + 1) % 2))).collect();
         assert!(told(Better::Higher, same).contains("no difference beyond 5%"));
         assert!(told(Better::Lower, vec![(0.0, 1.0); 8]).contains("not above zero"));

@@ -130,7 +130,7 @@ pub(crate) struct MetricInfo {
 }
 
 impl MetricInfo {
-    fn new(metric: &Metric, decides: bool) -> MetricInfo {
+    pub(super) fn new(metric: &Metric, decides: bool) -> MetricInfo {
         let (pattern, combine) = metric.pattern().map(|(pattern, combine)| (pattern.to_owned(), combine)).unzip();
         MetricInfo { name: metric.name.clone(), unit: metric.unit, better: metric.better, decides, pattern, combine }
     }

@@ -67,5 +67,6 @@ fn table_rule(file: &PolicyFile, rule: &Rule) -> NewRule {
     let program = if is_path(&program) { real_path(&program) } else { program };
     // A module that is given by its path is still compared by its file's name.
     let module = text(&rule.module).rsplit('/').next().unwrap_or_default().to_owned();
-    NewRule { policy: rule.policy, kind, label: rule.label(&file.origin), program, module }
+    let (label, settings) = (rule.label(&file.origin), rule.values.in_rule());
+    NewRule { policy: rule.policy, kind, label, program, module, settings }
 }

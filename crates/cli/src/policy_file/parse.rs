@@ -71,19 +71,6 @@ impl PolicyFile {
         Ok(file)
     }
 
-    /// Says on standard error that settings are not in force from the start, if there are any.
-    pub(crate) fn tell_of_settings(&self) {
-        let lines: Vec<String> =
-            self.rules.iter().filter(|rule| !rule.values.is_empty()).map(|rule| rule.line.to_string()).collect();
-        if !lines.is_empty() {
-            let (origin, lines) = (&self.origin, lines.join(", "));
-            eprintln!(
-                "{origin}:{lines}: settings are not in force from the start; `turnwise tune PID --from {origin}` sets \
-                 them once threads have waited"
-            );
-        }
-    }
-
     /// Parses a text, which messages call `origin`; an error has every problem with its line.
     pub(crate) fn parse(origin: &str, text: String) -> Result<PolicyFile> {
         let (default, rules, old_names) =

@@ -1,5 +1,6 @@
 //! A rule of a policy file.
 
+use crate::setting::shown;
 use std::ops::Range;
 use toml::Spanned;
 use turnwise_live::Values;
@@ -8,7 +9,7 @@ use turnwise_preload_abi::{Policy, matches};
 /// A rule: conditions that must all hold, and the lock that it gives.
 pub(crate) struct Rule {
     pub(crate) policy: Policy,
-    /// What `turnwise tune --from` sets for its locks.
+    /// What it sets for waits for its locks.
     pub(crate) values: Values,
     pub(crate) program: Option<Spanned<String>>,
     pub(crate) module: Option<Spanned<String>>,
@@ -32,9 +33,10 @@ pub(crate) enum Subject {
 }
 
 impl Rule {
-    /// What the rule is called in messages: its place, its conditions, its lock.
+    /// What the rule is called in messages: its place, its conditions, its lock and its settings.
     pub(crate) fn label(&self, origin: &str) -> String {
-        format!("{origin}:{} ({}): {}", self.line, self.conditions(), self.policy.name())
+        let settings = if self.values.is_empty() { String::new() } else { format!(", {}", shown(&self.values)) };
+        format!("{origin}:{} ({}): {}{settings}", self.line, self.conditions(), self.policy.name())
     }
 
     /// The conditions in a few words.

@@ -117,7 +117,7 @@ pub(super) fn about(command: Vec<String>, started: SystemTime, ending: Ending) -
     }
 }
 
-fn ending(status: ExitStatus) -> Ending {
+pub(super) fn ending(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ending::Exited(code),
         (_, signal) => Ending::Signalled(signal.unwrap_or(0)),

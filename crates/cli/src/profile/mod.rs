@@ -27,9 +27,9 @@ use turnwise_profile::{advice, text};
 /// The locks that a program runs on while it is recorded.
 #[derive(clap::Args)]
 struct Locks {
-    /// The locks to run on
-    #[arg(long, value_name = "POLICY", value_parser = policy::parser(), default_value = Policy::Libc.name())]
-    lock: Policy,
+    /// The locks to run on [default: libc, and adaptive with --waits]
+    #[arg(long, value_name = "POLICY", value_parser = policy::parser())]
+    lock: Option<Policy>,
     /// A policy file, which gives individual locks their own policies (docs/policy-files.md)
     #[arg(long, value_name = "FILE", conflicts_with = "lock")]
     policy: Option<PathBuf>,
@@ -38,12 +38,12 @@ struct Locks {
 impl Locks {
     /// Whether the user asked for no other locks.
     fn are_the_programs_own(&self) -> bool {
-        self.policy.is_none() && self.lock == Policy::Libc
+        self.policy.is_none() && self.lock.is_none_or(|lock| lock == Policy::Libc)
     }
 
-    /// What looks wrong in a policy file goes to standard error.
-    fn on(&self, target: &Target) -> Result<Variant> {
-        let Some(path) = &self.policy else { return Ok(Variant::policy(self.lock)) };
+    /// `default`: without an option. What looks wrong in a policy file goes to standard error.
+    fn on(&self, target: &Target, default: Policy) -> Result<Variant> {
+        let Some(path) = &self.policy else { return Ok(Variant::policy(self.lock.unwrap_or(default))) };
         let (variant, warnings) = Variant::file(&PolicyFile::read(path)?, target)?;
         if !warnings.is_empty() {
             eprintln!("{warnings}");
@@ -71,6 +71,10 @@ pub(crate) struct Args {
     /// Needs root or CAP_PERFMON. Programs that cannot load a library are traced this way automatically
     #[arg(long, conflicts_with_all = ["lock", "policy", "recording", "from"])]
     futex: bool,
+    /// Record waits alone, inside our locks: the program keeps its speed. Acquisitions that do not wait, how long locks
+    /// are held, condition variables and orders of locks are not recorded
+    #[arg(long, conflicts_with_all = ["futex", "pid", "recording", "from"])]
+    waits: bool,
     /// Profile a running process until Ctrl-C, --for, or its end. Under `turnwise run` its waits are recorded inside,
     /// without root; else, and with --futex, its futex calls are traced
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "lock", "policy", "recording", "from"])]
@@ -98,6 +102,7 @@ Examples:
   turnwise profile --pid 1234 --for 10s --html waits.html
   turnwise profile --futex -- ./go-or-rust-program
   turnwise profile --lock adaptive -- @sample -t 8
+  turnwise profile --waits -- ./server --port 8080
   turnwise profile --policy server.toml -- ./server --port 8080
   turnwise profile --what-if-cpus 64 -- ./server --port 8080
   turnwise profile --from profile.json --flame waits.svg";
@@ -210,7 +215,7 @@ fn report(profile: &Profile) -> String {
 /// A status alone: the program ran, but could not be traced.
 fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, ExitCode>> {
     let target = Target::find(&args.command)?;
-    let reason = if args.futex { None } else { futex::only_way(&target.path) };
+    let reason = if args.futex || args.waits { None } else { futex::only_way(&target.path) };
     let alone = reason.as_deref().filter(|_| args.recording.is_none() && args.locks.are_the_programs_own());
     if let (Some(reason), true) = (alone, is_to_be_replayed) {
         bail!("--what-if-cpus: {}: {reason}; {}", target.path.display(), what_if::NEEDS);
@@ -220,8 +225,23 @@ fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, Exi
         let source = profile.map(|profile| Source { profile, status, recording: None });
         return Ok(source.ok_or(status));
     }
+    if args.waits {
+        return waits_of(args, &target, is_to_be_replayed).map(Ok);
+    }
     let (profile, status, place) = record::run(&args.locks, args.recording.as_deref(), &target)?;
     Ok(Ok(Source { profile, status, recording: Some(place) }))
+}
+
+/// Runs the command on our locks, and records its waits inside them.
+fn waits_of(args: &Args, target: &Target, is_to_be_replayed: bool) -> Result<Source> {
+    if is_to_be_replayed {
+        bail!("--what-if-cpus and --waits: {}", what_if::NEEDS);
+    }
+    if args.locks.lock == Some(Policy::Libc) {
+        bail!("--waits records inside our locks, and --lock libc are not ours: leave out one of them");
+    }
+    let (profile, status) = live::run(&args.locks.on(target, Policy::ADAPTIVE)?, target)?;
+    Ok(Source { profile, status, recording: None })
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
+use turnwise_preload_abi::Policy;
 use turnwise_present::machine::Machine;
 use turnwise_profile::model::Profile;
 use turnwise_recording::reader::Error;
@@ -31,7 +32,7 @@ pub(super) type Signals = SignalsInfo<WithOrigin>;
 
 /// Runs `command`; returns its profile, its exit status, and the recording.
 pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode, RecordingFile)> {
-    let (profile, status, place) = record(&locks.on(target)?, keep, target, |mut start| {
+    let (profile, status, place) = record(&locks.on(target, Policy::Libc)?, keep, target, |mut start| {
         // From here on Ctrl-C is the program's, which shares our terminal.
         let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
         let child = start.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
@@ -179,7 +180,7 @@ fn finish_children(files: &[PathBuf]) {
     }
 }
 
-fn monotonic_ns() -> u64 {
+pub(super) fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -41,8 +41,9 @@ const DESIGNS: [(Locks, &str, &str); 2] = [
 ];
 
 /// What a replay takes.
-pub(super) const NEEDS: &str = "a profile of futex calls, or of a program that ran already, has no acquisitions and \
-                                hold times to replay; profile a program with pthread locks, without --futex or --pid";
+pub(super) const NEEDS: &str = "a profile of waits alone, or of a program that ran already, has no acquisitions and \
+                                hold times to replay; profile a program with pthread locks, without --futex, --pid \
+                                or --waits";
 
 /// What was asked, with the machine that it is about.
 pub(super) struct Question {

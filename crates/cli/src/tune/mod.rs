@@ -1,6 +1,7 @@
 //! `turnwise tune`: settings of the locks of a program that runs.
 
 mod policy;
+mod report;
 mod target;
 mod trial;
 
@@ -56,6 +57,9 @@ pub(crate) struct Args {
     /// Ignore differences up to this many percent
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     margin: f64,
+    /// Also write the trial's result as a JSON document; - prints it instead of the text
+    #[arg(long, value_name = "FILE", requires = "trial")]
+    json: Option<PathBuf>,
     /// Random seed of the order in a round
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -163,6 +167,7 @@ fn line(rule: &Rule) -> String {
         Target::All => "all waits".to_owned(),
         Target::Sites((_, to)) => format!("waits at the call before {to:#x}"),
         Target::Locks((from, _)) => format!("the lock at {from:#x}"),
+        Target::FileRule(_) => "by the policy file, from the start".to_owned(),
     };
     format!("{}: {} ({of})\n", rule.label, shown(&rule.values))
 }

@@ -1,5 +1,6 @@
 //! `turnwise tune --trial`: a setting goes on and off, on the program as it runs, and the verdict is `compare`'s.
 
+use super::report::TrialReport;
 use super::target::{Named, Program};
 use super::{Args, add};
 use crate::compare::Pairs;
@@ -11,9 +12,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use turnwise_live::{Channel, Rule, Snapshot, Target, Tuner};
-use turnwise_present::ending::{Failure, INTERRUPTED, print};
+use turnwise_present::ending::{Failure, INTERRUPTED};
+use turnwise_present::json;
+use turnwise_present::output_file::OutputFile;
 
 /// How often it is asked whether the user has enough.
 const LOOK: Duration = Duration::from_millis(20);
@@ -67,6 +70,8 @@ struct Trial<'a> {
 /// Tries the setting, and says what came of it.
 pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<ExitCode> {
     let named = Program::look(channel)?.named(&trial.name)?;
+    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
+    let started = SystemTime::now();
     let stop = stop()?;
     let measured = Trial { channel, args, targets: named.targets.clone(), stop: &stop };
     let switch = Switch::new(channel, named, trial)?;
@@ -80,7 +85,7 @@ pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<
     }
     let arms = ["the old setting".to_owned(), format!("{}={}", trial.name, shown(&trial.values))];
     let pairs = Pairs { metric: measured.metric(), arms, rounds, margin: args.margin / 100.0, seed: args.seed };
-    print(&pairs.text())?;
+    json::publish(&TrialReport::new(started, channel, trial, args, &pairs, is_over), &pairs.text(), json)?;
     Ok(if is_over { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 

@@ -1,6 +1,6 @@
 //! `turnwise profile --pid` on programs under `turnwise run`: the recorder inside them is switched on and off.
 
-use crate::common::{expect, expect_complaint, output, scratch, shown, signal, text, turnwise};
+use crate::common::{expect, expect_complaint, expect_of, output, scratch, shown, signal, text, turnwise};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -178,6 +178,35 @@ fn all_waits_of_the_time_are_counted_with_their_stacks() {
     let (again, _) = expect(0, &["profile", "--from", shown(&files[0])]);
     assert_eq!(again, report);
     expect_complaint(2, &["profile", "--from", shown(&files[0]), "--what-if-cpus", "4"], &["no acquisitions"]);
+}
+
+#[test]
+fn waits_alone_are_recorded_from_the_programs_start() {
+    let folder = scratch();
+    let file = folder.path().join("profile.json");
+    let waits = |status: i32, arguments: &[&str]| {
+        let mut command = turnwise(&[&["profile", "--waits"], arguments].concat());
+        expect_of(status, command.env("XDG_RUNTIME_DIR", folder.path()))
+    };
+    let (report, _) = waits(0, &["--json", shown(&file), "--", "@sample", "-t", "4", "-s", "1"]);
+    assert!(report.contains("ops_per_second") && report.contains("adaptive locks"), "{report}");
+    let profile = json(&file);
+    let (program, cache) = (&profile.program, &profile.locks[0]);
+    assert_eq!((profile.recording.method, program.policy.as_str()), (Method::Live, "adaptive"));
+    assert!(cache.name == "cache" && cache.usage.wait.count > 0 && cache.usage.wait.sum_ns > 1_000_000, "{cache:?}");
+    assert!((0.9..60.0).contains(&(program.duration_ns as f64 / 1e9)), "{}", program.duration_ns);
+    let stacks: Vec<u32> = profile.episodes.iter().filter_map(|wait| wait.stack).collect();
+    assert!(stacks.iter().any(|stack| functions(&profile, *stack).contains(&"work")));
+    let (report, _) = waits(7, &["--", "sh", "-c", "exit 7"]);
+    assert!(report.contains("exit status 7") && report.contains("No thread waited for a lock"), "{report}");
+    for (arguments, part) in [
+        (&["--lock", "libc", "--", "true"][..], "inside our locks"),
+        (&["--what-if-cpus", "4", "--", "true"], "--waits"),
+        (&["--pid", "1"], "cannot be used with"),
+    ] {
+        let (_, told) = waits(2, arguments);
+        assert!(told.contains(part), "{told}");
+    }
 }
 
 #[test]

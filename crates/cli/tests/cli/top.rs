@@ -22,8 +22,13 @@ impl Running {
 
     /// A program on the locks of this policy.
     pub(crate) fn under(policy: &str, arguments: &[&str]) -> Running {
+        Running::with(&["--lock", policy], arguments)
+    }
+
+    /// A program under `turnwise run` with these options.
+    pub(crate) fn with(options: &[&str], arguments: &[&str]) -> Running {
         let folder = scratch();
-        let mut command = turnwise(&[&["run", "--lock", policy, "--"], arguments].concat());
+        let mut command = turnwise(&[&["run"], options, &["--"], arguments].concat());
         command.env("XDG_RUNTIME_DIR", folder.path()).stdout(Stdio::null());
         Running { child: command.spawn().unwrap(), folder }
     }

@@ -146,6 +146,35 @@ fn settings_come_from_a_policy_file_too() {
 }
 
 #[test]
+fn a_policy_files_settings_are_in_force_from_the_start() {
+    let _alone = alone();
+    let folder = scratch();
+    let file = folder.path().join("server.toml");
+    // By the call that takes the lock first, which `--from` cannot tell.
+    let text = "[[rule]]\nfunction = \"other\"\nmodule = \"sections\"\nlock = \"queued\"\n\n\
+                [[rule]]\nfunction = \"run\"\nspin = \"off\"\nfair-after = \"0\"\n";
+    std::fs::write(&file, text).unwrap();
+    let program = compiled(folder.path(), "sections", SECTIONS);
+    let running = Running::with(&["--policy", shown(&file)], &[shown(&program)]);
+    running.contended();
+    let server = Server { running, folder };
+    let by_file = "server.toml:6 (function run): spin=off,fair-after=0 (by the policy file, from the start)\n";
+    assert_eq!(server.settings(), by_file);
+    let look = server.running.json(&[]);
+    assert_eq!(look["processes"][0]["settings"][0]["settings"], "spin=off,fair-after=0", "{look}");
+    let won = (0..8).filter(|_| {
+        let during = server.handoffs();
+        server.tune(0, &["--lock", "cache=fair-after=1s"]);
+        let overridden = server.handoffs();
+        let (told, _) = server.tune(0, &["--undo"]);
+        assert_eq!(told, by_file);
+        during > overridden
+    });
+    let won = won.count();
+    assert!(won >= 7, "more hand-offs by the file in {won} of 8 rounds");
+}
+
+#[test]
 fn what_cannot_be_set_is_told() {
     let _alone = alone();
     let server = Server::start("adaptive");
@@ -180,6 +209,7 @@ fn a_trial_proves_what_matters_and_refutes_what_does_not() {
     assert!(told.contains("in 6 rounds") && told.contains("95% CI") && told.contains(": better"), "{told}");
     let (told, _) = server.tune(0, &[&trial[..], &["--lower-is-better"]].concat());
     assert!(told.contains(": worse"), "{told}");
+    a_trial_as_json(&server, &trial);
     let null = format!("{noise}; echo $v");
     let trial = ["--trial", "cache=fair-after=4ms", "--rounds", "8", "--for", "0.01", "--metric-cmd", &null];
     let (told, _) = server.tune(0, &trial);
@@ -189,6 +219,26 @@ fn a_trial_proves_what_matters_and_refutes_what_does_not() {
     assert!(told.contains("threads that wait, by the live view, in 2 rounds"), "{told}");
     assert!(told.contains("6 are needed (--rounds)"), "{told}");
     assert!(server.settings().starts_with("cache: respin=5us (") && server.settings().lines().count() == 1);
+}
+
+fn a_trial_as_json(server: &Server, trial: &[&str]) {
+    let (told, _) = server.tune(0, &[trial, &["--json", "-"]].concat());
+    let report: serde_json::Value = serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"));
+    assert_eq!(report["process"]["pid"].as_u64(), server.running.pid().parse().ok());
+    assert_eq!(report["trial"]["settings"], "spin=off");
+    assert_eq!(report["settings"]["policies"], serde_json::json!(["the old setting", "cache=spin=off"]));
+    assert_eq!(report["rounds"].as_array().map(Vec::len), Some(6));
+    let ratio = &report["summaries"][1]["to_baseline"];
+    assert!(ratio["low"].as_f64().is_some_and(|low| low > 1.5) && ratio["high"].as_f64() < Some(2.5), "{ratio}");
+    assert_eq!((&report["verdicts"][0]["finding"], &report["interrupted"]), (&"better".into(), &false.into()));
+    let file = server.folder.path().join("trial.json");
+    let (told, _) = server.tune(0, &[trial, &["--json", shown(&file)]].concat());
+    assert!(told.contains(": better"), "{told}");
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(report["verdicts"][0]["sentence"].as_str().is_some_and(|sentence| told.contains(sentence)), "{told}");
+    server.complaint(&["--json", "-"], &["--trial"]);
+    let nowhere = ["--json", "/nonexistent/trial.json"];
+    server.complaint(&[trial, &nowhere].concat(), &["cannot write --json=/nonexistent/trial.json"]);
 }
 
 #[test]

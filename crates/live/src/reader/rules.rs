@@ -2,8 +2,8 @@
 
 use super::error::{Error, Fault};
 use super::{Channel, folders, process};
-use crate::layout::{Header, SETTINGS_START};
-use crate::settings::{self, LABEL, RULES, SETTINGS, Setting, TABLES, Table, Values, kind};
+use crate::layout::{FILE_RULES_START, Header, POLICY_FILE, SETTINGS_START};
+use crate::settings::{self, FILE_RULES, LABEL, RULES, SETTINGS, Setting, TABLES, Table, Values, kind};
 use core::mem::offset_of;
 use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
@@ -24,6 +24,9 @@ pub enum Target {
     Sites(Addresses),
     /// For those for locks in this range of addresses.
     Locks(Addresses),
+    /// For those for locks that the rule of this number of the program's policy file decides: from the program's start,
+    /// and not to be changed. Which locks that are, the view does not tell. The other rules go before it.
+    FileRule(u32),
 }
 
 /// A range of addresses: the first, and the one behind the last.
@@ -38,6 +41,7 @@ impl Target {
             Target::All => true,
             Target::Sites(range) => site != 0 && has(range, site - 1),
             Target::Locks(range) => has(range, address),
+            Target::FileRule(_) => false,
         }
     }
 
@@ -46,6 +50,7 @@ impl Target {
             Target::All => (kind::ALL, 0..0),
             Target::Sites((from, to)) => (kind::SITE, from..to),
             Target::Locks((from, to)) => (kind::LOCK, from..to),
+            Target::FileRule(number) => (kind::FILE, u64::from(number)..0),
         }
     }
 }
@@ -75,12 +80,13 @@ pub struct Tuner {
 }
 
 impl Channel {
-    /// Returns the rules in force.
+    /// Returns the rules in force: those of the program's policy file that set something, then those that were set.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn rules(&self) -> Result<Vec<Rule>, Error> {
-        rules(&self.file).map_err(|error| Error::io(&self.path, error))
+        let both = || Ok([file_rules(&self.file)?, rules(&self.file)?].concat());
+        both().map_err(|error| Error::io(&self.path, error))
     }
 
     /// Prepares to change the rules.
@@ -138,7 +144,7 @@ impl Tuner {
         let word = word(&self.file).map_err(fault)?;
         let mut rules = table(&self.file, word).map_err(fault)?.unwrap_or_default();
         let result = change(&mut rules);
-        rules.retain(|rule| !rule.values.is_empty());
+        rules.retain(|rule| !rule.values.is_empty() && !matches!(rule.target, Target::FileRule(_)));
         rules.sort_by_key(|rule| rule.target.parts().0);
         if rules.len() > RULES {
             return Err(Error::new(&self.path, Fault::TooManyRules(rules.len(), RULES)));
@@ -155,8 +161,28 @@ impl Tuner {
     }
 }
 
+/// Returns what the program's policy file sets, if it has one.
+fn file_rules(file: &File) -> io::Result<Vec<Rule>> {
+    let mut policy = [0; 4];
+    file.read_exact_at(&mut policy, offset_of!(Header, policy) as u64)?;
+    if u32::from_ne_bytes(policy) != POLICY_FILE {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for first in (0..FILE_RULES).step_by(RULES) {
+        let mut table = Table::new_zeroed();
+        file.read_exact_at(table.as_mut_bytes(), (FILE_RULES_START + first * size_of::<settings::Rule>()) as u64)?;
+        let taken = table.rules.iter().take_while(|rule| rule.kind.load(Relaxed) == kind::FILE);
+        found.extend(taken.map_while(read));
+        if found.len() < first + RULES {
+            break;
+        }
+    }
+    Ok(found)
+}
+
 /// Returns the rules in force. What the program would not take is none.
-pub(crate) fn rules(file: &File) -> io::Result<Vec<Rule>> {
+fn rules(file: &File) -> io::Result<Vec<Rule>> {
     for _ in 0..TRIES {
         let before = word(file)?;
         let found = table(file, before)?;
@@ -187,7 +213,7 @@ fn table(file: &File, word: u64) -> io::Result<Option<Vec<Rule>>> {
     let mut table = Table::new_zeroed();
     file.read_exact_at(table.as_mut_bytes(), place(number))?;
     let taken = table.rules.iter().take_while(|rule| rule.kind.load(Relaxed) != kind::NONE);
-    Ok(taken.map(read).collect())
+    Ok(taken.map(|rule| read(rule).filter(|rule| !matches!(rule.target, Target::FileRule(_)))).collect())
 }
 
 /// Reads a rule; `None`: it cannot be one.
@@ -197,6 +223,7 @@ fn read(rule: &settings::Rule) -> Option<Rule> {
         kind::ALL => Target::All,
         kind::SITE => Target::Sites(range),
         kind::LOCK => Target::Locks(range),
+        kind::FILE => Target::FileRule(range.0 as u32),
         _ => return None,
     };
     let (set, mut values) = (rule.set.load(Relaxed), Values::default());

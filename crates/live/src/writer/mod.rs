@@ -70,6 +70,19 @@ pub struct Begun {
     inside: u64,
 }
 
+/// What a rule of a policy file sets, for readers of the view: the program goes by the file.
+pub struct FileRule {
+    /// What it sets; nothing: it is not told.
+    pub values: Values,
+    /// What readers call it: of more than [`crate::settings::LABEL`] bytes, the first.
+    pub label: &'static [u8],
+}
+
+/// Has views tell readers of a policy file's rules, which `rules` has by their numbers. To be called before [`start`].
+pub fn tell_rules(rules: fn(usize) -> Option<FileRule>) {
+    view::tell_rules(rules);
+}
+
 /// Turns the view on, as the process begins. `runtime`: the folder for files that end with the session, if there is
 /// one. `policy`: [`crate::layout::Header::policy`]. `in_sandbox`: also where system calls are filtered, which a filter
 /// may answer by ending the process.

@@ -1,10 +1,29 @@
-//! Reads what is set for a wait. Whoever may write to the file may write anything: invariant 1 of `settings.rs`.
+//! Reads what is set for a wait, and writes what a policy file sets, for readers. Whoever may write to the file may
+//! write anything: invariant 1 of `settings.rs`.
 
-use super::Values;
 use super::view::{self, View};
-use crate::settings::{RULES, Rule, SETTINGS, Setting, kind};
-use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use super::{FileRule, Values};
+use crate::settings::{FILE_RULES, RULES, Rule, SETTINGS, Setting, kind};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::fence;
+
+/// Tells readers what the rules of a policy file set: `rule` has them by their numbers. Where there is no room for one
+/// in the file, readers see those before it.
+pub(super) fn tell(view: &View, rule: impl Fn(usize) -> Option<FileRule>) {
+    let found = (0..FILE_RULES).map_while(|number| Some((number, rule(number)?)));
+    let set = found.filter(|(_, rule)| !rule.values.is_empty());
+    for (place, (number, rule)) in set.enumerate() {
+        let Some(told) = view.file_rule(place) else { return };
+        for (setting, ns) in rule.values.iter() {
+            told.set.fetch_or(1 << setting as u32, Relaxed);
+            told.ns[setting as usize].store(ns, Relaxed);
+        }
+        told.from.store(number as u64, Relaxed);
+        told.label.iter().zip(rule.label).for_each(|(byte, value)| byte.store(*value, Relaxed));
+        // ORDERING live.file_rule: Release: a reader that sees the kind reads a whole rule by its next system call.
+        told.kind.store(kind::FILE, Release);
+    }
+}
 
 /// Returns what is set for a wait for the lock at `address`, at this call site, in the process of this generation;
 /// `None`: nothing is.

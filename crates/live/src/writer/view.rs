@@ -2,12 +2,13 @@
 //!
 //! Nothing that decides where we write is read from the file: whoever may write to it may write anything.
 
-use super::{file, sys};
+use super::{FileRule, file, settings, sys};
 use crate::layout::{
-    BLOCKS_START, Block, FILE_BYTES, Header, LOCKS, LOCKS_START, LOG_START, Lock, PAGE, SETTINGS_START,
+    BLOCKS_START, Block, FILE_BYTES, FILE_RULES_START, Header, LOCKS, LOCKS_START, LOG_START, Lock, PAGE,
+    SETTINGS_START,
 };
 use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Record, Release as ReleaseRecord};
-use crate::settings::{TABLES, Table};
+use crate::settings::{FILE_RULES, Rule, TABLES, Table};
 use core::ffi::CStr;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -26,6 +27,8 @@ static MODE: AtomicU32 = AtomicU32::new(UNDECIDED);
 static RUNTIME: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 static IN_SANDBOX: AtomicBool = AtomicBool::new(false);
 static POLICY: AtomicU32 = AtomicU32::new(0);
+/// A function of type [`FileRules`], or null.
+static FILE_RULES_OF: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
 /// 1, and the generation of the process that began to make a view; 0: none did.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
@@ -56,6 +59,14 @@ pub(super) enum Missing {
     Yet,
     /// There will be none.
     ForGood,
+}
+
+/// The rules of the process's policy file, by their numbers.
+type FileRules = fn(usize) -> Option<FileRule>;
+
+/// Has views tell of these rules from now on.
+pub(super) fn tell_rules(rules: FileRules) {
+    FILE_RULES_OF.store(rules as *mut (), Relaxed);
 }
 
 /// Lets processes have views from now on, this one and its forked children.
@@ -146,7 +157,17 @@ fn make(mine: u32) -> Result<View, Missing> {
     }
     // ORDERING live.view: Release pairs with the Acquire in `of`.
     READY.store(mine, Release);
-    Ok(View { base: made.base.as_ptr() })
+    let view = View { base: made.base.as_ptr() };
+    if let Some(rules) = file_rules() {
+        settings::tell(&view, rules);
+    }
+    Ok(view)
+}
+
+fn file_rules() -> Option<FileRules> {
+    let rules = FILE_RULES_OF.load(Relaxed);
+    // SAFETY: `tell_rules` stored a function of this type there, or null, which is `None`.
+    unsafe { core::mem::transmute::<*mut (), Option<FileRules>>(rules) }
 }
 
 impl View {
@@ -169,6 +190,13 @@ impl View {
         }
         // SAFETY: the file has such a table.
         unsafe { self.reach(SETTINGS_START + number * size_of::<Table>()) }
+    }
+
+    /// Returns the place for a rule of the policy file; `None`: there is no room for it.
+    pub(super) fn file_rule(&self, place: usize) -> Option<&'static Rule> {
+        debug_assert!(place < FILE_RULES);
+        // SAFETY: the file has such a place.
+        unsafe { self.reach(FILE_RULES_START + place * size_of::<Rule>()) }
     }
 
     /// Returns a record of the table; `None`: there is no room for it.

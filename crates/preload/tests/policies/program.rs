@@ -4,7 +4,7 @@ use crate::harness::{self, Build};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use turnwise_preload_abi::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, environment, fingerprint};
+use turnwise_preload_abi::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, SETTINGS, environment, fingerprint};
 
 /// What a rule goes by.
 pub(crate) enum By {
@@ -52,6 +52,7 @@ impl Rules {
                 label: format!("rule {number}"),
                 program: text(if let By::Program(name) = by { Some(name) } else { None }),
                 module: text(if let By::Module(name) = by { Some(name) } else { None }),
+                settings: [None; SETTINGS],
             });
         }
         NewTable { default: self.default, rules, modules }.bytes().expect("few rules")

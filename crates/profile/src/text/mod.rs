@@ -63,6 +63,7 @@ fn site_name(profile: &Profile, site: &Site) -> String {
     let is_wrapper = site.frames.iter().all(|frame| crate::analysis::is_wrapper(&profile.frames[*frame as usize]));
     let callers = callers(profile, site);
     let name = match callers.first().filter(|_| is_wrapper) {
+        Some((caller, _)) if site.frames.is_empty() => place(profile, *caller) + kind,
         Some((caller, _)) => format!("{}{kind} by {own}", place(profile, *caller)),
         None => own + kind,
     };
@@ -74,8 +75,14 @@ fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
     let mut found: Vec<(FrameId, u64)> = Vec::new();
     for usage in &site.stacks {
         let stack = &profile.stacks[usage.stack as usize];
-        // What was inlined at the call, and the function itself.
-        let own = stack.iter().position(|frame| !profile.frames[*frame as usize].inlined).map_or(0, |last| last + 1);
+        // What was inlined at the call, and the function itself; nothing, if the call is not known.
+        let own = match site.frames.is_empty() {
+            true => 0,
+            false => {
+                let function = stack.iter().position(|frame| !profile.frames[*frame as usize].inlined);
+                function.map_or(0, |last| last + 1)
+            }
+        };
         let inside = |frame: &FrameId| crate::analysis::is_wrapper(&profile.frames[*frame as usize]);
         let Some(caller) = stack.iter().skip(own).find(|frame| !inside(frame)) else { continue };
         if is_root(&profile.frames[*caller as usize].function) {
@@ -209,5 +216,24 @@ fn remarks(text: &mut String, remarks: &[String]) {
 fn more(text: &mut String, all: usize, shown: usize) {
     if all > shown {
         let _ = writeln!(text, "  … {} more: --json FILE has them", all - shown);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Frame, StackUsage};
+
+    #[test]
+    fn a_site_that_is_not_known_is_told_by_the_innermost_frames_of_its_stacks() {
+        let frame = |function: &str| Frame { function: function.to_owned(), ..Frame::default() };
+        let mut profile = Profile { frames: vec![frame("take_job"), frame("run")], ..Profile::default() };
+        profile.stacks = vec![vec![0, 1]];
+        let stacks = vec![StackUsage { stack: 0, waits: 1, wait_ns: 9 }];
+        let known = Site { frames: vec![0], stacks: stacks.clone(), ..Site::default() };
+        assert_eq!((site_name(&profile, &known), callers(&profile, &known)), ("take_job".to_owned(), vec![(1, 9)]));
+        let unknown = Site { stacks, ..Site::default() };
+        assert_eq!(callers(&profile, &unknown), [(0, 9)]);
+        assert_eq!(site_name(&profile, &unknown), "take_job");
     }
 }

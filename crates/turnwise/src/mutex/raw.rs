@@ -276,6 +276,10 @@ impl<P: Platform> RawMutex<P> {
             // Fails if a thread announced itself meanwhile: it may be the one that we woke, asleep again.
             // ORDERING mutex.release: pairs with mutex.acquire, as in `unlock_fast`.
             if self.word.compare_exchange(word & OWNER, granted, Release, Relaxed).is_ok() {
+                #[cfg(feature = "live")]
+                if let Some(watcher) = P::watcher() {
+                    (watcher.released)((&raw const self.word).addr());
+                }
                 return;
             }
         }
@@ -309,12 +313,28 @@ impl<P: Platform> RawMutex<P> {
         } else if word & WAITERS != 0 {
             P::wake(address, Lane::Waiters, 1);
         }
+        #[cfg(feature = "live")]
+        if let Some(watcher) = P::watcher() {
+            (watcher.released)(address.addr());
+        }
     }
 
     #[cold]
     #[inline(never)]
     fn lock_slow<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
         self.counters.count(Event::Contended);
+        #[cfg(feature = "live")]
+        if let Some(watcher) = P::watcher() {
+            return watcher.around(&self.waited_for(), |set| match set {
+                None => self.lock_waiting(deadline, settings),
+                Some(set) => self.lock_waiting(deadline, set),
+            });
+        }
+        self.lock_waiting(deadline, settings)
+    }
+
+    #[inline(always)]
+    fn lock_waiting<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
         #[cfg(feature = "spin")]
         if settings.spins() && spin::spin(self, deadline, settings) {
             return true;
@@ -326,7 +346,22 @@ impl<P: Platform> RawMutex<P> {
     /// asleep here that only the next `unlock` will wake.
     pub fn lock_as_woken(&self) {
         self.counters.count(Event::Contended);
+        #[cfg(feature = "live")]
+        if let Some(watcher) = P::watcher() {
+            watcher.around(&self.waited_for(), |set| match set {
+                None => self.lock_parked(None, true, ByPolicy),
+                Some(set) => self.lock_parked(None, true, set),
+            });
+            return;
+        }
         self.lock_parked(None, true, ByPolicy);
+    }
+
+    /// What a watcher is told of a wait that begins now.
+    #[cfg(feature = "live")]
+    fn waited_for(&self) -> crate::live::Wait {
+        let lock = (&raw const self.word).addr();
+        crate::live::Wait { lock, kind: crate::live::Kind::Mutex, owner: self.owner() }
     }
 
     /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.

@@ -219,6 +219,12 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         Self::park(&nobody_wakes, 0, Lane::Waiters, Some(Deadline { clock: Clock::Monotonic, at }));
     }
 
+    /// Returns who is told of waits, if there is somebody: feature `live`.
+    #[cfg(feature = "live")]
+    fn watcher() -> Option<&'static crate::live::Watcher> {
+        None
+    }
+
     /// Offers this CPU to the other threads of the program that contend for its locks: yields, unless that would, as
     /// far as the platform can tell, let other threads run instead. It is for a thread that could go on without it.
     #[track_caller]

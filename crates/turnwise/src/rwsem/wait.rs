@@ -8,6 +8,8 @@ use super::raw::{
 #[cfg(feature = "spin")]
 use super::spin;
 use crate::events::Event;
+#[cfg(feature = "live")]
+use crate::live;
 use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, PollBackoff, Word};
 use crate::wait::{ByPolicy, Settings, policy};
 use core::sync::atomic::Ordering::Relaxed;
@@ -26,6 +28,18 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn read_slow<S: Settings>(&self, prefer: Prefer, deadline: Option<Deadline>, settings: S) -> bool {
+        #[cfg(feature = "live")]
+        if let Some(watcher) = P::watcher() {
+            return watcher.around(&self.waited_for(live::Kind::Read), |set| match set {
+                None => self.read_waiting(prefer, deadline, settings),
+                Some(set) => self.read_waiting(prefer, deadline, set),
+            });
+        }
+        self.read_waiting(prefer, deadline, settings)
+    }
+
+    #[inline(always)]
+    fn read_waiting<S: Settings>(&self, prefer: Prefer, deadline: Option<Deadline>, settings: S) -> bool {
         #[cfg(feature = "spin")]
         if settings.spins() && spin::read(self, prefer, deadline, settings) {
             self.counters.count(Event::Spun);
@@ -37,6 +51,18 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn write_slow<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
+        #[cfg(feature = "live")]
+        if let Some(watcher) = P::watcher() {
+            return watcher.around(&self.waited_for(live::Kind::Write), |set| match set {
+                None => self.write_waiting(deadline, settings),
+                Some(set) => self.write_waiting(deadline, set),
+            });
+        }
+        self.write_waiting(deadline, settings)
+    }
+
+    #[inline(always)]
+    fn write_waiting<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
         #[cfg(feature = "spin")]
         if settings.spins() && spin::write(self, deadline, settings) {
             self.counters.count(Event::Spun);
@@ -48,6 +74,25 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn upgradable_slow(&self, deadline: Option<Deadline>) -> bool {
+        #[cfg(feature = "live")]
+        if let Some(watcher) = P::watcher() {
+            return watcher.around(&self.waited_for(live::Kind::Read), |_| self.upgradable_waiting(deadline));
+        }
+        self.upgradable_waiting(deadline)
+    }
+
+    /// What a watcher is told of a wait that begins now.
+    #[cfg(feature = "live")]
+    fn waited_for(&self, kind: live::Kind) -> live::Wait {
+        #[cfg(feature = "spin")]
+        let owner = self.writer();
+        #[cfg(not(feature = "spin"))]
+        let owner = 0;
+        live::Wait { lock: core::ptr::from_ref(self).addr(), kind, owner }
+    }
+
+    #[inline(always)]
+    fn upgradable_waiting(&self, deadline: Option<Deadline>) -> bool {
         #[cfg(feature = "spin")]
         if spin::upgradable(self, deadline) {
             self.counters.count(Event::Spun);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use turnwise_futex_trace::{Course, Dump, Living};
 use turnwise_live::{Kind, Recorded, Released};
 use turnwise_profile::model::Distribution;
+use turnwise_profile::symbols::Module;
 use turnwise_recording::scale;
 
 /// Waits that are kept one by one.
@@ -14,6 +15,9 @@ const MOST_WAITS: usize = 200_000;
 const MOST_DUMPS: usize = 8_192;
 /// Code in no file that is known may be in one that was loaded since: it is looked for again after this time.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// What the name of the C library begins with.
+const C_LIBRARY: &[u8] = b"libturnwise.so";
 
 /// A lock in one way of waiting, and a call site.
 pub(super) type Place = (u64, Kind, u64);
@@ -195,7 +199,21 @@ fn stack_of(wait: &mut Recorded, living: &mut Living) -> Vec<u64> {
         link: registers.link,
         bytes,
     });
-    from_site(unwound, wait.site)
+    if wait.site == 0 { outside_of_locks(unwound, living.modules()) } else { from_site(unwound, wait.site) }
+}
+
+/// The part of a stack outside the C library of the locks, which does not tell who calls it; all of it, if the locks
+/// are in the program itself.
+fn outside_of_locks(mut stack: Vec<u64>, modules: &[Module]) -> Vec<u64> {
+    let is_library = |module: &Module| {
+        let name = module.path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(C_LIBRARY)
+    };
+    let is_ours = |address: &u64| modules.iter().any(|module| module.range.contains(address) && is_library(module));
+    match stack.iter().position(|address| !is_ours(address)) {
+        Some(inner) => stack.split_off(inner),
+        None => vec![0],
+    }
 }
 
 /// The part of a stack from the call site on; the call site alone, if it is not in the stack.
@@ -234,6 +252,16 @@ mod tests {
     fn a_stack_begins_at_the_call_site() {
         assert_eq!(from_site(vec![1, 2, 3, 4], 3), [3, 4]);
         assert_eq!(from_site(vec![1, 2], 9), [9]);
+    }
+
+    #[test]
+    fn the_stack_of_a_program_that_links_the_locks_begins_outside_of_their_library() {
+        let module = |range, path: &str| Module { range, base: 0, path: path.into(), build_id: Vec::new() };
+        let linked = [module(0..10, "/usr/bin/server"), module(10..20, "/usr/lib/libturnwise.so.0")];
+        let outside = |stack: &[u64], modules: &[Module]| outside_of_locks(stack.to_vec(), modules);
+        assert_eq!(outside(&[12, 11, 5, 15, 3], &linked), [5, 15, 3]);
+        assert_eq!(outside(&[2, 5, 3], &linked[..1]), [2, 5, 3], "they are in the program");
+        assert_eq!((outside(&[12], &linked), outside(&[], &linked)), (vec![0], vec![0]));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Profiles of processes that run under `turnwise run`: the recorder inside them is switched on for a while, and off
-//! again. That takes no rights but those of their user, and stops nothing.
+//! again. That takes no rights but those of their user, and stops nothing. `command.rs` starts such a process for it.
 
+mod command;
 mod log;
 mod maker;
 mod remarks;
+
+pub(super) use command::run;
 
 use super::futex;
 use super::record::Signals;

@@ -12,8 +12,8 @@ const SHOWN: usize = 4;
 pub(super) fn of(seen: &Seen, profile: &Profile, left_out: usize, troubles: Vec<String>) -> Vec<String> {
     let mut remarks: Vec<String> = still_waiting(seen, profile).into_iter().collect();
     remarks.push(
-        "recorded inside the running program: acquisitions that did not wait are not known, nor how long locks were \
-         held altogether; `turnwise profile -- CMD`, from the program's start, counts them"
+        "recorded inside the locks of the program: acquisitions that did not wait are not known, nor how long locks \
+         were held altogether; `turnwise profile -- CMD` without --waits counts them"
             .to_owned(),
     );
     remarks.push(records(seen));

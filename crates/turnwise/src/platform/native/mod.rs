@@ -11,6 +11,7 @@
 //! | `generation.rs` | the number of this forked child |
 //! | `offer.rs` | yields, and what they give away |
 //! | `sys.rs` | the system calls |
+//! | `watcher.rs` | feature `live`: who is told of waits |
 
 mod cpus;
 mod exit;
@@ -22,6 +23,8 @@ mod spin;
 mod sys;
 mod thread;
 mod tls;
+#[cfg(feature = "live")]
+mod watcher;
 
 use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -31,6 +34,8 @@ pub use exit::{end_exit_key, is_alien_key};
 pub use generation::generation;
 pub use on_cpu::{OnCpuLayer, on_cpu_layer};
 pub use thread::{SLOTS, introduce, thread_of};
+#[cfg(feature = "live")]
+pub(crate) use watcher::watch;
 
 /// Returns a number that no other live thread has: the address of the calling thread's words. Unlike a token, every
 /// thread has one.
@@ -173,5 +178,11 @@ unsafe impl Platform for Native {
     #[inline]
     fn generation() -> u32 {
         generation()
+    }
+
+    #[cfg(feature = "live")]
+    #[inline]
+    fn watcher() -> Option<&'static crate::live::Watcher> {
+        watcher::watcher()
     }
 }

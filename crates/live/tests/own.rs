@@ -1,0 +1,144 @@
+//! A program that links the locks and keeps a view of its own: this test, started again with a folder for it.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{env, fs, thread};
+use turnwise::{Condvar, Mutex, RwSem};
+use turnwise_live::own::{self, NotStarted};
+use turnwise_live::{Channel, Kind, Rule, Setting, Target, Values};
+
+static JOBS: Mutex<u32> = Mutex::new(0);
+static CHANGED: Condvar = Condvar::new();
+static TABLE: RwSem<u32> = RwSem::new(0);
+
+/// In the environment of the program: what it is to do.
+const ROLE: &str = "TURNWISE_TEST_ROLE";
+const HELD: Duration = Duration::from_millis(30);
+
+/// Runs this test again in another role; returns whether it went well, and what it printed.
+fn again(role: &str, variables: &[(&str, &str)]) -> String {
+    let mut command = Command::new(env::current_exe().expect("a path"));
+    command.args(["--exact", "a_program_sees_its_own_locks_and_others_do_too", "--nocapture"]);
+    command.env(ROLE, role).env_remove("LD_PRELOAD").env_remove("TURNWISE_LIVE").envs(variables.iter().copied());
+    let output = command.output().expect("it starts");
+    let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{role}: {told}");
+    told
+}
+
+#[test]
+fn a_program_sees_its_own_locks_and_others_do_too() {
+    match env::var(ROLE).as_deref() {
+        Ok("counted") => return counted(),
+        Ok("off") => return assert_eq!(own::start(), Err(NotStarted::TurnedOff)),
+        Ok("taken") => return assert_eq!(own::start(), Err(NotStarted::Taken)),
+        _ => {}
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let runtime = ("XDG_RUNTIME_DIR", folder.path().to_str().expect("UTF-8"));
+    again("counted", &[runtime]);
+    let files: Vec<_> = fs::read_dir(folder.path().join("turnwise")).expect("a view").map(|f| f.unwrap()).collect();
+    assert_eq!(files.len(), 1);
+    let last = Channel::open(&files[0].path()).expect("sound").snapshot().expect("sound");
+    assert!(!last.alive && last.locks.iter().any(|lock| lock.kind == Kind::Read), "{last:?}");
+    again("off", &[runtime, ("TURNWISE_LIVE", "0")]);
+    // No such file: the loader says so and goes on.
+    again("taken", &[runtime, ("LD_PRELOAD", "/nowhere/libturnwise_preload-1.so")]);
+}
+
+/// Has a thread run `wait`, and runs `hold` once that waits for a lock.
+fn beside(hold: impl FnOnce(), wait: impl FnOnce() + Send) {
+    thread::scope(|scope| {
+        scope.spawn(wait);
+        until(|| own::snapshot().expect("sound")?.threads.iter().find_map(|thread| thread.waiting));
+        hold();
+    });
+}
+
+/// Looks until there is something.
+fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    loop {
+        match look() {
+            Some(found) => return found,
+            None => thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Returns what the waits for the mutex at this address have come to.
+fn come_to(address: u64) -> Arc<turnwise_live::Lock> {
+    own::locks().expect("a view").find(|lock| lock.address == address).expect("the mutex")
+}
+
+fn counted() {
+    assert_eq!(own::start(), Ok(()));
+    assert_eq!(own::start(), Ok(()), "once more");
+    assert!(own::locks().expect("no view is none").next().is_none(), "nobody has waited");
+    let (jobs, table) = (JOBS.lock(), TABLE.write());
+    beside(
+        move || {
+            thread::sleep(HELD);
+            drop((jobs, table));
+        },
+        || {
+            *JOBS.lock() += 1;
+            assert_eq!(*TABLE.read(), 0);
+        },
+    );
+    assert!(JOBS.try_lock().is_some_and(|guard| *guard == 1));
+    let address = core::ptr::from_ref(JOBS.raw()).addr() as u64;
+    let lock = come_to(address);
+    assert_eq!((lock.kind, lock.waits, lock.gave_up), (Kind::Mutex, 1, 0));
+    assert!(lock.longest_ns >= HELD.as_nanos() as u64 && lock.sleeps >= 1, "{lock:?}");
+    readers(address);
+    who_gives_up(address);
+    settings(address);
+}
+
+fn readers(jobs: u64) {
+    let table = TABLE.write();
+    beside(
+        move || {
+            let now = own::snapshot().expect("a view").expect("there is one");
+            let waiting: Vec<_> = now.threads.iter().filter_map(|thread| thread.waiting).collect();
+            assert!(waiting.len() == 1 && waiting[0].kind == Kind::Read && waiting[0].lock != jobs, "{now:?}");
+            assert_eq!(waiting[0].owner.map(u64::from), Some(thread_number()), "the writer is known");
+            drop(table);
+        },
+        || assert_eq!(*TABLE.read(), 0),
+    );
+}
+
+/// Returns the kernel's number of this thread.
+fn thread_number() -> u64 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs().into()
+}
+
+fn who_gives_up(jobs: u64) {
+    let mut guard = JOBS.lock();
+    CHANGED.wait_for(&mut guard, Duration::from_millis(1));
+    let has_given_up = || (come_to(jobs).gave_up == 1).then_some(());
+    beside(|| until(has_given_up), || assert!(JOBS.try_lock_for(HELD).is_none()));
+    drop(guard);
+}
+
+/// Settings are in force: a waiter that must not spin sleeps.
+fn settings(jobs: u64) {
+    let channel = Channel::of(std::process::id()).expect("a view");
+    let mut values = Values::default();
+    assert!(values.set(Setting::Spin, 0));
+    let rule = Rule { target: Target::Locks((jobs, jobs + 1)), values, label: "JOBS".to_owned() };
+    channel.tuner().expect("ours").change(|now| now.push(rule)).expect("room");
+    let before = come_to(jobs);
+    for _ in 0..20 {
+        let guard = JOBS.lock();
+        let hold = move || {
+            thread::sleep(Duration::from_millis(2));
+            drop(guard);
+        };
+        beside(hold, || drop(JOBS.lock()));
+    }
+    let after = come_to(jobs);
+    assert!(after.waits - before.waits == 20 && after.sleeps - before.sleeps >= 20, "{before:?} {after:?}");
+}

@@ -1,0 +1,133 @@
+//! Feature `live`: a watcher is told of this process's waits for mutexes and readers-writer locks, and may decide how
+//! they wait. Crate `turnwise-live` has the watcher that keeps a live view, which `turnwise top` shows.
+//!
+//! Contended paths alone ask whether there is one: a load and a branch. Without the feature they do not.
+//!
+//! Told are waits for `Mutex`, also after a condition variable's, for `ReentrantMutex` and for `RwSem` in its three
+//! modes. Not told are upgrades, and waits for other locks.
+
+pub use crate::wait::Tuned;
+
+/// The way in which a thread waits for a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// For a mutex.
+    Mutex,
+    /// For a readers-writer lock, to read; also with the right to upgrade.
+    Read,
+    /// For a readers-writer lock, to write.
+    Write,
+}
+
+/// A wait that begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// Where the lock lies.
+    pub lock: usize,
+    /// The way of waiting.
+    pub kind: Kind,
+    /// The token number of the thread that has the lock; 0: it is not known, as of readers.
+    pub owner: u32,
+}
+
+/// What is called around waits. The functions must not wait for a lock of this crate.
+#[derive(Clone, Copy, Debug)]
+pub struct Watcher {
+    /// Called in place of a wait. It calls its second argument, which is the wait, with what is set for it; `None`: the
+    /// policy's numbers hold. That returns whether the wait ended with the lock. A watcher that does not call it has
+    /// told nothing: the wait comes after it.
+    pub wait: fn(&Wait, &mut dyn FnMut(Option<Tuned>) -> bool),
+    /// Called after a mutex was released for which others waited. The lock may be gone.
+    pub released: fn(usize),
+}
+
+impl Watcher {
+    /// Runs a wait inside the watcher's function; returns whether it ended with the lock.
+    pub(crate) fn around(&self, wait: &Wait, mut acquire: impl FnMut(Option<Tuned>) -> bool) -> bool {
+        let mut acquired = None;
+        // A second call would wait for a lock that this thread has.
+        (self.wait)(wait, &mut |set| *acquired.get_or_insert_with(|| acquire(set)));
+        acquired.unwrap_or_else(|| acquire(None))
+    }
+}
+
+/// Has `watcher` told of waits on the native platform that begin from now on, in place of the one before.
+#[cfg(feature = "native")]
+pub fn watch(watcher: &'static Watcher) {
+    crate::platform::native::watch(watcher);
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::{Mutex, RwSem};
+    use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+    use std::sync::Mutex as StdMutex;
+    use std::thread;
+    use std::time::Duration;
+    use std::vec::Vec;
+
+    static TOLD: StdMutex<Vec<Wait>> = StdMutex::new(Vec::new());
+    static RELEASED: AtomicUsize = AtomicUsize::new(0);
+    static SILENT: AtomicBool = AtomicBool::new(false);
+
+    static WATCHER: Watcher = Watcher {
+        wait: |wait, acquire| {
+            TOLD.lock().unwrap().push(*wait);
+            if !SILENT.load(SeqCst) {
+                // By values of its own, and once more: the lock is acquired once.
+                let sleeps = Tuned { spin_ns: Some(0), ..Tuned::default() };
+                assert!(acquire(Some(sleeps)) && acquire(None));
+            }
+        },
+        released: |lock| RELEASED.store(lock, SeqCst),
+    };
+
+    /// Waits until a wait for a lock at this address was told.
+    fn told_of(lock: usize) -> Wait {
+        loop {
+            if let Some(wait) = TOLD.lock().unwrap().iter().find(|wait| wait.lock == lock) {
+                return *wait;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn mutex_while(silent: bool) {
+        SILENT.store(silent, SeqCst);
+        let mutex = Mutex::new(0);
+        let lock = core::ptr::from_ref(mutex.raw()).addr();
+        thread::scope(|scope| {
+            let mut guard = mutex.lock();
+            scope.spawn(|| *mutex.lock() += 1);
+            let wait = told_of(lock);
+            assert_eq!(wait.kind, Kind::Mutex);
+            thread::sleep(Duration::from_millis(5)); // until it sleeps
+            *guard += 1;
+            drop(guard);
+            assert!(RELEASED.load(SeqCst) == lock || silent, "others waited");
+        });
+        assert_eq!(mutex.into_inner(), 2);
+        TOLD.lock().unwrap().retain(|wait| wait.lock != lock);
+    }
+
+    #[test]
+    fn a_watcher_is_told_of_waits_and_cannot_break_a_lock() {
+        watch(&WATCHER);
+        mutex_while(false);
+        mutex_while(true);
+        SILENT.store(false, SeqCst);
+        let sem = RwSem::new(0);
+        let lock = core::ptr::from_ref(sem.raw()).addr();
+        thread::scope(|scope| {
+            let guard = sem.write();
+            scope.spawn(|| drop(sem.read()));
+            assert_eq!(told_of(lock).kind, Kind::Read);
+            TOLD.lock().unwrap().clear();
+            scope.spawn(|| *sem.write() += 1);
+            assert_eq!(told_of(lock).kind, Kind::Write);
+            drop(guard);
+        });
+        assert_eq!(sem.into_inner(), 1);
+    }
+}
