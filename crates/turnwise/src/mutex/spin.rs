@@ -143,9 +143,9 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
         const CLOCK_NS: u32 = 25;
         let spin = |backoff| spin_first(self.lock, self.me.token, until, u64::MAX, Some(backoff));
         if self.lock.word.load(Relaxed) & BLOCKED == 0 {
-            return (spin(backoff), known.and(None, self.turn));
+            return (spin(backoff), known.and::<P>(None, self.turn));
         }
-        let next = known.and(Some(P::now()), self.turn);
+        let next = known.and::<P>(Some(P::now()), self.turn);
         P::rest(backoff.next_ns(0).saturating_sub(CLOCK_NS));
         (spin(backoff), next)
     }
@@ -156,7 +156,7 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
     fn first_after_turn(&self, until: u64, turn_ns: u64, known: Known) -> (Result<bool, SpinEnd>, Known) {
         P::rest(turn_ns as u32);
         let now = P::now();
-        let next = known.and(Some(now), self.turn);
+        let next = known.and::<P>(Some(now), self.turn);
         if self.snatch(now + turn_ns / 2) {
             return (Ok(true), next);
         }

@@ -239,6 +239,12 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         let _ = Self::spin_until(&nobody_writes, |_| false, SpinLimit { until, ..SpinLimit::NONE });
     }
 
+    /// Returns what it costs to fetch a line that another CPU has written, in nanoseconds, as spinners have seen it; 0:
+    /// nobody has.
+    fn line_ns() -> u32 {
+        0
+    }
+
     /// Spins until `ready(value of word)`, and returns that value; gives up at `limit`.
     ///
     /// The loads are relaxed: a caller that needs what the writer published must acquire it afterwards. In a simulator

@@ -2,46 +2,146 @@
 
 /// The rests of one wait.
 ///
-/// A look takes the line from the owner, which then pays twice: to release the lock and to reach its data. So the first
-/// two rests are about as long as a short section; if the lock is taken even then, others are busy with it, and the
-/// next rests are long enough for a batch of sections that makes up for moving the lines here: a multiple of what
-/// this machine charges for a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// A look that fetches the line takes it from an owner that has used it since the look before, and that pays twice: to
+/// release the lock and to reach its data. If that goes on, the owner probably takes the lock again and again, and the
+/// next rests are long enough for a batch of sections that makes up for moving the lines here: a multiple of what this
+/// machine charges for a line. A look that finds the line in this CPU's cache, as the look before left it, costs nobody
+/// anything, and shows that the owner is still in the same section: that is watched closely, with the next look when
+/// the wait is a quarter longer (`docs/lab/0049-what-the-cache-tells.md`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PollBackoff {
-    taken: u32,
+    /// How many short rests are left.
+    short: u32,
+    /// How many times the next batch is twice as long.
+    doublings: u32,
+    /// The sum of all rests so far.
+    waited_ns: u32,
+    /// The last rest.
+    last_ns: u32,
+    /// How many looks in a row have found the line changed, up to [`PollBackoff::AGAIN`].
+    changed: u32,
 }
 
 impl PollBackoff {
-    /// The length of the first rest; the second is twice as long.
+    /// The length of the first rest, about that of a short section; other short rests are twice as long.
     const FIRST_NS: u32 = 150;
-    /// The length of the third rest, in transfers of a line; each later one is twice as long as the one before.
+    /// The length of the first rest that leaves an owner a batch, in transfers of a line; each later one is twice as
+    /// long as the one before.
     const LINES: u32 = 16;
-    /// The number of the rest from which on all are equally long.
-    const COUNTED: u32 = 11;
-    /// The bounds of the third and later rests.
-    const LATER_NS: (u32, u32) = (400, 16_000);
+    /// How often such a rest becomes twice as long.
+    const DOUBLINGS: u32 = 8;
+    /// The bounds of such rests.
+    const BATCH_NS: (u32, u32) = (400, 16_000);
+    /// How many looks in a row must find the line changed to end the close watch. Fewer may be due to newcomers, each of
+    /// which writes the line when it tries the lock and when it joins the line of spinners.
+    const AGAIN: u32 = 3;
+    /// How long a line must be unchanged for the close watch: longer than it takes to hand a lock over.
+    const SAME_SECTION_NS: u32 = 2 * Self::FIRST_NS;
 
-    /// Begins a wait, with the short first two rests.
+    /// Begins a wait.
     #[must_use]
     pub const fn new() -> Self {
-        PollBackoff { taken: 0 }
+        PollBackoff { short: 3, doublings: 0, waited_ns: 0, last_ns: 0, changed: Self::AGAIN }
     }
 
-    /// Begins a wait without the first two rests: for a lock that is hardly ever free at an early look.
+    /// Begins a wait with a look less before the owner has a batch: for a lock where nothing else gives it one.
+    #[must_use]
+    pub const fn brief() -> Self {
+        PollBackoff { short: 2, ..Self::new() }
+    }
+
+    /// Begins a wait for a lock that is hardly ever free at an early look: its owner probably takes it again and again.
     #[must_use]
     pub const fn patient() -> Self {
-        PollBackoff { taken: 2 }
+        PollBackoff { short: 1, doublings: 1, waited_ns: 0, last_ns: 0, changed: Self::AGAIN }
     }
 
     /// Returns the next rest in nanoseconds, where fetching a line takes `line_ns`; 0 gives the shortest rests.
     pub fn next_ns(&mut self, line_ns: u32) -> u32 {
-        self.taken = (self.taken + 1).min(Self::COUNTED);
-        match self.taken {
-            short @ 1..=2 => Self::FIRST_NS * short,
-            long => {
-                let (min_ns, max_ns) = Self::LATER_NS;
-                line_ns.saturating_mul(Self::LINES << (long - 3)).clamp(min_ns, max_ns)
-            }
+        let (min_ns, max_ns) = Self::BATCH_NS;
+        let rest_ns = if self.short > 0 {
+            self.short -= 1;
+            if self.waited_ns == 0 && self.doublings == 0 { Self::FIRST_NS } else { 2 * Self::FIRST_NS }
+        } else if self.changed < Self::AGAIN {
+            (self.waited_ns / 4).clamp(Self::FIRST_NS, max_ns)
+        } else {
+            let batch_ns = line_ns.saturating_mul(Self::LINES << self.doublings);
+            self.doublings = (self.doublings + 1).min(Self::DOUBLINGS);
+            batch_ns.clamp(min_ns, max_ns)
+        };
+        self.waited_ns = self.waited_ns.saturating_add(rest_ns);
+        self.last_ns = rest_ns;
+        rest_ns
+    }
+
+    /// Notes whether the look after a rest found the line as the look before had left it, in this CPU's cache.
+    pub fn looked(&mut self, unchanged: bool) {
+        if !unchanged {
+            self.changed = (self.changed + 1).min(Self::AGAIN);
+        } else if self.last_ns >= Self::SAME_SECTION_NS || self.changed < Self::AGAIN {
+            self.changed = 0;
         }
+    }
+}
+
+impl Default for PollBackoff {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PollBackoff;
+
+    const LINE_NS: u32 = 90;
+
+    /// Returns the next rests of a wait whose looks find the line unchanged or not.
+    fn rests<const N: usize>(backoff: &mut PollBackoff, looks: [bool; N]) -> [u32; N] {
+        looks.map(|unchanged| {
+            let rest_ns = backoff.next_ns(LINE_NS);
+            backoff.looked(unchanged);
+            rest_ns
+        })
+    }
+
+    #[test]
+    fn an_owner_that_takes_the_lock_again_and_again_has_batches() {
+        let batch = LINE_NS * PollBackoff::LINES;
+        assert_eq!(rests(&mut PollBackoff::new(), [false; 6]), [150, 300, 300, batch, 2 * batch, 4 * batch]);
+        assert_eq!(rests(&mut PollBackoff::brief(), [false; 4]), [150, 300, batch, 2 * batch]);
+        assert_eq!(rests(&mut PollBackoff::patient(), [false; 3]), [300, 2 * batch, 4 * batch]);
+        let mut long = PollBackoff::patient();
+        rests(&mut long, [false; 20]);
+        assert_eq!(long.next_ns(LINE_NS), PollBackoff::BATCH_NS.1);
+    }
+
+    #[test]
+    fn a_long_section_is_watched_closely() {
+        for begin in [PollBackoff::new(), PollBackoff::brief(), PollBackoff::patient()] {
+            let (mut backoff, mut waited_ns) = (begin, 0);
+            for n in 0..200 {
+                let rest_ns = backoff.next_ns(LINE_NS);
+                assert!(rest_ns <= 300.max(waited_ns / 4), "{n}: {rest_ns} after {waited_ns}");
+                waited_ns += rest_ns;
+                backoff.looked(true);
+            }
+            assert!(waited_ns > 1_000_000, "looks become fewer: {waited_ns}");
+        }
+    }
+
+    #[test]
+    fn newcomers_do_not_make_an_owner() {
+        let mut backoff = PollBackoff::new();
+        rests(&mut backoff, [true, true, true]);
+        assert_eq!(rests(&mut backoff, [false, false, true, false, false]).map(|rest_ns| rest_ns < 500), [true; 5]);
+        assert!(rests(&mut backoff, [false, false])[1] > 1000, "the third in a row does");
+    }
+
+    #[test]
+    fn a_line_on_its_way_does_not_make_a_long_section() {
+        let mut backoff = PollBackoff::brief();
+        assert_eq!(rests(&mut backoff, [true, false]), [150, 300]);
+        assert!(backoff.next_ns(LINE_NS) > 1000, "it was unchanged for 150 ns only");
     }
 }

@@ -70,7 +70,7 @@ impl Known {
     }
 
     /// Adds what a thread knows that came to be first at about `now`; `None`: it has not read the clock.
-    pub(crate) fn and(self, now: Option<u64>, turn: OwnTurn<'_>) -> Known {
+    pub(crate) fn and<P: Platform>(self, now: Option<u64>, turn: OwnTurn<'_>) -> Known {
         let before = self.0 & Self::TIME;
         let no_clock = if now.is_none() { Self::NO_CLOCK } else { 0 };
         let now = now.map_or(before, |now| (now >> Self::UNIT_BITS) as u32 & Self::TIME);
@@ -79,7 +79,7 @@ impl Known {
         } else {
             self.handover_with(now.wrapping_sub(before) & Self::TIME)
         };
-        let credit = self.credit_with(turn.would_have_gone_on(u64::from(handover) << Self::UNIT_BITS));
+        let credit = self.credit_with(turn.would_have_gone_on::<P>(u64::from(handover) << Self::UNIT_BITS));
         // One trial each time that the clock of this word has gone round.
         let trial = if handover > 0 && now < before { Self::TRIAL } else { 0 };
         Known(credit << Self::CREDIT_SHIFT | trial | no_clock | handover << Self::HANDOVER_SHIFT | now)
@@ -132,11 +132,17 @@ impl<'a> OwnTurn<'a> {
 
     /// Whether it came back so soon that it would have gone on; `None`: not known.
     ///
-    /// Who takes the lock once more within what a hand-over takes is back, on average, half of that after its turn; the
-    /// other half is what the next thread needs to take the lock, and this one to find it taken. A trial must have room
+    /// Turns pay if a round of a thread alone, from section to section, takes less than a hand-over. Who makes such
+    /// rounds is back, on average, half a round after its turn, and what the next thread needs to take the lock and
+    /// this one to find it taken: a few lines, as most of a hand-over where sections are short. A trial must have room
     /// for more than one round.
-    fn would_have_gone_on(self, handover_ns: u64) -> Option<bool> {
-        let round_ns = handover_ns.min(trial_ns());
+    fn would_have_gone_on<P: Platform>(self, handover_ns: u64) -> Option<bool> {
+        /// What reading the clock and beginning a wait take.
+        const BEGIN_NS: u64 = 200;
+        /// How many lines come from other CPUs meanwhile.
+        const LINES: u64 = 2;
+        let (half, found_ns) = (handover_ns / 2, BEGIN_NS + LINES * u64::from(P::line_ns()));
+        let round_ns = (half + half.min(found_ns)).min(trial_ns());
         self.over_ns.map(|over_ns| i64::from(over_ns) < round_ns as i64)
     }
 
@@ -171,7 +177,7 @@ mod tests {
             let turn_ns = known.turn_ns();
             OwnTurn::of::<Native>(&private, 64, now).begins(now, turn_ns);
             now += turn_ns + HANDOVER_NS;
-            known = known.and(Some(now), OwnTurn::of::<Native>(&private, 64, now - HANDOVER_NS + over_ns));
+            known = known.and::<Native>(Some(now), OwnTurn::of::<Native>(&private, 64, now - HANDOVER_NS + over_ns));
         }
         known
     }
@@ -195,7 +201,7 @@ mod tests {
         let full = Known(Known::SURE << Known::CREDIT_SHIFT | u32::MAX >> 4);
         for now in [0, 7, 8, 1 << 16, u64::MAX] {
             let private = Private::new();
-            assert_ne!(full.and(Some(now), OwnTurn::of::<Native>(&private, 64, now)).to_tell(), u32::MAX);
+            assert_ne!(full.and::<Native>(Some(now), OwnTurn::of::<Native>(&private, 64, now)).to_tell(), u32::MAX);
         }
     }
 
@@ -207,6 +213,6 @@ mod tests {
         assert_eq!(OwnTurn::of::<Native>(&private, 128, 1100).end(), None);
         assert_eq!(OwnTurn::of::<Native>(&private, 64, 1500).end(), None);
         OwnTurn::of::<Native>(&private, 64, 1600).begins(1600, 0);
-        assert_eq!(OwnTurn::of::<Native>(&private, 64, 1601).would_have_gone_on(400), None);
+        assert_eq!(OwnTurn::of::<Native>(&private, 64, 1601).would_have_gone_on::<Native>(400), None);
     }
 }

@@ -68,6 +68,10 @@ unsafe impl Platform for Sim {
         spend(Kind::Spin, |m| m.cpu.pause, Location::caller());
     }
 
+    fn line_ns() -> u32 {
+        engine::with(|e| e.line_ns)
+    }
+
     #[track_caller]
     fn yield_now() {
         let at = Location::caller();

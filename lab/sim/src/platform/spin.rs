@@ -35,7 +35,8 @@ pub(super) fn spin<R>(
             continue;
         }
         if let Some(rests) = &mut rests {
-            rest(rests.next_ns(engine::with(|e| e.line_ns)), words[0], at);
+            let unchanged = rest(rests.next_ns(engine::with(|e| e.line_ns)), words[0], at);
+            rests.looked(unchanged);
         } else {
             match park(words, limit, &checks, at, &mut look) {
                 SpinEnded::Reloaded | SpinEnded::Deadline => {}
@@ -51,15 +52,21 @@ fn load(words: &[usize], at: CallSite) {
     }
 }
 
-/// Stays away, then looks, and learns what that costs.
-fn rest(ns: u32, word: usize, at: CallSite) {
+/// Stays away, then looks, and learns what that costs; returns whether the line was still in the CPU's cache.
+fn rest(ns: u32, word: usize, at: CallSite) -> bool {
+    /// The longest that a look at such a line takes, as the platform for Linux has it.
+    const UNCHANGED_NS: u32 = 12;
     engine::step(|e| e.busy(Doing::new(Kind::Spin, at), Ps::from(ns) * NS));
     let begin = engine::with(|e| e.now);
     load(&[word], at);
     engine::with(|e| {
         let took = ((e.now - begin) / NS).min(4096) as u32;
-        e.line_ns = e.line_ns - e.line_ns / 16 + took / 16;
-    });
+        let unchanged = took <= UNCHANGED_NS;
+        if !unchanged {
+            e.line_ns = e.line_ns - e.line_ns / 16 + took / 16;
+        }
+        unchanged
+    })
 }
 
 /// When a spinner asks whether it should give up.

@@ -102,6 +102,10 @@ unsafe impl Platform for Native {
         spin::rest(ns);
     }
 
+    fn line_ns() -> u32 {
+        spin::line_ns()
+    }
+
     fn yield_now() {
         offer::yield_now();
     }

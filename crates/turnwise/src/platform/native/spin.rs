@@ -28,6 +28,9 @@ static TICKS_PER_US: AtomicU32 = AtomicU32::new(1024);
 /// The cost of fetching a cache line that another CPU has written, in ticks: a running mean of what spinners saw.
 static LINE_TICKS: AtomicU32 = AtomicU32::new(50);
 
+/// The longest that a timed look at a line in this CPU's cache takes, in ticks, measured by [`start`].
+static UNCHANGED_TICKS: AtomicU32 = AtomicU32::new(0);
+
 /// Reads a counter of constant rate, in a few nanoseconds, when all loads before it are done.
 #[inline]
 fn ticks() -> u64 {
@@ -70,13 +73,33 @@ pub(super) fn start() {
     let took_ns = took_ns.max(1);
     HINTS_PER_US.store((HINTS * 1024 / took_ns).clamp(4, 1024) as u32, Relaxed);
     TICKS_PER_US.store((took_ticks * 1024 / took_ns).clamp(1, 16 * 1024) as u32, Relaxed);
+    UNCHANGED_TICKS.store(ticks_unchanged(), Relaxed);
+}
+
+/// Measures [`UNCHANGED_TICKS`].
+fn ticks_unchanged() -> u32 {
+    /// What chance may add. Another CPU's line takes longer, unless the two are threads of one core.
+    const SPARE_NS: u32 = 12;
+    const LOOKS: usize = 32;
+    let word = AtomicU32::new(0);
+    let look = || {
+        let begin = ticks();
+        core::hint::black_box(core::hint::black_box(&word).load(Relaxed));
+        ticks_since(begin)
+    };
+    let least = (0..LOOKS).map(|_| look()).min().unwrap_or_default().min(4096) as u32;
+    least + TICKS_PER_US.load(Relaxed) * SPARE_NS / 1024
 }
 
 /// Returns how long to stay away before the next look, in spin hints.
 fn hints_away(backoff: &mut Option<PollBackoff>) -> u32 {
     let Some(backoff) = backoff else { return 1 };
-    let line_ns = LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed);
-    hints(backoff.next_ns(line_ns))
+    hints(backoff.next_ns(line_ns()))
+}
+
+/// Implements [`super::super::Platform::line_ns`].
+pub(super) fn line_ns() -> u32 {
+    LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed)
 }
 
 /// Implements [`super::super::Platform::rest`].
@@ -88,14 +111,18 @@ fn hints(ns: u32) -> u32 {
     (ns.saturating_mul(HINTS_PER_US.load(Relaxed)) / 1024).max(1)
 }
 
-/// Looks at a word after a rest, and measures the cost of fetching the line.
-fn timed_look<W: Word>(word: &W) -> W::Value {
+/// Looks at a word after a rest; returns its value, and whether its line was still in this CPU's cache. If not, another
+/// CPU has written it since the last look, and the cost of fetching it is noted.
+fn timed_look<W: Word>(word: &W) -> (W::Value, bool) {
     let begin = ticks();
     let value = word.load(Relaxed);
     let took = ticks_since(begin).min(4096) as u32;
-    let mean = LINE_TICKS.load(Relaxed);
-    LINE_TICKS.store(mean - mean / 16 + took / 16, Relaxed);
-    value
+    let unchanged = took <= UNCHANGED_TICKS.load(Relaxed);
+    if !unchanged {
+        let mean = LINE_TICKS.load(Relaxed);
+        LINE_TICKS.store(mean - mean / 16 + took / 16, Relaxed);
+    }
+    (value, unchanged)
 }
 
 #[inline]
@@ -119,7 +146,14 @@ pub(super) fn spin_until<W: Word>(
         let rest = hints_away(&mut backoff);
         (0..rest).for_each(|_| relax());
         since_clock += rest;
-        value = if limit.backoff.is_some() { timed_look(word) } else { word.load(Relaxed) };
+        value = match &mut backoff {
+            None => word.load(Relaxed),
+            Some(backoff) => {
+                let (value, unchanged) = timed_look(word);
+                backoff.looked(unchanged);
+                value
+            }
+        };
     }
 }
 
