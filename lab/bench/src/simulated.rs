@@ -40,7 +40,7 @@ impl Environment for Sim {
 
     #[track_caller]
     fn think(seed: u64, amount: u32, jitter: Jitter) -> u64 {
-        Sim::compute(jitter.about(amount.into(), Sim::chance));
+        Sim::compute_ahead(jitter.about(amount.into(), Sim::chance));
         seed
     }
 

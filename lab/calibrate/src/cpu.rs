@@ -1,7 +1,7 @@
-//! What instructions cost on one CPU, and memory that no cache has.
+//! What instructions cost on one CPU, how far it looks ahead, and memory that no cache has.
 
 use super::clock::{now, per_call, timed};
-use super::figure::{At, Figure, Pick, Unit};
+use super::figure::{At, Figure, Unit};
 use super::grid::Grid;
 use super::lines::{Lines, Touch};
 use super::sysfs::Cpu;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use turnwise::platform::{Native, Platform};
 use turnwise_sim::spec::Class;
 
-/// Batches of each measurement of instructions; the least counts.
+/// Batches of each measurement of instructions.
 pub(super) struct Batches(pub(super) usize);
 
 /// Costs of instructions on the calling thread's CPU: all but those that need two.
@@ -24,10 +24,44 @@ pub(super) fn instructions(batches: &Batches, line_bytes: u32) -> Vec<Figure> {
     };
     let pause = per_call(batches.0, 200, Native::relax);
     let clock = per_call(batches.0, 500, clock);
-    let least = |key, samples: &[f64], how, guess| Figure::measured(key, At::All, samples, Pick::Least, how, guess);
-    figures.push(least("cpu.pause", &pause, "200 spin hints (PAUSE, ISB) in a row", 40.0));
-    figures.push(least("cpu.clock", &clock, "500 times clock_gettime(CLOCK_MONOTONIC) through the vDSO", 25.0));
+    figures.push(figure("cpu.pause", &pause, "200 spin hints (PAUSE, ISB) in a row", 40.0));
+    figures.push(figure("cpu.clock", &clock, "500 times clock_gettime(CLOCK_MONOTONIC) through the vDSO", 25.0));
+    figures.push(lookahead(batches));
     figures
+}
+
+fn figure(key: &'static str, samples: &[f64], how: &str, guess: f64) -> Figure {
+    Figure::measured(key, At::All, samples, how, guess)
+}
+
+/// Steps of arithmetic that some tens of nanoseconds take: as many as a section of a lock, and twice as many.
+const STEPS: [u32; 2] = [32, 64];
+
+/// How long before its turn computing begins that needs nothing of what comes before: a section between two locked
+/// operations, and what follows it, in turn; once each needs the result of the other, once not.
+fn lookahead(batches: &Batches) -> Figure {
+    const ROUNDS: u32 = 500;
+    let word = AtomicU64::new(0);
+    let (mut inside, mut outside) = (1, 1);
+    let mut round = |chained: bool| {
+        word.fetch_add(1, AcqRel);
+        let seed = if chained { outside } else { 1 };
+        // It begins with a load that the operation before it holds back.
+        inside = arithmetic(black_box(&word).load(Relaxed) ^ seed, STEPS[0]);
+        word.fetch_add(1, AcqRel);
+        outside = arithmetic(if chained { inside } else { outside }, STEPS[1]);
+    };
+    let chained = per_call(batches.0, ROUNDS, || round(true));
+    let apart = per_call(batches.0, ROUNDS, || round(false));
+    black_box((inside, outside));
+    let gains: Vec<f64> = chained.iter().zip(&apart).map(|(chained, apart)| (chained - apart).max(0.0)).collect();
+    figure("cpu.lookahead", &gains, "what sections gain whose work outside does not need that inside", 0.0)
+}
+
+/// A chain of steps, each of which needs the one before.
+#[inline(never)]
+fn arithmetic(seed: u64, steps: u32) -> u64 {
+    (0..black_box(steps)).fold(seed | 1, |x, _| (x ^ x >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 fn hits(batches: &Batches, line_bytes: u32) -> Vec<Figure> {
@@ -47,11 +81,10 @@ fn hits(batches: &Batches, line_bytes: u32) -> Vec<Figure> {
         black_box(black_box(&words[0]).fetch_add(1, AcqRel));
     };
     let change = per_call(batches.0, 2_000, change);
-    let least = |key, samples: &[f64], how, guess| Figure::measured(key, At::All, samples, Pick::Least, how, guess);
     vec![
-        least("cpu.load_hit", &load, "chain of loads over 64 own lines", 1.5),
-        least("cpu.store_hit", &store, "stores to own words, in a row", 0.5),
-        least("cpu.rmw_hit", &change, "locked adds to an own word, in a row", 6.0),
+        figure("cpu.load_hit", &load, "chain of loads over 64 own lines", 1.5),
+        figure("cpu.store_hit", &store, "stores to own words, in a row", 0.5),
+        figure("cpu.rmw_hit", &change, "locked adds to an own word, in a row", 6.0),
     ]
 }
 
@@ -69,7 +102,7 @@ pub(super) fn memory(class: Class, from: Cpu, at: Cpu, rounds: u32, line_bytes: 
     };
     let samples: Vec<f64> = on(from.cpu, || (0..rounds).map(round).collect())?;
     let how = "chain of loads over 65536 lines, flushed from all caches before";
-    Ok(Figure::measured("coherence.memory", At::Class(class), &samples, Pick::Median, how, 100.0))
+    Ok(Figure::measured("coherence.memory", At::Class(class), &samples, how, 100.0))
 }
 
 /// How much longer computing takes while the other thread of the core computes as well.
@@ -101,7 +134,7 @@ pub(super) fn smt(grid: &Grid, batches: &Batches) -> Result<Option<Figure>> {
     let both = together(&[a.cpu, b.cpu], member)?.swap_remove(0);
     let factors: Vec<f64> = both.iter().zip(&alone).map(|(both, alone)| (1000.0 * both / alone).max(1000.0)).collect();
     let how = "four chains of arithmetic and a small table, alone and beside the same on the sibling";
-    let figure = Figure::measured(KEY, At::All, &factors, Pick::Median, how, 1500.0);
+    let figure = Figure::measured(KEY, At::All, &factors, how, 1500.0);
     Ok(Some(Figure { unit: Unit::Permille, ..figure }))
 }
 

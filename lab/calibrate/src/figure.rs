@@ -99,30 +99,18 @@ pub struct Figure {
     pub provisional: bool,
 }
 
-/// Which sample speaks for all.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Pick {
-    /// Nothing but the instructions takes time, and interruptions only add: the least is nearest to the truth.
-    Least,
-    /// The figure differs by itself (by line, by state of the other CPU): half are below.
-    Median,
-}
-
 /// No cost is below a picosecond: the file counts in them, and a difference of two costs may come out negative.
 const LEAST_NS: f64 = 0.001;
 
 impl Figure {
-    /// From samples in nanoseconds; without any, a guess.
-    pub(super) fn measured(key: &'static str, at: At, samples: &[f64], pick: Pick, how: &str, guess: f64) -> Figure {
+    /// From samples in nanoseconds, of which the median speaks for all; without any, a guess.
+    pub(super) fn measured(key: &'static str, at: At, samples: &[f64], how: &str, guess: f64) -> Figure {
         let Some(summary) = Summary::of(samples) else {
             return Figure::guess(key, at, guess, &format!("no sample succeeded; a guess instead ({how})"));
         };
-        let (value, name) = match pick {
-            Pick::Least => (summary.spread.min, "least"),
-            Pick::Median => (summary.spread.median, "median"),
-        };
-        let how = format!("measured: {how}; {name} of {}", summary.samples);
-        Figure { key, at, value: value.max(LEAST_NS), unit: Unit::Ns, spread: Some(summary), how, provisional: false }
+        let how = format!("measured: {how}; median of {}", summary.samples);
+        let value = summary.spread.median.max(LEAST_NS);
+        Figure { key, at, value, unit: Unit::Ns, spread: Some(summary), how, provisional: false }
     }
 
     /// A number that was not measured.
@@ -174,14 +162,14 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_marked() {
-        let figure = Figure::measured("cpu.pause", At::All, &[], Pick::Least, "a loop", 40.0);
+        let figure = Figure::measured("cpu.pause", At::All, &[], "a loop", 40.0);
         assert!(figure.provisional && figure.value == 40.0 && figure.spread.is_none());
         assert!(figure.how.contains("guess"), "{}", figure.how);
     }
 
     #[test]
     fn no_cost_is_zero_or_less() {
-        let figure = Figure::measured("system.wake", At::All, &[-3.0, -1.0], Pick::Median, "a difference", 1.0);
+        let figure = Figure::measured("system.wake", At::All, &[-3.0, -1.0], "a difference", 1.0);
         assert!(figure.value > 0.0 && !figure.provisional);
     }
 }

@@ -1,7 +1,8 @@
 //! The machine file.
 
 use super::figure::{At, Figure};
-use super::{Calibration, figure};
+use super::transfers::AFTER_A_READ;
+use super::{Calibration, figure, value};
 use anyhow::{Context, Result};
 use std::env;
 use std::path::PathBuf;
@@ -83,6 +84,7 @@ impl Calibration {
             rmw_hit: self.cost("cpu.rmw_hit")?,
             pause: self.cost("cpu.pause")?,
             clock: self.cost("cpu.clock")?,
+            lookahead: self.all("cpu.lookahead").next().map(|_| self.cost("cpu.lookahead")).transpose()?,
             smt_slowdown: smt.map(|(factor, source, provisional)| Factor { factor, source, provisional }),
         })
     }
@@ -93,10 +95,12 @@ impl Calibration {
             Some(_) => "line size: sysfs",
             None => "line size: a guess",
         };
+        let (migratory, seen) = self.migratory();
         Ok(CoherenceTable {
             protocol,
+            migratory,
             line_bytes: self.line_bytes.unwrap_or(64),
-            source: format!("protocol: {source}; {line}"),
+            source: format!("protocol: {source}; {seen}; {line}"),
             provisional: true,
             load_modified: self.table("coherence.load_modified", true)?,
             load_shared: self.table("coherence.load_shared", true)?,
@@ -107,6 +111,19 @@ impl Calibration {
             memory: self.table("coherence.memory", false)?,
             read_occupancy: self.cost("coherence.read_occupancy")?,
         })
+    }
+
+    /// Whether a read takes a modified line as a whole, and how that is known.
+    fn migratory(&self) -> (bool, String) {
+        let Some(after) = self.all(AFTER_A_READ).next() else {
+            return (false, "migratory: not measured".to_owned());
+        };
+        let hit = value(&self.figures, "cpu.rmw_hit");
+        let modified = self.all("coherence.rmw_modified").find(|figure| figure.at == after.at);
+        let modified = modified.map_or(hit, |figure| figure.value);
+        // Nearer to a hit than to a transfer.
+        let migratory = after.value - hit < (modified - hit) / 2.0;
+        (migratory, format!("migratory: a change after a read takes {}", after.unit.shown(after.value)))
     }
 
     fn system(&self) -> Result<SystemTable> {

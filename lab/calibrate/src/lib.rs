@@ -41,6 +41,7 @@ use transfers::{KINDS, Transfers};
 use turnwise_present::cpus::allowed;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::others;
+use turnwise_sim::spec::Class;
 
 /// The format of [`Calibration`] as JSON. Raised when a field changes its meaning or goes away.
 pub const FORMAT: &str = "turnwise-calibrate/1";
@@ -166,7 +167,7 @@ impl Steps<'_> {
 impl Work<'_> {
     fn figures(&self, root: &Path, release: &str, watch: Watch<'_>) -> Result<Vec<Figure>> {
         let pairs = self.grid.pairs(self.effort.pick(3, 1));
-        let all = 5 + pairs.len() * KINDS.len() + self.grid.memory_pairs().len();
+        let all = 6 + pairs.len() * KINDS.len() + self.grid.memory_pairs().len();
         let mut steps = Steps { watch, done: 0, all };
         steps.step("instructions");
         clock::prepare();
@@ -214,6 +215,10 @@ impl Work<'_> {
                 steps.step(&format!("lines, {}", figure::class(class)));
                 figures.push(transfers.figure(kind, class, pairs)?);
             }
+        }
+        if let Some((&class, pairs)) = pairs.iter().find(|(class, _)| **class > Class::SAME_CORE) {
+            steps.step("changes after a read");
+            figures.push(transfers.after_a_read(class, pairs)?);
         }
         steps.step("readers at once");
         figures.push(transfers::read_occupancy(&transfers, self.effort.pick(8, 4))?);

@@ -1,7 +1,7 @@
 //! How the kernel shares a CPU among threads: its settings, and the time slice that two busy threads get.
 
 use super::clock::now;
-use super::figure::{At, Figure, Pick, Summary};
+use super::figure::{At, Figure, Summary};
 use super::team::{Team, together};
 use anyhow::Result;
 use std::fs;
@@ -80,7 +80,7 @@ impl Settings {
         let measured = |key, scale: f64, more: &str| {
             let scaled: Vec<f64> = slices.iter().map(|slice| slice * scale).collect();
             let how = format!("{how}{more}");
-            Figure::measured(key, At::All, &scaled, Pick::Median, &how, summary.spread.median)
+            Figure::measured(key, At::All, &scaled, &how, summary.spread.median)
         };
         let uneven = "twice the middle half of the stretches of two busy threads on one CPU";
         let width = (2.0 * (summary.q3 - summary.q1)).max(1.0);

@@ -1,7 +1,7 @@
 //! What the operating system's services cost.
 
 use super::clock::per_call;
-use super::figure::{At, Figure, Pick, Summary};
+use super::figure::{At, Figure, Summary};
 use super::grid::Grid;
 use super::sysfs::Cpu;
 use super::team::on;
@@ -27,8 +27,8 @@ pub(super) fn calls(batches: usize) -> [Figure; 2] {
     let yields = per_call(batches, 200, thread::yield_now);
     let how = "300 times futex(FUTEX_WAKE) on a word without sleepers";
     [
-        Figure::measured("system.syscall", At::All, &syscall, Pick::Least, how, 150.0),
-        Figure::measured("system.yield_call", At::All, &yields, Pick::Least, "200 times sched_yield()", 300.0),
+        Figure::measured("system.syscall", At::All, &syscall, how, 150.0),
+        Figure::measured("system.yield_call", At::All, &yields, "200 times sched_yield()", 300.0),
     ]
 }
 
@@ -61,18 +61,11 @@ impl Sleeping<'_> {
             Some(other) => {
                 let busy = self.wake_up(cpu, other, Beside::Spinner, NAP_NS, 200)?;
                 let how = "futex wake-up of a sleeper whose CPU is busy, less a system call and three lines";
-                Figure::measured(
-                    "system.wake",
-                    At::All,
-                    &self.call(&busy, self.lines(3, cpu, other)),
-                    Pick::Median,
-                    how,
-                    500.0,
-                )
+                Figure::measured("system.wake", At::All, &self.call(&busy, self.lines(3, cpu, other)), how, 500.0)
             }
             None => {
                 let how = "futex wake-up of a sleeper on the waker's CPU, less a system call";
-                Figure::measured("system.wake", At::All, &same_cpu, Pick::Median, how, 500.0)
+                Figure::measured("system.wake", At::All, &same_cpu, how, 500.0)
             }
         };
         let mut figures = vec![switch, wake];
@@ -106,7 +99,7 @@ impl Sleeping<'_> {
         let hops = ping_pong(cpu.cpu, batches, 400)?;
         let samples: Vec<f64> = hops.iter().map(|hop| hop - 2.0 * self.syscall_ns - wake_ns).collect();
         let how = "two threads on one CPU wake each other by futex: a hop less two system calls and the wake-up";
-        Ok(Figure::measured("system.context_switch", At::All, &samples, Pick::Median, how, 1_000.0))
+        Ok(Figure::measured("system.context_switch", At::All, &samples, how, 1_000.0))
     }
 
     fn interrupt(&self, class: Class, (a, b): (Cpu, Cpu), wake_ns: f64) -> Result<Figure> {
@@ -114,7 +107,7 @@ impl Sleeping<'_> {
         let calls = self.call(&idle, self.lines(3, a, b));
         let samples: Vec<f64> = calls.iter().map(|call| (call - wake_ns).max(0.0)).collect();
         let how = "futex wake-up of a sleeper whose CPU has been idle for 100 us, less that of one whose CPU is busy";
-        Ok(Figure::measured("system.ipi", At::Class(class), &samples, Pick::Median, how, 1_000.0))
+        Ok(Figure::measured("system.ipi", At::Class(class), &samples, how, 1_000.0))
     }
 
     /// How long an idle CPU takes to notice a thread: from the call until the sleeper runs, less what the simulator
@@ -139,7 +132,7 @@ impl Sleeping<'_> {
             );
             // What holds for the shortest sleep holds from the start.
             let at = At::IdleNs(if exits.is_empty() { 0 } else { nap_ns });
-            let mut exit = Figure::measured(KEY, at, &samples, Pick::Median, &how, 2_000.0);
+            let mut exit = Figure::measured(KEY, at, &samples, &how, 2_000.0);
             // Deeper sleep does not end sooner; where it seems so, it is noise.
             if let Some(last) = exits.last().filter(|last| last.value > exit.value) {
                 exit.value = last.value;

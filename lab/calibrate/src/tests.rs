@@ -195,7 +195,7 @@ fn caches_are_told_apart() {
 
 /// A calibration whose numbers are known; those of distances only where two CPUs are so far apart.
 fn calibration(grid: Grid) -> Calibration {
-    let measured = |key, at, ns: f64| Figure::measured(key, at, &[ns, ns + 1.0], super::figure::Pick::Least, "x", 1.0);
+    let measured = |key, at, ns: f64| Figure::measured(key, at, &[ns], "x", 1.0);
     let single = ["cpu.load_hit", "cpu.store_hit", "cpu.rmw_hit", "cpu.pause", "cpu.clock", "coherence.read_occupancy"];
     let keys = ["system.syscall", "system.context_switch", "system.wake", "system.yield_call", "system.latency"];
     let more = ["system.min_granularity", "system.wakeup_granularity"];
@@ -229,6 +229,20 @@ fn files_say_what_was_measured() {
     assert_eq!(machine.system.idle_exit, [(0, 100_000), (1_000_000_000, 50_000_000)]);
     // What cannot be seen from outside: the protocol.
     assert_eq!(machine.provisional(), ["coherence"]);
+}
+
+#[test]
+fn lines_are_migratory_where_a_change_after_a_read_costs_a_hit() {
+    let migratory = |after_ns: Option<f64>| {
+        let mut found = calibration(Fixture::regular(1, 1, 1, 4, 1, &["10"]).all());
+        let at = At::Class(Class::SAME_NODE);
+        let figure = after_ns.map(|ns| Figure::measured(super::transfers::AFTER_A_READ, at, &[ns], "x", 1.0));
+        found.figures.extend(figure);
+        let text = found.machine_file().unwrap();
+        (file::parse(&text, "here").unwrap().coherence.migratory, text.contains("a change after a read takes"))
+    };
+    // A hit takes 7 ns, a transfer 30.
+    assert_eq!([Some(7.4), Some(29.0), None].map(migratory), [(true, true), (false, true), (false, false)]);
 }
 
 #[test]

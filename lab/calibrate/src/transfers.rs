@@ -5,7 +5,7 @@
 //! the difference is what the lines cost; loop, clock and fence cancel out.
 
 use super::clock::timed;
-use super::figure::{At, Figure, Pick};
+use super::figure::{At, Figure};
 use super::grid::Grid;
 use super::lines::{Lines, Touch};
 use super::sysfs::Cpu;
@@ -21,6 +21,9 @@ const LINES: u32 = 128;
 const TOUCHER: usize = 0;
 const OWNER: usize = 1;
 const SHARER: usize = 2;
+
+/// The figure that tells whether reads take modified lines as a whole; no number of the machine file.
+pub(super) const AFTER_A_READ: &str = "coherence.rmw_after_read";
 
 /// What is done in a turn.
 #[derive(Clone, Copy)]
@@ -39,6 +42,9 @@ const SHARED_AND_LOST: &[(usize, Act)] =
     &[(OWNER, Act::Modify), (TOUCHER, Act::Read), (OWNER, Act::Read), (TOUCHER, Act::Lose), (TOUCHER, Act::Time)];
 const SHARED_BY_OTHERS: &[(usize, Act)] =
     &[(OWNER, Act::Modify), (SHARER, Act::Read), (OWNER, Act::Read), (TOUCHER, Act::Time)];
+
+/// Whoever reads what another has modified changes it.
+const READ_AND_CHANGED: &[(usize, Act)] = &[(OWNER, Act::Modify), (TOUCHER, Act::Read), (TOUCHER, Act::Time)];
 
 /// One table of the machine file.
 pub(super) struct Kind {
@@ -121,16 +127,34 @@ impl Transfers<'_> {
         if thirds > 0 && thirds < pairs.len() {
             how += "; one other where there is no third";
         }
-        Ok(Figure::measured(kind.key, At::Class(class), &costs, Pick::Median, &how, hit))
+        Ok(Figure::measured(kind.key, At::Class(class), &costs, &how, hit))
+    }
+
+    /// What changing a line costs that this CPU has just read from the one that had modified it, at the nearest
+    /// distance. The price of a hit: the read has taken it as a whole.
+    pub(super) fn after_a_read(&self, class: Class, pairs: &[(Cpu, Cpu)]) -> Result<Figure> {
+        /// Longer than any transfer: not as a whole.
+        const GUESS_NS: f64 = 10_000.0;
+        let mut samples = Vec::new();
+        for &(a, b) in pairs {
+            samples.extend(self.rounds(a, b, None, Touch::Rmw, READ_AND_CHANGED)?);
+        }
+        let hit = self.hits[Touch::Rmw as usize];
+        let costs: Vec<f64> = samples.iter().map(|extra| (extra + hit).max(hit)).collect();
+        let how = "chain of locked adds to lines that this CPU has just read from another that had written them";
+        Ok(Figure::measured(AFTER_A_READ, At::Class(class), &costs, how, GUESS_NS))
     }
 
     /// What a line costs beyond a hit, once for each round.
     fn pair(&self, kind: &Kind, a: Cpu, b: Cpu, third: Option<Cpu>, same_core: bool) -> Result<Vec<f64>> {
+        self.rounds(a, b, third, kind.touch, kind.script(third.is_some(), same_core))
+    }
+
+    fn rounds(&self, a: Cpu, b: Cpu, third: Option<Cpu>, touch: Touch, script: &[(usize, Act)]) -> Result<Vec<f64>> {
         // At the owner's node, as is what it works with.
         let lines = on(b.cpu, || Lines::new(LINES, self.line_bytes))?;
         let cpus: Vec<u32> = [Some(a), Some(b), third].into_iter().flatten().map(|cpu| cpu.cpu).collect();
-        let script = kind.script(third.is_some(), same_core);
-        let member = |place: usize, team: &Team| self.play(place, team, &lines, kind.touch, script);
+        let member = |place: usize, team: &Team| self.play(place, team, &lines, touch, script);
         Ok(together(&cpus, member)?.swap_remove(TOUCHER))
     }
 
@@ -200,7 +224,7 @@ pub(super) fn read_occupancy(shared: &Transfers<'_>, most: usize) -> Result<Figu
     let more = (readers.len() - 2) as f64;
     let samples: Vec<f64> = alone.iter().zip(&all).map(|(alone, all)| ((all - alone) / more).max(0.0)).collect();
     let how = format!("1 and {} CPUs of a node read the same written lines at once", readers.len() - 1);
-    Ok(Figure::measured(KEY, At::All, &samples, Pick::Median, &how, GUESS_NS))
+    Ok(Figure::measured(KEY, At::All, &samples, &how, GUESS_NS))
 }
 
 /// CPUs of one node, each on a core of its own: an owner and readers.

@@ -167,6 +167,8 @@ fn fingerprints_tell_numbers_apart_and_nothing_else() {
         ("cycles = 10,", "cycles = 11,"),
         ("hops = [289, 400]", "hops = [289, 401]"),
         ("protocol = \"mesif\"", "protocol = \"moesi\""),
+        ("protocol = \"mesif\"", "protocol = \"mesif\"\nmigratory = true"),
+        ("pause = {", "lookahead = { ns = 9, source = \"a test\" }\npause = {"),
         ("migration = true", "migration = false"),
         ("on_cpu = \"exact\"", "on_cpu = \"rseq\""),
         ("after_ns = 80_000", "after_ns = 80_001"),

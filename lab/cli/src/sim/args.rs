@@ -40,12 +40,12 @@ pub(crate) enum Command {
 #[derive(clap::Args)]
 #[command(after_long_help = VALIDATE_EXAMPLES)]
 pub(crate) struct ValidateArgs {
-    /// What `turnwise-lab bench mutex --json FILE` wrote on this host
+    /// What `turnwise-lab bench mutex --json FILE` wrote on a host; repeated: a table for each
     #[arg(long, value_name = "FILE")]
-    pub(crate) bench: Option<PathBuf>,
-    /// The machine file of that host
-    #[arg(long, value_name = "NAME|FILE", default_value = "here", value_parser = setup::MachineParser)]
-    pub(crate) machine: String,
+    pub(crate) bench: Vec<PathBuf>,
+    /// The machine file of that host; one for each --bench, in the same order [default: here]
+    #[arg(long, value_name = "NAME|FILE", requires = "bench", value_parser = setup::MachineParser)]
+    pub(crate) machine: Vec<String>,
     /// Only the published curves, with every point
     #[arg(long, conflicts_with = "bench")]
     pub(crate) curves: bool,
@@ -61,6 +61,7 @@ const VALIDATE_EXAMPLES: &str = "\
 Examples:
   turnwise-lab calibrate && turnwise-lab bench mutex --lock all --json bench.json
   turnwise-lab sim validate --bench bench.json --markdown docs/simulator.md
+  turnwise-lab sim validate --bench a.json --machine a.toml --bench b.json --machine b.toml
   turnwise-lab sim validate --curves --quick";
 
 /// Merge the parts of a sweep (`--partition`)

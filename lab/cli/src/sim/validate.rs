@@ -3,7 +3,7 @@
 use super::args::ValidateArgs;
 use super::setup;
 use anyhow::{Context, Result, ensure};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use turnwise_bench::report::Report;
@@ -11,6 +11,7 @@ use turnwise_present::ending::print;
 use turnwise_present::machine::commit;
 use turnwise_present::output_file::OutputFile;
 use turnwise_present::progress;
+use turnwise_sim::spec::Machine;
 use turnwise_simbench::validation::{self, Inputs, blind};
 
 /// Writes the page.
@@ -28,15 +29,25 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
 }
 
 fn everything(args: &ValidateArgs) -> Result<String> {
-    let metal = match &args.bench {
-        Some(file) => Some((read(file)?, Arc::new(setup::machine(&args.machine)?))),
-        None => None,
-    };
+    let metal = hosts(args)?;
     let inputs = Inputs { metal, command: command(args), commit: commit() };
     let bar = bar(validation::runs(&inputs)?);
     let page = validation::page(&inputs, || bar.inc(1))?;
     bar.finish_and_clear();
     Ok(page)
+}
+
+/// The reports, each with the machine of its host.
+fn hosts(args: &ValidateArgs) -> Result<Vec<(Report, Arc<Machine>)>> {
+    let here = ["here".to_owned()];
+    let machines = if args.machine.is_empty() { &here[..] } else { &args.machine };
+    let (reports, given) = (args.bench.len(), machines.len());
+    ensure!(
+        reports == 0 || reports == given,
+        "--machine: {given} given for {reports} by --bench: give one for each, in order"
+    );
+    let host = |(file, machine): (&PathBuf, &String)| Ok((read(file)?, Arc::new(setup::machine(machine)?)));
+    args.bench.iter().zip(machines).map(host).collect()
 }
 
 /// The published curves alone.
@@ -59,7 +70,11 @@ fn read(file: &Path) -> Result<Report> {
 
 /// What makes this page again, without the paths of this host.
 fn command(args: &ValidateArgs) -> String {
-    let bench = if args.bench.is_some() { " --bench bench.json" } else { "" };
+    let bench = match args.bench.len() {
+        0 => String::new(),
+        1 => " --bench bench.json".to_owned(),
+        many => (1..=many).map(|n| format!(" --bench bench{n}.json --machine machine{n}.toml")).collect(),
+    };
     let curves = if args.curves { " --curves" } else { "" };
     let quick = if args.quick { " --quick" } else { "" };
     format!("turnwise-lab sim validate{bench}{curves}{quick}")

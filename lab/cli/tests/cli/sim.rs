@@ -170,6 +170,9 @@ fn a_validation_needs_a_benchmark_of_mutexes() {
     let name = file.to_str().expect("its name is text");
     let refused = |parts: &[&str]| expect_complaint(2, &["sim", "validate", "--bench", name], parts);
     refused(&["--bench", "cannot read", "bench.json"]);
+    let two = ["--machine", "desktop-4", "--machine", "osv-4"];
+    let arguments = [&["sim", "validate", "--bench", name][..], &two].concat();
+    expect_complaint(2, &arguments, &["--machine: 2 given for 1 by --bench: give one for each, in order"]);
     std::fs::write(&file, "{}").expect("it can be written");
     refused(&["--bench", "not a report of `turnwise-lab bench --json`"]);
     expect_complaint(

@@ -61,6 +61,9 @@ impl Engine {
         self.cpu().doing = doing;
         match self.lines.hit(line, self.current_cpu, op, self.now) {
             Some(cost) => {
+                if op != Op::Load {
+                    self.lines.modify(line);
+                }
                 let more = self.perturbation(cost);
                 self.go_on_at(self.now + cost + more)
             }
@@ -228,6 +231,19 @@ impl Engine {
     pub(crate) fn busy(&mut self, doing: Doing, time: Ps) -> Flow {
         let time = time + self.perturbation(time);
         self.busy_again(doing, time)
+    }
+
+    /// What comes next begins now: the CPU had no way to know of it, or had to wait for all before it.
+    #[inline]
+    pub(crate) fn no_look_ahead(&mut self) {
+        let now = self.now;
+        self.thread().ahead_from = now;
+    }
+
+    /// How much of a computation of `time`, which needs nothing of what came before it, has been done by now.
+    pub(crate) fn done_ahead(&mut self, time: Ps) -> Ps {
+        let since = self.now - self.thread().ahead_from;
+        since.min(self.machine.cpu.lookahead).min(time)
     }
 
     /// Spends what is left of a time after a preemption: no more than that, since it was perturbed before.

@@ -45,6 +45,8 @@ pub(crate) struct Line {
     last: u32,
     /// The node of its memory: that of who touched it first.
     home: u32,
+    /// Whether the owner has written it since it got it.
+    modified: bool,
     /// Nodes in which CPUs share it.
     nodes: u64,
     /// Until then the entry is busy with those who came before.
@@ -134,8 +136,8 @@ impl Lines {
         while self.entries.len() <= line as usize {
             let watchers = Vec::new();
             let (owner, forwarder, last) = (NOBODY, NOBODY, NOBODY);
-            let line = Line { owner, forwarder, last, home, nodes: 0, busy_until: 0, watchers, refill: false };
-            self.entries.push(line);
+            let (nodes, busy_until, modified, refill) = (0, 0, false, false);
+            self.entries.push(Line { owner, forwarder, last, home, modified, nodes, busy_until, watchers, refill });
             self.sharers.resize(self.entries.len() * self.stride, 0);
         }
     }
@@ -164,18 +166,30 @@ impl Lines {
         }
     }
 
+    /// The owner writes the line.
+    #[inline]
+    pub(crate) fn modify(&mut self, line: u32) {
+        self.entries[line as usize].modified = true;
+    }
+
     /// The cost, if this CPU's copy will do.
     #[inline(always)]
     pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op, now: Ps) -> Option<Ps> {
+        let costs = &self.machine.cpu;
+        let cost = match op {
+            Op::Load => costs.load_hit,
+            Op::Store => costs.store_hit,
+            Op::Rmw => costs.rmw_hit,
+        };
+        let owned = self.entries[line as usize].owner == cpu || self.keeps(line, cpu, op, now);
+        (owned || op == Op::Load && self.shares(line, cpu)).then_some(cost)
+    }
+
+    /// Whether this CPU still has the line, although the entry names another owner.
+    #[inline(always)]
+    fn keeps(&self, line: u32, cpu: u32, op: Op, now: Ps) -> bool {
         let tenure = &self.tenures[cpu as usize];
-        let keeps = tenure.line == line && now < tenure.until && (tenure.exclusive || op == Op::Load);
-        let owned = keeps || self.entries[line as usize].owner == cpu;
-        match op {
-            Op::Load if owned || self.shares(line, cpu) => Some(self.machine.cpu.load_hit),
-            Op::Store if owned => Some(self.machine.cpu.store_hit),
-            Op::Rmw if owned => Some(self.machine.cpu.rmw_hit),
-            _ => None,
-        }
+        tenure.line == line && now < tenure.until && (tenure.exclusive || op == Op::Load)
     }
 
     /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
@@ -267,6 +281,7 @@ impl Lines {
     /// Serves a request that arrives `now` after `travel` on the way.
     pub(crate) fn serve(&mut self, line: u32, cpu: u32, op: Op, now: Ps, travel: Ps) -> Served {
         if let Some(cost) = self.hit(line, cpu, op, now) {
+            self.entries[line as usize].modified |= op != Op::Load;
             return Served { done: now + cost, from: None }; // another of its requests was faster
         }
         let (latency, from) = self.latency(line, cpu, op);
@@ -297,14 +312,17 @@ impl Lines {
     /// `cpu` gets the line for itself.
     pub(crate) fn hand_over(&mut self, line: u32, cpu: u32) {
         self.forget_sharers(line);
-        self.entries[line as usize].owner = cpu;
+        let entry = &mut self.entries[line as usize];
+        (entry.owner, entry.modified) = (cpu, true);
     }
 
-    /// `cpu` gets a copy.
+    /// `cpu` gets a copy, or the line as a whole: see [`Coherence::migratory`].
     fn hand_copy(&mut self, line: u32, cpu: u32) {
+        let migrates = self.machine.coherence.migratory;
         let entry = &mut self.entries[line as usize];
-        if entry.owner == NOBODY && entry.nodes == 0 {
-            entry.owner = cpu; // alone
+        let alone = entry.owner == NOBODY && entry.nodes == 0;
+        if alone || migrates && entry.owner != NOBODY && entry.modified {
+            (entry.owner, entry.modified) = (cpu, false);
             return;
         }
         let last = std::mem::replace(&mut entry.owner, NOBODY);
@@ -340,6 +358,10 @@ impl Lines {
             return winners.iter().for_each(|&(cpu, place)| tell(cpu, soon.max(copy(place))));
         }
         let first = self.serve(line, leader, Op::Load, now, Ps::MAX).done;
+        if count > 1 && self.machine.coherence.migratory {
+            self.share(line);
+            self.entries[line as usize].forwarder = leader;
+        }
         for &(cpu, place) in winners {
             if place == 0 {
                 tell(cpu, first);
@@ -349,18 +371,29 @@ impl Lines {
             let way = self.machine.coherence.load_shared.at(class) / 2;
             tell(cpu, first + Ps::from(place - 1) * occupancy + way);
         }
-        for &cpu in watchers {
-            self.add_sharer(line, cpu);
-        }
-        let owner = std::mem::replace(&mut self.entries[line as usize].owner, NOBODY);
-        if owner != NOBODY {
-            self.add_sharer(line, owner);
-        }
+        self.add_watchers(line, watchers);
         let entry = &mut self.entries[line as usize];
         if entry.forwarder == NOBODY {
             entry.forwarder = leader;
         }
         entry.busy_until = entry.busy_until.max(first + (count - 1) * occupancy);
+    }
+
+    /// The owner of a line, if it has one, becomes one of its sharers.
+    fn share(&mut self, line: u32) {
+        let entry = &mut self.entries[line as usize];
+        let owner = std::mem::replace(&mut entry.owner, NOBODY);
+        if owner != NOBODY {
+            self.add_sharer(line, owner);
+        }
+    }
+
+    /// All who watch a line have read it. One alone may have got it as a whole.
+    fn add_watchers(&mut self, line: u32, watchers: &[u32]) {
+        if !self.machine.coherence.migratory || watchers != [self.entries[line as usize].owner] {
+            self.share(line);
+            watchers.iter().for_each(|&cpu| self.add_sharer(line, cpu));
+        }
     }
 
     /// Half the way of the request of whoever is nearest to the line.

@@ -42,6 +42,8 @@ pub(crate) struct Thread {
     pub(crate) asks: Option<(u32, Ps)>,
     /// When its CPU had switched away from it, or will have.
     pub(super) off_at: Ps,
+    /// Since when its CPU has been able to look ahead at what comes next.
+    pub(super) ahead_from: Ps,
     /// The place in the source of its last park.
     pub(crate) parked_at: Option<&'static std::panic::Location<'static>>,
 }
@@ -60,6 +62,7 @@ impl Thread {
             alarm: 0,
             asks: None,
             off_at: 0,
+            ahead_from: 0,
             parked_at: None,
             sections: Sections::default(),
             scope: Scope::default(),

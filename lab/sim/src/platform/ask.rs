@@ -2,7 +2,7 @@
 
 use super::{Sim, half_call};
 use crate::engine::{self, Doing, Kind, SimPin};
-use crate::spec::NS;
+use crate::spec::{NS, Ps};
 use std::alloc::Layout;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -18,10 +18,26 @@ impl Sim {
             return;
         }
         engine::step(|e| {
-            let busy = e.machine.cpu.smt_permille;
-            let slow = if e.sibling_busy() { u64::from(busy) } else { 1000 };
-            e.busy(Doing::new(Kind::Compute, at), ns * slow)
+            let time = computing(e, ns);
+            e.busy(Doing::new(Kind::Compute, at), time)
         });
+    }
+
+    /// Computes for `ns` what needs nothing of what the thread did before: as far as the CPU looks ahead
+    /// ([`crate::spec::Cpu::lookahead`]), it has begun with it, unless it could not know what comes next.
+    #[track_caller]
+    pub fn compute_ahead(ns: u64) {
+        let at = Location::caller();
+        if !engine::inside() {
+            return;
+        }
+        engine::step(|e| {
+            let time = computing(e, ns);
+            let done = e.done_ahead(time);
+            e.busy(Doing::new(Kind::Compute, at), time - done)
+        });
+        // The next such computation needs the result of this one.
+        engine::with(|e| e.no_look_ahead());
     }
 
     /// Runs `f` as a call into a kernel that does not preempt itself: up to its end the thread keeps its CPU unless it
@@ -144,4 +160,10 @@ impl Sim {
     pub fn retire(what: impl FnOnce() + 'static) {
         engine::retire(Box::new(what));
     }
+}
+
+/// What computing for `ns` takes on the running thread's core.
+fn computing(engine: &engine::Engine, ns: u64) -> Ps {
+    let busy = engine.machine.cpu.smt_permille;
+    ns * if engine.sibling_busy() { u64::from(busy) } else { 1000 }
 }

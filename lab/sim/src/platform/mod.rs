@@ -44,6 +44,8 @@ fn spend(kind: Kind, time: impl FnOnce(&Machine) -> Ps, at: &'static Location<'s
             let time = time(&e.machine);
             e.spend(Doing::new(kind, at), time)
         });
+        // A spin hint, the clock and a system call are waited for.
+        engine::with(|e| e.no_look_ahead());
     }
 }
 
@@ -96,6 +98,7 @@ unsafe impl Platform for Sim {
         let at = Location::caller();
         if engine::inside() {
             engine::step(|e| e.busy(Doing::new(Kind::Spin, at), Ps::from(ns) * NS));
+            engine::with(|e| e.no_look_ahead());
         }
     }
 
@@ -267,6 +270,7 @@ unsafe impl Platform for Sim {
 fn half_call(at: &'static Location<'static>) {
     engine::step(engine::Engine::drain);
     engine::step(|e| e.half_call(at));
+    engine::with(|e| e.no_look_ahead());
 }
 
 fn address<W>(word: &W) -> usize {

@@ -24,10 +24,15 @@ pub(super) fn spin<R>(
     let mut checks = Checks::new(limit);
     let mut rests = limit.backoff;
     load(words, at);
+    let mut looks = 0;
     loop {
         if let Some(result) = engine::for_free(&mut look) {
+            if looks > 0 {
+                engine::with(|e| e.no_look_ahead()); // the end of a loop comes as a surprise
+            }
             return Ok(result);
         }
+        looks += 1;
         let looked = engine::with(|e| e.now);
         checks.ask(limit, at)?;
         if engine::with(|e| e.now) != looked && engine::for_free(&mut look).is_some() {

@@ -120,6 +120,9 @@ impl Machine {
             Entry::time("cpu.pause", cpu.pause),
             Entry::time("cpu.clock", cpu.clock),
         ];
+        if cpu.lookahead > 0 {
+            entries.push(Entry::time("cpu.lookahead", cpu.lookahead));
+        }
         if self.topology.threads_per_core > 1 {
             let text = format!("{} times", f64::from(cpu.smt_permille) / 1000.0);
             entries.push(Entry::new("cpu.smt_slowdown", text, vec![u64::from(cpu.smt_permille)]));
@@ -131,8 +134,14 @@ impl Machine {
         let costs = &self.coherence;
         let table = |key, times| Entry::times(key, times, &self.topology, Class::SAME_CORE);
         let line = u64::from(costs.line_bytes);
+        let protocol = costs.protocol.name();
+        // A hash of its own for what most files leave out; the hash of all others stays.
+        let (text, bits) = match costs.migratory {
+            true => (format!("{protocol}, migratory"), vec![costs.protocol as u64, 1]),
+            false => (protocol.to_owned(), vec![costs.protocol as u64]),
+        };
         vec![
-            Entry::new("coherence.protocol", costs.protocol.name().to_owned(), vec![costs.protocol as u64]),
+            Entry::new("coherence.protocol", text, bits),
             Entry::new("coherence.line_bytes", format!("{line} bytes"), vec![line]),
             table("coherence.load_modified", &costs.load_modified),
             table("coherence.load_shared", &costs.load_shared),

@@ -92,6 +92,9 @@ pub enum Protocol {
 pub struct Coherence {
     /// Who answers reads of shared lines.
     pub protocol: Protocol,
+    /// Whether a read of a line that another cache has modified takes it as a whole, so that the reader can write it
+    /// at once and whoever wrote it has no copy any more. A read of one that its owner has only read makes both share.
+    pub migratory: bool,
     /// Bytes of a line: a power of two.
     pub line_bytes: u32,
     /// A load of a line that another cache has modified (or has alone).
@@ -128,6 +131,9 @@ pub struct Cpu {
     pub pause: Ps,
     /// Reading the clock.
     pub clock: Ps,
+    /// How long before its turn computing can begin that needs nothing of what comes before it: the CPU executes out of
+    /// order, as far as it looks ahead.
+    pub lookahead: Ps,
     /// Whether a CPU goes on while a store waits for its line. In machine files always; tests of other costs do
     /// without.
     pub store_buffer: bool,

@@ -92,6 +92,16 @@ fn a_shared_line_is_read_from_the_nearest_that_the_protocol_lets_answer() {
 }
 
 #[test]
+fn where_lines_migrate_a_reader_writes_at_once_and_the_writer_has_to_fetch_again() {
+    let steps: &[(u32, Access)] = &[(0, Store), (4, Load), (4, Rmw), (0, Load), (4, Load), (4, Store), (0, Rmw)];
+    let mut machine = row(Protocol::Moesi);
+    check(&Arc::new(machine.clone()), steps, &[80, 50, 62, 50, 2, 54, 60]);
+    machine.coherence.migratory = true;
+    // CPU 0 has not written it when CPU 4 reads it the second time: from then on they share it.
+    check(&Arc::new(machine), steps, &[80, 50, 9, 50, 50, 54, 60]);
+}
+
+#[test]
 fn an_invalidation_costs_the_farthest_sharer() {
     let machine = Arc::new(row(Protocol::Mesif));
     check(&machine, &[(0, Store), (4, Load), (0, Store)], &[80, 50, 54]);

@@ -207,3 +207,43 @@ fn time_goes_to_the_innermost_name_wherever_the_thread_waits() {
     assert!(switches.clone().all(|e| e.scope.is_empty()) && switches.count() == 1, "switches are the system's");
     assert_eq!(Sim::within("outside", || 7), 7);
 }
+
+#[test]
+fn a_cpu_begins_early_with_what_needs_nothing_of_what_comes_before() {
+    let mut machine = support::machine(1, 1);
+    machine.cpu.lookahead = 60_000;
+    let mut sim = Simulation::new(config(&Arc::new(machine), 1), 1);
+    let word = sim.place("word", Word32::new(0));
+    let costs = crate::world::notes();
+    let noted = costs.clone();
+    sim.spawn(Affinity::Cpu(0), move || {
+        let ahead = |ns| noted.borrow_mut().push(crate::world::took(|| Sim::compute_ahead(ns)) / 1_000);
+        Sim::relax();
+        ahead(100); // a spin hint is waited for
+        ahead(100); // it needs the result of the one before
+        Sim::compute(50);
+        ahead(100); // 50 ns are done
+        Sim::compute(50);
+        ahead(30);
+        word.fetch_add(1, Relaxed);
+        ahead(100); // a miss of 80 ns: as far as it can look
+        Sim::compute(500);
+        ahead(100);
+        Sim::compute(500);
+        Sim::now();
+        ahead(100); // so is the clock
+    });
+    sim.run().unwrap();
+    assert_eq!(costs.take(), [100, 100, 50, 0, 40, 40, 100]);
+}
+
+#[test]
+fn without_a_lookahead_nothing_begins_early() {
+    let mut sim = Simulation::new(config(&support::shared(1, 1), 1), 1);
+    sim.spawn(Affinity::Cpu(0), || {
+        Sim::compute(500);
+        assert_eq!(crate::world::took(|| Sim::compute_ahead(100)), 100_000);
+    });
+    sim.run().unwrap();
+    Sim::compute_ahead(7); // outside of a simulation: nothing
+}

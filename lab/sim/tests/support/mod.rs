@@ -14,6 +14,7 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         Topology { sockets: nodes, nodes, clusters_per_node: 1, cores_per_cluster: cores, threads_per_core: 1, hops };
     let lines = Coherence {
         protocol: Protocol::Mesif,
+        migratory: false,
         line_bytes: 64,
         load_modified: table([10, 50, 50, 130]),
         load_shared: table([5, 20, 20, 100]),
@@ -31,6 +32,7 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         rmw_hit: 9 * NS,
         pause: 5 * NS,
         clock: 20 * NS,
+        lookahead: 0,
         store_buffer: false,
         smt_permille: 1000,
     };

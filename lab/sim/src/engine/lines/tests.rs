@@ -34,6 +34,13 @@ fn machine(protocol: Protocol) -> Arc<Machine> {
     Arc::new(machine)
 }
 
+/// The same where reads take modified lines as a whole.
+fn migratory(protocol: Protocol) -> Arc<Machine> {
+    let mut machine = Arc::unwrap_or_clone(machine(protocol));
+    machine.coherence.migratory = true;
+    Arc::new(machine)
+}
+
 /// Whether the entry, and what it says of each CPU, is one writer or many readers.
 fn check(lines: &Lines, cpus: u32) {
     lines.check().unwrap();
@@ -50,8 +57,8 @@ fn check(lines: &Lines, cpus: u32) {
 
 #[test]
 fn one_writer_or_many_readers_after_every_request() {
-    for (seed, protocol) in (0..).zip([Protocol::Mesi, Protocol::Mesif, Protocol::Moesi]) {
-        let machine = machine(protocol);
+    let protocols = [Protocol::Mesi, Protocol::Mesif, Protocol::Moesi];
+    for (seed, machine) in (0..).zip(protocols.into_iter().flat_map(|p| [machine(p), migratory(p)])) {
         let cpus = machine.topology.cpus();
         let (mut lines, mut chance, mut now) = (lines_of(&machine, seed), fastrand::Rng::with_seed(seed), 0);
         for _ in 0..5_000 {
@@ -184,4 +191,37 @@ fn an_invalidation_reaches_the_farthest_node_that_has_a_copy() {
     lines.serve(1, 4, Op::Load, 2_000 * NS, 0);
     assert_eq!(lines.latency(1, 0, Op::Store), (154 * NS, Some(Class::hops(1))));
     assert_eq!(lines.latency(1, 0, Op::Rmw), (164 * NS, Some(Class::hops(1))));
+}
+
+#[test]
+fn a_read_takes_a_modified_line_as_a_whole_and_shares_one_that_is_not() {
+    let mut lines = lines_of(&migratory(Protocol::Moesi), 1);
+    let has = |lines: &Lines, op| [0, 1, 2].map(|cpu| lines.hit(1, cpu, op, Ps::MAX).is_some());
+    lines.serve(1, 0, Op::Store, 0, 0);
+    lines.serve(1, 1, Op::Load, 1_000 * NS, 0);
+    assert_eq!((has(&lines, Op::Load), has(&lines, Op::Rmw)), ([false, true, false], [false, true, false]));
+    // CPU 1 has not written it.
+    lines.serve(1, 2, Op::Load, 2_000 * NS, 0);
+    assert_eq!((has(&lines, Op::Load), has(&lines, Op::Rmw)), ([false, true, true], [false; 3]));
+    lines.serve(1, 1, Op::Rmw, 3_000 * NS, 0);
+    lines.serve(1, 0, Op::Load, 4_000 * NS, 0);
+    assert_eq!(has(&lines, Op::Rmw), [true, false, false]);
+    lines.modify(1); // now it has
+    lines.serve(1, 2, Op::Load, 5_000 * NS, 0);
+    assert_eq!(has(&lines, Op::Load), [false, false, true]);
+    check(&lines, 6);
+}
+
+#[test]
+fn a_single_watcher_gets_a_migratory_line_as_a_whole_and_several_share_it() {
+    for (watchers, owns) in [(&[1][..], true), (&[1, 2], false)] {
+        let mut lines = lines_of(&migratory(Protocol::Moesi), 1);
+        lines.serve(1, 0, Op::Store, 0, 0);
+        let winners: Vec<(u32, u32)> = watchers.iter().copied().zip(0..).collect();
+        let mut told = 0;
+        lines.refill(1, watchers, &winners, 1_000 * NS, |_, _| told += 1);
+        assert_eq!((told, lines.hit(1, 1, Op::Rmw, Ps::MAX).is_some()), (watchers.len(), owns));
+        assert!(lines.hit(1, 0, Op::Load, Ps::MAX).is_none(), "who wrote it has no copy");
+        check(&lines, 6);
+    }
 }

@@ -57,6 +57,7 @@ impl CpuTable {
             rmw_hit: numbers.cost("cpu.rmw_hit", &self.rmw_hit, Zero::Refused)?,
             pause: numbers.cost("cpu.pause", &self.pause, Zero::Refused)?,
             clock: numbers.cost("cpu.clock", &self.clock, Zero::Refused)?,
+            lookahead: numbers.optional("cpu.lookahead", self.lookahead.as_ref())?,
             store_buffer: true,
             smt_permille: numbers.slowdown(
                 "cpu.smt_slowdown",
@@ -74,11 +75,13 @@ impl CoherenceTable {
             let remedy = format!("give a power of two from {} to {}", LINE_BYTES.start(), LINE_BYTES.end());
             return Err(Fault::new("coherence.line_bytes", problem, remedy));
         }
-        let value = format!("{}, {} bytes a line", self.protocol.name(), self.line_bytes);
+        let migratory = if self.migratory { ", migratory" } else { "" };
+        let value = format!("{}{migratory}, {} bytes a line", self.protocol.name(), self.line_bytes);
         numbers.note("coherence", value, &self.source, self.provisional)?;
         let mut table = |name: &str, table| numbers.table(&format!("coherence.{name}"), table, topology, Zero::Refused);
         Ok(Coherence {
             protocol: self.protocol,
+            migratory: self.migratory,
             line_bytes: self.line_bytes,
             load_modified: table("load_modified", &self.load_modified)?,
             load_shared: table("load_shared", &self.load_shared)?,

@@ -83,6 +83,9 @@ pub struct CpuTable {
     pub pause: Cost,
     /// Reading the clock.
     pub clock: Cost,
+    /// How long before its turn computing can begin that needs nothing of what comes before it; without it, not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookahead: Option<Cost>,
     /// How many times as long computing takes while the other thread of the core is busy; with several threads a core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smt_slowdown: Option<Factor>,
@@ -94,6 +97,9 @@ pub struct CpuTable {
 pub struct CoherenceTable {
     /// Who answers reads of shared lines.
     pub protocol: Protocol,
+    /// Whether a read of a line that another cache has modified takes it as a whole.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub migratory: bool,
     /// Bytes of a line.
     pub line_bytes: u32,
     /// Who says what `protocol` and `line_bytes` are.
