@@ -42,6 +42,7 @@ struct Sample {
 
 fn cpu_ns() -> f64 {
     let mut time = [0_i64; 2];
+    // SAFETY: as POSIX declares it.
     unsafe extern "C" {
         fn clock_gettime(clock: i32, time: *mut [i64; 2]) -> i32;
     }

@@ -1,7 +1,8 @@
 //! `sim MACHINE 'NAME=VALUE ...;...' 'WORKLOAD;...' THREADS[/CPUS],... LOCK MS SEEDS`: simulated cells under policies.
 //! Million operations a second, fairness, the longest wait in us, lines an operation; the median of the seeds.
 //!
-//! In a crate that depends on `turnwise` (features `native`, `spin`, `set-policy`), `turnwise-sim`, `turnwise-simbench`.
+//! In a crate that depends on `turnwise` (features `native`, `spin`, `set-policy`), `turnwise-sim` and
+//! `turnwise-simbench`.
 
 use std::sync::Arc;
 use turnwise::wait::{Field, Policy, set_policy};

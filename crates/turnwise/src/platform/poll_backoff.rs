@@ -32,8 +32,8 @@ impl PollBackoff {
     const DOUBLINGS: u32 = 8;
     /// The bounds of such rests.
     const BATCH_NS: (u32, u32) = (400, 16_000);
-    /// How many looks in a row must find the line changed to end the close watch. Fewer may be due to newcomers, each of
-    /// which writes the line when it tries the lock and when it joins the line of spinners.
+    /// How many looks in a row must find the line changed to end the close watch. Fewer may be due to newcomers, each
+    /// of which writes the line when it tries the lock and when it joins the line of spinners.
     const AGAIN: u32 = 3;
     /// How long a line must be unchanged for the close watch: longer than it takes to hand a lock over.
     const SAME_SECTION_NS: u32 = 2 * Self::FIRST_NS;
