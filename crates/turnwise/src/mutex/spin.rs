@@ -80,7 +80,7 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
         // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
         if backoff == PollBackoff::new() && lock.spinners.is_empty() {
             let until = until(settings.spin_short_ns());
-            let end = spin_first(lock, self.me.token, until, policy.short_tries, Some(backoff));
+            let end = spin_first(lock, self.me.token, until, policy.short_tries, Some(PollBackoff::brief()));
             if caller_is_late::<P, _>(&end, self.limit) {
                 return Err(SpinEnd::Deadline);
             }
@@ -114,6 +114,8 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
             Some(now.saturating_add(self.settings.spin_ns::<P>()).min(self.limit))
         })?;
         let Some(told) = self.me.slot.node.told() else {
+            // Nobody stood in line: there are no turns, and batches alone help an owner that comes back.
+            let backoff = if backoff == PollBackoff::new() { PollBackoff::brief() } else { backoff };
             let end = spin_first(lock, self.me.token, until, u64::MAX, Some(backoff));
             spinners.unlock(self.me);
             return end.map(drop);
