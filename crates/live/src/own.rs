@@ -121,9 +121,10 @@ pub fn snapshot() -> Result<Option<Snapshot>, Error> {
     if !is_started() {
         return Ok(None);
     }
-    match Channel::of(std::process::id()) {
-        Ok(channel) => channel.snapshot().map(Some),
-        Err(error) if matches!(error.fault, Fault::NoView(_)) => Ok(None),
+    match Channel::of(std::process::id()).and_then(|channel| channel.snapshot()) {
+        Ok(snapshot) => Ok(Some(snapshot)),
+        // The first waiter has yet to make it, or is about to.
+        Err(error) if matches!(error.fault, Fault::NoView(_) | Fault::Unfinished) => Ok(None),
         Err(error) => Err(error),
     }
 }
