@@ -28,8 +28,8 @@ static TICKS_PER_US: AtomicU32 = AtomicU32::new(1024);
 /// The cost of fetching a cache line that another CPU has written, in ticks: a running mean of what spinners saw.
 static LINE_TICKS: AtomicU32 = AtomicU32::new(50);
 
-/// The longest that a timed look at a line in this CPU's cache takes, in ticks, measured by [`start`].
-static UNCHANGED_TICKS: AtomicU32 = AtomicU32::new(0);
+/// From how many ticks on a timed look has fetched the line from another CPU, measured by [`start`]; 0: it cannot tell.
+static CHANGED_TICKS: AtomicU32 = AtomicU32::new(0);
 
 /// Reads a counter of constant rate, in a few nanoseconds, when all loads before it are done.
 #[inline]
@@ -73,13 +73,11 @@ pub(super) fn start() {
     let took_ns = took_ns.max(1);
     HINTS_PER_US.store((HINTS * 1024 / took_ns).clamp(4, 1024) as u32, Relaxed);
     TICKS_PER_US.store((took_ticks * 1024 / took_ns).clamp(1, 16 * 1024) as u32, Relaxed);
-    UNCHANGED_TICKS.store(ticks_unchanged(), Relaxed);
+    CHANGED_TICKS.store(changed_ticks(ticks_of_a_hit(), TICKS_PER_US.load(Relaxed)), Relaxed);
 }
 
-/// Measures [`UNCHANGED_TICKS`].
-fn ticks_unchanged() -> u32 {
-    /// What chance may add. Another CPU's line takes longer, unless the two are threads of one core.
-    const SPARE_NS: u32 = 12;
+/// Measures how long a timed look at a line in this CPU's cache takes at least.
+fn ticks_of_a_hit() -> u32 {
     const LOOKS: usize = 32;
     let word = AtomicU32::new(0);
     let look = || {
@@ -87,8 +85,17 @@ fn ticks_unchanged() -> u32 {
         core::hint::black_box(core::hint::black_box(&word).load(Relaxed));
         ticks_since(begin)
     };
-    let least = (0..LOOKS).map(|_| look()).min().unwrap_or_default().min(4096) as u32;
-    least + TICKS_PER_US.load(Relaxed) * SPARE_NS / 1024
+    (0..LOOKS).map(|_| look()).min().unwrap_or_default().min(4096) as u32
+}
+
+/// Returns [`CHANGED_TICKS`] for the time of a hit.
+fn changed_ticks(hit: u32, ticks_per_us: u32) -> u32 {
+    /// What chance may add to a hit. Another CPU's line takes longer, unless the two are threads of one core.
+    const SPARE_NS: u32 = 12;
+    match ticks_per_us * SPARE_NS / 1024 {
+        0 => 0, // a line of another CPU may come within a tick
+        spare => hit + spare + 1,
+    }
 }
 
 /// Returns how long to stay away before the next look, in spin hints.
@@ -117,7 +124,7 @@ fn timed_look<W: Word>(word: &W) -> (W::Value, bool) {
     let begin = ticks();
     let value = word.load(Relaxed);
     let took = ticks_since(begin).min(4096) as u32;
-    let unchanged = took <= UNCHANGED_TICKS.load(Relaxed);
+    let unchanged = took < CHANGED_TICKS.load(Relaxed);
     if !unchanged {
         let mean = LINE_TICKS.load(Relaxed);
         LINE_TICKS.store(mean - mean / 16 + took / 16, Relaxed);
@@ -173,12 +180,18 @@ fn check(spinner: &on_cpu::Spinner, limit: SpinLimit) -> Result<(), SpinEnd> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ticks, ticks_since};
+    use super::{changed_ticks, ticks, ticks_since};
 
     #[test]
     fn a_counter_that_is_behind_has_not_ticked() {
         assert_eq!(ticks_since(u64::MAX), 0);
         let begin = ticks();
         assert!(ticks_since(begin) <= ticks());
+    }
+
+    #[test]
+    fn a_coarse_counter_calls_no_line_unchanged() {
+        assert_eq!(changed_ticks(30, 2560), 61, "a hit of 12 ns at 2.5 GHz, and 12 ns of chance");
+        assert_eq!(changed_ticks(0, 25), 0, "ticks of 40 ns, as on many arm64 machines");
     }
 }
