@@ -16,8 +16,6 @@ pub struct PollBackoff {
     doublings: u32,
     /// The sum of all rests so far.
     waited_ns: u32,
-    /// The last rest.
-    last_ns: u32,
     /// How many looks in a row have found the line changed, up to [`PollBackoff::AGAIN`].
     changed: u32,
 }
@@ -35,13 +33,14 @@ impl PollBackoff {
     /// How many looks in a row must find the line changed to end the close watch. Fewer may be due to newcomers, each
     /// of which writes the line when it tries the lock and when it joins the line of spinners.
     const AGAIN: u32 = 3;
-    /// How long a line must be unchanged for the close watch: longer than it takes to hand a lock over.
+    /// How long a line must be unchanged for the close watch: longer than it takes to hand a lock over. The first rest
+    /// alone is shorter.
     const SAME_SECTION_NS: u32 = 2 * Self::FIRST_NS;
 
     /// Begins a wait.
     #[must_use]
     pub const fn new() -> Self {
-        PollBackoff { short: 3, doublings: 0, waited_ns: 0, last_ns: 0, changed: Self::AGAIN }
+        PollBackoff { short: 3, doublings: 0, waited_ns: 0, changed: Self::AGAIN }
     }
 
     /// Begins a wait with a look less before the owner has a batch: for a lock where nothing else gives it one.
@@ -53,7 +52,7 @@ impl PollBackoff {
     /// Begins a wait for a lock that is hardly ever free at an early look: its owner probably takes it again and again.
     #[must_use]
     pub const fn patient() -> Self {
-        PollBackoff { short: 1, doublings: 1, waited_ns: 0, last_ns: 0, changed: Self::AGAIN }
+        PollBackoff { short: 1, doublings: 1, waited_ns: 0, changed: Self::AGAIN }
     }
 
     /// Returns the next rest in nanoseconds, where fetching a line takes `line_ns`; 0 gives the shortest rests.
@@ -70,7 +69,6 @@ impl PollBackoff {
             batch_ns.clamp(min_ns, max_ns)
         };
         self.waited_ns = self.waited_ns.saturating_add(rest_ns);
-        self.last_ns = rest_ns;
         rest_ns
     }
 
@@ -78,7 +76,7 @@ impl PollBackoff {
     pub fn looked(&mut self, unchanged: bool) {
         if !unchanged {
             self.changed = (self.changed + 1).min(Self::AGAIN);
-        } else if self.last_ns >= Self::SAME_SECTION_NS || self.changed < Self::AGAIN {
+        } else if self.waited_ns >= Self::SAME_SECTION_NS || self.changed < Self::AGAIN {
             self.changed = 0;
         }
     }
