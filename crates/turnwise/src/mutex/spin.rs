@@ -80,7 +80,7 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
         // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
         if backoff == PollBackoff::new() && lock.spinners.is_empty() {
             let until = until(settings.spin_short_ns());
-            let end = spin_first(lock, self.me.token, until, policy.short_tries, Some(PollBackoff::brief()));
+            let end = spin_first(lock, self.me.token, until, policy.short_tries, Some(backoff));
             if caller_is_late::<P, _>(&end, self.limit) {
                 return Err(SpinEnd::Deadline);
             }
@@ -114,13 +114,13 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
             Some(now.saturating_add(self.settings.spin_ns::<P>()).min(self.limit))
         })?;
         let Some(told) = self.me.slot.node.told() else {
-            // Nobody stood in line: there are no turns, and batches alone help an owner that comes back.
-            let backoff = if backoff == PollBackoff::new() { PollBackoff::brief() } else { backoff };
             let end = spin_first(lock, self.me.token, until, u64::MAX, Some(backoff));
             spinners.unlock(self.me);
             return end.map(drop);
         };
         let known = Known::from_told(told);
+        // Turns give an owner that comes back its batches, too.
+        let backoff = if backoff == PollBackoff::new() { PollBackoff::in_line() } else { backoff };
         let (end, next) = match known.turn_ns() {
             0 => self.first_without_turns(until, backoff, known),
             turn_ns => self.first_after_turn(until, turn_ns, known),
@@ -173,7 +173,7 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
     fn snatch(&self, end: u64) -> bool {
         /// As many as their rests leave room for in a turn.
         const TRIES: u32 = 7;
-        let (mut free, mut rests) = (0, PollBackoff::new());
+        let (mut free, mut rests) = (0, PollBackoff::in_line());
         for _ in 0..TRIES {
             if P::now() >= end.min(self.limit) {
                 break;

@@ -40,13 +40,13 @@ impl PollBackoff {
     /// Begins a wait.
     #[must_use]
     pub const fn new() -> Self {
-        PollBackoff { short: 3, doublings: 0, waited_ns: 0, changed: Self::AGAIN }
+        PollBackoff { short: 2, doublings: 0, waited_ns: 0, changed: Self::AGAIN }
     }
 
-    /// Begins a wait with a look less before the owner has a batch: for a lock where nothing else gives it one.
+    /// Begins a wait with a look more before the owner has a batch: for the first of a line, which may have turns.
     #[must_use]
-    pub const fn brief() -> Self {
-        PollBackoff { short: 2, ..Self::new() }
+    pub const fn in_line() -> Self {
+        PollBackoff { short: 3, ..Self::new() }
     }
 
     /// Begins a wait for a lock that is hardly ever free at an early look: its owner probably takes it again and again.
@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn an_owner_that_takes_the_lock_again_and_again_has_batches() {
         let batch = LINE_NS * PollBackoff::LINES;
-        assert_eq!(rests(&mut PollBackoff::new(), [false; 6]), [150, 300, 300, batch, 2 * batch, 4 * batch]);
-        assert_eq!(rests(&mut PollBackoff::brief(), [false; 4]), [150, 300, batch, 2 * batch]);
+        assert_eq!(rests(&mut PollBackoff::in_line(), [false; 6]), [150, 300, 300, batch, 2 * batch, 4 * batch]);
+        assert_eq!(rests(&mut PollBackoff::new(), [false; 4]), [150, 300, batch, 2 * batch]);
         assert_eq!(rests(&mut PollBackoff::patient(), [false; 3]), [300, 2 * batch, 4 * batch]);
         let mut long = PollBackoff::patient();
         rests(&mut long, [false; 20]);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_long_section_is_watched_closely() {
-        for begin in [PollBackoff::new(), PollBackoff::brief(), PollBackoff::patient()] {
+        for begin in [PollBackoff::new(), PollBackoff::in_line(), PollBackoff::patient()] {
             let (mut backoff, mut waited_ns) = (begin, 0);
             for n in 0..200 {
                 let rest_ns = backoff.next_ns(LINE_NS);
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_line_on_its_way_does_not_make_a_long_section() {
-        let mut backoff = PollBackoff::brief();
+        let mut backoff = PollBackoff::new();
         assert_eq!(rests(&mut backoff, [true, false]), [150, 300]);
         assert!(backoff.next_ns(LINE_NS) > 1000, "it was unchanged for 150 ns only");
     }

@@ -101,7 +101,7 @@ fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) ->
         } else {
             let owner = owner(lock, word);
             let over = |now: u32| now & WRITER == 0 || lock.owner.load(Relaxed) != owner;
-            P::spin_until(&lock.word, over, limit(owner, until, PollBackoff::brief()))?;
+            P::spin_until(&lock.word, over, limit(owner, until, PollBackoff::new()))?;
         }
     }
 }
@@ -155,11 +155,8 @@ fn behind_queue<P: Platform>(
     first: impl Fn(u64, u64, PollBackoff) -> Result<bool, SpinEnd>,
 ) -> Result<bool, SpinEnd> {
     // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
-    let (early, backoff) = match history.backoff() {
-        backoff if backoff == PollBackoff::new() => (true, PollBackoff::brief()),
-        patient => (false, patient),
-    };
-    if early && lock.spinners.is_empty() {
+    let backoff = history.backoff();
+    if backoff == PollBackoff::new() && lock.spinners.is_empty() {
         let end = first(until.short, policy().short_tries, backoff);
         if caller_is_late::<P, _>(&end, until.limit) {
             return end;
@@ -190,7 +187,7 @@ pub(super) fn write_again<P: Platform, S: Settings>(
     let until = Until::now::<P>(deadline, settings).long;
     let mut end = lock.spinners.lock(me, Some(until));
     if end.is_ok() {
-        end = first(lock, HELD, until, u64::MAX, PollBackoff::brief(), RawRwSem::take_write).map(drop);
+        end = first(lock, HELD, until, u64::MAX, PollBackoff::new(), RawRwSem::take_write).map(drop);
         lock.spinners.unlock(me);
     }
     me.slot.private.node_busy.set(false);
@@ -240,7 +237,7 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if history.attempt() {
         let until = Until::now::<P>(deadline, ByPolicy);
-        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit(0, until.long, PollBackoff::brief()));
+        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit(0, until.long, PollBackoff::new()));
         history.ended::<P, _>(&end, until.limit, true);
     }
 }
@@ -257,7 +254,7 @@ pub(super) fn woken<P: Platform, S: Settings>(lock: &RawRwSem<P>, barred: u32, s
         return;
     }
     let before = owner(lock, word);
-    let limit = limit(before, P::now().saturating_add(settings.spin_woken_ns()), PollBackoff::brief());
+    let limit = limit(before, P::now().saturating_add(settings.spin_woken_ns()), PollBackoff::new());
     let end = P::spin_until(&lock.word, |now| now & barred == 0, limit);
     if end.is_err_and(|end| end != SpinEnd::NotRunning) && owner_now(lock) == before {
         history.learn(false);
