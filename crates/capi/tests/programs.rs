@@ -10,12 +10,17 @@ use std::process::Command;
 
 /// Runs a source file compiled with every compiler of its language and both libraries.
 fn everywhere(source: &str) {
+    everywhere_by(source, |link, program| link.run(program));
+}
+
+/// Does `run` with a source file compiled with every compiler of its language and both libraries.
+fn everywhere_by(source: &str, run: impl Fn(Link, &Path)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for compiler in compilers(source) {
         for link in [Link::Shared, Link::Static] {
             let program = folder.path().join(format!("{}-{link:?}", compiler.name()));
             compiler.compile(&capi(source), &program, link);
-            link.run(&program);
+            run(link, &program);
         }
     }
 }
@@ -32,7 +37,16 @@ fn conditions_and_sequences() {
 
 #[test]
 fn what_waits_come_to() {
-    everywhere("tests/c/stats.c");
+    everywhere_by("tests/c/stats.c", |link, program| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let command = |role: &str| {
+            let mut command = link.command(program);
+            command.arg(role).env("XDG_RUNTIME_DIR", folder.path()).env_remove("TURNWISE_LIVE");
+            command
+        };
+        run_ok(&mut command("counted"));
+        run_ok(command("off").env("TURNWISE_LIVE", "0"));
+    });
 }
 
 #[test]
