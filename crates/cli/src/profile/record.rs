@@ -32,13 +32,18 @@ pub(super) type Signals = SignalsInfo<WithOrigin>;
 
 /// Runs `command`; returns its profile, its exit status, and the recording.
 pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode, RecordingFile)> {
-    let (profile, status, place) = record(&locks.on(target, Policy::Libc)?, keep, target, |mut start| {
-        // From here on Ctrl-C is the program's, which shares our terminal.
-        let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
-        let child = start.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
+    let (profile, status, place) = record(&locks.on(target, Policy::Libc)?, keep, target, |start| {
+        let (child, mut signals) = spawn(start, target)?;
         wait(child, &mut signals)
     })?;
     Ok((profile, exit_code(status), place))
+}
+
+/// Starts a program. From here on Ctrl-C is the program's, which shares our terminal.
+pub(super) fn spawn(mut command: Command, target: &Target) -> Result<(Child, Signals)> {
+    let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+    let child = command.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
+    Ok((child, signals))
 }
 
 /// Records what `run` runs, which is `target`; returns the profile, how the run ended, and the recording.

@@ -4,12 +4,11 @@ use super::log::Log;
 use super::{Look, PERIOD_NS, STEP, Seen, follow, maker, others};
 use crate::preload::Library;
 use crate::profile::futex::{about, ending};
-use crate::profile::record::{Signals, exit_code, monotonic_ns, wait};
+use crate::profile::record::{exit_code, monotonic_ns, spawn, wait};
 use crate::program::check_interposable;
 use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use turnwise_futex_trace::Living;
@@ -24,10 +23,8 @@ pub(in crate::profile) fn run(locks: &Variant, target: &Target) -> Result<(Profi
     check_interposable(&target.path).context("--waits")?;
     let mut command = target.start();
     locks.apply(&Library::install()?, &mut command);
-    // From here on Ctrl-C is the program's, which shares our terminal.
-    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let (started, started_ns) = (SystemTime::now(), monotonic_ns());
-    let child = command.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
+    let (child, mut signals) = spawn(command, target)?;
     let pid = child.id();
     let (seen, status) = std::thread::scope(|scope| {
         let waiter = scope.spawn(|| wait(child, &mut signals));
