@@ -133,9 +133,9 @@ impl<'a> OwnTurn<'a> {
     /// Whether it came back so soon that it would have gone on; `None`: not known.
     ///
     /// Turns pay if a round of a thread alone, from section to section, takes less than a hand-over. Who makes such
-    /// rounds is back, on average, half a round after its turn, and later by what the next thread needs to take the lock
-    /// and this one to find it taken: no more than half a hand-over, nor than a few lines and the beginning of a wait. A
-    /// trial must have room for more than one round.
+    /// rounds is back, on average, half a round after its turn, and later by what the next thread needs to take the
+    /// lock and this one to find it taken: no more than half a hand-over, nor than a few lines and the beginning of a
+    /// wait. A trial must have room for more than one round.
     fn would_have_gone_on<P: Platform>(self, handover_ns: u64) -> Option<bool> {
         /// What reading the clock and beginning a wait take.
         const BEGIN_NS: u64 = 200;
