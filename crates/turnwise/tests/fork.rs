@@ -1,5 +1,5 @@
 //! What a forked child finds in locks for which threads waited that it does not have.
-#![cfg(all(feature = "native", not(miri)))]
+#![cfg(all(target_os = "linux", feature = "native", not(any(miri, turnwise_portable))))]
 
 use std::ptr::{from_ref, null};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};

@@ -1,5 +1,5 @@
 //! A waiter that claimed the next turn keeps its claim, however long a signal handler keeps it away.
-#![cfg(all(feature = "native", not(miri)))]
+#![cfg(all(target_os = "linux", feature = "native", not(miri)))]
 
 use std::os::unix::thread::JoinHandleExt as _;
 use std::ptr::from_ref;

@@ -4,7 +4,7 @@
 //!
 //! Each lock has a process of its own, which the kernel ends when a real-time thread has run for a second without ever
 //! having slept.
-#![cfg(all(target_os = "linux", feature = "native", feature = "spin", not(miri)))]
+#![cfg(all(target_os = "linux", feature = "native", feature = "spin", not(any(miri, turnwise_portable))))]
 
 use std::hint::black_box;
 use std::process::{Command, Stdio};
