@@ -37,6 +37,12 @@ struct Sleeper {
     state: AtomicU32,
 }
 
+impl Sleeper {
+    fn new(address: usize, lane: Lane) -> Self {
+        Sleeper { address, lane, next: Cell::new(ptr::null()), state: AtomicU32::new(ASLEEP) }
+    }
+}
+
 /// The records in one bucket, in the order in which they came.
 struct Queue {
     first: *const Sleeper,
@@ -49,8 +55,7 @@ unsafe impl Send for Queue {}
 #[repr(align(128))]
 struct Bucket(Mutex<Queue>);
 
-static TABLE: [Bucket; BUCKETS] =
-    [const { Bucket(Mutex::new(Queue { first: ptr::null(), last: ptr::null() })) }; BUCKETS];
+static TABLE: [Bucket; BUCKETS] = [const { Bucket(Mutex::new(Queue::NEW)) }; BUCKETS];
 
 /// Spreads addresses, which have much in common.
 pub(super) fn hash(address: usize) -> u32 {
@@ -63,6 +68,8 @@ fn lock(address: usize) -> MutexGuard<'static, Queue> {
 }
 
 impl Queue {
+    const NEW: Queue = Queue { first: ptr::null(), last: ptr::null() };
+
     fn push(&mut self, sleeper: &Sleeper) {
         // SAFETY: invariant 3: the last record is in the queue, hence in place.
         match unsafe { self.last.as_ref() } {
@@ -74,7 +81,7 @@ impl Queue {
 
     /// Takes the first `count` records out that are `wanted`; returns the first of them, which leads to the others.
     fn take(&mut self, count: u32, wanted: impl Fn(&Sleeper) -> bool) -> *const Sleeper {
-        let mut taken = Queue { first: ptr::null(), last: ptr::null() };
+        let mut taken = Queue::NEW;
         let (mut left, mut before, mut next) = (count, None::<&Sleeper>, self.first);
         while left > 0 {
             // SAFETY: invariant 3: what the queue leads to is in the queue, hence in place.
@@ -102,7 +109,7 @@ impl Queue {
 /// Implements [`crate::platform::Platform::park`].
 pub(crate) fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
     let address = ptr::from_ref(word).addr();
-    let sleeper = Sleeper { address, lane, next: Cell::new(ptr::null()), state: AtomicU32::new(ASLEEP) };
+    let sleeper = Sleeper::new(address, lane);
     let mut queue = lock(address);
     // A thread that changes the word and then wakes has the bucket after us, and finds the record; or before us, and we
     // see its change.
@@ -151,4 +158,55 @@ fn left_ns(deadline: Deadline) -> u64 {
         Clock::Realtime => wall(),
     };
     deadline.at.saturating_sub(now).min(LOOK_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    const LANES: [Lane; 3] = [Lane::Waiters, Lane::First, Lane::Readers];
+
+    /// Returns the places of the records that a chain leads to.
+    fn places(mut next: *const Sleeper, sleepers: &[Sleeper]) -> Vec<usize> {
+        let mut places = Vec::new();
+        // SAFETY: the records are in place.
+        while let Some(sleeper) = unsafe { next.as_ref() } {
+            places.push(sleepers.iter().position(|other| ptr::eq(other, sleeper)).expect("it is one of them"));
+            next = sleeper.next.get();
+        }
+        places
+    }
+
+    /// Runs `body` with a queue of nine records, the lanes in turn.
+    fn with_nine(body: impl FnOnce(&mut Queue, &[Sleeper])) {
+        let sleepers: Vec<Sleeper> = (0..9).map(|place| Sleeper::new(64, LANES[place % 3])).collect();
+        let mut queue = Queue::NEW;
+        sleepers.iter().for_each(|sleeper| queue.push(sleeper));
+        body(&mut queue, &sleepers);
+    }
+
+    #[test]
+    fn records_come_out_in_the_order_of_arrival_and_the_others_stay_in_it() {
+        with_nine(|queue, all| {
+            assert_eq!(places(queue.take(2, |sleeper| sleeper.lane == Lane::First), all), [1, 4]);
+            assert_eq!(places(queue.take(0, |_| true), all), []);
+            assert_eq!(places(queue.take(u32::MAX, |sleeper| sleeper.lane == Lane::Waiters), all), [0, 3, 6]);
+            assert_eq!(places(queue.take(9, |sleeper| sleeper.lane == Lane::Waiters), all), []);
+            assert_eq!(places(queue.first, all), [2, 5, 7, 8]);
+            assert_eq!(places(queue.take(9, |_| true), all), [2, 5, 7, 8]);
+            assert!(queue.first.is_null() && queue.last.is_null());
+        });
+    }
+
+    #[test]
+    fn who_comes_after_the_last_has_left_is_behind_the_one_before() {
+        with_nine(|queue, all| {
+            let (one, late) = (|place: usize| move |sleeper: &Sleeper| ptr::eq(sleeper, &all[place]), &all[8]);
+            assert_eq!(places(queue.take(1, one(8)), all), [8]);
+            assert_eq!(places(queue.take(1, one(0)), all), [0]);
+            queue.push(late);
+            assert_eq!(places(queue.first, all), [1, 2, 3, 4, 5, 6, 7, 8]);
+        });
+    }
 }
