@@ -67,7 +67,7 @@ fn claim_and_stay_away() -> Option<()> {
     let seen = overtake();
     if seen {
         // SAFETY: the thread was not joined yet, and the handler touches atomics only and sleeps.
-        unsafe { libc::pthread_kill(claimant.as_pthread_t(), libc::SIGUSR1) };
+        unsafe { libc::pthread_kill(claimant.as_pthread_t() as _, libc::SIGUSR1) };
         while !AWAY.load(Relaxed) {
             sleep(MS);
         }

@@ -61,8 +61,11 @@ type Operation = fn(&mut Random);
 /// Puts the calling thread under SCHED_FIFO, on one CPU; whether it may be.
 fn become_realtime(priority: i32, cpu: usize) -> bool {
     bind(0, cpu);
+    // SAFETY: zero bytes are a valid parameter: numbers, of which musl has more.
+    let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameter.sched_priority = priority;
     // SAFETY: the parameters are initialised, and 0 is the calling thread.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &libc::sched_param { sched_priority: priority }) == 0 }
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) == 0 }
 }
 
 /// Lets a thread run on one CPU alone; 0 is the calling one.

@@ -234,7 +234,7 @@ mod tests {
         use super::Relaxed;
         use crate::platform::Token;
         use core::sync::atomic::AtomicU32;
-        use core::{ffi::c_void, ptr, time::Duration};
+        use core::{ffi::c_void, mem::MaybeUninit, ptr, time::Duration};
 
         extern "C" fn routine(told: *mut c_void) -> *mut c_void {
             let me = thread::me().expect("a slot");
@@ -247,10 +247,10 @@ mod tests {
         }
 
         let told = AtomicU32::new(0);
-        let (mut thread, mut result) = (0, ptr::null_mut());
+        let (mut thread, mut result) = (MaybeUninit::uninit(), ptr::null_mut());
         let argument = told.as_ptr().cast();
         // SAFETY: `routine` has the signature, and `told` outlives the thread.
-        assert_eq!(unsafe { libc::pthread_create(&mut thread, ptr::null(), routine, argument) }, 0);
+        assert_eq!(unsafe { libc::pthread_create(thread.as_mut_ptr(), ptr::null(), routine, argument) }, 0);
         while told.load(Relaxed) == 0 {
             std::thread::yield_now();
         }
@@ -259,7 +259,7 @@ mod tests {
         let entry = Token::new(told.load(Relaxed)).and_then(thread::entry).expect("its entry");
         entry.area.observers.fetch_sub(1, Relaxed);
         // SAFETY: the thread was made above and is joined once.
-        assert_eq!(unsafe { libc::pthread_join(thread, &mut result) }, 0);
+        assert_eq!(unsafe { libc::pthread_join(thread.assume_init(), &mut result) }, 0);
         assert!(result.is_null(), "it was cancelled");
     }
 

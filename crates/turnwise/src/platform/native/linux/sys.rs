@@ -37,7 +37,7 @@ fn bitset(lane: Lane) -> u32 {
 
 fn timespec(ns: u64) -> libc::timespec {
     const SECOND: u64 = 1_000_000_000;
-    libc::timespec { tv_sec: (ns / SECOND) as libc::time_t, tv_nsec: (ns % SECOND) as _ }
+    libc::timespec { tv_sec: (ns / SECOND) as _, tv_nsec: (ns % SECOND) as _ }
 }
 
 /// Implements [`crate::platform::Platform::park`].
