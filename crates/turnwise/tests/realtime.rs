@@ -23,7 +23,7 @@ const RUN: Duration = Duration::from_millis(300);
 /// For a process that neither ends nor runs.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Longest time that a real-time thread may run without sleeping.
-const RUN_MAX_US: u64 = 1_000_000;
+const RUN_MAX_US: libc::rlim_t = 1_000_000;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 /// Sections that were entered.

@@ -31,6 +31,7 @@ pub(crate) fn token() -> Token {
 mod counts {
     use crate::platform::native::THREAD_COUNTS;
     use core::sync::atomic::AtomicU32;
+    extern crate std;
 
     std::thread_local! {
         static COUNTS: [AtomicU32; THREAD_COUNTS] = const { [const { AtomicU32::new(0) }; THREAD_COUNTS] };
