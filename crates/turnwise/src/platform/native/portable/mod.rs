@@ -8,8 +8,9 @@
 //! | `owner.rs` | "does the owner run?", to which nobody knows an answer |
 //!
 //! Compared with Linux: a lock operation may change `errno`; a thread's first wait may allocate (for the thread-local
-//! variable that notices its exit), so that a memory allocator cannot be built on these locks; a signal handler must not
-//! use one; and a forked child not one for which its parent's threads contend. The page is `docs/design/systems.md`.
+//! variable that notices its exit), so that a memory allocator cannot be built on these locks; a signal handler must
+//! not use one; and a forked child not one for which its parent's threads contend. The page is
+//! `docs/design/systems.md`.
 
 mod exit;
 mod owner;
