@@ -15,6 +15,13 @@
 //! | `run_probe.rs` | the other direction: what the preload library reports about a run |
 #![no_std]
 
+// The one error on other systems: all that is for Linux alone needs this crate.
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "the programs `turnwise` and `turnwise-lab`, live views and what is loaded into programs are for Linux alone; \
+     what works here are the locks: crate `turnwise`, and `turnwise-capi` with `--no-default-features`"
+);
+
 #[cfg(any(test, feature = "write"))]
 extern crate alloc;
 

@@ -22,6 +22,9 @@
 //! The locks do not poison: a panic while a lock is held releases it, and the next owner sees the data as it is.
 #![no_std]
 
+#[cfg(not(target_has_atomic = "64"))]
+compile_error!("turnwise needs atomics of 64 bits, which this target does not have");
+
 #[cfg(any(test, miri, feature = "order-check"))]
 extern crate std;
 

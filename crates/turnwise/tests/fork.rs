@@ -1,5 +1,5 @@
 //! What a forked child finds in locks for which threads waited that it does not have.
-#![cfg(all(feature = "native", not(miri)))]
+#![cfg(all(target_os = "linux", feature = "native", not(any(miri, turnwise_portable))))]
 
 use std::ptr::{from_ref, null};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
@@ -204,7 +204,7 @@ fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> libc
     let lock = RawMutex::new();
     flag(&lock, PROMISED, 16);
     // SAFETY: asks who is calling.
-    let (waiter, tid) = unsafe { (libc::pthread_self(), libc::gettid()) };
+    let (pid, tid) = unsafe { (libc::getpid(), libc::gettid()) };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // Spinning is over by then, unless others have the CPU.
@@ -213,7 +213,7 @@ fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> libc
                 std::thread::sleep(Duration::from_millis(10));
             }
             // SAFETY: the thread outlives this one.
-            assert_eq!(unsafe { libc::pthread_kill(waiter, libc::SIGUSR2) }, 0);
+            assert_eq!(unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, libc::SIGUSR2) }, 0);
             while CHILD.load(Relaxed) < 0 {
                 std::thread::yield_now();
             }

@@ -1,5 +1,5 @@
 //! A waiter that claimed the next turn keeps its claim, however long a signal handler keeps it away.
-#![cfg(all(feature = "native", not(miri)))]
+#![cfg(all(target_os = "linux", feature = "native", not(miri)))]
 
 use std::os::unix::thread::JoinHandleExt as _;
 use std::ptr::from_ref;
@@ -67,7 +67,7 @@ fn claim_and_stay_away() -> Option<()> {
     let seen = overtake();
     if seen {
         // SAFETY: the thread was not joined yet, and the handler touches atomics only and sleeps.
-        unsafe { libc::pthread_kill(claimant.as_pthread_t(), libc::SIGUSR1) };
+        unsafe { libc::pthread_kill(claimant.as_pthread_t() as _, libc::SIGUSR1) };
         while !AWAY.load(Relaxed) {
             sleep(MS);
         }

@@ -45,7 +45,7 @@ fn slots() {
 #[test]
 fn thread_exit() {
     let transcribed = "proof/model/src/explicit/checks/slots.rs";
-    let shipped = "crates/turnwise/src/platform/native/rseq.rs";
+    let shipped = "crates/turnwise/src/platform/native/linux/rseq.rs";
     let names = ["Area::withdraw", "Area::is_observed", "Area::is_of_this_process", "Area::cpu"];
     agree(shipped, transcribed, &names, &[]);
 }

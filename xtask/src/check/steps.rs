@@ -27,12 +27,25 @@ const fn cmd(line: &'static str) -> Cmd {
 /// Both sanitizers come with the nightly toolchain alone.
 const MIRI: &[Need] = &[Need::Nightly("miri"), Need::Nightly("rust-src")];
 const TSAN: &[Need] = &[Need::Nightly("rust-src"), Need::Program("cc", "gcc")];
+const MIRI_SEEDS: (&str, &str) =
+    ("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-preemption-rate=0.1 -Zmiri-many-seeds=0..16");
 const MIRI_ENV: &[(&str, &str)] = &[("MIRIFLAGS", "-Zmiri-disable-isolation")];
 /// The epochs of `crossbeam-epoch` keep garbage when the program ends, know their own by numbers, and break the rules
 /// of stacked borrows, not those of tree borrows.
 const MIRI_VFS_ENV: &[(&str, &str)] =
     &[("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks")];
 const TSAN_ENV: &[(&str, &str)] = &[("RUSTFLAGS", "-Zsanitizer=thread"), ("TSAN_OPTIONS", "halt_on_error=1")];
+
+/// The half of the platform that other systems have, on this one.
+const PORTABLE: (&str, &str) = ("RUSTFLAGS", "--cfg turnwise_portable");
+/// 32 bits: linked without a compiler for them.
+const LLD_I686: (&str, &str) = ("CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
+/// Nothing of Wine's own on the terminal, and no offers to install more of it.
+const WINE_ENV: &[(&str, &str)] = &[
+    ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine"),
+    ("WINEDEBUG", "-all"),
+    ("WINEDLLOVERRIDES", "mscoree,mshtml="),
+];
 
 pub(crate) const STEPS: &[Step] = &[
     Step {
@@ -110,6 +123,75 @@ pub(crate) const STEPS: &[Step] = &[
         }],
     },
     Step {
+        name: "portable",
+        what: "the platform of other systems than Linux: the library's tests on its queues of sleeping threads",
+        needs: &[],
+        commands: &[Cmd {
+            env: &[PORTABLE],
+            ..cmd("cargo test -p turnwise --lib --tests --features lock_api,stats,order-check \
+                 --target-dir target/portable")
+        }],
+    },
+    Step {
+        name: "systems",
+        what: "the library compiles for macOS, FreeBSD, Android, illumos and 32 bits",
+        needs: &[
+            Need::Target("aarch64-apple-darwin"),
+            Need::Target("x86_64-apple-darwin"),
+            Need::Target("x86_64-unknown-freebsd"),
+            Need::Target("aarch64-linux-android"),
+            Need::Target("x86_64-unknown-illumos"),
+            Need::Target("i686-unknown-linux-gnu"),
+        ],
+        commands: &[
+            cmd("cargo check -p turnwise --target aarch64-apple-darwin --target x86_64-apple-darwin \
+                 --target x86_64-unknown-freebsd --target aarch64-linux-android --target x86_64-unknown-illumos \
+                 --target i686-unknown-linux-gnu"),
+            cmd("cargo clippy -p turnwise --all-targets --features lock_api,stats,live --target aarch64-apple-darwin \
+                 --target x86_64-unknown-freebsd --target x86_64-unknown-illumos --target i686-unknown-linux-gnu \
+                 -- -D warnings"),
+        ],
+    },
+    Step {
+        name: "musl",
+        what: "the library's tests with musl, on 64 and 32 bits",
+        needs: &[
+            Need::Architecture("x86_64"),
+            Need::Program("cc", "gcc"),
+            Need::Target("x86_64-unknown-linux-musl"),
+            Need::Target("i686-unknown-linux-musl"),
+        ],
+        commands: &[Cmd {
+            env: &[LLD_I686],
+            ..cmd("cargo test -p turnwise --lib --tests --features lock_api,stats,order-check \
+                 --target x86_64-unknown-linux-musl --target i686-unknown-linux-musl")
+        }],
+    },
+    Step {
+        name: "windows",
+        what: "the library's tests for Windows, under Wine",
+        needs: &[
+            Need::Architecture("x86_64"),
+            Need::Program("wine", "wine"),
+            Need::Program("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"),
+            Need::Target("x86_64-pc-windows-gnu"),
+        ],
+        commands: &[
+            cmd("cargo clippy -p turnwise --all-targets --features lock_api,stats,live \
+                 --target x86_64-pc-windows-gnu -- -D warnings"),
+            cmd("cargo test --no-run -p turnwise --lib --tests --features lock_api,stats,order-check \
+                 --target x86_64-pc-windows-gnu"),
+            // Beside the tests, where Windows and Wine look first.
+            cmd("x86_64-w64-mingw32-gcc -shared -o target/x86_64-pc-windows-gnu/debug/deps/bcryptprimitives.dll \
+                 xtask/src/check/bcryptprimitives.c -ladvapi32"),
+            Cmd {
+                env: WINE_ENV,
+                ..cmd("cargo test -p turnwise --lib --tests --features lock_api,stats,order-check \
+                     --target x86_64-pc-windows-gnu")
+            },
+        ],
+    },
+    Step {
         name: "docs",
         what: "documentation, with broken links denied",
         needs: &[],
@@ -137,6 +219,17 @@ pub(crate) const STEPS: &[Step] = &[
                 ..cmd("cargo +nightly miri test -p turnwise-vfs --lib --target-dir target/miri -- \
                      host:: dcache:: inode:: ops:: --skip like_a_flat_file --skip at_the_same_time \
                      --skip threads_that_append --skip numbered_names")
+            },
+            Cmd {
+                env: &[MIRI_ENV[0], PORTABLE],
+                beside: true,
+                ..cmd("cargo +nightly miri test -p turnwise --test park --test mutex --target-dir target/miri-portable")
+            },
+            // One schedule in several loses a wake-up if the look at the word comes before the bucket's lock.
+            Cmd {
+                env: &[MIRI_SEEDS, PORTABLE],
+                beside: true,
+                ..cmd("cargo +nightly miri test -p turnwise --test park --target-dir target/miri-portable no_wake_up")
             },
         ],
     },

@@ -1,38 +1,39 @@
-//! Linux: futex, vDSO clocks, static thread slots, and the restartable-sequence area for the CPU number.
+//! What std's programs run on: every thread has a static slot, and waits sleep in the kernel.
 //!
 //! | file | what |
 //! |---|---|
-//! | `tls.rs` | the three words that every thread has of its own, reached without a call |
 //! | `thread.rs` | slots and tokens: the identity of a thread |
-//! | `exit.rs` | notices that a thread exits, and gives its slot back |
-//! | `rseq.rs` | the area in which the kernel says on which CPU a thread runs |
-//! | `cpus.rs` | the number of CPUs that the process may use |
-//! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
-//! | `generation.rs` | the number of this forked child |
-//! | `offer.rs` | yields, and what they give away |
-//! | `sys.rs` | the system calls |
+//! | `tls` | the words that every thread has of its own |
+//! | `spin.rs` | the spin loop |
 //! | `watcher.rs` | feature `live`: who is told of waits |
+//! | `linux` | what Linux is asked for: futexes with lanes, CPUs, owners that do not run, exits, forks |
+//! | `portable` | the same of any other system that has std, as far as they all have it |
+//!
+//! Both folders define the same names, and one of them is compiled. `--cfg turnwise_portable` takes the second on
+//! Linux, so that it can be tested there.
 
-mod cpus;
-mod exit;
-mod generation;
-mod offer;
-mod on_cpu;
-mod rseq;
 mod spin;
-mod sys;
 mod thread;
 mod tls;
 #[cfg(feature = "live")]
 mod watcher;
 
+#[cfg(all(target_os = "linux", not(turnwise_portable)))]
+mod linux;
+#[cfg(any(not(target_os = "linux"), turnwise_portable))]
+mod portable;
+
+#[cfg(all(target_os = "linux", not(turnwise_portable)))]
+use linux as system;
+#[cfg(any(not(target_os = "linux"), turnwise_portable))]
+use portable as system;
+
 use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-pub use cpus::assume_cpus;
-pub use exit::{end_exit_key, is_alien_key};
-pub use generation::generation;
-pub use on_cpu::{OnCpuLayer, on_cpu_layer};
+#[cfg(all(target_os = "linux", not(turnwise_portable)))]
+pub use linux::{end_exit_key, is_alien_key};
+pub use system::{OnCpuLayer, assume_cpus, generation, on_cpu_layer};
 pub use thread::{SLOTS, introduce, thread_of};
 #[cfg(feature = "live")]
 pub(crate) use watcher::watch;
@@ -56,35 +57,7 @@ pub(crate) fn thread_counts() -> &'static [AtomicU32; THREAD_COUNTS] {
     unsafe { &*tls::counts() }
 }
 
-/// The constructor. It runs before `main`, or when the library is loaded: all that needs the loader or may allocate
-/// happens here, never on a lock path.
-extern "C" fn start() {
-    generation::start();
-    cpus::start();
-    rseq::start();
-    spin::start();
-    exit::start();
-    // Miri has no fork.
-    if !cfg!(miri) {
-        // SAFETY: registers a handler that touches statics only.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    }
-}
-
-/// Forgets the parent's other threads, as a handler in a forked child.
-extern "C" fn in_child() {
-    generation::in_child();
-    thread::forget_others();
-    exit::forget_others();
-}
-
-/// The destructor. It runs when the process ends by `exit`, or when the library that contains this is unloaded: then a
-/// thread that exits later must not find our code. The loader unregisters `in_child` by itself.
-extern "C" fn end() {
-    exit::end_exit_key();
-}
-
-/// The Linux platform.
+/// The platform of programs that have std.
 pub struct Native;
 
 // SAFETY: `thread.rs` hands each token to one thread at a time; slots are in a static.
@@ -107,15 +80,15 @@ unsafe impl Platform for Native {
     }
 
     fn yield_now() {
-        offer::yield_now();
+        system::yield_now();
     }
 
     fn offer() {
-        offer::offer();
+        system::offer();
     }
 
     fn nap(ns: u32) {
-        sys::sleep_ns(ns.into());
+        system::nap(ns);
     }
 
     #[inline]
@@ -128,23 +101,23 @@ unsafe impl Platform for Native {
     }
 
     fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
-        sys::futex_wait(word, expected, lane, deadline)
+        system::park(word, expected, lane, deadline)
     }
 
     fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
-        sys::futex_wake(word, lane, count)
+        system::wake(word, lane, count)
     }
 
     fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {
-        sys::futex_requeue(from, expected, to)
+        system::requeue(from, expected, to)
     }
 
     fn now() -> u64 {
-        sys::clock_ns(libc::CLOCK_MONOTONIC)
+        system::now()
     }
 
     fn wall() -> u64 {
-        sys::clock_ns(libc::CLOCK_REALTIME)
+        system::wall()
     }
 
     #[inline(always)]
@@ -161,27 +134,27 @@ unsafe impl Platform for Native {
     }
 
     fn on_cpu(token: Token) -> OnCpu {
-        on_cpu::on_cpu(token)
+        system::on_cpu(token)
     }
 
     #[inline]
     fn cpu() -> u32 {
-        rseq::cpu()
+        system::cpu()
     }
 
     #[inline]
     fn cpus() -> u32 {
-        cpus::cpus()
+        system::cpus()
     }
 
     #[inline]
     fn node() -> u32 {
-        rseq::node()
+        system::node()
     }
 
     #[inline]
     fn generation() -> u32 {
-        generation()
+        system::generation()
     }
 
     #[cfg(feature = "live")]

@@ -1,7 +1,7 @@
 //! The spin loop: look, pause, look; now and then read the clock and check whether the owner still runs.
 
 use super::super::{OnCpu, PollBackoff, SpinEnd, SpinLimit, Word};
-use super::{on_cpu, sys};
+use super::system;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -40,17 +40,30 @@ fn ticks() -> u64 {
         core::arch::x86_64::_mm_lfence();
         core::arch::x86_64::_rdtsc()
     }
-    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    #[cfg(all(
+        target_arch = "aarch64",
+        any(target_os = "linux", target_os = "freebsd", target_vendor = "apple", windows),
+        not(miri)
+    ))]
     {
         let ticks: u64;
-        // SAFETY: Linux lets user space read the virtual counter.
+        // SAFETY: these systems let programs read the virtual counter.
         unsafe {
             core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags))
         };
         ticks
     }
-    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-    sys::clock_ns(libc::CLOCK_MONOTONIC)
+    #[cfg(any(
+        miri,
+        not(any(
+            target_arch = "x86_64",
+            all(
+                target_arch = "aarch64",
+                any(target_os = "linux", target_os = "freebsd", target_vendor = "apple", windows)
+            )
+        ))
+    ))]
+    system::now()
 }
 
 /// Returns the ticks since `begin`; 0 where the counter of another CPU is behind.
@@ -64,10 +77,10 @@ fn ticks_since(begin: u64) -> u64 {
 pub(super) fn start() {
     const HINTS: u64 = 64;
     let once = || {
-        let (begin, begin_ticks) = (sys::clock_ns(libc::CLOCK_MONOTONIC), ticks());
+        let (begin, begin_ticks) = (system::now(), ticks());
         (0..HINTS).for_each(|_| relax());
         let took_ticks = ticks_since(begin_ticks);
-        (sys::clock_ns(libc::CLOCK_MONOTONIC) - begin, took_ticks)
+        (system::now() - begin, took_ticks)
     };
     let (took_ns, took_ticks) = (0..3).map(|_| once()).min().unwrap_or_default();
     let took_ns = took_ns.max(1);
@@ -147,7 +160,7 @@ pub(super) fn spin_until<W: Word>(
             return Ok(value);
         }
         if since_clock >= HINTS_PER_CLOCK {
-            check(spinner.get_or_insert_with(on_cpu::Spinner::new), limit)?;
+            check(spinner.get_or_insert_with(system::Spinner::new), limit)?;
             since_clock = 0;
         }
         let rest = hints_away(&mut backoff);
@@ -165,14 +178,14 @@ pub(super) fn spin_until<W: Word>(
 }
 
 #[cold]
-fn check(spinner: &on_cpu::Spinner, limit: SpinLimit) -> Result<(), SpinEnd> {
-    let now = sys::clock_ns(libc::CLOCK_MONOTONIC);
+fn check(spinner: &system::Spinner, limit: SpinLimit) -> Result<(), SpinEnd> {
+    let now = system::now();
     if limit.until.is_some_and(|at| now >= at) {
         return Err(SpinEnd::Deadline);
     }
     spinner.refresh(now);
     match limit.owner {
-        Some(owner) if on_cpu::on_cpu_at(owner, || now) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
+        Some(owner) if system::on_cpu_at(owner, || now) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
         Some(owner) if spinner.sees_still(owner, now) => Err(SpinEnd::StandsStill),
         _ => Ok(()),
     }

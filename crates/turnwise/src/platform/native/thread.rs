@@ -5,7 +5,7 @@
 //! Taking a slot allocates nothing and takes no lock: the free slots are a stack of indices.
 
 use super::super::{Me, ThreadSlot, Token};
-use super::{Native, exit, rseq, sys, tls};
+use super::{Native, system, tls};
 use crate::osq::Node;
 use crate::platform::slot::Private;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -29,8 +29,8 @@ const STAGE_GONE: u32 = 2;
 
 pub(super) struct Entry {
     pub(super) slot: ThreadSlot<Native>,
-    pub(super) area: rseq::Area,
-    /// The kernel's number of the thread that has the slot, or had it last; 0: it is another process's.
+    pub(super) area: system::Area,
+    /// The kernel's number of the thread that has the slot, or had it last; 0: it is another process's, or not known.
     pub(super) tid: AtomicU32,
     /// The next free slot's index + 1, or 0, while the slot is free.
     next_free: AtomicU32,
@@ -39,7 +39,7 @@ pub(super) struct Entry {
 static TABLE: [Entry; SLOTS] = [const {
     Entry {
         slot: ThreadSlot { node: Node::new(), released: AtomicU32::new(0), private: Private::new() },
-        area: rseq::Area::new(),
+        area: system::Area::new(),
         tid: AtomicU32::new(0),
         next_free: AtomicU32::new(0),
     }
@@ -87,7 +87,7 @@ pub fn thread_of(token: u32) -> u32 {
 #[cold]
 fn register() -> Option<Me<Native>> {
     // SAFETY: the words are the calling thread's own; no reference to them is kept.
-    if unsafe { (*tls::words()).stage } != STAGE_NEW || !exit::are_noticed() {
+    if unsafe { (*tls::words()).stage } != STAGE_NEW || !system::are_exits_noticed() {
         return None;
     }
     set_stage(STAGE_TAKING);
@@ -111,9 +111,9 @@ fn set_stage(stage: u32) {
 fn take_slot() -> Option<Me<Native>> {
     let index = pop_free()?;
     let (token, entry) = (Token::new(index + FIRST)?, &TABLE[index as usize]);
-    let noticed = exit::notice(|| {
+    let noticed = system::notice_exit(|| {
         entry.slot.private.reset();
-        entry.tid.store(sys::tid(), Relaxed);
+        entry.tid.store(system::tid(), Relaxed);
         // SAFETY: the words are the calling thread's own; no reference to them is kept.
         unsafe { (*tls::words()).token = token.get() };
         set_stage(STAGE_SLOT);
@@ -128,35 +128,34 @@ fn take_slot() -> Option<Me<Native>> {
 }
 
 /// Whether the calling thread is just taking a slot.
+#[cfg(all(target_os = "linux", not(turnwise_portable)))]
 pub(super) fn is_taking_slot() -> bool {
     // SAFETY: the words are the calling thread's own; no reference to them is kept.
     unsafe { (*tls::words()).stage == STAGE_TAKING }
 }
 
-/// Gives the calling thread's slot back, if it has one, and lets it take no other: it exits.
-pub(super) fn exits() {
+/// Gives the calling thread's slot back, if its token has one, and lets it take no other: it exits.
+pub(super) fn exits(token: Token) {
     let words = tls::words();
-    let own = entry(tls::token());
     // SAFETY: the words are the calling thread's own; no reference to them is kept.
     unsafe {
-        let index = (*words).token.wrapping_sub(FIRST);
         (*words).token = Token::ANONYMOUS.get();
         (*words).stage = STAGE_GONE;
-        if let Some(entry) = own {
-            entry.area.leave();
-            push_free(index);
-        }
+    }
+    give_back(token);
+}
+
+/// Gives the slot of a token back, if it has one: its thread does not use it any more.
+pub(super) fn give_back(token: Token) {
+    if let Some(entry) = entry(token) {
+        entry.area.leave();
+        push_free(token.get() - FIRST);
     }
 }
 
-/// Lets no thread look at any thread's area any more; returns whether all that looked were seen to end.
-pub(super) fn withdraw_areas(mut patience: impl Iterator<Item = ()>) -> bool {
-    taken().for_each(|entry| entry.area.withdraw());
-    taken().all(|entry| patience.any(|()| !entry.area.is_observed()))
-}
-
 /// Returns the slots that were ever taken.
-fn taken() -> impl Iterator<Item = &'static Entry> {
+#[cfg(all(target_os = "linux", not(turnwise_portable)))]
+pub(super) fn taken() -> impl Iterator<Item = &'static Entry> {
     TABLE[..(FRESH.load(Relaxed) as usize).min(SLOTS)].iter()
 }
 
@@ -190,23 +189,15 @@ fn push_free(index: u32) {
     }
 }
 
-/// Forgets the other threads in a forked child: they are gone, and so may be their memory. Their slots stay taken: an
-/// inherited queue may still name them.
-pub(super) fn forget_others() {
-    let own = tls::token().get().checked_sub(FIRST);
-    for (index, entry) in (0..).zip(taken()) {
-        entry.area.forget_others(own == Some(index));
-        entry.tid.store(if own == Some(index) { sys::tid() } else { 0 }, Relaxed);
-    }
-}
-
-// These are here, though they are about all files of this folder: a linker that takes single objects out of a static
-// library takes this one, since every lock that waits needs its slots.
+// These are here, though they are about the folder `linux`: a linker that takes single objects out of a static library
+// takes this one, since every lock that waits needs its slots.
+#[cfg(all(target_os = "linux", not(turnwise_portable)))]
 #[used]
 #[cfg_attr(not(miri), unsafe(link_section = ".init_array.00101"))]
 #[cfg_attr(miri, unsafe(link_section = ".init_array"))] // the one section that Miri runs
-static START: extern "C" fn() = super::start;
+static START: extern "C" fn() = system::start;
 
+#[cfg(all(target_os = "linux", not(turnwise_portable)))]
 #[used]
 #[cfg_attr(not(miri), unsafe(link_section = ".fini_array.00101"))]
-static END: extern "C" fn() = super::end;
+static END: extern "C" fn() = system::end;

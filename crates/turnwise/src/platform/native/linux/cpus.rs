@@ -6,9 +6,9 @@ use core::sync::atomic::Ordering::Relaxed;
 /// The number of CPUs that the process may use, as of its start.
 static ALLOWED: AtomicU32 = AtomicU32::new(1);
 
-/// Implements [`super::super::Platform::cpus`].
+/// Implements [`crate::platform::Platform::cpus`].
 #[inline]
-pub(super) fn cpus() -> u32 {
+pub(crate) fn cpus() -> u32 {
     ALLOWED.load(Relaxed)
 }
 

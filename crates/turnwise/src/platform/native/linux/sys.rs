@@ -1,7 +1,7 @@
 //! System calls. None of them changes `errno`: a lock call between a failed call and the program's look at `errno` must
 //! not disturb it.
 
-use super::super::{Clock, Deadline, Lane, Parked};
+use crate::platform::{Clock, Deadline, Lane, Parked};
 use core::ptr;
 use core::sync::atomic::AtomicU32;
 
@@ -37,10 +37,11 @@ fn bitset(lane: Lane) -> u32 {
 
 fn timespec(ns: u64) -> libc::timespec {
     const SECOND: u64 = 1_000_000_000;
-    libc::timespec { tv_sec: (ns / SECOND) as libc::time_t, tv_nsec: (ns % SECOND) as _ }
+    libc::timespec { tv_sec: (ns / SECOND) as _, tv_nsec: (ns % SECOND) as _ }
 }
 
-pub(super) fn futex_wait(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+/// Implements [`crate::platform::Platform::park`].
+pub(crate) fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
     let mut op = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
     let time = deadline.map(|d| timespec(d.at));
     if deadline.is_some_and(|d| d.clock == Clock::Realtime) {
@@ -61,7 +62,8 @@ pub(super) fn futex_wait(word: &AtomicU32, expected: u32, lane: Lane, deadline: 
     }
 }
 
-pub(super) fn futex_wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
+/// Implements [`crate::platform::Platform::wake`].
+pub(crate) fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
     let op = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
     let count = count.min(i32::MAX as u32);
     let _errno = KeepErrno::new();
@@ -73,7 +75,8 @@ pub(super) fn futex_wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 
     u32::try_from(woken).unwrap_or(0)
 }
 
-pub(super) fn futex_requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {
+/// Implements [`crate::platform::Platform::requeue`].
+pub(crate) fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {
     if cfg!(miri) {
         return None; // Miri has no FUTEX_CMP_REQUEUE
     }
@@ -100,7 +103,23 @@ pub(super) fn sleep_ns(ns: u64) {
     unsafe { libc::syscall(libc::SYS_clock_nanosleep, libc::CLOCK_MONOTONIC, 0, &raw const time, none) };
 }
 
-pub(super) fn clock_ns(clock: libc::clockid_t) -> u64 {
+/// Implements [`crate::platform::Platform::nap`].
+pub(crate) fn nap(ns: u32) {
+    sleep_ns(ns.into());
+}
+
+/// Implements [`crate::platform::Platform::now`].
+#[inline]
+pub(crate) fn now() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// Implements [`crate::platform::Platform::wall`].
+pub(crate) fn wall() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable; the clocks that we name exist on every Linux.
     unsafe { libc::clock_gettime(clock, &mut time) };
@@ -108,7 +127,7 @@ pub(super) fn clock_ns(clock: libc::clockid_t) -> u64 {
 }
 
 /// Returns the kernel's number of the calling thread.
-pub(super) fn tid() -> u32 {
+pub(crate) fn tid() -> u32 {
     // SAFETY: the call has no arguments and cannot fail.
     unsafe { libc::gettid() as u32 }
 }

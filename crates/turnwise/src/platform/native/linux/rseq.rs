@@ -6,8 +6,8 @@
 //! forked child no thread looks at areas of its parent's threads, nor waits for their observers: they bear another
 //! generation.
 
-use super::super::Patience;
-use super::{Native, generation::generation};
+use super::generation::generation;
+use crate::platform::{Native, Patience};
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
@@ -29,10 +29,10 @@ struct Rseq {
 }
 
 /// The kernel's entry of the auxiliary vector that says how much of the area it fills (Linux 6.3).
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(not(miri))]
 const AT_RSEQ_FEATURE_SIZE: libc::c_ulong = 27;
 /// How much that is at least where it fills in the node.
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(not(miri))]
 const NODE_END: libc::c_ulong = (core::mem::offset_of!(Rseq, node_id) + size_of::<u32>()) as libc::c_ulong;
 
 /// The limit of CPU numbers: from here up they mean "not registered".
@@ -40,7 +40,7 @@ const CPU_LIMIT: u32 = 1 << 31;
 
 /// Finds the area. The constructor calls this once: `dlsym` takes the loader's lock.
 pub(super) fn start() {
-    #[cfg(all(target_os = "linux", not(miri)))]
+    #[cfg(not(miri))]
     // SAFETY: the symbols are looked up by name; where they exist, the C library defines their types so.
     unsafe {
         let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>();
@@ -104,7 +104,7 @@ pub(super) fn own_cpu() -> Option<u32> {
 
 #[cfg(not(miri))]
 #[inline]
-pub(super) fn cpu() -> u32 {
+pub(crate) fn cpu() -> u32 {
     own_cpu().unwrap_or_else(|| {
         // SAFETY: the function takes no arguments; a negative result means that the kernel cannot say.
         u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
@@ -113,14 +113,14 @@ pub(super) fn cpu() -> u32 {
 
 /// Miri has no CPUs: a thread is on another one whenever it asks.
 #[cfg(miri)]
-pub(super) fn cpu() -> u32 {
+pub(crate) fn cpu() -> u32 {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     ASKED.fetch_add(1, Relaxed) % 4
 }
 
 /// Returns the NUMA node we are on; 0 where the kernel does not say so in the area: locks cannot ask it by a call.
 #[inline]
-pub(super) fn node() -> u32 {
+pub(crate) fn node() -> u32 {
     let area = own_area();
     if area.is_null() || !HAS_NODE.load(Relaxed) {
         return 0;
@@ -130,7 +130,7 @@ pub(super) fn node() -> u32 {
 }
 
 /// The published pointer to a thread's area, for others to look at.
-pub(super) struct Area {
+pub(crate) struct Area {
     area: AtomicPtr<Rseq>,
     observers: AtomicU32,
     /// The process of the thread, and of those that look.
@@ -138,12 +138,12 @@ pub(super) struct Area {
 }
 
 impl Area {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Area { area: AtomicPtr::new(ptr::null_mut()), observers: AtomicU32::new(0), generation: AtomicU32::new(0) }
     }
 
     /// Publishes the calling thread's area.
-    pub(super) fn enter(&self) {
+    pub(crate) fn enter(&self) {
         // The area is null until then: an inherited one is not mistaken for ours.
         self.generation.store(generation(), Relaxed);
         // ORDERING on_cpu.area: Release pairs with the SeqCst load in `cpu`.
@@ -151,7 +151,7 @@ impl Area {
     }
 
     /// Withdraws the area; returns when no thread looks at it any more.
-    pub(super) fn leave(&self) {
+    pub(crate) fn leave(&self) {
         self.withdraw();
         // An observer needs a few instructions, but may be preempted in them.
         let mut patience = Patience::new();
@@ -161,14 +161,14 @@ impl Area {
     }
 
     /// Lets no thread look at the area from now on.
-    pub(super) fn withdraw(&self) {
+    pub(crate) fn withdraw(&self) {
         // ORDERING on_cpu.leave: SeqCst store, then SeqCst load in `is_observed`; in `cpu` SeqCst add, then SeqCst
         // load. One of the two sees the other: either we wait for the observer, or it finds null.
         self.area.store(ptr::null_mut(), SeqCst);
     }
 
     /// Whether a thread may still look at the area, though it was withdrawn.
-    pub(super) fn is_observed(&self) -> bool {
+    pub(crate) fn is_observed(&self) -> bool {
         // ORDERING on_cpu.leave: SeqCst load after the SeqCst store in `withdraw`, as described there.
         self.observers.load(SeqCst) != 0 && self.is_of_this_process()
     }
@@ -178,7 +178,7 @@ impl Area {
     }
 
     /// Resets the area in a forked child, where no thread looks and only the calling thread's area is left.
-    pub(super) fn forget_others(&self, is_own: bool) {
+    pub(crate) fn forget_others(&self, is_own: bool) {
         self.observers.store(0, Relaxed);
         if is_own {
             self.generation.store(generation(), Relaxed);
@@ -230,10 +230,11 @@ mod tests {
     /// A thread may return from its start routine with a cancellation pending, which its exit must not act upon.
     #[test]
     fn the_exit_of_an_observed_thread_is_no_cancellation_point() {
-        use super::super::{Token, thread};
+        use super::super::super::thread;
         use super::Relaxed;
+        use crate::platform::Token;
         use core::sync::atomic::AtomicU32;
-        use core::{ffi::c_void, ptr, time::Duration};
+        use core::{ffi::c_void, mem::MaybeUninit, ptr, time::Duration};
 
         extern "C" fn routine(told: *mut c_void) -> *mut c_void {
             let me = thread::me().expect("a slot");
@@ -246,10 +247,10 @@ mod tests {
         }
 
         let told = AtomicU32::new(0);
-        let (mut thread, mut result) = (0, ptr::null_mut());
+        let (mut thread, mut result) = (MaybeUninit::uninit(), ptr::null_mut());
         let argument = told.as_ptr().cast();
         // SAFETY: `routine` has the signature, and `told` outlives the thread.
-        assert_eq!(unsafe { libc::pthread_create(&mut thread, ptr::null(), routine, argument) }, 0);
+        assert_eq!(unsafe { libc::pthread_create(thread.as_mut_ptr(), ptr::null(), routine, argument) }, 0);
         while told.load(Relaxed) == 0 {
             std::thread::yield_now();
         }
@@ -258,14 +259,14 @@ mod tests {
         let entry = Token::new(told.load(Relaxed)).and_then(thread::entry).expect("its entry");
         entry.area.observers.fetch_sub(1, Relaxed);
         // SAFETY: the thread was made above and is joined once.
-        assert_eq!(unsafe { libc::pthread_join(thread, &mut result) }, 0);
+        assert_eq!(unsafe { libc::pthread_join(thread.assume_init(), &mut result) }, 0);
         assert!(result.is_null(), "it was cancelled");
     }
 
     /// A child of `_Fork`, which runs no handlers, has the pointers of threads that are gone, and their observers.
     #[test]
     fn a_child_without_handlers_neither_looks_at_vanished_threads_nor_waits_for_them() {
-        use super::super::{OnCpuLayer, on_cpu_layer, thread};
+        use super::super::super::{OnCpuLayer, on_cpu_layer, thread};
         use super::Relaxed;
 
         // SAFETY: glibc has the function with this type, from 2.34 on.

@@ -11,8 +11,9 @@
 //!
 //! Layer 2, for every Linux, is the thread's CPU time ([`OwnerTime`]): in 10 us a spinner knows that it stands still.
 
-use super::super::{OnCpu, OwnerTime, Token};
-use super::{rseq, sys, thread, tls};
+use super::super::{thread, tls};
+use super::{rseq, sys};
+use crate::platform::{OnCpu, OwnerTime, Token};
 use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -76,7 +77,7 @@ fn age_ns(sign: u64, now: u64) -> u64 {
 }
 
 /// The calling thread as a published spinner; withdrawn when dropped.
-pub(super) struct Spinner {
+pub(crate) struct Spinner {
     token: Token,
     slot: Cell<Option<&'static CpuSlot>>,
     owner_time: Cell<OwnerTime>,
@@ -84,12 +85,12 @@ pub(super) struct Spinner {
 
 impl Spinner {
     /// Creates a spinner, which is not published before the first [`Spinner::refresh`].
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Spinner { token: tls::token(), slot: Cell::new(None), owner_time: Cell::new(OwnerTime::new()) }
     }
 
     /// Records that this thread runs, on this CPU, now.
-    pub(super) fn refresh(&self, now: u64) {
+    pub(crate) fn refresh(&self, now: u64) {
         if self.token == Token::ANONYMOUS {
             return;
         }
@@ -101,7 +102,7 @@ impl Spinner {
     }
 
     /// Whether the thread that it waits for has had no CPU time lately.
-    pub(super) fn sees_still(&self, owner: Token, now: u64) -> bool {
+    pub(crate) fn sees_still(&self, owner: Token, now: u64) -> bool {
         let mut time = self.owner_time.get();
         let tid = || thread::entry(owner).map(|entry| entry.tid.load(Relaxed)).filter(|&tid| tid != 0);
         let still = time.stands_still(now, || sys::cpu_time_ns(tid()?));
@@ -119,12 +120,13 @@ impl Drop for Spinner {
     }
 }
 
-pub(super) fn on_cpu(token: Token) -> OnCpu {
-    on_cpu_at(token, || sys::clock_ns(libc::CLOCK_MONOTONIC))
+/// Implements [`crate::platform::Platform::on_cpu`].
+pub(crate) fn on_cpu(token: Token) -> OnCpu {
+    on_cpu_at(token, sys::now)
 }
 
 /// Returns whether a thread runs. The clock is read only if another thread spins on its CPU.
-pub(super) fn on_cpu_at(token: Token, now: impl FnOnce() -> u64) -> OnCpu {
+pub(crate) fn on_cpu_at(token: Token, now: impl FnOnce() -> u64) -> OnCpu {
     let Some(entry) = thread::entry(token) else { return OnCpu::Unknown };
     let Some(its_cpu) = entry.area.cpu() else { return OnCpu::Unknown };
     if token == tls::token() {
@@ -145,9 +147,8 @@ const _: () = assert!(thread::SLOTS < 1 << 16, "a token must fit the published w
 
 #[cfg(test)]
 mod tests {
-    use super::super::Native;
     use super::{OwnerTime, Spinner, Token};
-    use crate::platform::Platform;
+    use crate::platform::{Native, Platform};
     extern crate std;
     use std::sync::mpsc::channel;
 

@@ -30,8 +30,8 @@ static PAGE: Page = Page(AtomicPtr::new(null_mut()));
 /// generation.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the generation of this process: [`super::super::Platform::generation`]. It stays the same until the process
-/// ends, and this function neither allocates nor calls the system.
+/// Returns the generation of this process: [`crate::platform::Platform::generation`]. It stays the same until the
+/// process ends, and this function neither allocates nor calls the system.
 #[inline]
 pub fn generation() -> u32 {
     // ORDERING generation.page: pairs with the Release in `start`; the word holds its first value.

@@ -28,25 +28,25 @@ const SAVED_NS: u64 = 5_000_000;
 /// The most that a single offer counts for: a process may be stopped for hours in one.
 const COUNTED_NS: u64 = 100_000_000;
 
-/// Implements [`super::super::Platform::yield_now`].
-pub(super) fn yield_now() {
+/// Implements [`crate::platform::Platform::yield_now`].
+pub(crate) fn yield_now() {
     // SAFETY: the function takes no arguments.
     unsafe { libc::sched_yield() };
 }
 
-/// Implements [`super::super::Platform::offer`].
-pub(super) fn offer() {
+/// Implements [`crate::platform::Platform::offer`].
+pub(crate) fn offer() {
     if cfg!(miri) {
         return yield_now(); // Miri does not know the thread's CPU
     }
     let Some(cpu) = CpuSlot::own() else { return };
-    let begin = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    let begin = sys::now();
     cpu.seen(begin);
     if begin < cpu.offer_at.load(Relaxed) {
         return;
     }
     yield_now();
-    let end = sys::clock_ns(libc::CLOCK_MONOTONIC);
+    let end = sys::now();
     // The thread may be on another CPU by now; the account is that of the CPU that it offered.
     let given_ns = cpu.silence_ns(end).min(end.saturating_sub(begin));
     if let Some(cpu) = CpuSlot::own() {

@@ -8,7 +8,8 @@
 //! 3. Where none of those is free, no thread gets a slot.
 //! 4. While threads exit unnoticed, no thread may look at their memory: before the key goes, all areas are withdrawn.
 
-use super::{sys, thread};
+use super::super::{thread, tls};
+use super::sys;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI64, AtomicU32};
@@ -45,7 +46,7 @@ impl Drop for Stay {
 }
 
 /// Whether exits are noticed.
-pub(super) fn are_noticed() -> bool {
+pub(crate) fn are_noticed() -> bool {
     KEY.load(Relaxed) != NO_KEY
 }
 
@@ -57,7 +58,7 @@ pub fn is_alien_key(key: u32) -> bool {
 }
 
 /// Runs `enter` if the calling thread's exit is noticed from now on: the key lives on until `enter` is done.
-pub(super) fn notice(enter: impl FnOnce()) -> bool {
+pub(crate) fn notice(enter: impl FnOnce()) -> bool {
     let _stay = Stay::begin();
     // ORDERING exit.end: one of this load and `end_exit_key` sees the other, as `Stay::begin` says. A key that is seen
     // was made by the constructor's SeqCst store.
@@ -76,7 +77,7 @@ pub(super) fn notice(enter: impl FnOnce()) -> bool {
 /// Gives the slot of an exiting thread back.
 extern "C" fn destructor(_: *mut libc::c_void) {
     let _stay = Stay::begin();
-    thread::exits();
+    thread::exits(tls::token());
 }
 
 /// Makes the key. The constructor calls this once.
@@ -114,7 +115,7 @@ pub fn end_exit_key() -> bool {
     let key = KEY.swap(NO_KEY, SeqCst);
     let Ok(number) = libc::pthread_key_t::try_from(key) else { return false };
     // Threads that saw the key have entered; after that no thread publishes an area; after that (4) holds.
-    let ended = are_none_busy() && thread::withdraw_areas(patience());
+    let ended = are_none_busy() && withdraw_areas(patience());
     // SAFETY: the key is ours. Threads that have a value for it exit without a call from now on.
     if ended && unsafe { libc::pthread_key_delete(number) } == 0 {
         // Threads may be exiting just now.
@@ -126,6 +127,12 @@ pub fn end_exit_key() -> bool {
 /// Forgets the threads that were busy with the key, in a forked child, where they do not exist.
 pub(super) fn forget_others() {
     BUSY.store(0, Relaxed);
+}
+
+/// Lets no thread look at any thread's area any more; returns whether all that looked were seen to end.
+fn withdraw_areas(mut patience: impl Iterator<Item = ()>) -> bool {
+    thread::taken().for_each(|entry| entry.area.withdraw());
+    thread::taken().all(|entry| patience.any(|()| !entry.area.is_observed()))
 }
 
 /// Waits until no thread is at work with the key; not for ever, since one may have been interrupted there by a signal

@@ -1,4 +1,4 @@
-//! Thread-local words, such as the thread's token, which are reached without a call.
+//! Linux on x86-64 and arm64: the words are reached without a call.
 //!
 //! `thread_local!` needs std and, in a shared object, a call to `__tls_get_addr` for each access. A lock's fast
 //! path can afford neither, so the variable is declared in assembly and read with the initial-exec model (one load of
@@ -6,7 +6,7 @@
 //! preloaded and linked libraries; a library loaded late by `dlopen` draws on the C library's static reserve, of
 //! which this takes 16 bytes.
 
-use super::super::Token;
+use super::{ThreadWords, Token};
 
 /// Makes a symbol's name that two versions of this crate in one program do not share.
 macro_rules! symbol {
@@ -24,7 +24,6 @@ macro_rules! symbol {
     };
 }
 
-#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux", not(miri)))]
 core::arch::global_asm!(
     ".pushsection .tdata.turnwise,\"awT\",%progbits",
     concat!(".hidden ", symbol!("turnwise_thread_words")),
@@ -34,22 +33,15 @@ core::arch::global_asm!(
     ".p2align 4",
     concat!(symbol!("turnwise_thread_words"), ":"),
     ".4byte 1", // the token: Token::ANONYMOUS
-    ".4byte 0", // the stage, see `thread.rs`
+    ".4byte 0", // the stage, see `native/thread.rs`
     ".8byte 0",
     ".popsection",
 );
 
-/// The words of a thread.
-#[repr(C)]
-pub(super) struct ThreadWords {
-    pub(super) token: u32,
-    pub(super) stage: u32,
-}
-
 /// Returns a pointer to the calling thread's words.
-#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn words() -> *mut ThreadWords {
+pub(crate) fn words() -> *mut ThreadWords {
     let offset: usize;
     let base: usize;
     // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps at
@@ -67,9 +59,9 @@ pub(super) fn words() -> *mut ThreadWords {
 }
 
 /// Returns the calling thread's token.
-#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn token() -> Token {
+pub(crate) fn token() -> Token {
     let token: u32;
     // SAFETY: loads the first of the calling thread's words; `thread.rs` stores nothing but tokens there.
     unsafe {
@@ -85,9 +77,9 @@ pub(super) fn token() -> Token {
 }
 
 /// Returns a pointer to the calling thread's words.
-#[cfg(all(target_arch = "aarch64", target_os = "linux", not(miri)))]
+#[cfg(target_arch = "aarch64")]
 #[inline(always)]
-pub(super) fn words() -> *mut ThreadWords {
+pub(crate) fn words() -> *mut ThreadWords {
     let address: usize;
     // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps in
     // TPIDR_EL0. Both are constant for a thread.
@@ -105,28 +97,10 @@ pub(super) fn words() -> *mut ThreadWords {
     address as *mut ThreadWords
 }
 
-#[cfg(any(miri, not(target_os = "linux"), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-mod fallback {
-    use super::ThreadWords;
-    use core::cell::UnsafeCell;
-    extern crate std;
-    std::thread_local! {
-        static WORDS: UnsafeCell<ThreadWords> = const { UnsafeCell::new(ThreadWords { token: 1, stage: 0 }) };
-    }
-    /// Returns a pointer to the calling thread's words.
-    #[inline]
-    pub(crate) fn words() -> *mut ThreadWords {
-        WORDS.with(UnsafeCell::get)
-    }
-}
-
-#[cfg(any(miri, not(target_os = "linux"), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-pub(super) use fallback::words;
-
 /// Returns the calling thread's token.
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(miri))))]
+#[cfg(target_arch = "aarch64")]
 #[inline(always)]
-pub(super) fn token() -> Token {
+pub(crate) fn token() -> Token {
     // SAFETY: the words live as long as the thread and only it touches them; `thread.rs` stores nothing but
     // tokens in the first.
     unsafe { Token::new_unchecked((*words()).token) }
@@ -135,10 +109,9 @@ pub(super) fn token() -> Token {
 /// The counters of `events::here`, declared and read as the words are; each thread's begin at 0.
 #[cfg(feature = "thread-events")]
 mod counts {
-    use super::super::THREAD_COUNTS;
+    use crate::platform::native::THREAD_COUNTS;
     use core::sync::atomic::AtomicU32;
 
-    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     core::arch::global_asm!(
         #[cfg(target_arch = "x86_64")]
         ".pushsection .tbss.turnwise_counts,\"awT\",@nobits",
@@ -159,7 +132,7 @@ mod counts {
     );
 
     /// Returns a pointer to the calling thread's event counters.
-    #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
         let offset: usize;
@@ -178,7 +151,7 @@ mod counts {
     }
 
     /// Returns a pointer to the calling thread's event counters.
-    #[cfg(all(target_os = "linux", target_arch = "aarch64", not(miri)))]
+    #[cfg(target_arch = "aarch64")]
     #[inline(always)]
     pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
         let address: usize;
@@ -196,16 +169,7 @@ mod counts {
         }
         core::ptr::with_exposed_provenance(address)
     }
-
-    #[cfg(any(miri, not(target_os = "linux"), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-    pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
-        extern crate std;
-        std::thread_local! {
-            static COUNTS: [AtomicU32; THREAD_COUNTS] = const { [const { AtomicU32::new(0) }; THREAD_COUNTS] };
-        }
-        COUNTS.with(core::ptr::from_ref)
-    }
 }
 
 #[cfg(feature = "thread-events")]
-pub(super) use counts::counts;
+pub(crate) use counts::counts;

@@ -1,0 +1,69 @@
+//! Linux: futexes, vDSO clocks, the restartable-sequence area for the CPU number, exits and forks that are noticed.
+//!
+//! | file | what |
+//! |---|---|
+//! | `exit.rs` | notices that a thread exits, and gives its slot back |
+//! | `rseq.rs` | the area in which the kernel says on which CPU a thread runs |
+//! | `cpus.rs` | the number of CPUs that the process may use |
+//! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
+//! | `generation.rs` | the number of this forked child |
+//! | `offer.rs` | yields, and what they give away |
+//! | `sys.rs` | the system calls |
+
+mod cpus;
+mod exit;
+mod generation;
+mod offer;
+mod on_cpu;
+mod rseq;
+mod sys;
+
+use super::{spin, thread, tls};
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+
+pub use cpus::assume_cpus;
+pub use exit::{end_exit_key, is_alien_key};
+pub use generation::generation;
+pub use on_cpu::{OnCpuLayer, on_cpu_layer};
+
+pub(super) use cpus::cpus;
+pub(super) use exit::{are_noticed as are_exits_noticed, notice as notice_exit};
+pub(super) use offer::{offer, yield_now};
+pub(super) use on_cpu::{Spinner, on_cpu, on_cpu_at};
+pub(super) use rseq::{Area, cpu, node};
+pub(super) use sys::{nap, now, park, requeue, tid, wake, wall};
+
+/// The constructor. It runs before `main`, or when the library is loaded: all that needs the loader or may allocate
+/// happens here, never on a lock path.
+pub(super) extern "C" fn start() {
+    generation::start();
+    cpus::start();
+    rseq::start();
+    spin::start();
+    exit::start();
+    // Miri has no fork.
+    if !cfg!(miri) {
+        // SAFETY: registers a handler that touches statics only.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    }
+}
+
+/// Forgets the parent's other threads, as a handler in a forked child: they are gone, and so may be their memory. Their
+/// slots stay taken: an inherited queue may still name them.
+extern "C" fn in_child() {
+    generation::in_child();
+    let own = thread::entry(tls::token());
+    for entry in thread::taken() {
+        let is_own = own.is_some_and(|own| ptr::eq(own, entry));
+        entry.area.forget_others(is_own);
+        entry.tid.store(if is_own { tid() } else { 0 }, Relaxed);
+    }
+    exit::forget_others();
+}
+
+/// The destructor. It runs when the process ends by `exit`, or when the library that contains this is unloaded: then a
+/// thread that exits later must not find our code. The loader unregisters `in_child` by itself.
+pub(super) extern "C" fn end() {
+    exit::end_exit_key();
+}

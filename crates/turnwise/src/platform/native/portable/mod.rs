@@ -1,0 +1,124 @@
+//! Any system that has std: waits sleep in queues of our own, and what only Linux tells is not known.
+//!
+//! | file | what |
+//! |---|---|
+//! | `table.rs` | the queues of sleeping threads: what a futex with lanes does on Linux |
+//! | `sleep` | how one thread sleeps and is woken: a file for each system, and one for all others |
+//! | `exit.rs` | notices that a thread exits, and gives its slot back |
+//! | `owner.rs` | "does the owner run?", to which nobody knows an answer |
+//!
+//! Compared with Linux: a lock operation may change `errno`; a thread's first wait may allocate (for the thread-local
+//! variable that notices its exit), so that a memory allocator cannot be built on these locks; a signal handler must
+//! not use one; and a forked child not one for which its parent's threads contend. The page is
+//! `docs/design/systems.md`.
+
+mod exit;
+mod owner;
+mod sleep;
+mod table;
+
+use super::{spin, thread_address};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+use std::sync::OnceLock;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+extern crate std;
+
+pub use owner::{OnCpuLayer, on_cpu_layer};
+
+pub(super) use exit::{are_exits_noticed, notice_exit};
+pub(super) use owner::{Area, Spinner, on_cpu, on_cpu_at};
+pub(super) use table::{park, wake};
+
+/// Implements [`crate::platform::Platform::requeue`]: the caller wakes all.
+pub(super) fn requeue(_from: &AtomicU32, _expected: u32, _to: *const AtomicU32) -> Option<u32> {
+    None
+}
+
+/// Implements [`crate::platform::Platform::now`].
+pub(super) fn now() -> u64 {
+    /// The time at the first question: locks subtract from times, as they may where the system has run for a while.
+    const BEGIN_NS: u64 = 1 << 42;
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    BEGIN_NS + ns(BEGIN.get_or_init(Instant::now).elapsed())
+}
+
+/// Implements [`crate::platform::Platform::wall`].
+pub(super) fn wall() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, ns)
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Implements [`crate::platform::Platform::nap`].
+pub(super) fn nap(ns: u32) {
+    std::thread::sleep(Duration::from_nanos(ns.into()));
+}
+
+/// Implements [`crate::platform::Platform::yield_now`].
+pub(super) fn yield_now() {
+    std::thread::yield_now();
+}
+
+/// Implements [`crate::platform::Platform::offer`]. Whom a yield benefits is not known.
+pub(super) fn offer() {
+    yield_now();
+}
+
+/// The number of CPUs that threads may run on; 0: nobody has asked.
+static CPUS: AtomicU32 = AtomicU32::new(0);
+
+/// Implements [`crate::platform::Platform::cpus`].
+#[inline]
+pub(super) fn cpus() -> u32 {
+    match CPUS.load(Relaxed) {
+        0 => start(),
+        cpus => cpus,
+    }
+}
+
+/// Makes the locks of this process assume this number of CPUs, instead of the number that it could use at first: where
+/// that has changed since then, and for tests of what they do on other machines.
+pub fn assume_cpus(cpus: u32) {
+    cpus_are(cpus);
+}
+
+fn cpus_are(cpus: u32) -> u32 {
+    CPUS.store(cpus.max(1), Relaxed);
+    cpus.max(1)
+}
+
+/// Learns what the machine is like. Linux's constructor does this before `main`; here the first thread does that wants
+/// to know whether to spin.
+#[cold]
+fn start() -> u32 {
+    spin::start();
+    let cpus = std::thread::available_parallelism();
+    cpus_are(cpus.map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)))
+}
+
+/// Implements [`crate::platform::Platform::cpu`]: a number that a thread keeps, and that spreads threads over the CPUs.
+#[inline]
+pub(super) fn cpu() -> u32 {
+    table::hash(thread_address()) % cpus()
+}
+
+/// Implements [`crate::platform::Platform::node`].
+#[inline]
+pub(super) fn node() -> u32 {
+    0
+}
+
+/// Returns the generation of this process, [`crate::platform::Platform::generation`]: forks are not noticed.
+#[inline]
+pub fn generation() -> u32 {
+    0
+}
+
+/// Returns the kernel's number of the calling thread, which nobody here needs.
+pub(super) fn tid() -> u32 {
+    0
+}

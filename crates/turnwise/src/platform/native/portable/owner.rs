@@ -1,0 +1,56 @@
+//! "Does the owner run?" These systems tell no thread about another, so nobody knows.
+
+use crate::platform::{OnCpu, Token};
+
+/// What `on_cpu` is based on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnCpuLayer {
+    /// Nothing.
+    None,
+    /// Linux's restartable sequences.
+    Rseq,
+}
+
+/// Returns the layer in force in this process, for reports.
+pub fn on_cpu_layer() -> OnCpuLayer {
+    OnCpuLayer::None
+}
+
+/// Implements [`crate::platform::Platform::on_cpu`].
+pub(crate) fn on_cpu(_token: Token) -> OnCpu {
+    OnCpu::Unknown
+}
+
+/// Returns whether a thread runs.
+pub(crate) fn on_cpu_at(_token: Token, _now: impl FnOnce() -> u64) -> OnCpu {
+    OnCpu::Unknown
+}
+
+/// The calling thread as a spinner, which nobody sees.
+pub(crate) struct Spinner;
+
+impl Spinner {
+    pub(crate) fn new() -> Self {
+        Spinner
+    }
+
+    pub(crate) fn refresh(&self, _now: u64) {}
+
+    /// Whether the thread that it waits for has had no CPU time lately.
+    pub(crate) fn sees_still(&self, _owner: Token, _now: u64) -> bool {
+        false
+    }
+}
+
+/// What a thread lets others see of itself: nothing.
+pub(crate) struct Area;
+
+impl Area {
+    pub(crate) const fn new() -> Self {
+        Area
+    }
+
+    pub(crate) fn enter(&self) {}
+
+    pub(crate) fn leave(&self) {}
+}
