@@ -77,7 +77,7 @@ mod tests {
             ("spin_ns", "no '='"),
             ("spin=3", "waiting has no number spin; it has spin_ns, "),
             ("spin_ns=many", "many is not a whole number"),
-            ("turn_ticks=0", "turn_ticks is from 1 to 1000000 (acquisitions)"),
+            ("restless=0", "restless is from 1 to 1000000 (failures)"),
         ];
         for (text, part) in wrong {
             let error = text.parse::<Setting>().unwrap_err().to_string();

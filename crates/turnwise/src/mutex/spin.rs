@@ -16,7 +16,7 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
         lock.counters.count(Event::SpinLeftOut);
         return false;
     };
-    let begin = P::now();
+    let came = P::now();
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
     let mut history = SpinHistory::of::<P>(private, address);
@@ -24,13 +24,15 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    yield_quantum::<P>(private, address, history.is_patient(), settings.turn_ns());
+    let turn = OwnTurn::of::<P>(private, address, came);
+    // In its own turn it needs its CPU for the lock.
+    let begin = if turn.end().is_some() { came } else { yield_quantum::<P>(private, address, came, settings) };
     // The node is busy when a signal handler interrupted a wait.
     if !history.attempt() || private.node_busy.replace(true) {
         lock.counters.count(Event::SpinLeftOut);
         return false;
     }
-    let spin = Spin::begin(lock, me, begin, deadline, settings);
+    let spin = Spin { lock, me, turn, limit: spin_limit::<P>(deadline), settings };
     let owner = || lock.word.load(Relaxed) & OWNER;
     let before = owner();
     let end = spin.queued(begin, &mut history);
@@ -61,11 +63,6 @@ struct Spin<'a, P: Platform, S> {
 }
 
 impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
-    fn begin(lock: &'a RawMutex<P>, me: Me<P>, now: u64, deadline: Option<Deadline>, settings: S) -> Self {
-        let turn = OwnTurn::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr(), now);
-        Spin { lock, me, turn, limit: spin_limit::<P>(deadline), settings }
-    }
-
     /// Spins behind the queue; `Ok`: acquired, and how.
     fn queued(&self, begin: u64, history: &mut SpinHistory) -> Result<Event, SpinEnd> {
         let (policy, lock, settings) = (policy(), self.lock, self.settings);
@@ -74,6 +71,7 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
         if let Some(end) = self.turn.end()
             && self.snatch(end)
         {
+            self.turn.goes_on();
             return Ok(Event::Spun);
         }
         let backoff = history.backoff();
@@ -217,7 +215,8 @@ pub(super) fn spin_again<P: Platform, S: Settings>(
         return false;
     }
     let now = P::now();
-    let spin = Spin::begin(lock, me, now, deadline, settings);
+    let turn = OwnTurn::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr(), now);
+    let spin = Spin { lock, me, turn, limit: spin_limit::<P>(deadline), settings };
     let end = spin.in_line(now.saturating_add(settings.spin_ns::<P>()).min(spin.limit), PollBackoff::new());
     me.slot.private.node_busy.set(false);
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);

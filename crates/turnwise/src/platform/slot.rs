@@ -86,12 +86,11 @@ pub(crate) struct Quantum {
     pub(crate) address: usize,
     pub(crate) since: u64,
     pub(crate) seen: u64,
-    pub(crate) ticks: u32,
 }
 
 #[cfg(feature = "spin")]
 impl Quantum {
-    pub(crate) const NEW: Quantum = Quantum { address: 0, since: 0, seen: 0, ticks: 0 };
+    pub(crate) const NEW: Quantum = Quantum { address: 0, since: 0, seen: 0 };
 }
 
 /// The results of one thread's recent spins on one lock.

@@ -18,8 +18,7 @@ struct Until {
 }
 
 impl Until {
-    fn now<P: Platform>(deadline: Option<Deadline>, settings: impl Settings) -> Self {
-        let begin = P::now();
+    fn of<P: Platform>(begin: u64, deadline: Option<Deadline>, settings: impl Settings) -> Self {
         let limit = spin_limit::<P>(deadline);
         let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
         Until { short: until(settings.spin_short_ns()), long: until(settings.spin_ns::<P>()), limit }
@@ -68,11 +67,11 @@ pub(super) fn read<P: Platform, S: Settings>(
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    yield_quantum::<P>(&me.slot.private, address, history.is_patient(), settings.turn_ns());
+    let begin = yield_quantum::<P>(&me.slot.private, address, P::now(), settings);
     if !history.attempt() {
         return false;
     }
-    let until = Until::now::<P>(deadline, settings);
+    let until = Until::of::<P>(begin, deadline, settings);
     let before = owner_now(lock);
     let end = read_spinning(lock, prefer, until.long);
     history.ended::<P, _>(&end, until.limit, owner_now(lock) == before);
@@ -131,12 +130,12 @@ fn queued<P: Platform, S: Settings>(
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    yield_quantum::<P>(private, address, history.is_patient(), settings.turn_ns());
+    let begin = yield_quantum::<P>(private, address, P::now(), settings);
     // The node is busy when a signal handler interrupted a wait.
     if !history.attempt() || private.node_busy.replace(true) {
         return false;
     }
-    let until = Until::now::<P>(deadline, settings);
+    let until = Until::of::<P>(begin, deadline, settings);
     let before = owner_now(lock);
     let end = behind_queue(lock, me, until, &mut history, |until, tries, backoff| {
         first(lock, barred, until, tries, backoff, take)
@@ -184,7 +183,7 @@ pub(super) fn write_again<P: Platform, S: Settings>(
     if me.slot.private.node_busy.replace(true) {
         return false;
     }
-    let until = Until::now::<P>(deadline, settings).long;
+    let until = Until::of::<P>(P::now(), deadline, settings).long;
     let mut end = lock.spinners.lock(me, Some(until));
     if end.is_ok() {
         end = first(lock, HELD, until, u64::MAX, PollBackoff::new(), RawRwSem::take_write).map(drop);
@@ -236,7 +235,7 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     let Some(me) = P::me() else { return };
     let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if history.attempt() {
-        let until = Until::now::<P>(deadline, ByPolicy);
+        let until = Until::of::<P>(P::now(), deadline, ByPolicy);
         let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit(0, until.long, PollBackoff::new()));
         history.ended::<P, _>(&end, until.limit, true);
     }

@@ -110,8 +110,6 @@ table! {
     owner_turn_ns = 8_000 ns, 0..=1_000_000;
     /// How much credit a line needs to have turns; each trial that an owner passes gives three. 0: it always has them.
     turns_after = 8 credits, 0..=14;
-    /// How many contended acquisitions there are to one look at the clock.
-    turn_ticks = 4 acquisitions, 1..=1_000_000;
     /// How many failed spins in a row count as chance: after them a thread leaves spins out.
     skips_forgiven = 1 spins, 0..=100;
     /// How many times at most it doubles the number that it leaves out: one attempt in 64 finds out whether sections
@@ -201,7 +199,7 @@ mod tests {
     #[test]
     fn a_value_out_of_bounds_changes_nothing() {
         let mut policy = Policy::DEFAULT;
-        let field = Field::named("turn_ticks").unwrap();
+        let field = Field::named("restless").unwrap();
         assert_eq!(field.set(&mut policy, 0), Err((1, 1_000_000)));
         assert_eq!(policy, Policy::DEFAULT);
         assert!(Field::named("no_such").is_none());

@@ -1,27 +1,66 @@
 //! Turns on the CPU among threads that contend for one lock.
 
-use super::policy;
+use super::Settings;
 use crate::platform::Platform;
 use crate::platform::slot::{Private, Quantum};
 
-/// Offers the CPU at the end of a turn.
+/// Offers the CPU if the thread, which begins to wait for the lock at `address` at `now`, has contended for it for a
+/// turn. Returns when it goes on.
 ///
-/// A `patient` thread contends seldom: it reads the clock each time, and only a longer gap counts.
-pub(crate) fn yield_quantum<P: Platform>(private: &Private, address: usize, patient: bool, turn_ns: u64) {
-    let turn_ticks = policy().turn_ticks;
-    let (ticks, gap_ns) = if patient { (1, turn_ns * 2) } else { (turn_ticks as u32, turn_ns / 2) };
-    let mut turn = private.quantum.get();
-    turn.ticks = turn.ticks.wrapping_add(1);
-    if turn.ticks.is_multiple_of(ticks) {
-        let now = P::now();
-        // After a gap the thread was off the CPU, or did something else: its turn begins anew.
-        if turn.address != address || now.saturating_sub(turn.seen) > gap_ns {
-            turn = Quantum { address, since: now, ..turn };
-        } else if now.saturating_sub(turn.since) > turn_ns {
-            P::offer();
-            turn.since = P::now();
-        }
-        turn.seen = now.max(turn.since);
+/// After a gap the thread was off the CPU, or did something else: its turn begins anew. A round of a line is none, so a
+/// gap is longer than two turns and a whole spin: if threads in line, or those that compete seldom, seemed to come out
+/// of gaps, none would ever offer its CPU, and those that sleep meanwhile, or wait for a CPU, would wait until a claim
+/// (`docs/lab/0050-turns-that-never-ended.md`).
+pub(crate) fn yield_quantum<P: Platform>(private: &Private, address: usize, now: u64, settings: impl Settings) -> u64 {
+    let Quantum { address: of, since, seen } = private.quantum.get();
+    let (turn_ns, waited_ns) = (settings.turn_ns(), now.saturating_sub(seen));
+    let gap = of != address || waited_ns > 2 * turn_ns + settings.spin_ns::<P>();
+    if !gap && now.saturating_sub(since) <= turn_ns {
+        private.quantum.set(Quantum { address, since, seen: now });
+        return now;
     }
-    private.quantum.set(turn);
+    let now = if gap { now } else { offer::<P>() };
+    private.quantum.set(Quantum { address, since: now, seen: now });
+    now
+}
+
+/// Offers the CPU; returns when the thread has it again.
+#[cold]
+fn offer<P: Platform>() -> u64 {
+    P::offer();
+    P::now()
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::platform::Native;
+    use crate::wait::ByPolicy;
+
+    const TURN_NS: u64 = crate::wait::Policy::DEFAULT.turn_ns;
+
+    /// Waits for `address` at each of these times, none of which is the clock's; returns when the thread went on.
+    fn waits<const N: usize>(private: &Private, address: usize, times: [u64; N]) -> [u64; N] {
+        times.map(|now| yield_quantum::<Native>(private, address, now, ByPolicy))
+    }
+
+    #[test]
+    fn a_turn_ends_though_its_waits_are_far_apart() {
+        let private = Private::new();
+        let far = TURN_NS - 1;
+        assert_eq!(waits(&private, 64, [1, 1 + far]), [1, 1 + far]);
+        let [offered] = waits(&private, 64, [1 + 2 * far]);
+        assert_ne!(offered, 1 + 2 * far, "it has offered its CPU, and read the clock");
+        assert_eq!(private.quantum.get().since, offered);
+    }
+
+    #[test]
+    fn after_a_gap_or_with_another_lock_a_turn_begins_anew() {
+        let private = Private::new();
+        let gap = 2 * TURN_NS + ByPolicy.spin_ns::<Native>() + 1;
+        let times = [1, 1 + gap, 1 + 2 * gap];
+        assert_eq!(waits(&private, 64, times), times);
+        assert_eq!(waits(&private, 128, [2 + 2 * gap]), [2 + 2 * gap]);
+        assert_eq!(private.quantum.get().since, 2 + 2 * gap);
+    }
 }

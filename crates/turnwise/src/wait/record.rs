@@ -130,11 +130,6 @@ impl<'a> SpinHistory<'a> {
         if early { PollBackoff::new() } else { PollBackoff::patient() }
     }
 
-    /// Whether the last waits showed that it does not pay to look early.
-    pub(crate) fn is_patient(&self) -> bool {
-        !self.record.early_tries_pay()
-    }
-
     /// Learns whether an early look found the lock.
     pub(crate) fn tried_early(&mut self, success: bool) {
         self.record.tried_early(success);

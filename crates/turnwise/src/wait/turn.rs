@@ -117,16 +117,18 @@ pub(crate) struct OwnTurn<'a> {
     private: &'a Private,
     lock: u16,
     /// How long ago its turn with this lock ended, negative if it is not over; `None`: it had none when it last stood
-    /// in line.
+    /// in line, or has waited since.
     over_ns: Option<i32>,
     begin: u64,
 }
 
 impl<'a> OwnTurn<'a> {
-    /// Begins a wait at `now` for the lock at `address`.
+    /// Begins a wait at `now` for the lock at `address`. The note of the last turn is torn off: what this wait tells of
+    /// it, a later one does not.
     pub(crate) fn of<P: Platform>(private: &'a Private, address: usize, now: u64) -> Self {
         let lock = (P::name_of(address) >> 1) as u16 | 1;
         let over_ns = (private.turn_of.get() == lock).then(|| (now as u32).wrapping_sub(private.turn_end.get()) as i32);
+        private.turn_of.set(0);
         OwnTurn { private, lock, over_ns, begin: now }
     }
 
@@ -135,7 +137,8 @@ impl<'a> OwnTurn<'a> {
     /// Turns pay if a round of a thread alone, from section to section, takes less than a hand-over. Who makes such
     /// rounds is back, on average, half a round after its turn, and later by what the next thread needs to take the
     /// lock and this one to find it taken: no more than half a hand-over, nor than a few lines and the beginning of a
-    /// wait. A trial must have room for more than one round.
+    /// wait. A trial must have room for more than one round. If the turn is not over, another took the lock in it, and
+    /// nothing is known.
     fn would_have_gone_on<P: Platform>(self, handover_ns: u64) -> Option<bool> {
         /// What reading the clock and beginning a wait take.
         const BEGIN_NS: u64 = 200;
@@ -143,12 +146,17 @@ impl<'a> OwnTurn<'a> {
         const LINES: u64 = 2;
         let (half, found_ns) = (handover_ns / 2, BEGIN_NS + LINES * u64::from(P::line_ns()));
         let round_ns = (half + half.min(found_ns)).min(trial_ns());
-        self.over_ns.map(|over_ns| i64::from(over_ns) < round_ns as i64)
+        self.over_ns.filter(|&over_ns| over_ns >= 0).map(|over_ns| i64::from(over_ns) < round_ns as i64)
     }
 
     /// Returns when the turn ends that the thread is in, if it is in one.
     pub(crate) fn end(self) -> Option<u64> {
         self.over_ns.filter(|&over_ns| over_ns < 0).map(|over_ns| self.begin + u64::from(over_ns.unsigned_abs()))
+    }
+
+    /// Goes on with the turn, in which the thread has the lock again.
+    pub(crate) fn goes_on(self) {
+        self.private.turn_of.set(self.lock);
     }
 
     /// Notes that the thread took the lock at `now`, and has it for itself for so long.
@@ -221,11 +229,26 @@ mod tests {
     #[test]
     fn a_turn_is_of_one_lock_and_ends() {
         let private = Private::new();
-        OwnTurn::of::<Native>(&private, 64, 1000).begins(1000, 500);
-        assert_eq!(OwnTurn::of::<Native>(&private, 64, 1100).end(), Some(1500));
-        assert_eq!(OwnTurn::of::<Native>(&private, 128, 1100).end(), None);
-        assert_eq!(OwnTurn::of::<Native>(&private, 64, 1500).end(), None);
+        let after = |address: usize, now: u64| {
+            OwnTurn::of::<Native>(&private, 64, 1000).begins(1000, 500);
+            OwnTurn::of::<Native>(&private, address, now)
+        };
+        assert_eq!(after(64, 1100).end(), Some(1500));
+        assert_eq!(after(64, 1100).would_have_gone_on::<Native>(400), None, "it is not over");
+        assert_eq!(after(128, 1100).end(), None);
+        assert_eq!(after(64, 1500).end(), None);
+        assert_eq!(after(64, 1500).would_have_gone_on::<Native>(400), Some(true));
         OwnTurn::of::<Native>(&private, 64, 1600).begins(1600, 0);
         assert_eq!(OwnTurn::of::<Native>(&private, 64, 1601).would_have_gone_on::<Native>(400), None);
+    }
+    #[test]
+    fn a_turn_tells_one_wait_alone_unless_it_goes_on() {
+        let private = Private::new();
+        let wait = |now| OwnTurn::of::<Native>(&private, 64, now);
+        wait(1000).begins(1000, 500);
+        wait(1100).goes_on();
+        assert_eq!(wait(1600).would_have_gone_on::<Native>(400), Some(true));
+        // It stood in line, gave up, slept, and comes again: that it was away says nothing about its turn.
+        assert_eq!(wait(90_000).would_have_gone_on::<Native>(400), None);
     }
 }

@@ -271,7 +271,7 @@ fn another_number_of_waiting_holds_and_is_told() {
     for subcommand in ["sim", "bench"] {
         let complaint = |value: &str, parts: &[&str]| expect_complaint(2, &[subcommand, "--set", value], parts);
         complaint("spin=1", &["waiting has no number spin", "claim_after_ns"]);
-        complaint("turn_ticks=0", &["turn_ticks is from 1 to 1000000"]);
+        complaint("restless=0", &["restless is from 1 to 1000000"]);
         assert!(expect(0, &[subcommand, "--list"]).0.contains("\n  claim_after_ns=4000000 "));
     }
     expect_complaint(2, &["sim", "--set", "spin_ns=1,spin_ns=2"], &["--set has spin_ns twice"]);
