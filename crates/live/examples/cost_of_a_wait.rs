@@ -23,7 +23,7 @@ fn wait(locks: u32, time: u32) {
     let lock = time.wrapping_mul(0x9e37_79b9) >> 8;
     let key = Key::new(0x1000 + 64 * (lock % locks) as usize, Kind::Mutex);
     let me = Me { generation: 0, events: [0; 3] };
-    if let Some(begun) = black_box(writer::begin(&Start { key, site: 0x1234, owner: 3, me })) {
+    if let Some(begun) = black_box(writer::begin(&Start { key, site: 0x1234, owner: 3, rule: 0, me })) {
         writer::end(&begun, End::Owner, &me);
     }
 }

@@ -16,7 +16,7 @@ const SHORT_NS: u64 = 10_000;
 
 fn begin() -> Option<Begun> {
     let key = Key::new(0x1000, Kind::Mutex);
-    black_box(writer::begin(&Start { key, site: 0x1234, owner: 2, me: ME }))
+    black_box(writer::begin(&Start { key, site: 0x1234, owner: 2, rule: 0, me: ME }))
 }
 
 fn end(begun: Option<Begun>) {

@@ -20,7 +20,7 @@ fn wait(lock: u32) {
     let key = Key::new(0x10_0000 + 64 * lock as usize, Kind::Mutex);
     let me = Me { generation: 0, events: [0; 3] };
     let site = 0x1234 + 16 * (lock % 50) as usize;
-    if let Some(begun) = black_box(writer::begin(&Start { key, site, owner: 0, me })) {
+    if let Some(begun) = black_box(writer::begin(&Start { key, site, owner: 0, rule: 0, me })) {
         writer::end(&begun, End::Owner, &me);
     }
 }

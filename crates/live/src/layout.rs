@@ -28,7 +28,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
 /// Grows with every change of the layout or its meaning.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The header and each block begin on a page.
 pub const PAGE: usize = 4096;
 /// Histograms are by powers of two: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first has those of
@@ -70,7 +70,7 @@ pub const LAYOUT: u32 = (size_of::<Header>()
     + 31 * size_of::<settings::Rule>()) as u32;
 
 const _: () = {
-    assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && size_of::<Lock>() == 320);
+    assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && size_of::<Lock>() == 328);
     assert!(size_of::<Header>() <= PAGE && BLOCKS_START.is_multiple_of(PAGE) && LOCKS.is_power_of_two());
 };
 
@@ -156,6 +156,8 @@ pub struct Lock {
     pub handoffs: AtomicU64,
     /// Waits that ended without the lock.
     pub gave_up: AtomicU64,
+    /// 1 and the number of the policy file's rule for the lock; 0: none is.
+    pub rule: AtomicU64,
     /// All waits, by length.
     pub histogram: [AtomicU64; BUCKETS],
 }
@@ -180,8 +182,10 @@ pub struct Entry {
     pub handoffs: AtomicU32,
     /// Waits that ended without the lock.
     pub gave_up: AtomicU32,
-    /// Zeros.
-    pub spare: [AtomicU64; 2],
+    /// 1 and the number of the policy file's rule for the lock; 0: none is.
+    pub rule: AtomicU64,
+    /// 0.
+    pub spare: AtomicU64,
     /// All waits, by length.
     pub histogram: [AtomicU32; BUCKETS],
 }
@@ -258,8 +262,8 @@ pub struct Block {
     pub state: AtomicU32,
     /// The thread's id.
     pub tid: AtomicU32,
-    /// 0.
-    pub spare: AtomicU32,
+    /// For the thread itself: [`Entry::rule`] of the lock of its last wait.
+    pub rule: AtomicU32,
     /// Odd while an entry moves to the table (invariant 3).
     pub moves: AtomicU32,
     /// The thread pointer, under which some locks name the thread.

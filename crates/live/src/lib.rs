@@ -10,7 +10,7 @@
 //! | `place.rs` | in which folders such files lie, and their names |
 //! | `reader/` | feature `reader`: finds such files, and makes snapshots of them |
 //! | `locks.rs` | feature `locks`: what a writer and the locks of crate turnwise need to know of each other |
-//! | `own.rs` | feature `own`: the view of the program that it is called in |
+//! | `own/` | feature `own`: the view of the program that it is called in; call sites of its waits |
 //! | `writer/` | feature `writer`: makes such a file and counts, inside a program that must not notice |
 //!
 //! The page is `docs/design/live.md`.

@@ -20,13 +20,25 @@ fn rule(number: usize) -> Option<FileRule> {
     (number < RULES).then_some(FileRule { values, label: b"server.toml:3 (symbol cache)" })
 }
 
-fn wait() -> Option<Values> {
+/// Waits for a lock about which the rule of this number has decided; none has about lock 0.
+fn wait_for(lock: usize, rule: u32) -> Option<Values> {
     let me = Me { generation: 0, events: [0; 3] };
-    let start = Start { key: Key::new(0x7f00_0000_1000, Kind::Mutex), site: 0x40_1234, owner: 0, me };
+    let start = Start { key: Key::new(0x7f00_0000_1000 + lock, Kind::Mutex), site: 0x40_1234, owner: 0, rule, me };
     let begun = writer::begin(&start).expect("a view");
     let values = writer::settings(&begun, &start);
     writer::end(&begun, End::Owner, &me);
     values
+}
+
+fn wait() -> Option<Values> {
+    wait_for(0, 0)
+}
+
+/// The rule of each lock, in the order of their addresses.
+fn rules_of_locks(channel: &Channel) -> Vec<Option<u32>> {
+    let mut locks = channel.snapshot().expect("sound").locks;
+    locks.sort_by_key(|lock| lock.address);
+    locks.iter().map(|lock| lock.rule).collect()
 }
 
 #[test]
@@ -45,6 +57,11 @@ fn readers_see_what_a_policy_file_sets_and_tuners_leave_it_alone() {
     assert_eq!(told.iter().map(set).collect::<Vec<_>>(), expected);
     assert!(told.iter().all(|rule| !rule.target.covers(0x7f00_0000_1000, 0x40_1234)));
     assert_eq!(channel.snapshot().expect("sound").rules, told);
+
+    // More locks than a thread's block has room for: some move to the table.
+    (1..40).for_each(|lock| assert_eq!(wait_for(64 * lock, 2), None));
+    wait();
+    assert_eq!(rules_of_locks(&channel), [None].into_iter().chain([Some(1); 39]).collect::<Vec<_>>());
 
     let tuner = channel.tuner().expect("ours");
     let spin = |ns| {

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs, thread};
-use turnwise::{Condvar, Mutex, RwSem};
+use turnwise::{Condvar, Mutex, ReentrantMutex, RwSem};
 use turnwise_live::own::{self, NotStarted};
 use turnwise_live::{Channel, Kind, Rule, Setting, Target, Values};
 
@@ -31,6 +31,7 @@ fn again(role: &str, variables: &[(&str, &str)]) -> String {
 fn a_program_sees_its_own_locks_and_others_do_too() {
     match env::var(ROLE).as_deref() {
         Ok("counted") => return counted(),
+        Ok("sites") => return sites(),
         Ok("off") => return assert_eq!(own::start(), Err(NotStarted::TurnedOff)),
         Ok("taken") => return assert_eq!(own::start(), Err(NotStarted::Taken)),
         _ => {}
@@ -42,6 +43,7 @@ fn a_program_sees_its_own_locks_and_others_do_too() {
     assert_eq!(files.len(), 1);
     let last = Channel::open(&files[0].path()).expect("sound").snapshot().expect("sound");
     assert!(!last.alive && last.locks.iter().any(|lock| lock.kind == Kind::Read), "{last:?}");
+    again("sites", &[runtime]);
     again("off", &[runtime, ("TURNWISE_LIVE", "0")]);
     // No such file: the loader says so and goes on.
     again("taken", &[runtime, ("LD_PRELOAD", "/nowhere/libturnwise_preload-1.so")]);
@@ -141,4 +143,54 @@ fn settings(jobs: u64) {
     }
     let after = come_to(jobs);
     assert!(after.waits - before.waits == 20 && after.sleeps - before.sleeps >= 20, "{before:?} {after:?}");
+}
+
+/// A function that waits for a lock, and what it must be held by meanwhile.
+type Site = (fn(), fn(&mut dyn FnMut()));
+
+static TREE: ReentrantMutex<u32> = ReentrantMutex::new(0);
+
+/// Functions that wait for locks in all the ways that are counted. Each has code of its own: alike ones may be one.
+const SITES: [Site; 8] = [
+    (|| *JOBS.lock() += 1, hold_jobs),
+    (|| *JOBS.lock() += 3, hold_jobs),
+    (|| *JOBS.try_lock_for(Duration::from_secs(60)).expect("a minute") += 5, hold_jobs),
+    (|| assert!(CHANGED.wait_for(&mut JOBS.lock(), Duration::from_millis(7)).timed_out()), hold_jobs),
+    (|| assert_eq!(*TREE.lock(), 0), |run| with(TREE.lock(), run)),
+    (|| assert_eq!(*TABLE.read(), 0), |run| with(TABLE.write(), run)),
+    (|| *TABLE.write() += 0, |run| with(TABLE.read(), run)),
+    (|| drop(TABLE.upgradable_read()), |run| with(TABLE.write(), run)),
+];
+
+fn hold_jobs(run: &mut dyn FnMut()) {
+    with(JOBS.lock(), run);
+}
+
+fn with<T>(held: T, run: &mut dyn FnMut()) {
+    run();
+    drop(held);
+}
+
+/// The call site of each wait lies in the function that made it, whatever is between.
+fn sites() {
+    assert_eq!(own::start(), Ok(()));
+    let mut found = Vec::new();
+    for (wait, hold) in SITES {
+        thread::scope(|scope| {
+            hold(&mut || {
+                scope.spawn(wait);
+                let waiting = || own::snapshot().expect("sound")?.threads.iter().find_map(|thread| thread.waiting);
+                found.push(until(waiting).site);
+            });
+        });
+    }
+    if cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
+        let starts = SITES.map(|(wait, _)| wait as *const () as u64);
+        for (number, site) in found.iter().enumerate() {
+            let nearest = (0..SITES.len()).filter(|n| starts[*n] < *site).max_by_key(|n| starts[*n]);
+            assert!(nearest == Some(number) && site - starts[number] < 2048, "{number}: {site:#x} of {starts:#x?}");
+        }
+    } else {
+        assert!(found.iter().all(|site| *site == 0), "{found:x?}");
+    }
 }

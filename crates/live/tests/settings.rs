@@ -40,7 +40,7 @@ fn with_view(test: impl FnOnce(&Channel, &Tuner)) {
 
 /// What the program takes for a wait.
 fn in_force(lock: usize, site: usize) -> Option<Values> {
-    let start = Start { key: Key::new(lock, Kind::Mutex), site, owner: 3, me: ME };
+    let start = Start { key: Key::new(lock, Kind::Mutex), site, owner: 3, rule: 0, me: ME };
     let begun = writer::begin(&start)?;
     let values = writer::settings(&begun, &start);
     writer::end(&begun, End::Owner, &ME);

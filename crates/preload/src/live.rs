@@ -111,12 +111,15 @@ fn counted(
     decided: Option<&AtomicU32>,
     wait: impl FnOnce(Option<Tuned>) -> bool,
 ) -> bool {
-    let start = Start { key: Key::new(address, kind), site: caller.0, owner, me: me() };
+    // Without a policy file nobody decides by rules.
+    let decided = decided.filter(|_| policy::fast_bits() != 0);
+    let rule = decided.map_or(0, rules::number);
+    let start = Start { key: Key::new(address, kind), site: caller.0, owner, rule, me: me() };
     let begun = writer::begin(&start);
     let set = begun.as_ref().and_then(|begun| writer::settings(begun, &start));
     let set = match decided {
-        Some(decided) if policy::fast_bits() != 0 => over_file(decided, set),
-        _ => set,
+        Some(decided) => over_file(decided, set),
+        None => set,
     };
     let acquired = wait(set.map(tuned));
     if let Some(begun) = begun {

@@ -171,9 +171,14 @@ fn map_rules() -> Result<*mut Rules, i32> {
     if map == libc::MAP_FAILED { Err(errno()) } else { Ok(map.cast()) }
 }
 
+/// Returns 1 and the number of the rule that decided about a lock; 0: none did.
+pub(crate) fn number(decided: &AtomicU32) -> u32 {
+    decided.load(Relaxed) >> 8
+}
+
 /// Returns what the rule that decided about a lock sets for its waits.
 pub(crate) fn settings(decided: &AtomicU32) -> Values {
-    let rule = (decided.load(Relaxed) >> 8).checked_sub(1);
+    let rule = number(decided).checked_sub(1);
     let set = rules().zip(rule).map(|(rules, rule)| rules.table.settings(rule as usize));
     Values::of_rule(set.unwrap_or_default())
 }

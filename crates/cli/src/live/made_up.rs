@@ -29,6 +29,7 @@ pub(crate) fn lock(address: u64, waits: u64) -> Lock {
         steals: waits / 4,
         handoffs: waits / 8,
         gave_up: 0,
+        rule: None,
         site: 0x4000,
         sites: vec![site(0x4000, waits - waits / 4), site(0x5000, waits / 4)],
     }

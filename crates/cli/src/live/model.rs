@@ -4,7 +4,7 @@ use super::counted::{Counted, Ended};
 use super::history::{History, is_old};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::HashMap;
-use turnwise_live::{Kind, Lost, Rule, Snapshot, Values};
+use turnwise_live::{Kind, Lost, Rule, Snapshot, Target, Values};
 
 /// A process; its start tells it from a later one of the same number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -186,7 +186,8 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Befor
         let was_recent = kept.waited_at_ns.is_some_and(|at| !is_old(at, last_ns));
         let is_recent = waits > 0 || !waiters.is_empty() || was_recent;
         let sites = counted.ended.as_ref().map(|ended| ended.sites.as_slice()).unwrap_or_default();
-        let tuned = tuned(&snapshot.rules, id.address, site, sites);
+        let file_rule = counted.ended.as_ref().and_then(|ended| ended.rule);
+        let tuned = tuned(&snapshot.rules, file_rule, id.address, site, sites);
         view.locks.push(LockView { id, counted, before, waited_ns, site, waiters, holder, is_recent, tuned });
     }
     // Locks that no look tells of any more are forgotten once they are most of those that are kept.
@@ -197,12 +198,15 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Befor
     next
 }
 
-/// What rules set for waits for a lock, at any of its call sites.
-fn tuned(rules: &[Rule], address: u64, site: u64, sites: &[turnwise_live::Site]) -> Values {
+/// What rules set for waits for a lock, at any of its call sites. `file_rule`: the policy file's that decided about it.
+fn tuned(rules: &[Rule], file_rule: Option<u32>, address: u64, site: u64, sites: &[turnwise_live::Site]) -> Values {
     let mut tuned = Values::default();
     let covers = |rule: &&Rule| {
         let mut sites = sites.iter().map(|site| site.address).chain([site]);
-        sites.any(|site| rule.target.covers(address, site))
+        match rule.target {
+            Target::FileRule(number) => file_rule == Some(number),
+            _ => sites.any(|site| rule.target.covers(address, site)),
+        }
     };
     rules.iter().filter(covers).for_each(|rule| tuned.overlay(&rule.values));
     tuned

@@ -187,7 +187,8 @@ fn row(view: &View, lock: &LockView, all: u64) -> Row {
         total: lock.total(),
         waiting: span_s.map(|span| waited / 1e9 / span),
         share: if all == 0 { 0.0 } else { waited / all as f64 },
-        longest_now_ns: longest.map(|waiting| waiting.for_ns),
+        // 0: of a process that has ended.
+        longest_now_ns: longest.map(|waiting| waiting.for_ns).filter(|ns| *ns != 0),
         waiters: lock.waiters.len(),
         holder: lock.holder.map(|holder| (lock.id.process, holder)),
         site: lock.site,

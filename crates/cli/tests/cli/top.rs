@@ -113,6 +113,7 @@ fn a_program_that_is_killed_leaves_its_last_state() {
     let look = sample.json(&[]);
     assert!(look["locks"][0]["waits"].as_u64().unwrap() > 0, "{look}");
     assert_eq!((&look["processes"][0]["alive"], &look["locks"][0]["waits_per_s"]), (&false.into(), &Value::Null));
+    assert_eq!(look["locks"][0]["longest_now_ns"], Value::Null, "nobody waits any more: {look}");
     // Who names no program is shown those that run; of other tests, there may be some.
     let all = text(&output(&mut sample.turnwise(&["top", "--once", "--interval", "0.1"])).stdout);
     assert!(!all.contains(&format!(" {pid}:")), "{all}");

@@ -162,6 +162,7 @@ fn a_policy_files_settings_are_in_force_from_the_start() {
     assert_eq!(server.settings(), by_file);
     let look = server.running.json(&[]);
     assert_eq!(look["processes"][0]["settings"][0]["settings"], "spin=off,fair-after=0", "{look}");
+    assert_eq!(look["locks"][0]["settings"], "spin=off,fair-after=0", "the lock shows them, too: {look}");
     let won = (0..8).filter(|_| {
         let during = server.handoffs();
         server.tune(0, &["--lock", "cache=fair-after=1s"]);

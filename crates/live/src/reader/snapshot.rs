@@ -55,6 +55,8 @@ pub struct Lock {
     pub handoffs: u64,
     /// Waits that ended without the lock, at their deadline.
     pub gave_up: u64,
+    /// The number of the policy file's rule for it ([`super::Target::FileRule`]); `None`: it has none.
+    pub rule: Option<u32>,
     /// The call site with the longest wait; 0: unknown. It is the address to which the call returns.
     pub site: u64,
     /// All of its call sites; the one with most wait time first.
@@ -91,6 +93,8 @@ pub struct SiteSum {
     pub events: [u64; EVENTS],
     /// Waits that ended without the lock.
     pub gave_up: u64,
+    /// The number of the policy file's rule for the lock; `None`: it has none.
+    pub rule: Option<u32>,
     /// The lengths of the waits, as in [`Lock::histogram`].
     pub histogram: [u64; BUCKETS],
 }

@@ -185,6 +185,7 @@ fn merge(site: &mut SiteSum, sum: &SiteSum) {
     let grow = |count: &mut u64, more: u64| *count = count.saturating_add(more);
     grow(&mut site.wait_ns, sum.wait_ns);
     grow(&mut site.gave_up, sum.gave_up);
+    site.rule = site.rule.max(sum.rule);
     site.longest_ns = site.longest_ns.max(sum.longest_ns);
     site.events.iter_mut().zip(sum.events).for_each(|(count, more)| grow(count, more));
     site.histogram.iter_mut().zip(sum.histogram).for_each(|(count, more)| grow(count, more));
@@ -227,6 +228,7 @@ fn of_lock(lock: &layout::Lock) -> Option<(Key, SiteSum)> {
             longest_ns: lock.longest_ns.load(Relaxed),
             events: [&lock.sleeps, &lock.steals, &lock.handoffs].map(|count: &AtomicU64| count.load(Relaxed)),
             gave_up: lock.gave_up.load(Relaxed),
+            rule: rule(&lock.rule),
             histogram: lock.histogram.each_ref().map(|count| count.load(Relaxed)),
         },
     ))
@@ -244,6 +246,7 @@ fn of_entry(entry: &Entry) -> Option<(Key, SiteSum)> {
             longest_ns: entry.longest_ns.load(Relaxed),
             events: [&entry.sleeps, &entry.steals, &entry.handoffs].map(|count: &AtomicU32| count.load(Relaxed).into()),
             gave_up: entry.gave_up.load(Relaxed).into(),
+            rule: rule(&entry.rule),
             histogram: entry.histogram.each_ref().map(|count| count.load(Relaxed).into()),
         },
     ))
@@ -265,9 +268,15 @@ fn of_wait(wait: &Wait, clock: &Clock) -> Option<(Key, SiteSum)> {
             longest_ns: ns,
             events: core::array::from_fn(happened),
             gave_up: u64::from(wait.flags.load(Relaxed) & flags::GAVE_UP != 0),
+            rule: None, // until it is counted
             histogram,
         },
     ))
+}
+
+/// The number of a rule.
+fn rule(word: &AtomicU64) -> Option<u32> {
+    word.load(Relaxed).checked_sub(1)?.try_into().ok()
 }
 
 fn empty(key: Key, sites: Vec<Site>) -> Lock {
@@ -283,6 +292,7 @@ fn empty(key: Key, sites: Vec<Site>) -> Lock {
         steals: 0,
         handoffs: 0,
         gave_up: 0,
+        rule: None,
         site: 0,
         sites,
     }
@@ -301,6 +311,7 @@ fn add(lock: &mut Lock, sum: &SiteSum) {
         grow(count, more);
     }
     grow(&mut lock.gave_up, sum.gave_up);
+    lock.rule = lock.rule.max(sum.rule);
     if waits > 0 {
         // Of sites with as long a wait the first, in whichever order they are added.
         let is_first = sum.address != 0 && (lock.site == 0 || sum.address < lock.site);

@@ -30,6 +30,7 @@ pub(super) fn begin(block: &Block, start: &Start, inside: u64) -> bool {
         wait.key.store(start.key.word(), Relaxed);
         wait.site.store(start.site as u64, Relaxed);
         wait.owner.store(start.owner as u64, Relaxed);
+        block.rule.store(start.rule, Relaxed);
         for (counter, value) in wait.before.iter().zip(start.me.events) {
             counter.store(value, Relaxed);
         }
@@ -137,6 +138,7 @@ fn count(block: &Block, generation: u32) {
     let (since, until) = (wait.since.load(Relaxed), wait.until.load(Relaxed));
     let ns = clock::length(until.saturating_sub(since), until, view.header());
     let entry = entry(block, wait, &view);
+    entry.rule.store(block.rule.load(Relaxed).into(), Relaxed);
     add(&entry.wait_ns, ns);
     if ns > entry.longest_ns.load(Relaxed) {
         entry.longest_ns.store(ns, Relaxed);

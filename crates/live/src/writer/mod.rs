@@ -49,6 +49,8 @@ pub struct Start {
     pub site: usize,
     /// The lock's owner: the thread's number, or its thread pointer; 0: unknown.
     pub owner: usize,
+    /// 1 and the number of the policy file's rule for the lock; 0: none is, or it sets nothing.
+    pub rule: u32,
     /// The thread, now.
     pub me: Me,
 }

@@ -68,6 +68,7 @@ fn add(lock: &Lock, entry: &Entry) {
             sum.fetch_add(more, Relaxed);
         }
     };
+    lock.rule.fetch_max(entry.rule.load(Relaxed), Relaxed);
     add(&lock.wait_ns, entry.wait_ns.load(Relaxed));
     lock.longest_ns.fetch_max(entry.longest_ns.load(Relaxed), Relaxed);
     let sums = [&lock.sleeps, &lock.steals, &lock.handoffs, &lock.gave_up];
@@ -79,7 +80,7 @@ fn add(lock: &Lock, entry: &Entry) {
 
 fn clear(entry: &Entry) {
     entry.key.store(0, Relaxed);
-    for word in [&entry.site, &entry.wait_ns, &entry.longest_ns] {
+    for word in [&entry.site, &entry.wait_ns, &entry.longest_ns, &entry.rule] {
         word.store(0, Relaxed);
     }
     for count in [&entry.sleeps, &entry.steals, &entry.handoffs, &entry.gave_up].into_iter().chain(&entry.histogram) {

@@ -7,7 +7,7 @@ use crate::model::{Frame, FrameId, Profile};
 use crate::symbols::Symbols;
 use std::collections::HashMap;
 
-/// Functions and classes that only pass a lock on.
+/// Functions and classes that only pass a lock on; those of Rust are parts of the program's functions.
 const LOCK_CLASSES: &[&str] = &[
     "std::mutex::",
     "std::timed_mutex::",
@@ -33,9 +33,13 @@ const LOCK_CLASSES: &[&str] = &[
     "__gthread_",
     "__gthrw_",
     "<std::",
+    "turnwise::",
+    "<turnwise::",
+    "lock_api::",
+    "<lock_api::",
 ];
 
-/// Whether a frame is of a class of C++ or of the C library that only passes a lock on.
+/// Whether a frame is of a class of C++, of the C library or of a Rust crate that only passes a lock on.
 #[must_use]
 pub fn is_lock_class(frame: &Frame) -> bool {
     let plain = frame.function.strip_prefix("void ").unwrap_or(&frame.function);

@@ -77,7 +77,7 @@ fn figures(row: &Row, look: &Look) -> Vec<Line<'static>> {
     );
     let mut lines = vec![Line::styled(plain(&title), look.title()), Line::raw(now), Line::raw(total), Line::raw(ways)];
     if !row.tuned.is_empty() {
-        lines.push(Line::raw(format!("set (turnwise tune): {}", shown(&row.tuned))));
+        lines.push(Line::raw(format!("set: {}", shown(&row.tuned))));
     }
     lines.push(Line::raw(""));
     lines

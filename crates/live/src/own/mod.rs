@@ -21,8 +21,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Counted are waits for `Mutex` (after a condition variable's, too), `ReentrantMutex` and `RwSem`; call sites are not
-//! known. A thread is known as a lock's owner once it has waited for a lock itself.
+//! Counted are waits for `Mutex` (after a condition variable's, too), `ReentrantMutex` and `RwSem`. Call sites are
+//! known on x86-64 with glibc 2.35 or later, unless the program's symbols were stripped. A thread is known as a lock's
+//! owner once it has waited for a lock itself.
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod site;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod symbols;
 
 use crate::locks::{me, named, tuned};
 use crate::reader::{Channel, Error, Fault, Lock, Snapshot};
@@ -90,6 +96,8 @@ pub fn start() -> Result<(), NotStarted> {
         let runtime = var_os(place::RUNTIME_VARIABLE).filter(|path| path.as_bytes().first() == Some(&b'/'));
         let runtime = runtime.and_then(|path| CString::new(path.as_bytes()).ok());
         let in_sandbox = asked.is_some_and(|value| value == "1");
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        site::start(wait as *const () as usize);
         writer::start(runtime.as_deref(), in_sandbox, 1 + Policy::Adaptive as u32);
         watch(&WATCHER);
         Ok(())
@@ -138,7 +146,11 @@ fn wait(wait: &Wait, acquire: &mut dyn FnMut(Option<Tuned>) -> bool) {
         Way::Read => (Kind::Read, End::Acquired),
         Way::Write => (Kind::Write, End::Acquired),
     };
-    let start = Start { key: Key::new(wait.lock, kind), site: 0, owner: named(wait.owner, 0), me: me() };
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    let site = site::of_caller();
+    #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+    let site = 0;
+    let start = Start { key: Key::new(wait.lock, kind), site, owner: named(wait.owner, 0), rule: 0, me: me() };
     let begun = writer::begin(&start);
     let acquired = acquire(begun.as_ref().and_then(|begun| writer::settings(begun, &start)).map(tuned));
     if let Some(begun) = begun {

@@ -1,0 +1,151 @@
+//! The call site of a wait: the address to which the program's call of a lock returns, past the library's own frames.
+//!
+//! A function of the library keeps its frame at a fixed distance from its caller's, so one word for each place in it
+//! that calls another leads to the next return address. The C library's unwinder is asked for that word once, and only
+//! where it needs neither the loader's lock nor memory; otherwise, and on other processors than x86-64, call sites are
+//! not known. Which functions are the library's says the symbol table (`symbols.rs`).
+//!
+//! Invariant: a word of [`STEPS`] is as the unwinder found it, for a place in a function of the library.
+
+use super::symbols;
+use core::arch::asm;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// So many frames of the library lie at most between its watcher and the program: seven do without optimisation.
+const FRAMES: usize = 24;
+/// The longest frame of the library's.
+const FRAME_BYTES: usize = 1 << 14;
+
+/// Where functions of the library lie, in order; unset, or empty: call sites are not known.
+static OWN: OnceLock<Vec<Range<usize>>> = OnceLock::new();
+
+/// For places in the library's code: the place, and the distance from the stack pointer there to the return address.
+static STEPS: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
+/// The lower bits of a word are the distance; those above are the place.
+const DISTANCE_BITS: u32 = 16;
+
+/// Gets ready. `watcher`: the address of the function that calls [`of_caller`].
+pub(super) fn start(watcher: usize) {
+    // SAFETY: the name is a string; the call has no other conditions.
+    let unwinds_without_locks = !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) }.is_null();
+    if unwinds_without_locks && OWN.set(symbols::of_library(watcher)).is_ok() {
+        // The unwinder gets ready, too, at its first call.
+        let _ = step(0);
+    }
+}
+
+/// Returns the call site of the wait that the caller was told of; 0: it is not known.
+#[inline(always)]
+pub(super) fn of_caller() -> usize {
+    let Some(own) = OWN.get().filter(|own| !own.is_empty()) else { return 0 };
+    let (place, stack): (usize, usize);
+    // SAFETY: it reads two registers.
+    unsafe {
+        asm!("lea {}, [rip]", "mov {}, rsp", out(reg) place, out(reg) stack, options(nomem, nostack, preserves_flags));
+    }
+    walk(own, place, stack)
+}
+
+#[inline(never)]
+fn walk(own: &[Range<usize>], mut place: usize, mut stack: usize) -> usize {
+    for _ in 0..FRAMES {
+        let Some(distance) = known(place).or_else(|| learn(place, stack)) else { return 0 };
+        let returns = (stack + distance) as *const usize;
+        // SAFETY: the invariant: the frame of the function at `place` ends with its return address there.
+        place = unsafe { returns.read() };
+        stack += distance + size_of::<usize>();
+        // The return address may belong to the next function already; the call does not.
+        if !has(own, place.wrapping_sub(1)) {
+            return place;
+        }
+    }
+    0
+}
+
+fn has(own: &[Range<usize>], place: usize) -> bool {
+    let after = own.partition_point(|range| range.start <= place);
+    after.checked_sub(1).and_then(|at| own.get(at)).is_some_and(|range| range.contains(&place))
+}
+
+/// The words in which a place may be, in the order in which they are looked at.
+fn words(place: usize) -> impl Iterator<Item = &'static AtomicU64> {
+    const PROBES: usize = 8;
+    let start = place.wrapping_mul(0x9e37_79b9) >> 16;
+    (0..PROBES).map(move |step| &STEPS[start.wrapping_add(step) % STEPS.len()])
+}
+
+#[inline]
+fn known(place: usize) -> Option<usize> {
+    for word in words(place) {
+        // ORDERING live.steps: relaxed; a word says all by itself.
+        match word.load(Relaxed) {
+            0 => return None,
+            found if found >> DISTANCE_BITS == place as u64 => return Some(found as usize & 0xffff),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Asks the unwinder for the distance at a place, and keeps it if there is room.
+#[cold]
+#[inline(never)]
+fn learn(place: usize, stack: usize) -> Option<usize> {
+    let (returns, to) = step(stack)?;
+    let distance = returns.checked_sub(stack).filter(|distance| *distance < FRAME_BYTES)?;
+    // SAFETY: the unwinder has just come by there.
+    let stands_there = unsafe { (returns as *const usize).read() };
+    if stands_there != to {
+        return None;
+    }
+    let new = (place as u64) << DISTANCE_BITS | distance as u64;
+    let _ = words(place).find(|word| word.compare_exchange(0, new, Relaxed, Relaxed).is_ok());
+    Some(distance)
+}
+
+/// What [`step`] looks for, and has found.
+struct Step {
+    stack: usize,
+    is_next: bool,
+    found: Option<(usize, usize)>,
+    frames: usize,
+}
+
+/// Returns where the function with this stack pointer keeps its return address, and that.
+fn step(stack: usize) -> Option<(usize, usize)> {
+    let mut step = Step { stack, is_next: false, found: None, frames: 0 };
+    // SAFETY: `look` gets the frames of this thread, and `step` as its second argument.
+    unsafe { _Unwind_Backtrace(look, (&raw mut step).cast()) };
+    step.found
+}
+
+unsafe extern "C" fn look(frame: *mut c_void, step: *mut c_void) -> c_int {
+    const GO_ON: c_int = 0;
+    const END: c_int = 5;
+    // SAFETY: contract of `_Unwind_Backtrace` in `step`.
+    let step = unsafe { &mut *step.cast::<Step>() };
+    // SAFETY: `frame` is the unwinder's.
+    let (returns_to, stack) = unsafe { (_Unwind_GetIP(frame), _Unwind_GetCFA(frame)) };
+    step.frames += 1;
+    if step.is_next {
+        step.found = Some((stack.wrapping_sub(size_of::<usize>()), returns_to));
+        return END;
+    }
+    step.is_next = stack == step.stack;
+    if step.frames < 2 * FRAMES { GO_ON } else { END }
+}
+
+// SAFETY: as the C++ ABI for x86-64 has them; the standard library links the unwinder.
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        look: unsafe extern "C" fn(frame: *mut c_void, argument: *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
+    /// The stack pointer in the frame.
+    fn _Unwind_GetCFA(frame: *mut c_void) -> usize;
+}
