@@ -3,6 +3,7 @@
 mod asm;
 mod capi;
 mod check;
+mod faults;
 mod guide;
 mod perf;
 mod programs;
@@ -40,6 +41,7 @@ enum Command {
     Programs(programs::Args),
     Results(results::Args),
     Perf(perf::Args),
+    Faults(faults::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
     Busy(perf::busy::Args),
@@ -78,6 +80,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Programs(args) => programs::run(&args),
         Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
+        Command::Faults(args) => faults::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),
         Command::Header(header) => header.run(),

@@ -52,7 +52,9 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 /// Prints as [`print()`] does, what need not be text.
 pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
-    match std::io::stdout().write_all(bytes) {
+    let mut stdout = std::io::stdout();
+    // Flushed here: what fails as the program ends is nobody's error.
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }

@@ -1,5 +1,6 @@
 //! The command line, read by clap; and complaints about it that say what to type.
 
+use crate::ending::USAGE_OR_IO;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use std::any::TypeId;
@@ -22,7 +23,18 @@ pub struct Sibling {
 /// Reads the command line, or ends the process with help or a complaint.
 pub fn parse<Cli: CommandFactory + FromArgMatches>(sibling: Sibling) -> Cli {
     let read = try_parse::<Cli>(std::env::args_os(), sibling);
-    read.unwrap_or_else(|error| error.exit())
+    read.unwrap_or_else(|error| end_with(&error))
+}
+
+/// Ends the process with help or a complaint. Help that could not be written is an error, except to a closed pipe.
+fn end_with(error: &clap::Error) -> ! {
+    match error.print() {
+        Err(refused) if !error.use_stderr() && refused.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("cannot write to standard output: {refused}");
+            std::process::exit(USAGE_OR_IO.into())
+        }
+        _ => std::process::exit(error.exit_code()),
+    }
 }
 
 /// Parses words as [`parse`] does; an error is a complaint, or help that was asked for.

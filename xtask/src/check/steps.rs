@@ -86,6 +86,12 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[Cmd { minutes: 30, ..cmd("cargo test --workspace") }],
     },
     Step {
+        name: "faults",
+        what: "programs on our locks while something goes wrong: nothing lost, nothing hung",
+        needs: &[Need::Program("gcc", "gcc")],
+        commands: &[cmd("cargo xtask faults --seconds 40")],
+    },
+    Step {
         name: "features",
         what: "the locks without optimistic spinning, with lock_api, and with counters and the order checker",
         needs: &[],

@@ -137,12 +137,18 @@ pub(super) fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus
     let handle = signals.handle();
     let pid = rustix::process::Pid::from_child(&child);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let hand_on = || {
             for signal in signals.forever().filter_map(|origin| handed_on(&origin)) {
                 // It may have ended meanwhile.
                 let _ = rustix::process::kill_process(pid, signal);
             }
-        });
+        };
+        if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, hand_on) {
+            eprintln!(
+                "turnwise: no thread for signals ({error}): send them to the program itself, process {}",
+                child.id()
+            );
+        }
         let status = child.wait().context("cannot wait for the program");
         handle.close();
         status

@@ -1,0 +1,115 @@
+//! A kernel that answers otherwise than it mostly does: an old one, one behind a container's filter, a busy one.
+
+use super::{Fault, Outcome, fault};
+use crate::inject::tracer::{ANSWERS, Action, Call, Tracer};
+use crate::session::{ALL, Session};
+use anyhow::Result;
+use libc::{FUTEX_CLOCK_REALTIME, FUTEX_CMP_REQUEUE, FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAKE};
+use libc::{FUTEX_REQUEUE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP};
+use nix::errno::Errno;
+use rand::RngExt;
+use rand::rngs::SmallRng;
+use std::time::Duration;
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault("spurious-wakes", "one futex wait in 4 ends at once as if somebody had woken it", |session| {
+        answers(session, &[libc::SYS_futex], |call, rng| one_wait_in_4(call, rng, None))
+    }),
+    fault("interrupted-waits", "one futex wait in 4 ends at once with EINTR", |session| {
+        answers(session, &[libc::SYS_futex], |call, rng| one_wait_in_4(call, rng, Some(Errno::EINTR)))
+    }),
+    fault("changed-words", "one futex wait in 4 ends at once with EAGAIN", |session| {
+        answers(session, &[libc::SYS_futex], |call, rng| one_wait_in_4(call, rng, Some(Errno::EAGAIN)))
+    }),
+    fault("late-wakes", "one futex call in 8 begins up to 5 ms late: a wait, a wake-up or a requeue", |session| {
+        answers(session, &[libc::SYS_futex], late)
+    }),
+    fault("no-futex", "every futex call fails with ENOSYS: waits and wake-ups", |session| {
+        answers(session, &[libc::SYS_futex], |_, _| Action::Answer(Some(Errno::ENOSYS)))
+    }),
+    fault(
+        "no-requeue",
+        "futex has neither requeue nor bitsets (ENOSYS), as in kernels before 2.6.25, whose waits come back at once",
+        |session| answers(session, &[libc::SYS_futex], first_futex),
+    ),
+    fault(
+        "old-kernel",
+        "ENOSYS for rseq, membarrier, clone3, futex_waitv, perf_event_open and bpf, EINVAL for madvise, as in kernels \
+         before 4.14",
+        |session| {
+            answers(session, OLD, |call, _| {
+                let error = if call.number == libc::SYS_madvise { Errno::EINVAL } else { Errno::ENOSYS };
+                Action::Answer(Some(error))
+            })
+        },
+    ),
+    fault(
+        "filtered",
+        "EPERM for rseq, membarrier, sched_getaffinity, perf_event_open, bpf, process_vm_readv and getcpu, as by a \
+         container's filter",
+        |session| answers(session, FILTERED, |_, _| Action::Answer(Some(Errno::EPERM))),
+    ),
+    fault("clock-steps", "the wall clock stepped while threads wait until a time of it", |_| {
+        Ok(Outcome::Skipped(
+            "it would set this machine's clock; the explicit-state checks of proof/model let clocks jump".into(),
+        ))
+    }),
+];
+
+const OLD: &[libc::c_long] = &[
+    libc::SYS_rseq,
+    libc::SYS_membarrier,
+    libc::SYS_clone3,
+    libc::SYS_futex_waitv,
+    libc::SYS_perf_event_open,
+    libc::SYS_bpf,
+    libc::SYS_madvise,
+];
+const FILTERED: &[libc::c_long] = &[
+    libc::SYS_rseq,
+    libc::SYS_membarrier,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_perf_event_open,
+    libc::SYS_bpf,
+    libc::SYS_process_vm_readv,
+    libc::SYS_getcpu,
+];
+
+fn answers(
+    session: &mut Session,
+    shown: &[libc::c_long],
+    decide: fn(&Call, &mut SmallRng) -> Action,
+) -> Result<Outcome> {
+    if !ANSWERS {
+        return Ok(Outcome::Skipped("system calls can be answered on x86-64 alone".into()));
+    }
+    let futex_alone = shown == [libc::SYS_futex];
+    let victims: Vec<_> = ALL.iter().copied().filter(|victim| !(futex_alone && victim.spins)).collect();
+    session.each(&victims, "none", |rng| Ok(Tracer::answers(rng, shown, decide))).map(Outcome::Ran)
+}
+
+/// What a futex call does, without its flags.
+fn operation(call: &Call) -> i32 {
+    call.operation & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
+}
+
+fn waits(call: &Call) -> bool {
+    [FUTEX_WAIT, FUTEX_WAIT_BITSET].contains(&operation(call))
+}
+
+fn one_wait_in_4(call: &Call, rng: &mut SmallRng, answer: Option<Errno>) -> Action {
+    if waits(call) && rng.random_ratio(1, 4) { Action::Answer(answer) } else { Action::Pass }
+}
+
+fn late(call: &Call, rng: &mut SmallRng) -> Action {
+    let wakes = [FUTEX_WAKE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP, FUTEX_REQUEUE, FUTEX_CMP_REQUEUE];
+    if (waits(call) || wakes.contains(&operation(call))) && rng.random_ratio(1, 8) {
+        return Action::Late(Duration::from_micros(rng.random_range(0..5000)));
+    }
+    Action::Pass
+}
+
+fn first_futex(call: &Call, _: &mut SmallRng) -> Action {
+    let newer = [FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET, FUTEX_CMP_REQUEUE, FUTEX_REQUEUE];
+    if newer.contains(&operation(call)) { Action::Answer(Some(Errno::ENOSYS)) } else { Action::Pass }
+}

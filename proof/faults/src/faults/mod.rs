@@ -1,0 +1,91 @@
+//! The table of faults, and what each came to.
+
+mod broken;
+mod cpus;
+mod deaths;
+mod kernel;
+mod limits;
+mod outputs;
+mod stops;
+
+use crate::run::Tally;
+use crate::session::Session;
+use anyhow::Result;
+
+/// What a row must come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Expected {
+    /// Nothing lost, nothing hung.
+    Sound,
+    /// The lock is wrong on purpose: something lost.
+    Loses,
+    /// The lock is wrong on purpose: a hang.
+    Hangs,
+}
+
+/// How a row ended.
+pub(crate) enum Outcome {
+    Ran(Tally),
+    /// Why it could not run here.
+    Skipped(String),
+}
+
+pub(crate) struct Fault {
+    pub(crate) name: &'static str,
+    /// What happens to what, for the page.
+    pub(crate) about: &'static str,
+    pub(crate) expected: Expected,
+    pub(crate) run: fn(&mut Session) -> Result<Outcome>,
+}
+
+const fn fault(name: &'static str, about: &'static str, run: fn(&mut Session) -> Result<Outcome>) -> Fault {
+    Fault { name, about, expected: Expected::Sound, run }
+}
+
+/// All faults, in the order of the page.
+pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
+    let families =
+        [stops::FAULTS, deaths::FAULTS, kernel::FAULTS, limits::FAULTS, outputs::FAULTS, cpus::FAULTS, broken::FAULTS];
+    families.into_iter().flatten()
+}
+
+impl Expected {
+    /// What is wrong with the tally, if anything is.
+    pub(crate) fn verdict(self, tally: &Tally) -> Result<(), &'static str> {
+        match self {
+            _ if tally.tries == 0 => Err("NOTHING INJECTED"),
+            Expected::Sound if tally.hangs > 0 => Err("HANGS"),
+            Expected::Sound if tally.lost > 0 => Err("LOST"),
+            Expected::Sound if !tally.trouble.is_empty() => Err("WRONG"),
+            Expected::Loses if tally.lost == 0 => Err("NOT CAUGHT"),
+            Expected::Hangs if tally.hangs == 0 => Err("NOT CAUGHT"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_what_is_wrong_with_it() {
+        let tally = |tries, lost, hangs| Tally { tries, lost, hangs, ..Tally::default() };
+        assert_eq!(Expected::Sound.verdict(&tally(5, 0, 0)), Ok(()));
+        assert_eq!(Expected::Sound.verdict(&tally(0, 0, 0)), Err("NOTHING INJECTED"));
+        assert_eq!(Expected::Sound.verdict(&tally(5, 1, 0)), Err("LOST"));
+        assert_eq!(Expected::Sound.verdict(&tally(5, 0, 1)), Err("HANGS"));
+        assert_eq!(Expected::Loses.verdict(&tally(5, 0, 0)), Err("NOT CAUGHT"));
+        assert_eq!(Expected::Hangs.verdict(&tally(5, 3, 0)), Err("NOT CAUGHT"));
+        assert_eq!(Expected::Hangs.verdict(&tally(5, 0, 1)), Ok(()));
+    }
+
+    #[test]
+    fn names_differ() {
+        let mut names: Vec<_> = all().map(|fault| fault.name).collect();
+        names.sort_unstable();
+        let number = names.len();
+        names.dedup();
+        assert_eq!(names.len(), number);
+    }
+}

@@ -1,0 +1,132 @@
+//! Disks that are full or may not be written to, pipes that nobody reads: what the tool and the libraries write.
+
+use super::{Fault, Outcome, fault};
+use crate::run::Tally;
+use crate::session::Session;
+use anyhow::{Context, Result};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "full-disk",
+        "a file system without room for every file that the tool, a recording or a live view takes",
+        |session| on_disk(session, FULL),
+    ),
+    fault("read-only", "a file system that may not be written to, for the same files", |session| {
+        on_disk(session, READ_ONLY)
+    }),
+    fault(
+        "full-output",
+        "standard output that takes nothing (/dev/full), for every subcommand that prints",
+        |session| printing(session, "exec \"$@\" > /dev/full", |output| !output.status.success()),
+    ),
+    fault("closed-pipe", "standard output as a pipe that nobody reads, for the same subcommands", |session| {
+        // What is printed behind a closed pipe is nobody's loss: any status but a crash will do.
+        printing(session, "\"$@\" | true; exit ${PIPESTATUS[0]}", |_| true)
+    }),
+];
+
+/// `$DIR` becomes a file system of its own: in a mount namespace, so that nobody else sees it.
+const FULL: &str =
+    "mount -t tmpfs -o size=4k turnwise \"$DIR\" && head -c 4096 /dev/zero > \"$DIR/full\" && exec \"$@\"";
+const READ_ONLY: &str = "mount -t tmpfs -o ro turnwise \"$DIR\" && exec \"$@\"";
+
+/// What is written there.
+enum Written {
+    /// What the user asked for: refused, with the file's name.
+    Asked(&'static str),
+    /// What the program does not depend on: it goes on, with its own answer.
+    Aside(&'static str, &'static str),
+}
+
+/// `DIR` is the file system at fault, `READY` a profile that was written before, `SHORT` a program.
+const CASES: &[Written] = &[
+    Written::Asked("profile --json DIR/it -- SHORT"),
+    Written::Asked("profile --recording DIR/it -- SHORT"),
+    Written::Asked("profile --from READY --json DIR/it"),
+    Written::Asked("profile --from READY --html DIR/it"),
+    Written::Asked("profile --from READY --flame DIR/it"),
+    Written::Asked("profile --from READY --pprof DIR/it"),
+    Written::Asked("profile --from READY --perfetto DIR/it"),
+    Written::Asked("profile --from READY --firefox DIR/it"),
+    Written::Asked("compare --runs 2 --json DIR/it -- SHORT"),
+    Written::Asked("man DIR/it"),
+    Written::Aside("XDG_RUNTIME_DIR", "run -- SHORT"),
+    Written::Aside("TMPDIR", "run -- SHORT"),
+    Written::Aside("TMPDIR", "profile -- SHORT"),
+    Written::Aside("TMPDIR", "compare --runs 2 -- SHORT"),
+    Written::Aside("XDG_RUNTIME_DIR", "profile --waits -- SHORT"),
+];
+
+const PRINTING: &[&str] = &[
+    "profile -- SHORT",
+    "profile --from READY",
+    "profile --from READY --json -",
+    "profile --from READY --pprof -",
+    "compare --runs 2 -- SHORT",
+    "top --json",
+    "why",
+    "completions bash",
+    "list",
+    "--help",
+    "--version",
+];
+
+/// Longer than any of them takes.
+const PATIENCE: &str = "60";
+
+fn on_disk(session: &mut Session, prelude: &str) -> Result<Outcome> {
+    if !nix::unistd::geteuid().is_root() {
+        return Ok(Outcome::Skipped("only root can make a file system".into()));
+    }
+    let dir = session.path("dir").display().to_string();
+    std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {dir}"))?;
+    let mut sum = Tally::default();
+    for case in CASES {
+        let (variable, words) = match case {
+            Written::Asked(words) => ("UNUSED", words),
+            Written::Aside(variable, words) => (*variable, words),
+        };
+        let mut command = Command::new("unshare");
+        command.args(["-m", "bash", "-c", prelude, "bash"]).env("DIR", &dir).env(variable, &dir);
+        let is_right = |output: &Output| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            match case {
+                Written::Asked(_) => output.status.code() == Some(2) && said.contains(&dir),
+                Written::Aside(..) => output.status.success() || said.contains("answer 4000"),
+            }
+        };
+        sum.add(attempt(session, command, words, is_right)?);
+    }
+    Ok(Outcome::Ran(sum))
+}
+
+fn printing(session: &mut Session, prelude: &str, is_right: fn(&Output) -> bool) -> Result<Outcome> {
+    let mut sum = Tally::default();
+    for words in PRINTING {
+        let mut command = Command::new("bash");
+        command.args(["-c", prelude, "bash"]);
+        sum.add(attempt(session, command, words, is_right)?);
+    }
+    Ok(Outcome::Ran(sum))
+}
+
+/// Runs the tool with these words, below `command`.
+fn attempt(session: &Session, mut command: Command, words: &str, is_right: impl Fn(&Output) -> bool) -> Result<Tally> {
+    command.args(["timeout", "-k", "5", PATIENCE]).arg(session.tool("turnwise")?);
+    let (dir, ready) = (session.path("dir").display().to_string(), session.ready()?.display().to_string());
+    let short = session.path("short").display().to_string();
+    let fill = |word: &str| word.replace("DIR", &dir).replace("READY", &ready).replace("SHORT", &short);
+    command.args(words.split_whitespace().map(fill)).stdin(Stdio::null());
+    let begun = Instant::now();
+    let output = command.output().with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let hangs = u64::from([Some(124), Some(137)].contains(&output.status.code()));
+    let crashes = output.status.code().is_none_or(|code| code >= 128 && code != 141) || said.contains("panicked");
+    let wrong = hangs == 0 && (crashes || !is_right(&output));
+    let trouble =
+        (wrong || hangs > 0).then(|| format!("turnwise {words}: {}; it said: {}", output.status, said.trim()));
+    let stall = if hangs > 0 { begun.elapsed() } else { Duration::ZERO };
+    Ok(Tally { tries: 1, lost: wrong.into(), hangs, stall, trouble: trouble.into_iter().collect(), ..Tally::default() })
+}

@@ -1,0 +1,64 @@
+//! Faults from outside of the victim.
+
+pub(crate) mod affinity;
+pub(crate) mod bursts;
+pub(crate) mod seccomp;
+pub(crate) mod tracer;
+
+use crate::board::Board;
+use anyhow::Result;
+use nix::sys::wait::WaitStatus;
+use nix::unistd::Pid;
+use std::process::Command;
+
+/// Does something to a victim while it runs. The driver calls it from one thread, as ptrace demands.
+pub(crate) trait Injector {
+    /// Before the victim starts.
+    fn prepare(&mut self, _: &mut Command) {}
+    /// The victim runs.
+    fn started(&mut self, _: Pid) {}
+    /// Takes its next step, and soon returns.
+    fn step(&mut self, board: &Board) -> Result<()>;
+    /// A thread of the victim changed its state.
+    fn changed(&mut self, _: WaitStatus, _: &Board) -> Result<()> {
+        Ok(())
+    }
+    /// Lets everything run; no fault comes after this.
+    fn finish(&mut self) -> Result<()>;
+    /// Faults so far.
+    fn injected(&self) -> u64;
+    /// All of the victim stands still because of this.
+    fn stands_still(&self) -> bool {
+        false
+    }
+}
+
+/// The victim does it to itself, and counts.
+pub(crate) struct Nothing;
+
+/// The fault is in the lock: one try.
+pub(crate) struct InTheLock;
+
+impl Injector for Nothing {
+    fn step(&mut self, _: &Board) -> Result<()> {
+        Ok(())
+    }
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn injected(&self) -> u64 {
+        0
+    }
+}
+
+impl Injector for InTheLock {
+    fn step(&mut self, _: &Board) -> Result<()> {
+        Ok(())
+    }
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+    fn injected(&self) -> u64 {
+        1
+    }
+}

@@ -1,0 +1,122 @@
+//! Programs on Turnwise's locks while something goes wrong. Nothing may be lost, and nothing may hang.
+//!
+//! | file | what |
+//! |---|---|
+//! | `faults/` | the table of faults, a file per family |
+//! | `inject/` | faults from outside: stops, answers in the kernel's place, CPUs |
+//! | `victim.rs`, `victims/*.c` | the programs that it happens to |
+//! | `board.rs` | what they share with the driver |
+//! | `run.rs` | one victim watched: lost updates, hangs, stalls |
+//! | `session.rs`, `page.rs` | all of them, and the page of results |
+
+mod board;
+mod faults;
+mod inject;
+mod page;
+mod run;
+mod session;
+mod victim;
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, Subcommand};
+use faults::Fault;
+use page::Row;
+use session::Session;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Lets things go wrong for programs on Turnwise's locks: nothing may be lost, and nothing may hang.
+///
+/// Exit status: 0 as expected, 1 something was lost, hung or not caught, 2 usage.
+#[derive(Parser)]
+#[command(name = "turnwise-faults", args_conflicts_with_subcommands = true)]
+struct Flags {
+    /// Time for all faults together, in seconds
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Every lock and policy, instead of the most used
+    #[arg(long)]
+    wide: bool,
+    /// Report a hang if nothing happens for longer than this many seconds
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    patience: u32,
+    /// Random seed. Default: from the clock
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Write the table here, as Markdown
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// List the faults
+    #[arg(long)]
+    list: bool,
+    /// Faults (all, if none is named)
+    faults: Vec<String>,
+    #[command(subcommand)]
+    role: Option<Role>,
+}
+
+#[derive(Subcommand)]
+enum Role {
+    /// What the driver starts: threads that fight over a lock
+    #[command(hide = true)]
+    Victim { board: i32, lock: String, threads: usize },
+}
+
+fn main() -> ExitCode {
+    match run(&Flags::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("turnwise-faults: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all ended as expected.
+fn run(flags: &Flags) -> Result<bool> {
+    if let Some(Role::Victim { board, lock, threads }) = &flags.role {
+        return victim::run(*board, lock, *threads).map(|()| true);
+    }
+    let chosen = chosen(&flags.faults)?;
+    if flags.list {
+        chosen.iter().for_each(|fault| println!("{:20} {}", fault.name, fault.about));
+        return Ok(true);
+    }
+    let exe = std::env::current_exe().context("cannot find this program's own file")?;
+    let built = exe.parent().context("a program lies in a folder")?;
+    let seed = flags
+        .seed
+        .unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64 >> 10));
+    let length = Duration::from_secs(flags.seconds.into()) / chosen.len() as u32;
+    let mut session = Session::new(seed, built, flags.wide, length, Duration::from_secs(flags.patience.into()))?;
+    println!("seed {seed}, {} faults, {:.1} s each", chosen.len(), length.as_secs_f64());
+    println!("{}", page::HEAD);
+    let commit = turnwise_present::machine::commit().unwrap_or_else(|| "unknown".into());
+    let mut rows = Vec::new();
+    for fault in chosen {
+        let outcome = (fault.run)(&mut session).with_context(|| fault.name)?;
+        let row = Row::new(fault, outcome);
+        println!("{}", row.line());
+        row.trouble.iter().for_each(|trouble| println!("{trouble}"));
+        rows.push(row);
+    }
+    if let Some(file) = &flags.page {
+        std::fs::write(file, page::page(&rows, flags, seed, &commit))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let wrong = rows.iter().filter(|row| row.is_wrong()).count();
+    println!(
+        "\n{}",
+        if wrong == 0 { "Nothing lost, nothing hung.".into() } else { format!("{wrong} rows are wrong.") }
+    );
+    Ok(wrong == 0)
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Fault>> {
+    for name in names {
+        ensure!(faults::all().any(|fault| fault.name == name), "no fault is called {name}; --list lists them");
+    }
+    Ok(faults::all().filter(|fault| names.is_empty() || names.iter().any(|name| name == fault.name)).collect())
+}

@@ -1,0 +1,105 @@
+//! The table, on the terminal and as a page.
+
+use crate::Flags;
+use crate::faults::{Expected, Fault, Outcome};
+use std::time::Duration;
+use turnwise_present::machine::Machine;
+
+/// One fault, and what it came to.
+pub(crate) struct Row {
+    fault: &'static Fault,
+    /// Tries, updates, lost, hangs, longest stall; or why there are none.
+    cells: Result<[u64; 4], String>,
+    stall: Duration,
+    verdict: Result<(), &'static str>,
+    pub(crate) trouble: Vec<String>,
+}
+
+/// The head of the table on the terminal.
+pub(crate) const HEAD: &str = "fault                    tries     updates       lost  hangs   longest stall";
+
+impl Row {
+    pub(crate) fn new(fault: &'static Fault, outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Ran(tally) => Row {
+                fault,
+                cells: Ok([tally.tries, tally.updates, tally.lost, tally.hangs]),
+                stall: tally.stall,
+                verdict: fault.expected.verdict(&tally),
+                trouble: tally.trouble,
+            },
+            Outcome::Skipped(why) => {
+                Row { fault, cells: Err(why), stall: Duration::ZERO, verdict: Ok(()), trouble: Vec::new() }
+            }
+        }
+    }
+
+    /// Whether it ended otherwise than it should.
+    pub(crate) fn is_wrong(&self) -> bool {
+        self.verdict.is_err()
+    }
+
+    fn verdict(&self) -> &'static str {
+        match (self.verdict, self.fault.expected) {
+            (Err(wrong), _) => wrong,
+            (Ok(()), Expected::Sound) => "",
+            (Ok(()), _) => "caught, as it should be",
+        }
+    }
+
+    /// A line for the terminal.
+    pub(crate) fn line(&self) -> String {
+        let name = self.fault.name;
+        match &self.cells {
+            Ok([tries, updates, lost, hangs]) => {
+                let stall = self.stall.as_secs_f64() * 1e3;
+                let verdict = self.verdict();
+                format!("{name:20} {tries:>9} {updates:>11} {lost:>10} {hangs:>6} {stall:>12.1} ms  {verdict}")
+            }
+            Err(why) => format!("{name:20} SKIPPED: {why}"),
+        }
+    }
+
+    fn markdown(&self) -> String {
+        let Fault { name, about, .. } = self.fault;
+        match &self.cells {
+            Ok([tries, updates, lost, hangs]) => {
+                let verdict = Some(self.verdict()).filter(|said| !said.is_empty()).map(|said| format!(" ({said})"));
+                let stall = self.stall.as_secs_f64() * 1e3;
+                let verdict = verdict.unwrap_or_default();
+                format!("| `{name}`: {about}{verdict} | {tries} | {updates} | {lost} | {hangs} | {stall:.0} ms |")
+            }
+            Err(why) => format!("| `{name}`: {about}. SKIPPED: {why} | | | | | |"),
+        }
+    }
+}
+
+/// The page of results.
+pub(crate) fn page(rows: &[Row], flags: &Flags, seed: u64, commit: &str) -> String {
+    let wide = if flags.wide { " --wide" } else { "" };
+    let release = if cfg!(debug_assertions) { "" } else { " --release" };
+    let command = format!("cargo xtask faults{release}{wide} --seconds {} --seed {seed} --write", flags.seconds);
+    let machine = Machine::here();
+    let ran = rows.iter().filter(|row| row.cells.is_ok()).count();
+    let wrong = rows.iter().filter(|row| row.is_wrong()).count();
+    let mut page = format!(
+        "# Faults\n\nWritten by `{command}`, commit {commit}; do not edit. Machine: {machine}.\n\n\
+         {INTRODUCTION}\n\n{ran} rows ran, {wrong} of them not as they should; {} were skipped.\n\n",
+        rows.len() - ran
+    );
+    page += "| fault | tries | updates | lost | hangs | longest stall |\n|---|---|---|---|---|---|\n";
+    for row in rows {
+        page += &row.markdown();
+        page.push('\n');
+    }
+    page
+}
+
+const INTRODUCTION: &str = "\
+Something goes wrong for a program whose threads fight over a lock: POSIX's locks under the preload library with each of
+its policies, and Turnwise's own types ([proof/faults](../../proof/faults/README.md)). **Tries**: how often it went
+wrong. **Updates**: what threads did under the lock meanwhile. **Lost**: updates that the data does not have, two
+threads inside at a time, wrong answers of calls, programs and tools that ended as they should not. **Hangs**: nobody
+got on for 20 seconds. **Longest stall**: for how long nobody got on, what a fault itself takes included; on a machine
+that others use, time slices of theirs are in it, too. The last rows are locks broken on purpose, which must be
+caught.";

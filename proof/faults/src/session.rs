@@ -1,0 +1,220 @@
+//! What all faults need: where the programs are, chance, time, and the victims.
+
+use crate::board::Shared;
+use crate::inject::Injector;
+use crate::run::{Limits, Tally, watch};
+use anyhow::{Context, Result, ensure};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
+use turnwise_preload_abi::{environment, libraries};
+
+/// Which program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// `victims/pthreads.c`, under the preload library.
+    Pthreads,
+    /// `victims/processes.c`, under the preload library.
+    Processes,
+    /// This program, on Turnwise's own types.
+    Own,
+}
+
+/// Threads or processes that fight over a lock.
+#[derive(Clone, Copy)]
+pub(crate) struct Victim {
+    pub(crate) program: Program,
+    pub(crate) lock: &'static str,
+    /// The preload library's.
+    pub(crate) policy: &'static str,
+    pub(crate) threads: usize,
+    /// Not in the short form.
+    pub(crate) wide: bool,
+    /// Its waiters spin, and make no futex calls.
+    pub(crate) spins: bool,
+}
+
+impl Victim {
+    pub(crate) const fn posix(policy: &'static str, lock: &'static str) -> Self {
+        Victim { program: Program::Pthreads, lock, policy, threads: 4, wide: false, spins: false }
+    }
+
+    pub(crate) const fn own(lock: &'static str) -> Self {
+        Victim { program: Program::Own, lock, policy: "", threads: 4, wide: false, spins: false }
+    }
+
+    pub(crate) const fn shared(lock: &'static str) -> Self {
+        Victim { program: Program::Processes, lock, policy: "adaptive", threads: 4, wide: false, spins: false }
+    }
+
+    /// In the long form alone.
+    pub(crate) const fn long(self) -> Self {
+        Victim { wide: true, ..self }
+    }
+
+    pub(crate) const fn spinning(self) -> Self {
+        Victim { spins: true, ..self }
+    }
+
+    pub(crate) const fn threads(self, threads: usize) -> Self {
+        Victim { threads, ..self }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        match self.program {
+            Program::Own => self.lock.to_owned(),
+            _ => format!("{} ({})", self.lock, self.policy),
+        }
+    }
+}
+
+/// POSIX's locks under the preload library, and Turnwise's own: what most faults are tried on.
+pub(crate) const ALL: &[Victim] = &[
+    Victim::posix("adaptive", "mutex"),
+    Victim::posix("adaptive", "rwlock"),
+    Victim::posix("adaptive", "cond"),
+    Victim::posix("queued", "mutex").spinning(),
+    Victim::posix("adaptive", "timed").long(),
+    Victim::posix("adaptive", "recursive").long(),
+    Victim::posix("adaptive", "spin").spinning().long(),
+    Victim::posix("ticket", "mutex").spinning().long(),
+    Victim::posix("ttas", "mutex").spinning().long(),
+    Victim::own("mutex"),
+    Victim::own("rwsem"),
+    Victim::own("condvar"),
+    Victim::own("semaphore"),
+    Victim::own("fair-semaphore").long(),
+    Victim::own("reentrant").long(),
+    Victim::own("big-reader").long(),
+    Victim::own("seqrwlock").long(),
+    Victim::own("lockref").long(),
+    Victim::own("ttas").spinning().long(),
+    Victim::own("ticket").spinning().long(),
+    Victim::own("queued").spinning().long(),
+    Victim::own("mcs").spinning().long(),
+];
+
+pub(crate) struct Session {
+    rng: SmallRng,
+    /// C victims and the preload library, where any user may read them.
+    scratch: TempDir,
+    /// Where cargo put the programs.
+    built: PathBuf,
+    pub(crate) wide: bool,
+    /// For each fault.
+    pub(crate) length: Duration,
+    pub(crate) patience: Duration,
+}
+
+impl Session {
+    pub(crate) fn new(seed: u64, built: &Path, wide: bool, length: Duration, patience: Duration) -> Result<Self> {
+        let scratch = TempDir::with_prefix("turnwise-faults-").context("cannot make a folder")?;
+        let library = format!("{}.so", libraries::PRELOAD);
+        let from = built.join(&library);
+        fs::copy(&from, scratch.path().join(&library))
+            .with_context(|| format!("no {}: start this with `cargo xtask faults`, which builds it", from.display()))?;
+        let session =
+            Session { rng: SmallRng::seed_from_u64(seed), scratch, built: built.to_owned(), wide, length, patience };
+        session.compile("pthreads", &["pthreads.c", "deeds.c", "kinds.c"])?;
+        session.compile("processes", &["processes.c"])?;
+        session.compile("short", &["short.c"])?;
+        Ok(session)
+    }
+
+    fn compile(&self, name: &str, sources: &[&str]) -> Result<()> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("victims");
+        let mut compiler = Command::new("gcc");
+        compiler.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(self.path(name));
+        compiler.args(sources.iter().map(|source| folder.join(source)));
+        let output = compiler.output().context("cannot run gcc, which compiles the victims")?;
+        ensure!(output.status.success(), "gcc cannot compile {name}:\n{}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
+    }
+
+    /// A path in the session's folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    /// Chance of its own for an injector.
+    pub(crate) fn rng(&mut self) -> SmallRng {
+        SmallRng::seed_from_u64(self.rng.next_u64())
+    }
+
+    /// One of our programs.
+    pub(crate) fn tool(&self, name: &str) -> Result<PathBuf> {
+        let path = self.built.join(name);
+        ensure!(path.is_file(), "no {}: start this with `cargo xtask faults`, which builds it", path.display());
+        Ok(path)
+    }
+
+    /// A profile, made when it is first asked for.
+    pub(crate) fn ready(&self) -> Result<PathBuf> {
+        let ready = self.path("ready.json");
+        if !ready.exists() {
+            let mut command = Command::new(self.tool("turnwise")?);
+            command.args(["profile", "--json"]).arg(&ready).arg("--").arg(self.path("short"));
+            let output = command.output().context("cannot run turnwise")?;
+            ensure!(output.status.success(), "turnwise profile: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(ready)
+    }
+
+    /// The command that starts a victim.
+    pub(crate) fn command(&self, victim: &Victim, deed: &str, board: &Shared) -> Result<Command> {
+        let (descriptor, threads) = (board.descriptor().to_string(), victim.threads.to_string());
+        if victim.program == Program::Own {
+            let mut command = Command::new(std::env::current_exe().context("where am I?")?);
+            command.args(["victim", &descriptor, victim.lock, &threads]);
+            return Ok(command);
+        }
+        let name = if victim.program == Program::Pthreads { "pthreads" } else { "processes" };
+        let mut command = Command::new(self.path(name));
+        command.args([&descriptor, victim.lock, deed, &threads]);
+        command.env("LD_PRELOAD", self.path(&format!("{}.so", libraries::PRELOAD)));
+        command.env(environment::LOCK, victim.policy).env("XDG_RUNTIME_DIR", self.scratch.path());
+        // Also where system calls are filtered, as they are by some injectors.
+        command.env("TURNWISE_LIVE", "1");
+        Ok(command)
+    }
+
+    /// Runs one victim under one injector.
+    pub(crate) fn one(&self, victim: &Victim, deed: &str, with: &mut dyn Injector, limits: Limits) -> Result<Tally> {
+        let board = Shared::new()?;
+        let command = self.command(victim, deed, &board)?;
+        let mut tally = watch(&board, command, with, limits)?.into_tally();
+        let named = |text: String| format!("{}: {text}", victim.name());
+        tally.trouble = tally.trouble.into_iter().map(named).collect();
+        if tally.tries == 0 && tally.hangs == 0 && tally.lost == 0 {
+            tally.trouble.push(named("no fault was injected, so the run shows nothing".to_owned()));
+        }
+        Ok(tally)
+    }
+
+    /// Those of the victims that this form runs, and the limits of each.
+    fn chosen(&self, victims: &[Victim]) -> (Vec<Victim>, Limits) {
+        let chosen: Vec<_> = victims.iter().copied().filter(|victim| self.wide || !victim.wide).collect();
+        let length = self.length / chosen.len().max(1) as u32;
+        (chosen, Limits { length, patience: self.patience })
+    }
+
+    /// Runs each victim under an injector of its own.
+    pub(crate) fn each<I: Injector>(
+        &mut self,
+        victims: &[Victim],
+        deed: &str,
+        mut make: impl FnMut(SmallRng) -> Result<I>,
+    ) -> Result<Tally> {
+        let (chosen, limits) = self.chosen(victims);
+        let mut sum = Tally::default();
+        for victim in chosen {
+            let mut injector = make(self.rng())?;
+            sum.add(self.one(&victim, deed, &mut injector, limits)?);
+        }
+        Ok(sum)
+    }
+}

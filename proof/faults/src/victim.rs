@@ -1,0 +1,152 @@
+//! The victim on Turnwise's own types: threads that fight over a lock of the catalogue, or take turns by a condition
+//! variable. (C victims, on POSIX's types, are in `victims/`.)
+
+use crate::board::{Board, Shared};
+use anyhow::{Context, Result};
+use std::cell::UnsafeCell;
+use std::os::fd::RawFd;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+use turnwise_torture::locks::LOCKS;
+use turnwise_torture::object::Object;
+use turnwise_torture::ops::{Condvar, Exclusive, LockRecord};
+
+/// The name under which threads take turns by condition variables.
+pub(crate) const CONDVAR: &str = "condvar";
+
+/// What the lock protects: ordinary memory.
+#[derive(Default)]
+struct Pair {
+    first: u64,
+    inside: bool,
+    second: u64,
+    /// Whose turn it is, in each ring of two threads.
+    turns: [usize; 32],
+}
+
+struct Arena {
+    board: Shared,
+    ops: Exclusive,
+    lock: Object<'static>,
+    /// The condition variable of a ring, and its lock's operations.
+    rings: Option<(Condvar, Object<'static>)>,
+    pair: UnsafeCell<Pair>,
+}
+
+// SAFETY: `pair` is reached only by who has the lock, or after all threads are over; the board is atomic words.
+unsafe impl Sync for Arena {}
+// SAFETY: a lock, which any thread may use, and memory that the lock protects may go to another thread.
+unsafe impl Send for Arena {}
+
+/// Makes a lock of this record that lives as long as the process.
+fn make(record: &LockRecord) -> Object<'static> {
+    #[repr(align(128))]
+    struct Room(#[allow(dead_code, reason = "room for a lock, which is reached through its address")] [u8; 1 << 14]);
+    assert!(record.size <= size_of::<Room>(), "a lock of {} bytes", record.size);
+    let room = Box::leak(Box::new(Room([0; 1 << 14])));
+    // SAFETY: there is room, aligned to 128, and nobody else will use it.
+    unsafe { (record.place)(std::ptr::from_mut(room).cast()) }
+}
+
+/// Runs until the board says stop.
+pub(crate) fn run(descriptor: RawFd, name: &str, threads: usize) -> Result<()> {
+    let board = Shared::inherited(descriptor)?;
+    let record = LOCKS.iter().find(|record| record.name == if name == CONDVAR { "mutex" } else { name });
+    let record = record.with_context(|| format!("no lock is called {name}"))?;
+    let ops = record.ops.exclusive.with_context(|| format!("{name} has no owner"))?;
+    let lock = make(record);
+    let condvar = record.ops.condvar.filter(|_| name == CONDVAR);
+    let rings = condvar.map(|condvar| (condvar, lock));
+    let arena = Box::leak(Box::new(Arena { board, ops, lock, rings, pair: UnsafeCell::default() }));
+    let arena: &'static Arena = arena;
+    for me in 0..threads {
+        let begun = thread::Builder::new().stack_size(64 << 10).spawn(move || arena.work(me));
+        if begun.is_err() {
+            arena.board.line[me].gone.store(1, Relaxed); // one less
+        }
+    }
+    arena.finish(threads)
+}
+
+impl Arena {
+    fn going(&self) -> bool {
+        self.board.stop.load(Relaxed) == 0
+    }
+
+    fn work(&self, me: usize) {
+        let board: &Board = &self.board;
+        // SAFETY: it has no arguments.
+        let tid = unsafe { libc::gettid() } as u32;
+        board.line[me].tid.store(tid, Relaxed);
+        let mut luck = 2 * me as u32 + 77;
+        while self.going() {
+            (self.ops.acquire)(self.lock);
+            self.await_turn(me);
+            self.update(me, tid, &mut luck);
+            // SAFETY: this thread acquired the lock above.
+            unsafe { (self.ops.release)(self.lock) };
+        }
+        board.line[me].tid.store(0, Relaxed);
+        // ORDERING faults.gone: Release, for `finish`, which reads the pair.
+        board.line[me].gone.store(1, std::sync::atomic::Ordering::Release);
+    }
+
+    /// Waits, with the lock, until it is this thread's turn; notes that the other's comes next.
+    fn await_turn(&self, me: usize) {
+        let Some((condvar, lock)) = self.rings else { return };
+        // SAFETY: the caller has the lock whenever this is called.
+        let turn = || unsafe { &mut (*self.pair.get()).turns[me / 2] };
+        while *turn() != me % 2 && self.going() {
+            // SAFETY: the caller has the lock.
+            unsafe { (condvar.wait)(lock, None) };
+        }
+        *turn() = 1 - me % 2;
+        (condvar.notify_all)(lock);
+    }
+
+    fn update(&self, me: usize, tid: u32, luck: &mut u32) {
+        // SAFETY: the caller has the lock.
+        let pair = unsafe { &mut *self.pair.get() };
+        if pair.inside || pair.first != pair.second {
+            self.board.broken.fetch_add(1, Relaxed);
+        }
+        pair.inside = true;
+        self.board.holder.store(tid, Relaxed);
+        pair.first += 1;
+        self.board.line[me].done.fetch_add(1, Relaxed);
+        *luck = luck.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        for _ in 0..*luck >> 26 {
+            std::hint::spin_loop();
+        }
+        if *luck >> 22 & 0x3ff == 1 {
+            thread::yield_now();
+        }
+        pair.second += 1;
+        pair.inside = false;
+        self.board.holder.store(0, Relaxed);
+    }
+
+    /// Joins nobody, since a join sleeps in futex calls, which some faults forbid.
+    fn finish(&self, threads: usize) -> Result<()> {
+        while self.going() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // ORDERING faults.gone: Acquire; from then on the pair is this thread's.
+        while !self.board.line[..threads].iter().all(|line| line.gone.load(std::sync::atomic::Ordering::Acquire) == 1) {
+            if let Some((condvar, lock)) = self.rings {
+                (self.ops.acquire)(lock);
+                (condvar.notify_all)(lock);
+                // SAFETY: this thread acquired it above.
+                unsafe { (self.ops.release)(lock) };
+            }
+            thread::sleep(Duration::from_micros(500));
+        }
+        // SAFETY: all threads are over.
+        let pair = unsafe { &*self.pair.get() };
+        self.board.first.store(pair.first, Relaxed);
+        self.board.second.store(pair.second, Relaxed);
+        self.board.finished.store(1, Relaxed);
+        Ok(())
+    }
+}
