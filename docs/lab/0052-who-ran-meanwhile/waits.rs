@@ -1,5 +1,5 @@
-//! `waits THREADS INSIDE OUTSIDE MS`: threads that take one mutex again and again, with so many steps of work inside and
-//! outside it (1.4 ns each on the EPYC here). Operations, the fewest and the most of a thread, and the longest wait.
+//! `waits THREADS INSIDE OUTSIDE MS`: threads that take one mutex again and again, with so many steps of work inside
+//! and outside it (1.4 ns each on the EPYC here). Operations, the fewest and the most of a thread, the longest wait.
 //!
 //! In a crate that depends on `turnwise`.
 
