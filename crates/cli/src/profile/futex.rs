@@ -39,7 +39,7 @@ fn is_go(path: &Path) -> bool {
 /// Runs a program under a trace. `reason` says why, if the user did not ask for it: then the program runs even if it
 /// cannot be traced.
 pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profile>, ExitCode)> {
-    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+    let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     if let Some(reason) = reason {
         let shown = target.path.display();
         eprintln!("turnwise: {shown}: {reason}, so no recorder can see its locks; tracing its futex calls instead");
@@ -54,13 +54,11 @@ pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profi
         Err(error) => return Err(error.context("--futex")),
     };
     let started = SystemTime::now();
-    let child = target.start().spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
-    let (trace, status) = std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| record::wait(child, &mut signals));
-        let trace = tracer.map(|tracer| follow(tracer, || waiter.is_finished()));
-        (trace, waiter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    let status = status?;
+    let start = || {
+        let child = target.start().spawn();
+        Ok((child.with_context(|| format!("cannot execute {}", target.path.display()))?, signals))
+    };
+    let (trace, status) = record::wait_beside(start, |_, has_ended| tracer.map(|tracer| follow(tracer, has_ended)))?;
     let command = target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let profile = trace.map(|trace| trace.profile(about(command, started, ending(status))));
     Ok((profile, exit_code(status)))

@@ -17,6 +17,8 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::mpsc;
+use std::thread;
 use turnwise_preload_abi::Policy;
 use turnwise_present::machine::Machine;
 use turnwise_profile::model::Profile;
@@ -44,6 +46,27 @@ pub(super) fn spawn(mut command: Command, target: &Target) -> Result<(Child, Sig
     let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let child = command.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
     Ok((child, signals))
+}
+
+/// Starts a program, waits for it in a thread of its own, and does `meanwhile` in this one: with the program's number, and a
+/// question whether it has ended.
+pub(super) fn wait_beside<T>(
+    start: impl FnOnce() -> Result<(Child, Signals)>,
+    meanwhile: impl FnOnce(u32, &dyn Fn() -> bool) -> T,
+) -> Result<(T, ExitStatus)> {
+    let (hand, handed) = mpsc::channel::<(Child, Signals)>();
+    let wait_for_it = move || {
+        let (child, mut signals) = handed.recv().context("the program did not start")?;
+        wait(child, &mut signals)
+    };
+    // Before the program: where no thread is to be had, nothing has begun yet.
+    let waiter = thread::Builder::new().spawn(wait_for_it).context("no thread to wait for the program with")?;
+    let (child, signals) = start()?;
+    let pid = child.id();
+    hand.send((child, signals)).context("the thread that waits for the program has ended")?;
+    let seen = meanwhile(pid, &|| waiter.is_finished());
+    let status = waiter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    Ok((seen, status))
 }
 
 /// Records what `run` runs, which is `target`; returns the profile, how the run ended, and the recording.
@@ -136,14 +159,14 @@ fn check(file: &Path) -> Result<()> {
 pub(super) fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus> {
     let handle = signals.handle();
     let pid = rustix::process::Pid::from_child(&child);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let hand_on = || {
             for signal in signals.forever().filter_map(|origin| handed_on(&origin)) {
                 // It may have ended meanwhile.
                 let _ = rustix::process::kill_process(pid, signal);
             }
         };
-        if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, hand_on) {
+        if let Err(error) = thread::Builder::new().spawn_scoped(scope, hand_on) {
             eprintln!(
                 "turnwise: no thread for signals ({error}): send them to the program itself, process {}",
                 child.id()

@@ -17,7 +17,7 @@ const STEP: Duration = Duration::from_millis(200);
 /// Shows the view until the user ends it.
 pub(super) fn run(mut watch: Watch, wanted: Wanted, interval: Duration) -> Result<ExitCode> {
     let stop = super::stop()?;
-    end_with_the_terminal();
+    end_with_the_terminal()?;
     let mut app = App::new(wanted);
     app.look(&watch.snapshots()?);
     let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
@@ -28,16 +28,18 @@ pub(super) fn run(mut watch: Watch, wanted: Wanted, interval: Duration) -> Resul
 }
 
 /// Ends the process when its terminal is gone. What reads the keys would look for more, without rest and for ever.
-fn end_with_the_terminal() {
+fn end_with_the_terminal() -> Result<()> {
     /// As a shell sees a program that SIGHUP ended.
     const HUNG_UP: i32 = 128 + 1;
-    std::thread::spawn(|| {
+    let watch = || {
         let stdout = std::io::stdout();
         // That it is gone is told unasked, and nothing else is.
         let mut terminal = [PollFd::new(&stdout, PollFlags::empty())];
         while !poll(&mut terminal, None).is_ok_and(|told| told > 0) {}
         std::process::exit(HUNG_UP);
-    });
+    };
+    std::thread::Builder::new().spawn(watch).context("no thread to watch the terminal with")?;
+    Ok(())
 }
 
 fn show(

@@ -199,11 +199,15 @@ impl Trial<'_> {
     }
 
     fn output(&self, child: Child, group: i32) -> Result<Option<(std::process::ExitStatus, String)>> {
-        let waiter = std::thread::spawn(move || child.wait_with_output());
+        let end = || {
+            // SAFETY: it sends a signal to the group that the command leads.
+            unsafe { libc::kill(-group, SIGKILL) };
+        };
+        let waiter = std::thread::Builder::new().spawn(move || child.wait_with_output());
+        let waiter = waiter.inspect_err(|_| end()).context("no thread to wait for --metric-cmd with")?;
         while !waiter.is_finished() {
             if self.stop.load(Relaxed) {
-                // SAFETY: it sends a signal to the group that the command leads.
-                unsafe { libc::kill(-group, SIGKILL) };
+                end();
                 return Ok(None);
             }
             std::thread::sleep(LOOK / 4);

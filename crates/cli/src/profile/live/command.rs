@@ -4,7 +4,7 @@ use super::log::Log;
 use super::{Look, PERIOD_NS, STEP, Seen, follow, maker, others};
 use crate::preload::Library;
 use crate::profile::futex::{about, ending};
-use crate::profile::record::{exit_code, monotonic_ns, spawn, wait};
+use crate::profile::record::{exit_code, monotonic_ns, spawn, wait_beside};
 use crate::program::check_interposable;
 use crate::target::Target;
 use crate::variant::Variant;
@@ -24,14 +24,8 @@ pub(in crate::profile) fn run(locks: &Variant, target: &Target) -> Result<(Profi
     let mut command = target.start();
     locks.apply(&Library::install()?, &mut command);
     let (started, started_ns) = (SystemTime::now(), monotonic_ns());
-    let (child, mut signals) = spawn(command, target)?;
-    let pid = child.id();
-    let (seen, status) = std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| wait(child, &mut signals));
-        let seen = recorded(pid, started_ns, || waiter.is_finished());
-        (seen, waiter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    let (seen, status) = (seen.context("--waits")?, status?);
+    let (seen, status) = wait_beside(|| spawn(command, target), |pid, is_over| recorded(pid, started_ns, is_over))?;
+    let seen = seen.context("--waits")?;
     let words = target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut program = about(words, started, ending(status));
     program.policy.clone_from(&locks.name);
