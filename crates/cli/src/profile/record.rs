@@ -48,8 +48,8 @@ pub(super) fn spawn(mut command: Command, target: &Target) -> Result<(Child, Sig
     Ok((child, signals))
 }
 
-/// Starts a program, waits for it in a thread of its own, and does `meanwhile` in this one: with the program's number, and a
-/// question whether it has ended.
+/// Starts a program, waits for it in a thread of its own, and does `meanwhile` in this one: with the program's number,
+/// and a question whether it has ended.
 pub(super) fn wait_beside<T>(
     start: impl FnOnce() -> Result<(Child, Signals)>,
     meanwhile: impl FnOnce(u32, &dyn Fn() -> bool) -> T,

@@ -20,8 +20,8 @@ const MANY_LOOKS: usize = 64;
 static HAND: AtomicU32 = AtomicU32::new(0);
 
 /// A thread that begins its first wait while another makes the view looks so often whether it is there, and sleeps so
-/// long in between. Making it takes some hundred microseconds, and more only if that thread loses its CPU: then it waits
-/// for a few slices of others, or else a deadlock at a program's first contention has a thread that nobody sees.
+/// long in between. Making it takes some hundred microseconds, and more only if that thread loses its CPU: that may be
+/// for a few slices of others, and a deadlock at a program's first contention would have a thread that nobody sees.
 const LOOKS_FOR_VIEW: u32 = 400;
 const BETWEEN_LOOKS_NS: u64 = 100_000;
 
