@@ -118,7 +118,11 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
         };
         let known = Known::from_told(told);
         // Turns give an owner that comes back its batches, too.
-        let backoff = if backoff == PollBackoff::new() { PollBackoff::in_line() } else { backoff };
+        let backoff = match backoff {
+            patient if patient != PollBackoff::new() => patient,
+            _ if known.has_long_sections::<P>() => PollBackoff::close(),
+            _ => PollBackoff::in_line(),
+        };
         let (end, next) = match known.turn_ns() {
             0 => self.first_without_turns(until, backoff, known),
             turn_ns => self.first_after_turn(until, turn_ns, known),

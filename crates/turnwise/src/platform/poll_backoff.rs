@@ -6,8 +6,8 @@
 /// release the lock and to reach its data. If that goes on, the owner probably takes the lock again and again, and the
 /// next rests are long enough for a batch of sections that makes up for moving the lines here: a multiple of what this
 /// machine charges for a line. A look that finds the line in this CPU's cache, as the look before left it, costs nobody
-/// anything, and shows that the owner is still in the same section: that is watched closely, with the next look when
-/// the wait is a quarter longer (`docs/lab/0049-what-the-cache-tells.md`).
+/// anything, and shows that the owner is still in the same section: that is watched closely, by looks that follow each
+/// other at once (`docs/lab/0053-sixteen-cpus-again.md`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PollBackoff {
     /// How many short rests are left.
@@ -16,8 +16,10 @@ pub struct PollBackoff {
     doublings: u32,
     /// The sum of all rests so far.
     waited_ns: u32,
-    /// How many looks in a row have found the line changed, up to [`PollBackoff::AGAIN`].
+    /// How many looks in a row have found the line changed.
     changed: u32,
+    /// How many such looks end the close watch.
+    again: u32,
 }
 
 impl PollBackoff {
@@ -30,17 +32,16 @@ impl PollBackoff {
     const DOUBLINGS: u32 = 8;
     /// The bounds of such rests.
     const BATCH_NS: (u32, u32) = (400, 16_000);
+    /// The rests of the close watch: at least so long, and at least this part of the wait so far.
+    const CLOSE: (u32, u32) = (40, 64);
     /// How many looks in a row must find the line changed to end the close watch. Fewer may be due to newcomers, each
     /// of which writes the line when it tries the lock and when it joins the line of spinners.
     const AGAIN: u32 = 3;
-    /// How long a line must be unchanged for the close watch: longer than it takes to hand a lock over. The first rest
-    /// alone is shorter.
-    const SAME_SECTION_NS: u32 = 2 * Self::FIRST_NS;
 
     /// Begins a wait.
     #[must_use]
     pub const fn new() -> Self {
-        PollBackoff { short: 2, doublings: 0, waited_ns: 0, changed: Self::AGAIN }
+        PollBackoff { short: 2, doublings: 0, waited_ns: 0, changed: Self::AGAIN, again: Self::AGAIN }
     }
 
     /// Begins a wait with a look more before the owner has a batch: for the first of a line, which may have turns.
@@ -52,18 +53,26 @@ impl PollBackoff {
     /// Begins a wait for a lock that is hardly ever free at an early look: its owner probably takes it again and again.
     #[must_use]
     pub const fn patient() -> Self {
-        PollBackoff { short: 1, doublings: 1, waited_ns: 0, changed: Self::AGAIN }
+        PollBackoff { short: 1, doublings: 1, ..Self::new() }
+    }
+
+    /// Begins a wait for a lock whose sections are known to be long: a short rest, and then the close watch, whatever
+    /// looks find.
+    #[must_use]
+    pub const fn close() -> Self {
+        PollBackoff { short: 1, changed: 0, again: u32::MAX, ..Self::new() }
     }
 
     /// Returns the next rest in nanoseconds, where fetching a line takes `line_ns`; 0 gives the shortest rests.
     pub fn next_ns(&mut self, line_ns: u32) -> u32 {
-        let (min_ns, max_ns) = Self::BATCH_NS;
         let rest_ns = if self.short > 0 {
             self.short -= 1;
             if self.waited_ns == 0 && self.doublings == 0 { Self::FIRST_NS } else { 2 * Self::FIRST_NS }
-        } else if self.changed < Self::AGAIN {
-            (self.waited_ns / 4).clamp(Self::FIRST_NS, max_ns)
+        } else if self.changed < self.again {
+            let (min_ns, part) = Self::CLOSE;
+            (self.waited_ns / part).clamp(min_ns, Self::BATCH_NS.1)
         } else {
+            let (min_ns, max_ns) = Self::BATCH_NS;
             let batch_ns = line_ns.saturating_mul(Self::LINES << self.doublings);
             self.doublings = (self.doublings + 1).min(Self::DOUBLINGS);
             batch_ns.clamp(min_ns, max_ns)
@@ -74,11 +83,7 @@ impl PollBackoff {
 
     /// Notes whether the look after a rest found the line as the look before had left it, in this CPU's cache.
     pub fn looked(&mut self, unchanged: bool) {
-        if !unchanged {
-            self.changed = (self.changed + 1).min(Self::AGAIN);
-        } else if self.waited_ns >= Self::SAME_SECTION_NS || self.changed < Self::AGAIN {
-            self.changed = 0;
-        }
+        self.changed = if unchanged { 0 } else { self.changed.saturating_add(1).min(self.again) };
     }
 }
 
@@ -116,11 +121,11 @@ mod tests {
 
     #[test]
     fn a_long_section_is_watched_closely() {
-        for begin in [PollBackoff::new(), PollBackoff::in_line(), PollBackoff::patient()] {
+        for begin in [PollBackoff::new(), PollBackoff::in_line(), PollBackoff::patient(), PollBackoff::close()] {
             let (mut backoff, mut waited_ns) = (begin, 0);
-            for n in 0..200 {
+            for n in 0..1000 {
                 let rest_ns = backoff.next_ns(LINE_NS);
-                assert!(rest_ns <= 300.max(waited_ns / 4), "{n}: {rest_ns} after {waited_ns}");
+                assert!(n < 3 || rest_ns <= 40.max(waited_ns / 64), "{n}: {rest_ns} after {waited_ns}");
                 waited_ns += rest_ns;
                 backoff.looked(true);
             }
@@ -132,14 +137,12 @@ mod tests {
     fn newcomers_do_not_make_an_owner() {
         let mut backoff = PollBackoff::new();
         rests(&mut backoff, [true, true, true]);
-        assert_eq!(rests(&mut backoff, [false, false, true, false, false]).map(|rest_ns| rest_ns < 500), [true; 5]);
+        assert_eq!(rests(&mut backoff, [false, false, true, false, false]).map(|rest_ns| rest_ns < 100), [true; 5]);
         assert!(rests(&mut backoff, [false, false])[1] > 1000, "the third in a row does");
     }
 
     #[test]
-    fn a_line_on_its_way_does_not_make_a_long_section() {
-        let mut backoff = PollBackoff::new();
-        assert_eq!(rests(&mut backoff, [true, false]), [150, 300]);
-        assert!(backoff.next_ns(LINE_NS) > 1000, "it was unchanged for 150 ns only");
+    fn where_sections_are_long_nobody_has_a_batch() {
+        assert_eq!(rests(&mut PollBackoff::close(), [false; 6]), [150, 40, 40, 40, 40, 40]);
     }
 }

@@ -53,6 +53,14 @@ impl Known {
         self.0 >> Self::HANDOVER_SHIFT & Self::HANDOVER
     }
 
+    /// Whether a thread is first for so long that it is the sections that take the time, not moving the lock, and not
+    /// batches of an owner that came back soon in the last trial.
+    pub(crate) fn has_long_sections<P: Platform>(self) -> bool {
+        /// In transfers of a line, of which five or six hand over a lock with short sections.
+        const LINES: u32 = 10;
+        self.credit() == 0 && self.handover() > 0 && self.handover() << Self::UNIT_BITS >= LINES * P::line_ns()
+    }
+
     /// Whether owners have turns.
     pub(crate) fn has_turns(self) -> bool {
         u64::from(self.credit()) >= policy().turns_after
