@@ -41,6 +41,8 @@ pub enum Lock {
     PreloadWord,
     /// The threads' slots, and their exit.
     Slots,
+    /// The portable platform's table of sleeping threads.
+    Parking,
     /// Lineage: the Linux mutex of 2013.
     LinuxMutex,
     /// Lineage: the rwsem on a spin lock.

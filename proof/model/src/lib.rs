@@ -9,6 +9,7 @@
 //! | [`mutants`] | every ordering, flag and wake-up changed in turn: some model must notice |
 //! | [`flags`] | what the bits of the locks' words are called |
 //! | [`lines`] | rare lines of the slow paths, which some model must enter |
+//! | [`parking`] | the portable platform's table of sleeping threads, and copies of it that are wrong on purpose |
 //! | [`report`] | what was tried, lock by lock |
 //! | [`sources`], [`tags`] | the lock sources as text, and the `ORDERING` comments in them |
 //! | [`explicit`] | explicit-state checks: every interleaving, without a bound on preemptions |
@@ -23,6 +24,7 @@ pub mod lab;
 pub mod lines;
 pub mod models;
 pub mod mutants;
+pub mod parking;
 pub mod platform;
 pub mod report;
 pub mod sources;

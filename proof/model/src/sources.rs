@@ -45,6 +45,7 @@ impl Lock {
             Lock::PreloadWord => &["crates/preload/src/word"],
             // The transcription that its check runs.
             Lock::Slots => &["proof/model/src/explicit/checks/slots.rs"],
+            Lock::Parking => &["crates/turnwise/src/platform/native/portable/table.rs"],
             Lock::LinuxMutex => &["lab/lineage/src/linux_mutex"],
             Lock::RwsemSpinlock => &["lab/lineage/src/rwsem_spinlock.rs", "lab/lineage/src/wait"],
             Lock::RwsemXadd => &["lab/lineage/src/rwsem_xadd.rs"],

@@ -43,4 +43,5 @@ each_lock! {
     preload_cond: PreloadCond,
     preload_word: PreloadWord,
     slots: Slots,
+    parking: Parking,
 }

@@ -29,5 +29,6 @@ mod state;
 
 pub use check::{Check, Outcome};
 pub use checks::of;
+pub(crate) use checks::parking;
 pub use platform::{Explicit, ExplicitWord};
 pub use setting::{Machine, Size};

@@ -1,8 +1,8 @@
 //! All states of a check, depth first.
 //!
 //! The threads and the objects are in one state at a time. Before a step the search saves what the step may change: the
-//! objects, and the threads that run in it. After it has seen all that follows, it copies that back. Of the states seen
-//! it keeps 128 bits each.
+//! objects, and the threads that run in it (or all, where they write into each other's stacks). After it has seen all
+//! that follows, it copies that back. Of the states seen it keeps 128 bits each.
 
 use super::machine::{self, with};
 use super::memory::{Fiber, Suspend};
@@ -234,16 +234,25 @@ impl<'a> Search<'a> {
 
     fn step(&mut self, choice: Choice) {
         let thread = usize::from(choice.thread);
+        let written = if self.machine.stacks_are_shared { 0..self.fibers.len() } else { thread..thread + 1 };
+        let done = |thread| with(|w| w.state.is_done(thread));
+        written.clone().filter(|&thread| !done(thread)).for_each(|thread| self.keep(thread));
+        machine::begin(choice, self.ways[thread]);
+        let ends = self.fibers[thread].resume(choice.alternative);
+        self.ways[thread] = machine::end(ends);
+        for thread in written {
+            self.hashes[thread] = if done(thread) { 0 } else { self.fibers[thread].hash() };
+        }
+    }
+
+    /// Saves a thread, if it was not saved in the step in progress.
+    fn keep(&mut self, thread: usize) {
         let from = self.frames.last().map_or(0, |frame| frame.undo);
         if !self.undo[from..].iter().any(|undo| undo.thread == thread) {
             let saved = self.log.len();
             self.fibers[thread].save(&mut self.log);
             self.undo.push(Undo { thread, saved, end: self.log.len(), hash: self.hashes[thread] });
         }
-        machine::begin(choice, self.ways[thread]);
-        let done = self.fibers[thread].resume(choice.alternative);
-        self.ways[thread] = machine::end(done);
-        self.hashes[thread] = if done { 0 } else { self.fibers[thread].hash() };
     }
 
     /// The start, once more: objects and threads.

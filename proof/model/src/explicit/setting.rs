@@ -61,12 +61,20 @@ pub struct Machine {
     pub owners_leave: bool,
     /// Threads may rely on deadlines that pass, to get on: somebody may have vanished, or never comes.
     pub time_helps: bool,
+    /// Threads write into each other's stacks: a step may change all of them.
+    pub stacks_are_shared: bool,
 }
 
 impl Machine {
     /// Threads that spin and sleep.
-    pub const SPINS: Machine =
-        Machine { identity: Identity::Full, cpus: 2, spins_end: true, owners_leave: false, time_helps: false };
+    pub const SPINS: Machine = Machine {
+        identity: Identity::Full,
+        cpus: 2,
+        spins_end: true,
+        owners_leave: false,
+        time_helps: false,
+        stacks_are_shared: false,
+    };
     /// Threads without slots, which sleep at once.
     pub const SLEEPS: Machine = Machine { identity: Identity::NoSlot, ..Machine::SPINS };
 }

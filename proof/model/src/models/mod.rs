@@ -10,6 +10,7 @@ mod lineage;
 mod lockref;
 mod mutex;
 mod osq;
+mod parking;
 mod reentrant;
 mod rwsem;
 mod semaphore;
@@ -18,9 +19,12 @@ mod spin;
 mod vfs;
 
 use crate::check::{Lock, Model};
+use crate::parking::Shipped;
 use crate::platform::{Handle, keep, rest, saw, spawn};
 use loom::cell::UnsafeCell;
 use turnwise::raw::RawLock;
+
+pub(crate) use parking::of as parking;
 
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
@@ -36,6 +40,7 @@ pub fn all() -> Vec<Model> {
         lockref::MODELS,
         semaphore::MODELS,
         reentrant::MODELS,
+        parking::of::<Shipped>(),
     ];
     own.iter().for_each(|models| all.extend_from_slice(models));
     all.extend(lineage::all());

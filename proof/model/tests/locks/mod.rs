@@ -24,6 +24,7 @@ macro_rules! each_lock {
             osv_mutex: OsvMutex,
             journal: Journal,
             dcache: Dcache,
+            parking: Parking,
         }
     };
     ($check:ident: $($name:ident: $lock:ident,)*) => {$(

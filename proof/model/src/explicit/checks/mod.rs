@@ -5,6 +5,7 @@ mod condvar;
 mod lockref;
 mod mutex;
 mod osq;
+mod parking;
 mod preload_cond;
 mod preload_word;
 mod reentrant;
@@ -17,10 +18,13 @@ use super::check::{Check, CheckSetup, bury};
 use super::memory::scrub;
 use super::{Machine, Size};
 use crate::check::Lock;
+use crate::parking::Shipped;
 use crate::platform::saw;
 use std::cell::Cell;
 use std::ptr;
 use turnwise::platform::{Clock, Deadline};
+
+pub(crate) use parking::of as parking;
 
 /// The checks of one lock.
 pub fn of(lock: Lock) -> &'static [Check] {
@@ -36,6 +40,7 @@ pub fn of(lock: Lock) -> &'static [Check] {
         Lock::PreloadCond => preload_cond::CHECKS,
         Lock::PreloadWord => preload_word::CHECKS,
         Lock::Slots => slots::CHECKS,
+        Lock::Parking => parking::of::<Shipped>(),
         _ => &[],
     }
 }

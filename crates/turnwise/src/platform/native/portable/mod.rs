@@ -3,6 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | `table.rs` | the queues of sleeping threads: what a futex with lanes does on Linux |
+//! | `system.rs` | what these queues ask of a system, so that models can be it |
+//! | `parking.rs` | the table of this process |
 //! | `sleep` | how one thread sleeps and is woken: a file for each system, and one for all others |
 //! | `exit.rs` | notices that a thread exits, and gives its slot back |
 //! | `owner.rs` | "does the owner run?", to which nobody knows an answer |
@@ -14,10 +16,13 @@
 
 mod exit;
 mod owner;
+mod parking;
 mod sleep;
+mod system;
 mod table;
 
 use super::{spin, thread_address};
+use crate::platform::{Clock, Deadline, Lane, Parked, Word};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
@@ -29,7 +34,7 @@ pub use owner::{OnCpuLayer, on_cpu_layer};
 
 pub(super) use exit::{are_exits_noticed, notice_exit};
 pub(super) use owner::{Area, Spinner, on_cpu, on_cpu_at};
-pub(super) use table::{park, wake};
+pub(super) use parking::{park, wake};
 
 /// Implements [`crate::platform::Platform::requeue`]: the caller wakes all.
 pub(super) fn requeue(_from: &AtomicU32, _expected: u32, _to: *const AtomicU32) -> Option<u32> {

@@ -1,76 +1,69 @@
 //! The queues of sleeping threads: parking on a word, with lanes, for systems whose kernel has no such thing.
 //!
 //! A thread that parks puts a record on its stack into the queue of the bucket that its word's address falls into, and
-//! sleeps on a word in the record, by the system's means (`sleep`). A wake-up takes records out, in the order in which
-//! they came, lets go of the bucket and then wakes their threads. The table is static, so nothing is allocated; where
-//! several copies of this crate are in one process, a lock belongs to the copy that made it.
+//! sleeps on a word in the record, by the system's means. A wake-up takes records out, in the order in which they came,
+//! lets go of the bucket and then wakes their threads.
+//!
+//! This file uses nothing but its [`System`] and the types of a platform's calls, all from the module around it:
+//! `proof/model` includes it, and has models of it as it is, and with a line changed.
 //!
 //! 1. Links are read and written by who has the bucket's lock, or has taken the record out of its queue.
 //! 2. A record leaves its queue once: taken out by a wake-up, or by its own thread when its time is over.
 //! 3. It stays in place, its thread in `park`, while it is in the queue, and if a wake-up took it until that has stored
 //!    [`AWAKE`]. After that store the wake-up uses the address of the record's word, not what is there.
 
-use super::{now, sleep, wall};
-use crate::platform::{Clock, Deadline, Lane, Parked};
-use core::cell::Cell;
+use super::system::{Link, System};
+use super::{Deadline, Lane, Parked, Word};
 use core::ptr;
-use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-extern crate std;
 
 /// The value of [`Sleeper::state`] of a thread that sleeps, or is about to.
 const ASLEEP: u32 = 0;
 /// The value of [`Sleeper::state`] of a thread that was woken.
 const AWAKE: u32 = 1;
 
-/// The number of buckets: a thousand threads asleep at the same time are four in each.
-const BUCKETS: usize = 256;
 /// The longest sleep without a look at the clock: the wall clock may be set meanwhile.
 const LOOK_NS: u64 = 1_000_000_000;
 
 /// A parked thread's record.
-struct Sleeper {
+pub(crate) struct Sleeper<S: System> {
     address: usize,
-    lane: Lane,
-    next: Cell<*const Sleeper>,
-    state: AtomicU32,
+    pub(crate) lane: Lane,
+    pub(crate) next: S::Link<Sleeper<S>>,
+    state: S::Word,
 }
 
-impl Sleeper {
-    fn new(address: usize, lane: Lane) -> Self {
-        Sleeper { address, lane, next: Cell::new(ptr::null()), state: AtomicU32::new(ASLEEP) }
+impl<S: System> Sleeper<S> {
+    pub(crate) fn new(address: usize, lane: Lane) -> Self {
+        Sleeper { address, lane, next: S::Link::default(), state: S::Word::new(ASLEEP) }
     }
 }
 
 /// The records in one bucket, in the order in which they came.
-struct Queue {
-    first: *const Sleeper,
-    last: *const Sleeper,
+pub(crate) struct Queue<S: System> {
+    pub(crate) first: *const Sleeper<S>,
+    pub(crate) last: *const Sleeper<S>,
 }
 
 // SAFETY: invariants 1 and 3: who has the lock may follow the links, on any thread.
-unsafe impl Send for Queue {}
+unsafe impl<S: System> Send for Queue<S> {}
 
+/// One of the table's queues, with its lock.
 #[repr(align(128))]
-struct Bucket(Mutex<Queue>);
+pub(crate) struct Bucket<S: System>(pub(super) S::Lock<Queue<S>>);
 
-static TABLE: [Bucket; BUCKETS] = [const { Bucket(Mutex::new(Queue::NEW)) }; BUCKETS];
+/// The table.
+pub(crate) struct Table<S: System, const BUCKETS: usize>(pub(super) [Bucket<S>; BUCKETS]);
 
 /// Spreads addresses, which have much in common.
-pub(super) fn hash(address: usize) -> u32 {
+pub(crate) fn hash(address: usize) -> u32 {
     ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
-fn lock(address: usize) -> MutexGuard<'static, Queue> {
-    // Nothing panics while a bucket is locked.
-    TABLE[hash(address) as usize % BUCKETS].0.lock().unwrap_or_else(PoisonError::into_inner)
-}
+impl<S: System> Queue<S> {
+    pub(crate) const NEW: Self = Queue { first: ptr::null(), last: ptr::null() };
 
-impl Queue {
-    const NEW: Queue = Queue { first: ptr::null(), last: ptr::null() };
-
-    fn push(&mut self, sleeper: &Sleeper) {
+    pub(crate) fn push(&mut self, sleeper: &Sleeper<S>) {
         // SAFETY: invariant 3: the last record is in the queue, hence in place.
         match unsafe { self.last.as_ref() } {
             Some(last) => last.next.set(sleeper),
@@ -80,9 +73,9 @@ impl Queue {
     }
 
     /// Takes the first `count` records out that are `wanted`; returns the first of them, which leads to the others.
-    fn take(&mut self, count: u32, wanted: impl Fn(&Sleeper) -> bool) -> *const Sleeper {
-        let mut taken = Queue::NEW;
-        let (mut left, mut before, mut next) = (count, None::<&Sleeper>, self.first);
+    pub(crate) fn take(&mut self, count: u32, wanted: impl Fn(&Sleeper<S>) -> bool) -> *const Sleeper<S> {
+        let mut taken = Self::NEW;
+        let (mut left, mut before, mut next) = (count, None::<&Sleeper<S>>, self.first);
         while left > 0 {
             // SAFETY: invariant 3: what the queue leads to is in the queue, hence in place.
             let Some(sleeper) = (unsafe { next.as_ref() }) else { break };
@@ -106,107 +99,65 @@ impl Queue {
     }
 }
 
-/// Implements [`crate::platform::Platform::park`].
-pub(crate) fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
-    let address = ptr::from_ref(word).addr();
-    let sleeper = Sleeper::new(address, lane);
-    let mut queue = lock(address);
-    // A thread that changes the word and then wakes has the bucket after us, and finds the record; or before us, and we
-    // see its change.
-    if word.load(Relaxed) != expected {
-        return Parked::Changed;
+impl<S: System, const BUCKETS: usize> Table<S, BUCKETS> {
+    /// Runs `body` with the queue that an address falls into, and its lock held.
+    fn locked<R>(&self, address: usize, body: impl FnOnce(&mut Queue<S>) -> R) -> R {
+        S::locked(&self.0[hash(address) as usize % BUCKETS].0, body)
     }
-    queue.push(&sleeper);
-    drop(queue);
-    let mut deadline = deadline;
-    // ORDERING table.awake: Acquire pairs with the Release in `wake`: that is done with the record.
-    while sleeper.state.load(Acquire) == ASLEEP {
-        let left = deadline.map(left_ns);
-        if left == Some(0) {
-            if !lock(address).take(1, |other| ptr::eq(other, &sleeper)).is_null() {
-                return Parked::TimedOut;
-            }
-            deadline = None; // a wake-up has the record (2), and will be done with it in a moment
-            continue;
-        }
-        sleep::wait(&sleeper.state, ASLEEP, left);
-    }
-    Parked::Woken
-}
 
-/// Implements [`crate::platform::Platform::wake`].
-pub(crate) fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
-    let address = word.addr();
-    let mut next = lock(address).take(count, |sleeper| sleeper.address == address && sleeper.lane == lane);
-    let mut woken = 0;
-    // SAFETY: invariant 3: the record is out of its queue, and its state is not stored yet.
-    while let Some(sleeper) = unsafe { next.as_ref() } {
-        next = sleeper.next.get();
-        let state = &raw const sleeper.state;
-        // ORDERING table.awake: Release pairs with the Acquire in `park`: the record is not used any more.
-        sleeper.state.store(AWAKE, Release);
-        sleep::wake(state);
-        woken += 1;
+    /// Implements [`crate::platform::Platform::park`].
+    pub(crate) fn park(&self, word: &S::Word, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+        let address = ptr::from_ref(word).addr();
+        let sleeper = Sleeper::<S>::new(address, lane);
+        // A thread that changes the word and then wakes has the bucket after us, and finds the record; or before us,
+        // and we see its change.
+        let queued = self.locked(address, |queue| {
+            let unchanged = word.load(Relaxed) == expected;
+            if unchanged {
+                queue.push(&sleeper);
+            }
+            unchanged
+        });
+        if !queued {
+            return Parked::Changed;
+        }
+        let mut deadline = deadline;
+        // ORDERING table.awake: Acquire pairs with the Release in `wake`: that is done with the record.
+        while sleeper.state.load(Acquire) == ASLEEP {
+            let left = deadline.map(left_ns::<S>);
+            if left == Some(0) {
+                let own = self.locked(address, |queue| queue.take(1, |other| ptr::eq(other, &sleeper)));
+                if !own.is_null() {
+                    return Parked::TimedOut;
+                }
+                deadline = None; // a wake-up has the record (2), and will be done with it in a moment
+                continue;
+            }
+            S::wait(&sleeper.state, ASLEEP, left);
+        }
+        Parked::Woken
     }
-    woken
+
+    /// Implements [`crate::platform::Platform::wake`].
+    pub(crate) fn wake(&self, word: *const S::Word, lane: Lane, count: u32) -> u32 {
+        let address = word.addr();
+        let wanted = |sleeper: &Sleeper<S>| sleeper.address == address && sleeper.lane == lane;
+        let mut next = self.locked(address, |queue| queue.take(count, wanted));
+        let mut woken = 0;
+        // SAFETY: invariant 3: the record is out of its queue, and its state is not stored yet.
+        while let Some(sleeper) = unsafe { next.as_ref() } {
+            next = sleeper.next.get();
+            let state = &raw const sleeper.state;
+            // ORDERING table.awake: Release pairs with the Acquire in `park`: the record is not used any more.
+            sleeper.state.store(AWAKE, Release);
+            S::wake(state);
+            woken += 1;
+        }
+        woken
+    }
 }
 
 /// Returns how long a thread may sleep until it has to look at the clock; 0: the deadline has come.
-fn left_ns(deadline: Deadline) -> u64 {
-    let now = match deadline.clock {
-        Clock::Monotonic => now(),
-        Clock::Realtime => wall(),
-    };
-    deadline.at.saturating_sub(now).min(LOOK_NS)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::vec::Vec;
-
-    const LANES: [Lane; 3] = [Lane::Waiters, Lane::First, Lane::Readers];
-
-    /// Returns the places of the records that a chain leads to.
-    fn places(mut next: *const Sleeper, sleepers: &[Sleeper]) -> Vec<usize> {
-        let mut places = Vec::new();
-        // SAFETY: the records are in place.
-        while let Some(sleeper) = unsafe { next.as_ref() } {
-            places.push(sleepers.iter().position(|other| ptr::eq(other, sleeper)).expect("it is one of them"));
-            next = sleeper.next.get();
-        }
-        places
-    }
-
-    /// Runs `body` with a queue of nine records, the lanes in turn.
-    fn with_nine(body: impl FnOnce(&mut Queue, &[Sleeper])) {
-        let sleepers: Vec<Sleeper> = (0..9).map(|place| Sleeper::new(64, LANES[place % 3])).collect();
-        let mut queue = Queue::NEW;
-        sleepers.iter().for_each(|sleeper| queue.push(sleeper));
-        body(&mut queue, &sleepers);
-    }
-
-    #[test]
-    fn records_come_out_in_the_order_of_arrival_and_the_others_stay_in_it() {
-        with_nine(|queue, all| {
-            assert_eq!(places(queue.take(2, |sleeper| sleeper.lane == Lane::First), all), [1, 4]);
-            assert_eq!(places(queue.take(0, |_| true), all), []);
-            assert_eq!(places(queue.take(u32::MAX, |sleeper| sleeper.lane == Lane::Waiters), all), [0, 3, 6]);
-            assert_eq!(places(queue.take(9, |sleeper| sleeper.lane == Lane::Waiters), all), []);
-            assert_eq!(places(queue.first, all), [2, 5, 7, 8]);
-            assert_eq!(places(queue.take(9, |_| true), all), [2, 5, 7, 8]);
-            assert!(queue.first.is_null() && queue.last.is_null());
-        });
-    }
-
-    #[test]
-    fn who_comes_after_the_last_has_left_is_behind_the_one_before() {
-        with_nine(|queue, all| {
-            let (one, late) = (|place: usize| move |sleeper: &Sleeper| ptr::eq(sleeper, &all[place]), &all[8]);
-            assert_eq!(places(queue.take(1, one(8)), all), [8]);
-            assert_eq!(places(queue.take(1, one(0)), all), [0]);
-            queue.push(late);
-            assert_eq!(places(queue.first, all), [1, 2, 3, 4, 5, 6, 7, 8]);
-        });
-    }
+fn left_ns<S: System>(deadline: Deadline) -> u64 {
+    deadline.at.saturating_sub(S::time(deadline.clock)).min(LOOK_NS)
 }

@@ -1,0 +1,140 @@
+//! The portable platform's table of sleeping threads.
+
+use super::{Shows, check};
+use crate::explicit::check::{Check, CheckSetup};
+use crate::explicit::{Explicit, ExplicitWord, Machine as Setting, Size};
+use crate::parking::{self, Link, Machine, Source, Stage, System};
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{Clock, Deadline, Lane, Platform, SpinLimit, Word};
+
+/// A bucket's lock: a thread that waits for it spins.
+pub(crate) struct Locked<T> {
+    word: ExplicitWord<u32>,
+    value: UnsafeCell<T>,
+}
+
+/// A record's link.
+pub(crate) struct Next<T>(Cell<*const T>);
+
+impl<T> Default for Next<T> {
+    fn default() -> Self {
+        Next(Cell::new(ptr::null()))
+    }
+}
+
+impl<T> Link<T> for Next<T> {
+    fn get(&self) -> *const T {
+        self.0.get()
+    }
+
+    fn set(&self, to: *const T) {
+        self.0.set(to);
+    }
+}
+
+impl System for Explicit {
+    type Word = ExplicitWord<u32>;
+    type Link<T: 'static> = Next<T>;
+    type Lock<T: Send + 'static> = Locked<T>;
+
+    fn locked<T: Send, R>(lock: &Locked<T>, body: impl FnOnce(&mut T) -> R) -> R {
+        while lock.word.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+            let _ = Explicit::spin_until(&lock.word, |value| value == 0, SpinLimit::NONE);
+        }
+        // SAFETY: the word says who is here, alone.
+        let answer = body(unsafe { &mut *lock.value.get() });
+        lock.word.store(0, Release);
+        answer
+    }
+
+    #[inline(always)]
+    fn wait(word: &ExplicitWord<u32>, expected: u32, ns: Option<u64>) {
+        let after = |ns| Deadline { clock: Clock::Monotonic, at: <Explicit as Platform>::now() + ns };
+        <Explicit as Platform>::park(word, expected, Lane::Waiters, ns.map(after));
+    }
+
+    #[inline(always)]
+    fn wake(word: *const ExplicitWord<u32>) {
+        <Explicit as Platform>::wake(word, Lane::Waiters, 1);
+    }
+
+    #[inline(always)]
+    fn time(_clock: Clock) -> u64 {
+        <Explicit as Platform>::now()
+    }
+}
+
+impl Machine for Explicit {
+    fn lock<T: Send>(value: T) -> Locked<T> {
+        Locked { word: Word::new(0), value: UnsafeCell::new(value) }
+    }
+}
+
+impl Stage for CheckSetup {
+    type P = Explicit;
+
+    fn keep<T: 'static>(&self, value: T) -> &'static T {
+        self.keep(value)
+    }
+
+    fn thread(&self, body: impl Fn() + Copy + 'static) {
+        self.spawn(body);
+    }
+
+    fn at_end(&self, holds: impl Fn() + 'static) {
+        self.at_end(holds);
+    }
+}
+
+/// Records lie on stacks.
+const SETTING: Setting = Setting { stacks_are_shared: true, ..Setting::SPINS };
+const TWO: (Size, Size) = (Size::of(2, 2), Size::of(2, 4));
+const THREE: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
+const FOUR: (Size, Size) = (Size::of(4, 1), Size::of(4, 1));
+const SIGNALS: (Size, Size) = (Size::of(3, 1).restless(), Size::of(4, 1).restless());
+/// Everybody's time may run out.
+const COUNTS: (Size, Size) = (Size::of(3, 1).timed(2), Size::of(4, 1).timed(3));
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(1).restless());
+
+const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
+    check(name, SETTING, sizes, shows, body)
+}
+
+/// Whom nobody wakes, or in vain, relies on its deadline.
+const fn timed(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
+    check(name, Setting { time_helps: true, ..SETTING }, sizes, shows, body)
+}
+
+type Of<S> = <S as Source>::Table<Explicit>;
+
+/// The checks of one copy of the table.
+struct Checks<S>(S);
+
+impl<S: Source> Checks<S> {
+    const ALL: &'static [Check] = &[
+        sleeps("parking: a word is passed on", TWO, &["woke"], |s, z| parking::pass::<_, Of<S>>(s, z.rounds)),
+        sleeps("parking: all wait for a change", THREE, &["woke several"], |s, z| {
+            parking::change::<_, Of<S>>(s, z.threads);
+        }),
+        sleeps("parking: sleeps end for nothing", SIGNALS, &["woke several"], |s, z| {
+            parking::change::<_, Of<S>>(s, z.threads);
+        }),
+        sleeps("parking: two lanes of one word", THREE, &["woke"], |s, z| parking::lanes::<_, Of<S>>(s, z.threads)),
+        timed("parking: as many are woken as wake-ups say", COUNTS, &["woke several", "gave up"], |s, z| {
+            parking::counts::<_, Of<S>>(s, z.threads);
+        }),
+        timed("parking: a timed waiter and a patient one", TIMED, &["got it in time", "gave up"], |s, z| {
+            parking::token::<_, Of<S>>(s, z.threads);
+        }),
+        sleeps("parking: two words in one bucket", FOUR, &["woke several"], |s, z| {
+            parking::words::<_, Of<S>>(s, z.threads);
+        }),
+    ];
+}
+
+/// Returns the checks of one copy of the table.
+pub(crate) const fn of<S: Source>() -> &'static [Check] {
+    Checks::<S>::ALL
+}

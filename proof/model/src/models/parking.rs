@@ -1,0 +1,160 @@
+//! The portable platform's table of sleeping threads: nobody is forgotten, and nobody uses a record whose thread has
+//! gone on. (A record that its thread drops is written by it once more, so that a use beside or after that fails.)
+
+use super::Shows;
+use crate::check::{Lock, Model};
+use crate::parking::{self, Link, Machine, Source, Stage, System};
+use crate::platform::{Handle, Loom, LoomU32, Setup, keep, spawn};
+use loom::cell::UnsafeCell;
+use loom::sync::Mutex;
+use std::cell::RefCell;
+use std::ptr;
+use turnwise::platform::{Clock, Deadline, Lane, Platform};
+
+/// A record's link.
+pub(crate) struct Next<T>(UnsafeCell<*const T>);
+
+impl<T> Default for Next<T> {
+    fn default() -> Self {
+        Next(UnsafeCell::new(ptr::null()))
+    }
+}
+
+impl<T> Link<T> for Next<T> {
+    fn get(&self) -> *const T {
+        // SAFETY: loom fails the model if a write is not ordered with this.
+        self.0.with(|next| unsafe { *next })
+    }
+
+    fn set(&self, to: *const T) {
+        // SAFETY: loom fails the model if another access is not ordered with this.
+        self.0.with_mut(|next| unsafe { *next = to });
+    }
+}
+
+impl<T> Drop for Next<T> {
+    /// The thread has other uses for its stack.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.set(ptr::null());
+        }
+    }
+}
+
+impl System for Loom {
+    type Word = LoomU32;
+    type Link<T: 'static> = Next<T>;
+    type Lock<T: Send + 'static> = Mutex<T>;
+
+    fn locked<T: Send, R>(lock: &Mutex<T>, body: impl FnOnce(&mut T) -> R) -> R {
+        body(&mut lock.lock().expect("a panic ends the whole model"))
+    }
+
+    fn wait(word: &LoomU32, expected: u32, ns: Option<u64>) {
+        let after = |ns| Deadline { clock: Clock::Monotonic, at: <Loom as Platform>::now() + ns };
+        <Loom as Platform>::park(word, expected, Lane::Waiters, ns.map(after));
+    }
+
+    fn wake(word: *const LoomU32) {
+        <Loom as Platform>::wake(word, Lane::Waiters, 1);
+    }
+
+    fn time(_clock: Clock) -> u64 {
+        <Loom as Platform>::now()
+    }
+}
+
+impl Machine for Loom {
+    fn lock<T: Send + 'static>(value: T) -> Mutex<T> {
+        Mutex::new(value)
+    }
+}
+
+/// The threads of a scene, and what holds when they are done.
+#[derive(Default)]
+struct Threads {
+    handles: RefCell<Vec<Handle>>,
+    end: RefCell<Vec<Box<dyn Fn()>>>,
+}
+
+/// What a thread does. Its captures lie in memory of the model, and are looked at by one coroutine at a time.
+struct Body<F>(F);
+
+// SAFETY: the threads of a model are coroutines of one thread of the operating system.
+unsafe impl<F> Send for Body<F> {}
+
+impl<F: Fn()> Body<F> {
+    fn run(self) {
+        (self.0)();
+    }
+}
+
+impl Stage for Threads {
+    type P = Loom;
+
+    fn keep<T: 'static>(&self, value: T) -> &'static T {
+        keep(value)
+    }
+
+    fn thread(&self, body: impl Fn() + Copy + 'static) {
+        let body = Body(body);
+        self.handles.borrow_mut().push(spawn(move || body.run()));
+    }
+
+    fn at_end(&self, holds: impl Fn() + 'static) {
+        self.end.borrow_mut().push(Box::new(holds));
+    }
+}
+
+/// Plays a scene.
+fn play(scene: impl FnOnce(&Threads)) {
+    let threads = Threads::default();
+    scene(&threads);
+    threads.handles.take().into_iter().for_each(Handle::join);
+    threads.end.take().iter().for_each(|holds| holds());
+}
+
+const PLAIN: Setup = Setup::PLAIN;
+const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
+const BOTH_TIMED: Setup = Setup { alarms: 2, ..PLAIN };
+const RESTLESS: Setup = Setup { spurious: Some(turnwise::platform::Parked::Woken), ..PLAIN };
+
+const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::Parking, setup, preemptions, shows, body }
+}
+
+type Of<S> = <S as Source>::Table<Loom>;
+
+/// The models of one copy of the table.
+struct Models<S>(S);
+
+impl<S: Source> Models<S> {
+    const ALL: &'static [Model] = &[
+        model("parking: a word is passed on, in order", PLAIN, (3, 5), &["slept", "woke"], || {
+            play(|stage| parking::pass::<_, Of<S>>(stage, 2));
+        }),
+        model("parking: one waits for a change", PLAIN, (4, 8), &["slept", "woke"], || {
+            play(|stage| parking::change::<_, Of<S>>(stage, 2));
+        }),
+        model("parking: a sleep ends for nothing", RESTLESS, (4, 8), &["slept", "woke"], || {
+            play(|stage| parking::change::<_, Of<S>>(stage, 2));
+        }),
+        model("parking: two wait for a change", PLAIN, (2, 3), &["slept", "woke several"], || {
+            play(|stage| parking::change::<_, Of<S>>(stage, 3));
+        }),
+        model("parking: a wake-up and the end of a wait", TIMED, (4, 8), &["woke", "gave up"], || {
+            play(|stage| parking::counts::<_, Of<S>>(stage, 2));
+        }),
+        model("parking: a wake-up and the end of two waits", BOTH_TIMED, (1, 3), &["woke several", "gave up"], || {
+            play(|stage| parking::counts::<_, Of<S>>(stage, 3));
+        }),
+        model("parking: one of two has no time", TIMED, (1, 3), &["got it in time", "gave up"], || {
+            play(|stage| parking::token::<_, Of<S>>(stage, 3));
+        }),
+    ];
+}
+
+/// Returns the models of one copy of the table.
+pub(crate) const fn of<S: Source>() -> &'static [Model] {
+    Models::<S>::ALL
+}

@@ -1,0 +1,175 @@
+//! What threads do with the table: each scene is run by loom and by the explicit-state checks.
+
+use super::{Machine, Parking};
+use crate::platform::saw;
+use std::cell::Cell;
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Word};
+
+/// What a scene is played on.
+pub(crate) trait Stage {
+    /// The machine.
+    type P: Machine;
+
+    /// Puts `value` where all threads see it to the end.
+    fn keep<T: 'static>(&self, value: T) -> &'static T;
+
+    /// Adds a thread.
+    fn thread(&self, body: impl Fn() + Copy + 'static);
+
+    /// Adds what holds when all threads are done.
+    fn at_end(&self, holds: impl Fn() + 'static);
+}
+
+/// What the threads of a scene share.
+struct Scene<P: Machine, T> {
+    table: T,
+    words: [P::U32; 2],
+    /// Threads that were woken, as they know.
+    woken: Cell<u32>,
+    /// Threads that were woken, as wake-ups say.
+    said: Cell<u32>,
+}
+
+/// A deadline that comes only when the machine lets it.
+const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 20_000_000 };
+
+impl<P: Machine, T: Parking<P>> Scene<P, T> {
+    fn on(stage: &impl Stage<P = P>) -> &'static Self {
+        let word = || P::U32::new(0);
+        stage.keep(Scene { table: T::new(), words: [word(), word()], woken: Cell::new(0), said: Cell::new(0) })
+    }
+
+    /// Sleeps until a word has this bit.
+    fn wait(&self, place: usize, bit: u32, lane: Lane) {
+        loop {
+            let value = self.words[place].load(Relaxed);
+            if value & bit != 0 {
+                return;
+            }
+            self.table.park(&self.words[place], value, lane, None);
+        }
+    }
+
+    /// Gives a word this bit, and wakes.
+    fn tell(&self, place: usize, bit: u32, lane: Lane, count: u32) {
+        self.words[place].fetch_or(bit, Relaxed);
+        self.wake(place, lane, count);
+    }
+
+    fn wake(&self, place: usize, lane: Lane, count: u32) {
+        let woken = self.table.wake(&self.words[place], lane, count);
+        assert!(woken <= count, "{woken} are woken, of {count} at most");
+        self.said.set(self.said.get() + woken);
+        if woken > 0 {
+            saw("woke");
+        }
+        if woken > 1 {
+            saw("woke several");
+        }
+    }
+
+    /// Parks once, with a deadline.
+    fn park(&self, lane: Lane) -> Parked {
+        let parked = self.table.park(&self.words[0], 0, lane, Some(SOON));
+        match parked {
+            Parked::Woken => self.woken.set(self.woken.get() + 1),
+            Parked::TimedOut => saw("gave up"),
+            other => assert_eq!(other, Parked::Changed),
+        }
+        parked
+    }
+
+    /// Takes one of the tokens that the first word counts; whether there was one.
+    fn take(&self) -> bool {
+        let tokens = self.words[0].load(Relaxed);
+        tokens > 0 && self.words[0].compare_exchange(tokens, tokens - 1, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Gives a token back, and wakes one.
+    fn give(&self) {
+        self.words[0].fetch_add(1, Relaxed);
+        self.wake(0, Lane::Waiters, 1);
+    }
+}
+
+/// All threads but one sleep until the last changes their word and wakes them all.
+pub(crate) fn change<S: Stage, T: Parking<S::P>>(stage: &S, threads: usize) {
+    let scene = Scene::<S::P, T>::on(stage);
+    for _ in 1..threads {
+        stage.thread(move || scene.wait(0, 1, Lane::Readers));
+    }
+    stage.thread(move || scene.tell(0, 1, Lane::Readers, u32::MAX));
+}
+
+/// Two threads pass a word to each other, so many times.
+pub(crate) fn pass<S: Stage, T: Parking<S::P>>(stage: &S, rounds: u32) {
+    let scene = Scene::<S::P, T>::on(stage);
+    for mine in 0..2 {
+        stage.thread(move || {
+            for _ in 0..rounds {
+                while scene.words[0].load(Relaxed) != mine {
+                    scene.table.park(&scene.words[0], 1 - mine, Lane::Waiters, None);
+                }
+                scene.words[0].store(1 - mine, Relaxed);
+                scene.wake(0, Lane::Waiters, 1);
+            }
+        });
+    }
+}
+
+/// One sleeps on the second word, all others but one on the first. The last wakes the one and then the others, as many
+/// as there may be and no more.
+pub(crate) fn words<S: Stage, T: Parking<S::P>>(stage: &S, threads: usize) {
+    let scene = Scene::<S::P, T>::on(stage);
+    for thread in 1..threads {
+        stage.thread(move || scene.wait(usize::from(thread == 1), 1, Lane::Waiters));
+    }
+    let others = u32::try_from(threads - 2).expect("a scene has few threads");
+    stage.thread(move || {
+        scene.tell(1, 1, Lane::Waiters, 1);
+        scene.tell(0, 1, Lane::Waiters, others);
+    });
+}
+
+/// Two sleep in two lanes of one word, and each is woken by itself.
+pub(crate) fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _threads: usize) {
+    const LANES: [(u32, Lane); 2] = [(1, Lane::First), (2, Lane::Waiters)];
+    let scene = Scene::<S::P, T>::on(stage);
+    for (bit, lane) in LANES {
+        stage.thread(move || scene.wait(0, bit, lane));
+    }
+    stage.thread(move || LANES.into_iter().for_each(|(bit, lane)| scene.tell(0, bit, lane, 1)));
+}
+
+/// As many are woken as wake-ups say, though times run out.
+pub(crate) fn counts<S: Stage, T: Parking<S::P>>(stage: &S, threads: usize) {
+    let scene = Scene::<S::P, T>::on(stage);
+    for _ in 1..threads {
+        stage.thread(move || _ = scene.park(Lane::Waiters));
+    }
+    stage.thread(move || (1..3).for_each(|count| scene.wake(0, Lane::Waiters, count)));
+    stage.at_end(move || assert_eq!(scene.woken.get(), scene.said.get(), "woken, and woken as wake-ups say"));
+}
+
+/// One waits for the token for a while and, if it gets it, gives it back; one waits until it has it.
+pub(crate) fn token<S: Stage, T: Parking<S::P>>(stage: &S, _threads: usize) {
+    let scene = Scene::<S::P, T>::on(stage);
+    stage.thread(move || {
+        loop {
+            if scene.take() {
+                saw("got it in time");
+                return scene.give();
+            }
+            if scene.park(Lane::Waiters) == Parked::TimedOut {
+                return;
+            }
+        }
+    });
+    stage.thread(move || {
+        while !scene.take() {
+            scene.table.park(&scene.words[0], 0, Lane::Waiters, None);
+        }
+    });
+    stage.thread(move || scene.give());
+}
