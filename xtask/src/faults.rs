@@ -1,6 +1,7 @@
 //! `cargo xtask faults`: programs on our locks while something goes wrong (`proof/faults`).
 
 use anyhow::{Context, Result};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The page with the table.
@@ -32,23 +33,33 @@ pub(crate) struct Args {
 
 /// Builds what it needs and runs it; `true` if nothing was lost, and nothing hung.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    let release: &[&str] = if args.release { &["--release"] } else { &[] };
-    let packages = PACKAGES.iter().flat_map(|package| ["-p", package]);
-    let built = cargo(["build", "--quiet"].into_iter().chain(release.iter().copied()).chain(packages))?;
-    if !built {
+    if !cargo(&build(args.release))? {
         return Ok(false);
     }
-    let mut line: Vec<String> = ["run", "--quiet", "-p", "turnwise-faults"].map(str::to_owned).to_vec();
-    line.extend(release.iter().map(|&flag| flag.to_owned()));
-    line.extend(["--".to_owned(), "--seconds".to_owned(), args.seconds.to_string()]);
-    line.extend(args.wide.then(|| "--wide".to_owned()));
-    line.extend(args.seed.map(|seed| format!("--seed={seed}")));
-    line.extend(args.write.then(|| format!("--page={PAGE}")));
-    line.extend(args.faults.iter().cloned());
-    cargo(line.iter().map(String::as_str))
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let driver = target.join(if args.release { "release" } else { "debug" }).join("turnwise-faults");
+    let mut driver = Command::new(std::path::absolute(driver).context("cannot find the current folder")?);
+    driver.args(["--seconds", &args.seconds.to_string()]);
+    driver.args(args.wide.then_some("--wide"));
+    driver.args(args.seed.map(|seed| format!("--seed={seed}")));
+    driver.args(args.write.then(|| format!("--page={PAGE}")));
+    driver.args(&args.faults);
+    let status = driver.status().with_context(|| format!("cannot run {}", driver.get_program().display()))?;
+    Ok(status.success())
 }
 
-fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<bool> {
+/// How cargo builds it. In dev it is the whole workspace: a selection of packages has other features than what `cargo
+/// test --workspace` has built, so that in CI nearly all was built again. A release of all would take longer still.
+fn build(release: bool) -> Vec<&'static str> {
+    if release {
+        let packages = PACKAGES.iter().flat_map(|&package| ["-p", package]);
+        ["build", "--quiet", "--release"].into_iter().chain(packages).collect()
+    } else {
+        vec!["build", "--quiet", "--workspace"]
+    }
+}
+
+fn cargo(arguments: &[&str]) -> Result<bool> {
     let status = Command::new("cargo").args(arguments).status().context("cannot run cargo")?;
     Ok(status.success())
 }
