@@ -19,12 +19,14 @@ use crate::spec::{Class, Ps};
 use std::panic::Location;
 
 impl Engine {
-    /// The line of an address; a new one has its memory on the node of the running thread.
+    /// The line of an address; a new one has its memory on the node of the running thread, or of the one whose stack it
+    /// is.
     #[inline]
     pub(crate) fn line(&mut self, address: usize) -> u32 {
         let (line, new) = self.table.find(address);
         if new {
-            self.create_line(line);
+            let cpu = self.table.stack_of(address).map_or(self.current_cpu, |owner| self.last_cpu(owner as u32));
+            self.create_line(line, cpu);
         }
         line
     }
@@ -43,13 +45,13 @@ impl Engine {
     /// A line for the system's own data.
     pub(super) fn fresh_line(&mut self) -> u32 {
         let line = self.table.fresh();
-        self.create_line(line);
+        self.create_line(line, self.current_cpu);
         line
     }
 
     #[cold]
-    fn create_line(&mut self, line: u32) {
-        let home = self.lines.node(self.current_cpu);
+    fn create_line(&mut self, line: u32, cpu: u32) {
+        let home = self.lines.node(cpu);
         self.lines.create(line, home);
     }
 

@@ -15,15 +15,14 @@
 //! 7. a thread is in one place, a bound one only on its CPU;
 //! 8. a configuration and a seed are a run.
 //!
-//! What the locks' code calls at each operation is in functions of its own, `inline(never)`: a change in them then does
-//! not change how large the frames of the locks' functions are, and so which nodes on their stacks share lines.
+//! Nothing may follow from where the host's compiler or allocator puts a word: addresses go through `memory.rs` first.
 //!
 //! | file | what |
 //! |---|---|
 //! | `run.rs` | a simulation from start to end |
 //! | `cpu.rs`, `thread.rs` | what is known about a CPU and about a thread |
 //! | `queue.rs` | events |
-//! | `memory.rs`, `lines.rs` | which word is on which line; who has the line |
+//! | `memory.rs`, `stacks.rs`, `lines.rs` | which word is on which line; who has the line |
 //! | `heap.rs`, `grace.rs`, `objects.rs` | objects that come and go; when nobody sees them any more |
 //! | `access.rs`, `posted.rs` | accesses, and spinning on lines; the store buffer |
 //! | `sched.rs`, `place.rs` | slices, preemption, migration; where a woken thread goes |
@@ -50,6 +49,7 @@ mod queue;
 mod run;
 mod runqueue;
 mod sched;
+mod stacks;
 mod stuck;
 mod thread;
 mod trace;
