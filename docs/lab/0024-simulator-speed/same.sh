@@ -33,7 +33,7 @@ for locks in linux-3.7 linux-3.7-patch-2 today; do
     same "aim7 $locks" aim7 --machine westmere-ex-80 --workfile fserver --users 600 --locks "$locks" --journal 256
 done
 for study in spin_backoff rwsem_stealing dcache; do
-    same "reproduce $study" reproduce "$study" --quick --no-metal --jobs 1
+    same "reproduce $study" reproduce "$study" --quick --jobs 1
 done
 rm -r "$dir"
 exit "$failed"

@@ -10,7 +10,7 @@
 
 use super::charge::{Doing, Kind};
 use super::cpu::{Activity, Request};
-use super::lines::Op;
+use super::lines::{Op, Winner};
 use super::queue::What;
 use super::thread::{SpinEnded, Watch};
 use super::trace::Happened;
@@ -19,20 +19,21 @@ use crate::spec::{Class, Ps};
 use std::panic::Location;
 
 impl Engine {
-    /// The line of an address; a new one has its memory on the node of the running thread.
+    /// The line of an address; a new one has its memory on the node of the running thread, or of the one whose stack it
+    /// is.
     #[inline]
     pub(crate) fn line(&mut self, address: usize) -> u32 {
-        let (line, new) = self.table.find(address);
-        if new {
-            self.create_line(line);
-        }
-        line
+        self.table.known(address).unwrap_or_else(|| self.new_line(address))
     }
 
-    /// The line of an address, if that line is in use.
-    #[inline]
-    pub(crate) fn known_line(&self, address: usize) -> Option<u32> {
-        self.table.known(address)
+    #[cold]
+    fn new_line(&mut self, address: usize) -> u32 {
+        let (line, new) = self.table.find(address);
+        if new {
+            let cpu = self.table.stack_of(address).map_or(self.current_cpu, |owner| self.last_cpu(owner as u32));
+            self.create_line(line, cpu);
+        }
+        line
     }
 
     /// A number for an address in use, the same in every run.
@@ -43,13 +44,13 @@ impl Engine {
     /// A line for the system's own data.
     pub(super) fn fresh_line(&mut self) -> u32 {
         let line = self.table.fresh();
-        self.create_line(line);
+        self.create_line(line, self.current_cpu);
         line
     }
 
     #[cold]
-    fn create_line(&mut self, line: u32) {
-        let home = self.lines.node(self.current_cpu);
+    fn create_line(&mut self, line: u32, cpu: u32) {
+        let home = self.lines.node(cpu);
         self.lines.create(line, home);
     }
 
@@ -89,12 +90,23 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// A request arrives.
-    pub(super) fn arrive(&mut self, cpu: u32) {
-        let Some(request) = self.cpus[cpu as usize].request.take() else { return };
+    /// A request arrives. The thread that goes on, if nothing else happens before its line has come.
+    pub(super) fn arrive(&mut self, cpu: u32) -> Option<u32> {
+        let request = self.cpus[cpu as usize].request.take()?;
         let done = self.serve(cpu, request);
+        self.resume_at(cpu, done)
+    }
+
+    /// The thread of `cpu` goes on at a time: it is returned if nothing else happens before.
+    #[inline]
+    pub(super) fn resume_at(&mut self, cpu: u32, time: Ps) -> Option<u32> {
         let generation = self.cpus[cpu as usize].generation;
-        self.queue.push(done, What::Resume { cpu, generation });
+        if self.queue.pass(time) {
+            self.now = time;
+            return self.resumed(cpu, generation);
+        }
+        self.queue.push(time, What::Resume { cpu, generation });
+        None
     }
 
     /// Serves a store that its CPU does not wait for, and returns when it is done.
@@ -134,19 +146,21 @@ impl Engine {
     #[inline(never)]
     fn send_watchers(&mut self, line: u32) {
         let watchers = self.lines.entry(line).watchers.len() as Ps;
-        let look = self.machine.cpu.pause / watchers;
+        let pause = self.machine.cpu.pause;
+        let look = if watchers == 1 { pause } else { pause / watchers };
         let notice = self.chance.u64(0..=look);
         let arrival = self.now + notice + self.lines.nearest(line);
         self.lines.entry(line).refill = true;
         self.queue.push(arrival, What::Refill { line });
     }
 
-    /// The requests of all who watch a line arrive.
-    pub(super) fn refill(&mut self, line: u32) {
+    /// The requests of all who watch a line arrive. The thread that goes on, if it alone does and nothing else happens
+    /// before.
+    pub(super) fn refill(&mut self, line: u32) -> Option<u32> {
         self.lines.entry(line).refill = false;
         let watchers = std::mem::take(&mut self.lines.entry(line).watchers);
         if watchers.is_empty() {
-            return;
+            return None;
         }
         self.counts.accesses += watchers.len() as u64;
         for &cpu in &watchers {
@@ -155,39 +169,52 @@ impl Engine {
                 self.count_transfer(cpu, line, class);
             }
         }
-        let winners = self.draw_winners(&watchers);
-        let mut told = Vec::with_capacity(winners.len());
-        self.lines.refill(line, &watchers, &winners, self.now, |cpu, at| told.push((cpu, at)));
+        let mut winners = std::mem::take(&mut self.winners);
+        self.draw_winners(&watchers, &mut winners);
+        self.lines.refill(line, &watchers, &mut winners, self.now);
         self.lines.entry(line).watchers = watchers;
-        for (cpu, at) in told {
-            self.end_spin(cpu, SpinEnded::Reloaded);
-            let generation = self.cpus[cpu as usize].generation;
-            self.cpus[cpu as usize].activity = Activity::Operation;
-            self.queue.push(at, What::Resume { cpu, generation });
-        }
+        let goes_on = self.end_spins(&winners);
+        self.winners = winners;
+        goes_on
     }
 
-    /// The CPUs whose threads need wait no longer, each with its place among all who read.
-    fn draw_winners(&mut self, watchers: &[u32]) -> Vec<(u32, u32)> {
-        let mut winners: Vec<(u32, u32)> = Vec::new();
+    /// These threads have read that they need wait no longer, and go on when their copies have come.
+    fn end_spins(&mut self, winners: &[Winner]) -> Option<u32> {
+        for winner in winners {
+            self.end_spin(winner.cpu, SpinEnded::Reloaded);
+            self.cpus[winner.cpu as usize].activity = Activity::Operation;
+            if let [alone] = winners {
+                return self.resume_at(alone.cpu, alone.at);
+            }
+            let (cpu, generation) = (winner.cpu, self.cpus[winner.cpu as usize].generation);
+            self.queue.push(winner.at, What::Resume { cpu, generation });
+        }
+        None
+    }
+
+    /// Finds the CPUs whose threads need wait no longer, each with its place among all who read.
+    fn draw_winners(&mut self, watchers: &[u32], winners: &mut Vec<Winner>) {
+        winners.clear();
         for &cpu in watchers {
             let thread = self.cpus[cpu as usize].thread.expect("a thread spins there");
             let watch = self.threads[thread as usize].watch.as_mut().expect("it watches a line");
             // SAFETY: the thread is suspended in the function that owns the predicate (contract of `Watch::new`), which
             // looks at words only.
             if unsafe { (*watch.ready)() } {
-                winners.push((cpu, 0));
+                winners.push(Winner { cpu, place: 0, at: 0 });
             }
         }
         if winners.is_empty() {
-            return winners;
+            return;
         }
-        let mut places: Vec<u32> = (0..watchers.len() as u32).collect();
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        places.extend(0..watchers.len() as u32);
         for (index, winner) in winners.iter_mut().enumerate() {
             places.swap(index, self.chance.usize(index..watchers.len()));
-            winner.1 = places[index];
+            winner.place = places[index];
         }
-        winners
+        self.places = places;
     }
 
     /// The running thread spins until one of its lines is written so that it is ready, or until `until`. The caller

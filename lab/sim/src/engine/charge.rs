@@ -64,19 +64,14 @@ const KINDS: usize = 5;
 /// 2 to the power of 64, divided by the golden ratio: spreads what it multiplies over the upper bits.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Time at one place, by kind. On a line of the host's.
-#[derive(Clone, Copy, Default)]
-#[repr(align(64))]
-struct Slot {
-    at: Option<&'static Location<'static>>,
-    scope: Scope,
-    times: [Ps; KINDS],
-}
-
 /// Time by place and kind: a table by the address of the location, which is quicker to hash than what it says, and
-/// asked for at each operation.
+/// asked for at each operation. The keys are by themselves, so that those of all places stay in the host's first cache.
 pub(crate) struct Profile {
-    slots: Vec<Slot>,
+    /// See [`key`]; 0 where nothing is.
+    keys: Vec<u64>,
+    /// Time at the place of each key, by kind.
+    times: Vec<[Ps; KINDS]>,
+    places: Vec<Option<(&'static Location<'static>, Scope)>>,
     used: usize,
     /// Time of the system itself, by kind.
     system: [Ps; KINDS],
@@ -85,9 +80,20 @@ pub(crate) struct Profile {
     scopes: Vec<[&'static str; 2]>,
 }
 
+/// Tells places and scopes apart: no two locations have one address, which has at most 48 bits and is not 0.
+#[inline]
+fn key(at: &'static Location<'static>, scope: Scope) -> u64 {
+    std::ptr::from_ref(at).addr() as u64 ^ u64::from(scope.0) << 48
+}
+
 impl Profile {
     pub(crate) fn new() -> Profile {
-        Profile { slots: vec![Slot::default(); 1024], used: 0, system: [0; KINDS], busy: 0, scopes: vec![[""; 2]] }
+        Profile::with_room(1024, vec![[""; 2]])
+    }
+
+    fn with_room(room: usize, scopes: Vec<[&'static str; 2]>) -> Profile {
+        let (keys, times, places) = (vec![0; room], vec![[0; KINDS]; room], vec![None; room]);
+        Profile { keys, times, places, used: 0, system: [0; KINDS], busy: 0, scopes }
     }
 
     /// The scope of the same program when it does this.
@@ -129,32 +135,39 @@ impl Profile {
 
     #[inline]
     fn slot(&mut self, at: &'static Location<'static>, scope: Scope) -> &mut [Ps; KINDS] {
-        let mask = self.slots.len() - 1;
-        let mut place = (std::ptr::from_ref(at).addr() >> 3).wrapping_add(usize::from(scope.0) << 16);
-        place = (place as u64).wrapping_mul(GOLDEN) as usize >> 32 & mask;
+        let mask = self.keys.len() - 1;
+        let key = key(at, scope);
+        let mut place = (key >> 3).wrapping_mul(GOLDEN) as usize >> 32 & mask;
         loop {
-            let slot = &self.slots[place];
-            match slot.at {
-                Some(there) if std::ptr::eq(there, at) && slot.scope == scope => return &mut self.slots[place].times,
-                Some(_) => place = (place + 1) & mask,
-                None => return self.take(place, at, scope),
+            let there = self.keys[place];
+            if there == key {
+                return &mut self.times[place];
             }
+            if there == 0 {
+                return self.take(place, at, scope);
+            }
+            place = (place + 1) & mask;
         }
     }
 
     #[cold]
     fn take(&mut self, place: usize, at: &'static Location<'static>, scope: Scope) -> &mut [Ps; KINDS] {
-        self.used += 1;
-        if self.used * 2 > self.slots.len() {
-            let larger = vec![Slot::default(); self.slots.len() * 2];
-            for slot in std::mem::replace(&mut self.slots, larger) {
-                slot.at.into_iter().for_each(|at| *self.slot(at, slot.scope) = slot.times);
-            }
-            self.used = self.slots.iter().filter(|slot| slot.at.is_some()).count();
+        if (self.used + 1) * 2 > self.keys.len() {
+            self.grow();
             return self.slot(at, scope);
         }
-        (self.slots[place].at, self.slots[place].scope) = (Some(at), scope);
-        &mut self.slots[place].times
+        self.used += 1;
+        (self.keys[place], self.places[place]) = (key(at, scope), Some((at, scope)));
+        &mut self.times[place]
+    }
+
+    fn grow(&mut self) {
+        let mut larger = Profile::with_room(self.keys.len() * 2, std::mem::take(&mut self.scopes));
+        (larger.system, larger.busy) = (self.system, self.busy);
+        for (&place, &times) in self.places.iter().zip(&self.times) {
+            place.into_iter().for_each(|(at, scope)| *larger.slot(at, scope) = times);
+        }
+        *self = larger;
     }
 
     /// Time that CPUs were not idle.
@@ -165,12 +178,13 @@ impl Profile {
     /// Everything, one entry for each place, scope and kind, in the order of the source.
     pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
         const ALL: [Kind; KINDS] = [Kind::Compute, Kind::Memory, Kind::Spin, Kind::System, Kind::Idle];
-        let system = Slot { times: self.system, ..Slot::default() };
+        let places = self.places.iter().zip(&self.times);
+        let places = places.filter_map(|(place, times)| place.map(|(at, scope)| (Some(at), scope, times)));
         let mut all = Vec::new();
-        for slot in self.slots.iter().filter(|slot| slot.at.is_some()).chain([&system]) {
-            let (file, line, column) = slot.at.map_or(("", 0, 0), |at| (at.file(), at.line(), at.column()));
-            let spent = ALL.iter().map(|&kind| (kind, slot.times[kind as usize])).filter(|spent| spent.1 > 0);
-            let [command, scope] = self.scopes[usize::from(slot.scope.0)];
+        for (at, scope, times) in places.chain([(None, Scope::default(), &self.system)]) {
+            let (file, line, column) = at.map_or(("", 0, 0), |at| (at.file(), at.line(), at.column()));
+            let spent = ALL.iter().map(|&kind| (kind, times[kind as usize])).filter(|spent| spent.1 > 0);
+            let [command, scope] = self.scopes[usize::from(scope.0)];
             all.extend(spent.map(|(kind, ps)| ProfileEntry { file, line, column, scope, command, kind, ps }));
         }
         all.sort_unstable();

@@ -131,6 +131,23 @@ impl Posted {
     pub(crate) unsafe fn new(line: u32, word: *mut u8, value: MaybeUninit<u64>, bytes: usize) -> Posted {
         Posted { line, travel: 0, word, value, bytes, number: 0, ready: false }
     }
+
+    /// Lets the store happen.
+    ///
+    /// # Safety
+    /// Nobody else accesses the word at this moment.
+    #[inline]
+    pub(super) unsafe fn write(&self) {
+        let from = self.value.as_ptr().cast::<u8>();
+        // SAFETY: the contract of `Posted::new` and the caller's promise. The usual sizes need no call.
+        unsafe {
+            match self.bytes {
+                4 => from.copy_to_nonoverlapping(self.word, 4),
+                8 => from.copy_to_nonoverlapping(self.word, 8),
+                bytes => from.copy_to_nonoverlapping(self.word, bytes),
+            }
+        }
+    }
 }
 
 /// A CPU's buffer.

@@ -42,11 +42,12 @@ impl Engine {
     }
 
     fn bucket(&mut self, word: usize) -> &mut Bucket {
-        if !self.sleepers.contains_key(&word) {
+        let name = self.name(word);
+        if !self.sleepers.contains_key(&name) {
             let line = self.fresh_line();
-            self.sleepers.insert(word, Bucket { line, queue: VecDeque::new() });
+            self.sleepers.insert(name, Bucket { line, queue: VecDeque::new() });
         }
-        self.sleepers.get_mut(&word).expect("made above")
+        self.sleepers.get_mut(&name).expect("made above")
     }
 
     /// Whether anybody sleeps there.

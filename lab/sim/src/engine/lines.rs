@@ -65,6 +65,16 @@ pub(crate) struct Served {
     pub(crate) from: Option<Class>,
 }
 
+/// A CPU that watched a line and need wait no longer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Winner {
+    pub(crate) cpu: u32,
+    /// Its place among all who read the line.
+    pub(crate) place: u32,
+    /// When it has its copy.
+    pub(crate) at: Ps,
+}
+
 /// Where a CPU is: what the topology computes by division, once for all.
 #[derive(Clone, Copy)]
 struct CpuPosition {
@@ -89,6 +99,7 @@ pub(crate) struct Lines {
     tenures: Vec<Tenure>,
     /// How far nodes are apart, row by row.
     between_nodes: Vec<Class>,
+    nodes: u32,
     entries: Vec<Line>,
     /// For each line the CPUs that share it, [`Lines::stride`] words each.
     sharers: Vec<u64>,
@@ -103,10 +114,11 @@ impl Lines {
         let place = |c| CpuPosition { core: topology.core(c), cluster: topology.cluster(c), node: topology.node(c) };
         let places: Vec<CpuPosition> = (0..topology.cpus()).map(place).collect();
         let tenures = vec![Tenure { line: NOBODY, until: 0, exclusive: false }; places.len()];
-        let nodes = 0..topology.nodes;
-        let between_nodes = nodes.clone().flat_map(|a| nodes.clone().map(move |b| (a, b)));
+        let nodes = topology.nodes;
+        let between_nodes = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
         let between_nodes = between_nodes.map(|(a, b)| topology.between_nodes(a, b)).collect();
-        Lines { places, tenures, between_nodes, entries: Vec::new(), sharers: Vec::new(), stride, chance, machine }
+        let (entries, sharers) = (Vec::new(), Vec::new());
+        Lines { places, tenures, between_nodes, nodes, entries, sharers, stride, chance, machine }
     }
 
     #[inline]
@@ -116,7 +128,7 @@ impl Lines {
 
     #[inline]
     fn nodes_apart(&self, a: u32, b: u32) -> Class {
-        self.between_nodes[(a * self.machine.topology.nodes + b) as usize]
+        self.between_nodes[(a * self.nodes + b) as usize]
     }
 
     #[inline]
@@ -193,6 +205,7 @@ impl Lines {
     }
 
     /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
+    #[inline]
     fn class(&self, line: u32, cpu: u32, holder: u32) -> Class {
         let direct = self.apart(cpu, holder);
         if direct <= Class::SAME_NODE {
@@ -338,38 +351,30 @@ impl Lines {
     }
 
     /// Serves the reads of all who watch a line, which arrive at about the same time: the first takes it from whoever
-    /// has it, the others follow at the occupancy of a read. Gives each of `winners` (CPU, place in the line) to
-    /// `tell`, with the time at which it has its copy; for the others nothing else happens.
-    pub(crate) fn refill(
-        &mut self,
-        line: u32,
-        watchers: &[u32],
-        winners: &[(u32, u32)],
-        now: Ps,
-        mut tell: impl FnMut(u32, Ps),
-    ) {
-        let leader = winners.iter().find(|w| w.1 == 0).map_or(watchers[0], |w| w.0);
+    /// has it, the others follow at the occupancy of a read. The `winners` get the times at which they have their
+    /// copies; for the others nothing else happens.
+    pub(crate) fn refill(&mut self, line: u32, watchers: &[u32], winners: &mut [Winner], now: Ps) {
+        let leader = winners.iter().find(|w| w.place == 0).map_or(watchers[0], |w| w.cpu);
         let occupancy = self.machine.coherence.read_occupancy;
         let count = watchers.len() as Ps;
         if watchers.iter().all(|&cpu| self.hit(line, cpu, Op::Load, now).is_some()) {
             // Their reads stand in line behind the write that calls them: the copies are on the way, or there.
             let (last, soon) = (self.entries[line as usize].busy_until, now + self.machine.cpu.load_hit);
             let copy = |place: u32| last.saturating_sub((count - 1 - Ps::from(place)) * occupancy);
-            return winners.iter().for_each(|&(cpu, place)| tell(cpu, soon.max(copy(place))));
+            return winners.iter_mut().for_each(|winner| winner.at = soon.max(copy(winner.place)));
         }
         let first = self.serve(line, leader, Op::Load, now, Ps::MAX).done;
         if count > 1 && self.machine.coherence.migratory {
             self.share(line);
             self.entries[line as usize].forwarder = leader;
         }
-        for &(cpu, place) in winners {
-            if place == 0 {
-                tell(cpu, first);
-                continue;
+        for winner in winners {
+            winner.at = first;
+            if winner.place > 0 {
+                let class = self.reader_class(line, winner.cpu).max(Class::SAME_CLUSTER);
+                let way = self.machine.coherence.load_shared.at(class) / 2;
+                winner.at += Ps::from(winner.place - 1) * occupancy + way;
             }
-            let class = self.reader_class(line, cpu).max(Class::SAME_CLUSTER);
-            let way = self.machine.coherence.load_shared.at(class) / 2;
-            tell(cpu, first + Ps::from(place - 1) * occupancy + way);
         }
         self.add_watchers(line, watchers);
         let entry = &mut self.entries[line as usize];

@@ -2,10 +2,12 @@
 //! every run.
 //!
 //! One mapping holds an arena, for the heap and what [`super::Simulation::place`] places, and the stacks of all
-//! threads, where locks put their queue nodes. A word's line follows from its offset in the mapping, not from its
-//! address. Words elsewhere (on the host's heap) get a line each, in the order of their first use, until they are
+//! threads, where locks put their queue nodes. A word's line follows from its offset in the arena, not from its
+//! address; on a stack from the order in which words there are first used (`stacks.rs`), not from the frames of the
+//! compiler. Words elsewhere (on the host's heap) get a line each, in the order of their first use, until they are
 //! dropped.
 
+use super::stacks::{BLOCK, Stacks};
 use corosensei::stack::{Stack, StackPointer};
 use rustc_hash::FxHashMap;
 use std::io;
@@ -197,38 +199,76 @@ impl Arena {
 /// Finds a word's line. Lines are numbered from 1 in the order of their first use.
 pub(crate) struct LineTable {
     region: Rc<Region>,
-    /// Where the region begins, and how long it is.
+    /// Where the region begins, and how long it and its arena are: beside the table, since each access asks.
     span: (usize, usize),
+    arena_bytes: usize,
     shift: u32,
+    /// Lines of the arena, then those of stacks, whose lines are no longer than a block.
     inside: Vec<u32>,
+    stacks: Stacks,
     outside: FxHashMap<usize, u32>,
     lines: u32,
+}
+
+/// Where a word is.
+enum Place {
+    /// Its line's place in [`LineTable::inside`].
+    Inside(usize),
+    /// On a stack, at this offset from the first; not in use.
+    Stack(usize),
+    Elsewhere,
 }
 
 impl LineTable {
     pub(crate) fn new(region: Rc<Region>, line_bytes: u32) -> LineTable {
         let shift = line_bytes.trailing_zeros();
-        let inside = vec![0; (region.bytes >> shift) + 1];
         let span = (region.base.as_ptr().addr(), region.bytes);
-        LineTable { region, span, shift, inside, outside: FxHashMap::default(), lines: 0 }
+        let stacks_bytes = region.bytes - region.arena_bytes;
+        let stacks = Stacks::new(stacks_bytes / region.stack_bytes.max(1), region.stack_bytes);
+        let (arena_bytes, inside, outside) = (region.arena_bytes, Vec::new(), FxHashMap::default());
+        let mut table = LineTable { region, span, arena_bytes, shift, inside, stacks, outside, lines: 0 };
+        table.inside = vec![0; table.line_on_stack(stacks_bytes)];
+        table
+    }
+
+    /// The place of the line of a word on a stack, if that lay at this offset.
+    #[inline]
+    fn line_on_stack(&self, placed: usize) -> usize {
+        (self.arena_bytes >> self.shift) + 1 + (placed >> self.shift.min(BLOCK.trailing_zeros()))
+    }
+
+    #[inline]
+    fn place(&self, address: usize) -> Place {
+        let offset = address.wrapping_sub(self.span.0);
+        if offset < self.arena_bytes {
+            return Place::Inside(offset >> self.shift);
+        }
+        if offset >= self.span.1 {
+            return Place::Elsewhere;
+        }
+        let offset = offset - self.arena_bytes;
+        self.stacks.placed(offset).map_or(Place::Stack(offset), |placed| Place::Inside(self.line_on_stack(placed)))
     }
 
     /// The line of this address, if it has one.
     #[inline]
     pub(crate) fn known(&self, address: usize) -> Option<u32> {
-        let offset = address.wrapping_sub(self.span.0);
-        if offset >= self.span.1 {
-            return self.outside.get(&(address >> 3)).copied();
+        match self.place(address) {
+            Place::Inside(place) => Some(self.inside[place]).filter(|&line| line != 0),
+            Place::Stack(_) => None,
+            Place::Elsewhere => self.outside.get(&(address >> 3)).copied(),
         }
-        Some(self.inside[offset >> self.shift]).filter(|&line| line != 0)
     }
 
-    /// The line of this address, and whether it is new.
-    #[inline]
+    /// The line of this address, which is in use from now on, and whether the line is new.
     pub(crate) fn find(&mut self, address: usize) -> (u32, bool) {
-        let known = match self.region.offset(address) {
-            Some(offset) => &mut self.inside[offset >> self.shift],
-            None => self.outside.entry(address >> 3).or_insert(0),
+        let known = match self.place(address) {
+            Place::Inside(place) => &mut self.inside[place],
+            Place::Elsewhere => self.outside.entry(address >> 3).or_insert(0),
+            Place::Stack(offset) => {
+                self.stacks.begin(offset);
+                return self.find(address);
+            }
         };
         if *known != 0 {
             return (*known, false);
@@ -238,26 +278,39 @@ impl LineTable {
         (self.lines, true)
     }
 
-    /// The word at an address of the host's heap is no more. Which addresses the host gives out again differs from run
-    /// to run, so the next word there must not get the old one's line.
+    /// The word at this address is no more. Which addresses the host's heap gives out again differs from run to run, so
+    /// the next word there must not get the old one's line; on a stack there may be any other object next.
     pub(crate) fn forget(&mut self, address: usize) {
-        if self.region.offset(address).is_none() {
-            self.outside.remove(&(address >> 3));
+        match self.region.offset(address) {
+            None => drop(self.outside.remove(&(address >> 3))),
+            Some(offset) if offset >= self.arena_bytes => self.stacks.end(offset - self.arena_bytes),
+            Some(_) => {}
         }
     }
 
-    /// A number for an address in use, the same in every run: of the simulated memory the address itself; a line
-    /// elsewhere counts down from the highest, in steps of a word.
+    /// A number for an address in use, the same in every run: of the arena the address itself; of a stack, where the
+    /// word would be if its block were at its place; a line elsewhere counts down from the highest, in steps of a word.
     pub(crate) fn name(&self, address: usize) -> usize {
+        let none = usize::MAX;
         match self.region.offset(address) {
+            None => none - 4 * self.outside.get(&(address >> 3)).map_or(0, |line| *line as usize),
+            Some(offset) if offset >= self.arena_bytes => {
+                let first = self.arena_bytes;
+                self.stacks.last_placed(offset - first).map_or(none, |placed| self.span.0 + first + placed)
+            }
             Some(_) => address,
-            None => usize::MAX - 4 * self.outside.get(&(address >> 3)).map_or(0, |line| *line as usize),
         }
+    }
+
+    /// The number of the stack on which a word lies.
+    pub(crate) fn stack_of(&self, address: usize) -> Option<usize> {
+        let offset = self.region.offset(address)?.checked_sub(self.arena_bytes)?;
+        Some(self.stacks.owner(offset))
     }
 
     /// Whether the address is one of the arena, which stays as it is.
     pub(crate) fn is_placed(&self, address: usize) -> bool {
-        self.region.offset(address).is_some_and(|offset| offset < self.region.arena_bytes)
+        self.region.offset(address).is_some_and(|offset| offset < self.arena_bytes)
     }
 
     /// A line that no address has: of the kernel's own data.

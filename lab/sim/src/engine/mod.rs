@@ -15,15 +15,14 @@
 //! 7. a thread is in one place, a bound one only on its CPU;
 //! 8. a configuration and a seed are a run.
 //!
-//! What the locks' code calls at each operation is in functions of its own, `inline(never)`: a change in them then does
-//! not change how large the frames of the locks' functions are, and so which nodes on their stacks share lines.
+//! Nothing may follow from where the host's compiler or allocator puts a word: addresses go through `memory.rs` first.
 //!
 //! | file | what |
 //! |---|---|
 //! | `run.rs` | a simulation from start to end |
 //! | `cpu.rs`, `thread.rs` | what is known about a CPU and about a thread |
 //! | `queue.rs` | events |
-//! | `memory.rs`, `lines.rs` | which word is on which line; who has the line |
+//! | `memory.rs`, `stacks.rs`, `lines.rs` | which word is on which line; who has the line |
 //! | `heap.rs`, `grace.rs`, `objects.rs` | objects that come and go; when nobody sees them any more |
 //! | `access.rs`, `posted.rs` | accesses, and spinning on lines; the store buffer |
 //! | `sched.rs`, `place.rs` | slices, preemption, migration; where a woken thread goes |
@@ -50,6 +49,7 @@ mod queue;
 mod run;
 mod runqueue;
 mod sched;
+mod stacks;
 mod stuck;
 mod thread;
 mod trace;
@@ -124,6 +124,9 @@ pub(crate) struct Engine {
     profile: Profile,
     trace: Option<Vec<TraceEvent>>,
     pub(crate) chance: fastrand::Rng,
+    /// Room for those who need wait no longer, and for places to draw.
+    winners: Vec<lines::Winner>,
+    places: Vec<u32>,
     perturb: perturb::State,
     counts: Counts,
     last_progress: Ps,
@@ -197,15 +200,24 @@ pub(crate) fn for_free<R>(f: impl FnOnce() -> R) -> R {
 /// Gets the line of an address, after the store buffer if that must be; its number.
 #[inline]
 pub(crate) fn reach(address: usize, op: Op, doing: Doing) -> u32 {
-    let (line, drain) = with(|e| {
-        let line = e.known_line(address).unwrap_or_else(|| e.line(address));
-        (line, e.must_drain(line, op))
+    let (line, flow) = with(|e| {
+        let line = e.line(address);
+        let flow = if e.must_drain(line, op) { None } else { Some(e.access(line, op, doing)) };
+        (line, flow)
     });
-    if drain {
-        step(Engine::drain);
+    match flow {
+        Some(Flow::On) => {}
+        Some(Flow::Suspend) => suspend(),
+        None => reach_drained(line, op, doing),
     }
-    step(|e| e.access(line, op, doing));
     line
+}
+
+/// Gets a line after the store buffer.
+#[cold]
+fn reach_drained(line: u32, op: Op, doing: Doing) {
+    step(Engine::drain);
+    step(|e| e.access(line, op, doing));
 }
 
 /// Back to the main loop, until it resumes this coroutine.

@@ -79,16 +79,21 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// The request of a store arrives at its line.
-    pub(super) fn store_arrives(&mut self, cpu: u32, number: u32) {
-        let store = self.cpus[cpu as usize].stores.waiting.iter().find(|store| store.number == number);
-        let Some((line, travel)) = store.map(|store| (store.line, store.travel)) else { return };
-        let done = self.serve_store(cpu, line, travel);
+    /// The request of a store arrives at its line. The thread that goes on, if nothing else happens before.
+    pub(super) fn store_arrives(&mut self, cpu: u32, number: u32) -> Option<u32> {
+        let store = self.cpus[cpu as usize].stores.waiting.iter().find(|store| store.number == number)?;
+        let done = self.serve_store(cpu, store.line, store.travel);
+        if self.queue.pass(done) {
+            self.now = done;
+            return self.store_done(cpu, number);
+        }
         self.queue.push(done, What::StoreDone { cpu, number });
+        None
     }
 
-    /// The line of a store has come: it happens, and those behind it that are ready, unless one before it is not.
-    pub(super) fn store_done(&mut self, cpu: u32, number: u32) {
+    /// The line of a store has come: it happens, and those behind it that are ready, unless one before it is not. The
+    /// thread that goes on, if one has waited for that and nothing else happens before.
+    pub(super) fn store_done(&mut self, cpu: u32, number: u32) -> Option<u32> {
         let waiting = &mut self.cpus[cpu as usize].stores.waiting;
         if let Some(store) = waiting.iter_mut().find(|store| store.number == number) {
             store.ready = true;
@@ -96,22 +101,22 @@ impl Engine {
         while self.cpus[cpu as usize].stores.waiting.front().is_some_and(|store| store.ready) {
             self.complete_first(cpu);
         }
-        self.drained(cpu);
+        if self.drained(cpu) { self.resume_at(cpu, self.now) } else { None }
     }
 
-    /// A thread that waits for an empty buffer goes on, if it is.
-    fn drained(&mut self, cpu: u32) {
+    /// Whether a thread waited for an empty buffer, and it is empty now.
+    fn drained(&mut self, cpu: u32) -> bool {
         let buffer = &mut self.cpus[cpu as usize].stores;
-        if buffer.waiting.is_empty() && std::mem::take(&mut buffer.drains) {
-            let generation = self.cpus[cpu as usize].generation;
-            self.queue.push(self.now, What::Resume { cpu, generation });
-        }
+        buffer.waiting.is_empty() && std::mem::take(&mut buffer.drains)
     }
 
     /// Memory is given back: stores to it, and those before them in the same buffer, happen now.
     pub(super) fn finish_stores_to(&mut self, bytes: std::ops::Range<usize>) {
         for index in 0..self.allowed.len() {
             let cpu = self.allowed[index];
+            if self.cpus[cpu as usize].stores.waiting.is_empty() {
+                continue;
+            }
             let waits = |e: &Engine| {
                 let mut waiting = e.cpus[cpu as usize].stores.waiting.iter();
                 waiting.any(|store| bytes.contains(&store.word.addr()))
@@ -122,7 +127,10 @@ impl Engine {
             while waits(self) {
                 self.complete_first_early(cpu);
             }
-            self.drained(cpu);
+            if self.drained(cpu) {
+                let generation = self.cpus[cpu as usize].generation;
+                self.queue.push(self.now, What::Resume { cpu, generation });
+            }
         }
     }
 
@@ -138,9 +146,8 @@ impl Engine {
     /// The first store in the buffer happens.
     fn complete_first(&mut self, cpu: u32) {
         let Some(store) = self.cpus[cpu as usize].stores.waiting.pop_front() else { return };
-        // SAFETY: the contract of `Posted::new`; words are only accessed by threads of this simulation, of which none
-        // runs at this moment.
-        unsafe { store.value.as_ptr().cast::<u8>().copy_to_nonoverlapping(store.word, store.bytes) };
+        // SAFETY: words are only accessed by threads of this simulation, of which none runs at this moment.
+        unsafe { store.write() };
         self.wrote(store.line);
     }
 

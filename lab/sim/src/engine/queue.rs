@@ -56,10 +56,10 @@ impl Ord for Far {
 
 /// A bucket's width is 2 to the power of this, in picoseconds: on a machine of 80 CPUs few buckets have two events.
 const WIDTH: u32 = 10;
-/// Buckets of the wheel, which turns once in 8 microseconds: longer than nearly everything that is not sleep. As many
-/// as words of the bitmap times bits of a word, so that the words that are not 0 fit a bitmap of one `u128`.
+/// Buckets of the wheel, which turns once in 4 microseconds: longer than nearly everything that is not sleep. As many
+/// as words of the bitmap times bits of a word, so that the words that are not 0 fit a bitmap of one `u64`.
 const BUCKETS: usize = 64 * WORDS;
-const WORDS: usize = 128;
+const WORDS: usize = 64;
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
@@ -77,54 +77,58 @@ struct Wheel {
     /// Which buckets have events.
     bits: [u64; WORDS],
     /// Which words of `bits` are not 0.
-    words: u128,
+    words: u64,
     nodes: Vec<Node>,
     /// Nodes to use again.
     free: u32,
     /// The bucket of the first event, if there is one.
     first: usize,
+    /// The time of the first event; the end of time if there is none.
+    first_time: Ps,
 }
 
 impl Wheel {
     fn new() -> Wheel {
-        let heads = Box::new([NONE; BUCKETS]);
-        Wheel { heads, bits: [0; WORDS], words: 0, nodes: Vec::with_capacity(256), free: NONE, first: 0 }
+        let (heads, nodes) = (Box::new([NONE; BUCKETS]), Vec::with_capacity(256));
+        Wheel { heads, bits: [0; WORDS], words: 0, nodes, free: NONE, first: 0, first_time: Ps::MAX }
     }
 
-    fn bucket(time: Ps) -> usize {
-        (time >> WIDTH) as usize % BUCKETS
-    }
-
-    fn is_empty(&self) -> bool {
-        self.words == 0
-    }
-
-    /// The time of the first event, if there is one.
     #[inline]
-    fn first_time(&self) -> Option<Ps> {
-        (!self.is_empty()).then(|| self.nodes[self.heads[self.first] as usize].time)
-    }
-
     fn node(&mut self, node: Node) -> u32 {
-        if self.free == NONE {
-            self.nodes.push(node);
-            return self.nodes.len() as u32 - 1;
-        }
         let number = self.free;
-        self.free = std::mem::replace(&mut self.nodes[number as usize], node).next;
+        match self.nodes.get_mut(number as usize) {
+            Some(free) => self.free = std::mem::replace(free, node).next,
+            None => return self.new_node(node),
+        }
         number
     }
 
-    /// Adds an event; `first`: it is earlier than all others.
+    #[cold]
+    fn new_node(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
+    }
+
+    /// Adds an event.
     #[inline]
-    fn insert(&mut self, time: Ps, what: What, first: bool) {
-        let bucket = Wheel::bucket(time);
-        if first {
-            self.first = bucket;
+    fn insert(&mut self, time: Ps, what: What) {
+        let bucket = (time >> WIDTH) as usize % BUCKETS;
+        if time < self.first_time || self.words == 0 {
+            (self.first, self.first_time) = (bucket, time);
         }
+        let next = self.heads[bucket];
+        if next != NONE {
+            return self.insert_after(bucket, next, time, what);
+        }
+        self.heads[bucket] = self.node(Node { time, what, next: NONE });
         self.bits[bucket / 64] |= 1 << (bucket % 64);
         self.words |= 1 << (bucket / 64);
-        let (mut before, mut next) = (NONE, self.heads[bucket]);
+    }
+
+    /// Adds an event to a bucket that has others: behind those of its time.
+    #[inline(never)]
+    fn insert_after(&mut self, bucket: usize, head: u32, time: Ps, what: What) {
+        let (mut before, mut next) = (NONE, head);
         while next != NONE && self.nodes[next as usize].time <= time {
             (before, next) = (next, self.nodes[next as usize].next);
         }
@@ -139,35 +143,34 @@ impl Wheel {
     /// Takes the first event out; there is one.
     #[inline]
     fn take_first(&mut self) -> (Ps, What) {
-        let bucket = self.first;
+        let bucket = self.first % BUCKETS;
         let number = self.heads[bucket];
         let node = &mut self.nodes[number as usize];
         let Node { time, what, next } = *node;
         node.next = std::mem::replace(&mut self.free, number);
         self.heads[bucket] = next;
-        if next == NONE {
-            self.empty_bucket(bucket);
-        }
+        let first = if next == NONE { self.empty_bucket(bucket) } else { next };
+        self.first_time = self.nodes.get(first as usize).map_or(Ps::MAX, |node| node.time);
         (time, what)
     }
 
-    /// A bucket, the first, is empty now: the next that is not becomes the first.
+    /// A bucket, the first, is empty now: the next that is not becomes the first. Its first node.
     #[inline]
-    fn empty_bucket(&mut self, bucket: usize) {
-        let word = bucket / 64;
+    fn empty_bucket(&mut self, bucket: usize) -> u32 {
+        let mut word = bucket / 64;
         self.bits[word] &= !(1 << (bucket % 64));
-        let later = self.bits[word] & (u64::MAX << (bucket % 64));
-        if later != 0 {
-            self.first = word * 64 + later.trailing_zeros() as usize;
-            return;
+        let mut later = self.bits[word] & (u64::MAX << (bucket % 64));
+        if later == 0 {
+            self.words &= !(u64::from(self.bits[word] == 0) << word);
+            if self.words == 0 {
+                return NONE;
+            }
+            // Once around, and this word last.
+            word = (word + 1 + self.words.rotate_right(word as u32 + 1).trailing_zeros() as usize) % WORDS;
+            later = self.bits[word];
         }
-        if self.bits[word] == 0 {
-            self.words &= !(1 << word);
-        }
-        // Once around, and this word last.
-        let ahead = self.words.rotate_right(word as u32 + 1).trailing_zeros() as usize;
-        let word = (word + 1 + ahead) % WORDS;
-        self.first = word * 64 + self.bits[word].trailing_zeros() as usize % 64;
+        self.first = word * 64 + later.trailing_zeros() as usize % 64;
+        self.heads[self.first]
     }
 }
 
@@ -202,8 +205,7 @@ impl Queue {
         if (time >> WIDTH) - self.base >= BUCKETS as u64 {
             self.push_far(time, what);
         } else {
-            let first = self.near.first_time().is_none_or(|first| time < first);
-            self.near.insert(time, what, first);
+            self.near.insert(time, what);
         }
         self.next = self.next.min(time);
     }
@@ -218,8 +220,7 @@ impl Queue {
     #[cold]
     fn fetch_near(&mut self) {
         while let Some(far) = self.far.peek().filter(|far| (far.time >> WIDTH) - self.base < BUCKETS as u64) {
-            let first = self.near.first_time().is_none_or(|first| far.time < first);
-            self.near.insert(far.time, far.what, first);
+            self.near.insert(far.time, far.what);
             self.far.pop();
         }
         self.far_from = self.far.peek().map_or(Ps::MAX, |far| far.time);
@@ -245,12 +246,12 @@ impl Queue {
 
     #[inline]
     fn find_next(&mut self) {
-        self.next = self.near.first_time().unwrap_or(self.far_from).min(self.horizon);
+        self.next = self.near.first_time.min(self.far_from).min(self.horizon);
     }
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Ps, What)> {
-        if self.near.is_empty() {
+        if self.near.words == 0 {
             if self.far.is_empty() {
                 return None;
             }
@@ -264,6 +265,14 @@ impl Queue {
         }
         self.find_next();
         Some((time, what))
+    }
+
+    /// An event that would be the next one happens at once, and never was in the queue. Whether it would.
+    #[inline]
+    pub(crate) fn pass(&mut self, time: Ps) -> bool {
+        let next = time < self.next;
+        self.made += u64::from(next);
+        next
     }
 
     /// Events made so far.

@@ -159,16 +159,20 @@ pub(super) unsafe fn store(to: *mut u8, value: MaybeUninit<u64>, bytes: usize, a
     if engine::with(|e| e.buffer_full()) {
         engine::step(engine::Engine::drain);
     }
-    let line = engine::with(|e| e.line(to.addr()));
-    if !engine::with(|e| e.posts(line, to.addr())) {
+    let (line, posts) = engine::with(|e| {
+        let line = e.line(to.addr());
+        (line, e.posts(line, to.addr()))
+    });
+    if !posts {
         engine::reach(to.addr(), Op::Store, doing);
         write();
         return engine::with(|e| e.wrote(line));
     }
-    // SAFETY: it lies in the arena, as `posts` says, which stays in place.
-    let posted = unsafe { Posted::new(line, to, value, bytes) };
-    engine::with(|e| e.post(posted));
-    engine::step(|e| e.spend(doing, e.machine.cpu.store_hit));
+    engine::step(|e| {
+        // SAFETY: it lies in the arena, as `posts` says, which stays in place.
+        e.post(unsafe { Posted::new(line, to, value, bytes) });
+        e.spend(doing, e.machine.cpu.store_hit)
+    });
 }
 
 macro_rules! int_word {

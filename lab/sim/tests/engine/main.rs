@@ -10,12 +10,13 @@
 //! | `futex.rs`, `spinning.rs` | nobody sleeps or spins for ever who was called |
 //! | `scheduler.rs`, `preempt.rs` | who has which CPU, and when; sections in which nobody is preempted |
 //! | `runqueue.rs` | what sleeping and waking cost: lines and locks of run queues, deep idleness, where threads go |
-//! | `determinism.rs` | a seed is a run |
+//! | `determinism.rs`, `frames.rs` | a seed is a run, wherever the host puts things |
 //! | `stuck.rs` | runs in which nobody gets on, and schedules that find them |
 //! | `locks.rs` | every lock of the library in random schedules |
 
 mod accesses;
 mod determinism;
+mod frames;
 mod futex;
 mod heap;
 mod layout;

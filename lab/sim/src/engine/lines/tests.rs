@@ -1,6 +1,6 @@
 //! The directory alone: random requests, and the moments that a whole run can hardly be steered to.
 
-use super::{Lines, NOBODY, Op};
+use super::{Lines, NOBODY, Op, Winner};
 use crate::spec::{ByClass, Class, Machine, NS, Protocol, Ps, Topology, load};
 use std::sync::Arc;
 
@@ -55,6 +55,13 @@ fn check(lines: &Lines, cpus: u32) {
     }
 }
 
+/// The watchers read line 1; when each of the winners (CPU, place in the line) has its copy.
+fn refill(lines: &mut Lines, watchers: &[u32], winners: &[(u32, u32)], now: Ps) -> Vec<(u32, Ps)> {
+    let mut winners: Vec<Winner> = winners.iter().map(|&(cpu, place)| Winner { cpu, place, at: 0 }).collect();
+    lines.refill(1, watchers, &mut winners, now);
+    winners.iter().map(|winner| (winner.cpu, winner.at)).collect()
+}
+
 #[test]
 fn one_writer_or_many_readers_after_every_request() {
     let protocols = [Protocol::Mesi, Protocol::Mesif, Protocol::Moesi];
@@ -67,7 +74,7 @@ fn one_writer_or_many_readers_after_every_request() {
             if chance.u8(0..10) == 0 {
                 let watchers: Vec<u32> = (0..cpus).filter(|_| chance.bool()).collect();
                 if let Some(&first) = watchers.first() {
-                    lines.refill(1, &watchers, &[(first, 0)], now, |_, _| ());
+                    refill(&mut lines, &watchers, &[(first, 0)], now);
                 }
                 watchers.iter().for_each(|&watcher| assert!(lines.hit(1, watcher, Op::Load, now).is_some()));
             } else {
@@ -153,16 +160,14 @@ fn copies_on_their_way_are_not_fetched_again_and_come_in_their_time() {
     let mut lines = lines_of(&machine(Protocol::Mesif), 1);
     lines.serve(1, 0, Op::Store, 0, 0);
     let watchers = [1, 2];
-    let mut first = Vec::new();
-    lines.refill(1, &watchers, &[(1, 0), (2, 1)], 1_000 * NS, |cpu, at| first.push((cpu, at)));
+    let first = refill(&mut lines, &watchers, &[(1, 0), (2, 1)], 1_000 * NS);
     // 25 ns of 50 ns are left to the first; the second follows half a shared read later.
     assert_eq!(first, [(1, 1_025 * NS), (2, 1_035 * NS)]);
     let busy = lines.entries[1].busy_until;
-    let mut again = Vec::new();
-    lines.refill(1, &watchers, &[(1, 0), (2, 1)], 1_001 * NS, |cpu, at| again.push((cpu, at)));
+    let again = refill(&mut lines, &watchers, &[(1, 0), (2, 1)], 1_001 * NS);
     assert_eq!(again, [(1, 1_025 * NS), (2, 1_040 * NS)]);
     assert_eq!(lines.entries[1].busy_until, busy, "no more reads");
-    lines.refill(1, &watchers, &[(1, 0)], 2_000 * NS, |_, at| assert_eq!(at, 2_000 * NS + lines_hit()));
+    assert_eq!(refill(&mut lines, &watchers, &[(1, 0)], 2_000 * NS), [(1, 2_000 * NS + lines_hit())]);
 }
 
 fn lines_hit() -> Ps {
@@ -176,7 +181,7 @@ fn a_writer_in_line_keeps_a_copy_when_readers_come_before_it_is_done() {
     let done = lines.serve(1, 1, Op::Store, 1_000 * NS, 0).done;
     lines.serve(1, 2, Op::Store, 1_001 * NS, 0);
     // CPU 1 has its tenure, while the entry already names CPU 2, whose write is to come.
-    lines.refill(1, &[1], &[], done, |_, _| ());
+    refill(&mut lines, &[1], &[], done);
     assert!(lines.hit(1, 2, Op::Load, Ps::MAX).is_some());
     check(&lines, 6);
 }
@@ -218,9 +223,8 @@ fn a_single_watcher_gets_a_migratory_line_as_a_whole_and_several_share_it() {
         let mut lines = lines_of(&migratory(Protocol::Moesi), 1);
         lines.serve(1, 0, Op::Store, 0, 0);
         let winners: Vec<(u32, u32)> = watchers.iter().copied().zip(0..).collect();
-        let mut told = 0;
-        lines.refill(1, watchers, &winners, 1_000 * NS, |_, _| told += 1);
-        assert_eq!((told, lines.hit(1, 1, Op::Rmw, Ps::MAX).is_some()), (watchers.len(), owns));
+        let told = refill(&mut lines, watchers, &winners, 1_000 * NS);
+        assert_eq!((told.len(), lines.hit(1, 1, Op::Rmw, Ps::MAX).is_some()), (watchers.len(), owns));
         assert!(lines.hit(1, 0, Op::Load, Ps::MAX).is_none(), "who wrote it has no copy");
         check(&lines, 6);
     }
