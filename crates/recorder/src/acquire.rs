@@ -3,6 +3,7 @@
 use crate::brief::{self, Choice};
 use crate::events::{Before, Events, is_steal};
 use crate::holder::{self, Holder, SEARCH_ONE_IN};
+use crate::journal::Written;
 use crate::locks;
 use crate::mapping::add;
 use crate::sampling::{LONG_STACK_ONE_IN, STACK_ONE_IN};
@@ -53,7 +54,7 @@ struct Prepared {
 /// way must be a longer one.
 #[inline(always)]
 fn prepare(place: Acquisition, ordered: bool) -> Option<Prepared> {
-    let state = glance()?;
+    let state = glance().filter(|state| !state.written.is_on())?;
     let entry = state.table.glance(place.address, place.site)?;
     let ready = state.locks.announce(&state.notes.contexts, entry, place.address, ordered)
         && hold::count(state.writer.record(), entry);
@@ -63,6 +64,9 @@ fn prepare(place: Acquisition, ordered: bool) -> Option<Prepared> {
 /// Prepares with a longer look than [`prepare`].
 fn prepare_searching(place: Acquisition, ordered: bool) -> Option<Prepared> {
     let state = glance()?;
+    if state.locks.at(state.locks.depth()).line().is_some() && state.locks.depth() != 0 {
+        return None; // those that it holds are only written down
+    }
     let entry = state.table.seek(place.address, place.site)?;
     let ready =
         state.notes.announce(&state.locks, entry, place.address, ordered) && hold::count(state.writer.record(), entry);
@@ -102,6 +106,7 @@ fn record_unprepared(place: Acquisition, ordered: bool) {
             if entry.acquisitions.load(Relaxed) >= state.sampling.first_acquisitions.get() {
                 table::show(entry);
             }
+            state.consider_journal();
         }
         None => state.process().mapping.unattributed(),
     }
@@ -170,6 +175,14 @@ extern "C" fn lock_unprepared(
 #[inline(always)]
 fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn() -> c_int) -> Option<c_int> {
     if let Some(state) = glance() {
+        if state.written.is_on() {
+            if state.has_written_enough() {
+                count_journal();
+            }
+            if let Some(written) = state.write_down(place, ordered) {
+                return attempt_written(state, place, written, attempt);
+            }
+        }
         state.steps.ask();
     }
     let prepared = prepare_searching(place, ordered);
@@ -183,6 +196,33 @@ fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn() -> c_
         None => (),
     }
     Some(result)
+}
+
+/// Tries to take a lock that is written down; as [`attempt_searching`].
+#[inline(always)]
+fn attempt_written(state: &State, place: Acquisition, written: Written, attempt: impl Fn() -> c_int) -> Option<c_int> {
+    let result = attempt();
+    if result != 0 {
+        state.strike_out(written);
+        return Some(result);
+    }
+    state.confirm_written(written, place.address);
+    if place.is_read()
+        && let Some(record) = state.writer.record_if_there()
+    {
+        add(&record.reads, 1);
+    }
+    None
+}
+
+/// Counts what the thread has written down, if it has a state.
+#[inline(never)]
+pub(crate) fn count_journal() {
+    if glance().is_some()
+        && let Some(state) = enter()
+    {
+        state.count_journal();
+    }
 }
 
 /// Goes on after a try of which nothing is counted. `entry`: if it is known.
@@ -288,6 +328,7 @@ extern "C" fn unlock_counting(address: u64, unlock: impl FnOnce() -> c_int) -> c
 /// The program made a lock at `site`.
 pub(crate) fn created(class: Class, address: u64, site: u64) {
     if let Some(state) = enter() {
+        state.count_journal();
         locks::created(&state.writer, class, address, site);
     }
 }
@@ -296,6 +337,7 @@ pub(crate) fn created(class: Class, address: u64, site: u64) {
 #[cold]
 pub(crate) fn destroyed(address: u64) {
     if let Some(state) = enter() {
+        state.count_journal();
         locks::destroyed(state.writer.mapping(), address);
     }
 }

@@ -1,5 +1,6 @@
 //! The locks that a thread holds, in the order in which it took them. Other threads look for the holder of a lock here.
 
+use crate::journal::What;
 use core::cell::Cell;
 use core::hint::cold_path;
 use core::ptr;
@@ -25,10 +26,14 @@ pub(crate) const PENDING_BRIEF: u64 = 1;
 pub(crate) struct Held {
     /// Its address, and [`PENDING`] or [`PENDING_BRIEF`].
     pub(crate) lock: AtomicU64,
+    /// Null: it is only written down in the [journal](crate::journal).
     pub(crate) entry: AtomicPtr<Entry>,
     /// Stands for the entry, those of the locks that were held before, in their order, and the thread: the next one
-    /// goes on with its entries, but knows none of its orders. In the first, for the thread alone.
+    /// goes on with its entries, but knows none of its orders. In the first, for the thread alone. Of one that is only
+    /// written down, its line.
     context: AtomicU64,
+    /// Of one that is only written down: [`What`].
+    what: AtomicU64,
 }
 
 impl Held {
@@ -44,6 +49,30 @@ impl Held {
         self.context.store(context, Relaxed);
         self.lock.store(lock, Relaxed);
     }
+
+    /// Writes a lock that is only written down.
+    #[inline(always)]
+    pub(crate) fn set_written(&self, lock: u64, what: What, line: u32) {
+        self.what.store(what.bits(), Relaxed);
+        self.set(lock, ptr::null(), u64::from(line));
+    }
+
+    /// Whether it stands here as written down.
+    #[inline(always)]
+    pub(crate) fn is_written(&self, lock: u64, what: What) -> bool {
+        self.entry.load(Relaxed).is_null() && self.what.load(Relaxed) == what.bits() && self.lock.load(Relaxed) == lock
+    }
+
+    /// Its line, if it is only written down.
+    #[inline(always)]
+    pub(crate) fn line(&self) -> Option<u32> {
+        self.entry.load(Relaxed).is_null().then(|| self.context.load(Relaxed) as u32)
+    }
+
+    /// What is written down of it, if that is all there is.
+    pub(crate) fn written(&self) -> Option<What> {
+        self.entry.load(Relaxed).is_null().then(|| What::from_bits(self.what.load(Relaxed)))
+    }
 }
 
 /// All locks that a thread holds.
@@ -51,6 +80,8 @@ impl Held {
 pub(crate) struct HeldLocks {
     /// The first is never held. (They come first, so that to reach one takes no address of its own.)
     held: [Held; HELD + 1],
+    /// Puts what follows on one cache line.
+    apart: [u64; 4],
     /// Locks in `held`.
     depth: AtomicUsize,
 }
@@ -65,7 +96,7 @@ impl Contexts {
     }
 
     #[inline(always)]
-    fn knows(&self, context: u64) -> bool {
+    pub(crate) fn knows(&self, context: u64) -> bool {
         self.slot(context).get() == context
     }
 
@@ -130,11 +161,17 @@ impl HeldLocks {
     /// What stands for an entry, all those that the thread holds below it, and the thread. `depth`: how many these are.
     #[inline(always)]
     pub(crate) fn context(&self, depth: usize, entry: *const Entry) -> u64 {
-        let (below, own) = (self.held[depth].context.load(Relaxed), entry.addr() as u64);
+        let below = self.held[depth].context.load(Relaxed);
         match depth {
-            0 => own ^ below,
-            _ => (below.rotate_left(32) ^ own).wrapping_mul(MIX),
+            0 => entry.addr() as u64 ^ below,
+            _ => self.context_under(below, entry),
         }
+    }
+
+    /// What stands for an entry under others, for which `below` stands.
+    #[inline(always)]
+    pub(crate) fn context_under(&self, below: u64, entry: *const Entry) -> u64 {
+        (below.rotate_left(32) ^ entry.addr() as u64).wrapping_mul(MIX)
     }
 
     /// Writes a lock that the thread is about to try where it will stand if the thread gets it. `ordered`: it would

@@ -112,9 +112,9 @@ impl HoldNotes {
 
     /// Keeps that one lock was taken under another, once per thread and pair of sites (more often if the cache of pairs
     /// is too small).
-    fn note_order(&self, writer: &Writer, first: *const Entry, second: *const Entry) {
+    pub(crate) fn note_order(&self, writer: &Writer, first: *const Entry, second: *const Entry) {
         let (slot, key) = self.pair(first, second);
-        if slot.get() == key {
+        if slot.get() == key || first.is_null() {
             return;
         }
         slot.set(key);
@@ -300,6 +300,7 @@ impl Holds<'_> {
         for to in index..depth {
             let from = locks.at(to + 1);
             let entry = from.entry.load(Relaxed);
+            let line = from.line();
             let (at, pending) = (&notes.pending[to - 1], &notes.pending[to]);
             match from.lock.load(Relaxed) & (PENDING | PENDING_BRIEF) {
                 PENDING_BRIEF => at.brief.set(pending.brief.get()),
@@ -307,7 +308,10 @@ impl Holds<'_> {
                 _ => (),
             }
             at.since.set(pending.since.get());
-            locks.at(to).set(from.lock.load(Relaxed), entry, locks.context(to - 1, entry));
+            match (line, from.written()) {
+                (Some(line), Some(what)) => locks.at(to).set_written(from.lock.load(Relaxed), what, line),
+                _ => locks.at(to).set(from.lock.load(Relaxed), entry, locks.context(to - 1, entry)),
+            }
         }
         locks.set_depth(depth - 1);
     }

@@ -51,14 +51,11 @@ impl Peer {
 
     fn holder(&self, held: &Held, weight: u32) -> Option<Holder> {
         // SAFETY: null or an entry, which stays where it is.
-        let entry = unsafe { held.entry.load(Relaxed).as_ref() }?;
-        Some(Holder {
-            thread: self.index.load(Relaxed),
-            site: entry.site.load(Relaxed),
-            weight,
-            tid: self.tid.load(Relaxed),
-            off_cpu: None,
-        })
+        let site = match unsafe { held.entry.load(Relaxed).as_ref() } {
+            Some(entry) => entry.site.load(Relaxed),
+            None => held.written()?.site(),
+        };
+        Some(Holder { thread: self.index.load(Relaxed), site, weight, tid: self.tid.load(Relaxed), off_cpu: None })
     }
 }
 

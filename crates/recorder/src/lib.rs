@@ -22,6 +22,7 @@
 //! | `detail.rs` | distributions, courses, tallies |
 //! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
 //! | `events.rs` | what waits were made of, where the locks tell |
+//! | `journal.rs`, `later.rs` | acquisitions that are counted later |
 //! | `holder.rs` | the other threads, and who of them has a lock |
 //! | `writer.rs`, `mapping.rs` | a thread's records; the mapped file, chunks of it |
 //! | `process.rs`, `memory.rs` | which file; forked children; private memory |
@@ -50,6 +51,8 @@ mod exports;
 mod held;
 mod hold;
 mod holder;
+mod journal;
+mod later;
 mod locks;
 mod mapping;
 mod memory;

@@ -1,6 +1,6 @@
 //! What runs when the library is loaded, and when the process exits.
 
-use crate::{alone, modules, process, real, stacks, state};
+use crate::{acquire, alone, modules, process, real, stacks, state};
 use turnwise_interpose::race_checker;
 
 /// Runs when the library is loaded.
@@ -27,6 +27,7 @@ static START: extern "C" fn() = start;
 
 /// Runs when the process exits in order.
 extern "C" fn end() {
+    acquire::count_journal();
     if let Some(process) = process::get_if_ready() {
         process.exits();
     }

@@ -5,6 +5,7 @@ use crate::episodes::Episodes;
 use crate::held::HeldLocks;
 use crate::hold::{HoldNotes, Holds};
 use crate::holder::Peer;
+use crate::journal::{Journal, Used};
 use crate::mapping::add;
 use crate::process::{self, Process};
 use crate::sampling::{HOLD_ONE_IN, Sampling};
@@ -43,12 +44,14 @@ pub(crate) struct State {
     /// Destructors of thread-specific data that ran for it: it ends with the last.
     rounds: Cell<u32>,
     pub(crate) table: Table,
+    pub(crate) written: Used,
     pub(crate) writer: Writer,
     pub(crate) notes: HoldNotes,
     pub(crate) sampling: Sampling,
     pub(crate) episodes: Episodes,
     pub(crate) steps: Steps,
     pub(crate) peer: Peer,
+    pub(crate) journal: Journal,
     process: Cell<*const Process>,
     next_free: AtomicPtr<State>,
 }
@@ -206,8 +209,11 @@ impl State {
         self.table.find(&self.writer, class, address, site)
     }
 
-    /// Returns the thread's holds.
+    /// Returns the thread's holds, each with its entry if there is room for it.
     pub(crate) fn holds(&self) -> Holds<'_> {
+        if self.written.is_on() {
+            self.look_up_held();
+        }
         let State { locks, notes, writer, sampling, steps, .. } = self;
         Holds { locks, notes, writer, sampling, steps }
     }
@@ -219,6 +225,7 @@ impl State {
         if state.rounds.get() < DESTRUCTOR_ROUNDS {
             return false;
         }
+        state.count_journal();
         state.steps.end(&state.writer);
         state.writer.note_name();
         state.writer.record().ended.store(clock::ticks(), Relaxed);

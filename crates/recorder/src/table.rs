@@ -69,6 +69,19 @@ impl Table {
         Some(())
     }
 
+    /// Returns how many entries it has.
+    pub(crate) fn entries(&self) -> usize {
+        self.used.get()
+    }
+
+    /// What lies in the first place of a lock and a site: null, their entry, or another.
+    #[inline(always)]
+    pub(crate) fn first(&self, address: u64, site: u64) -> *const Entry {
+        let slots = self.slots();
+        // SAFETY: a slot of ours.
+        unsafe { *slots.slot(slots.home(address, site)) }
+    }
+
     #[inline(always)]
     fn slots(&self) -> Slots {
         self.slots.get()
@@ -147,6 +160,14 @@ impl Table {
 /// Shows an entry to glances: its first acquisitions are measured.
 pub(crate) fn show(entry: &Entry) {
     entry.epoch.store(entry.epoch.load(Relaxed) & !FRESH, Relaxed);
+}
+
+/// Whether an entry is that of a lock and a site, and the lock still lies there.
+#[inline(always)]
+pub(crate) fn is_of(entry: &Entry, address: u64, site: u64) -> bool {
+    entry.address.load(Relaxed) == address
+        && entry.site.load(Relaxed) == site
+        && entry.epoch.load(Relaxed) == locks::epoch(address)
 }
 
 #[inline(always)]

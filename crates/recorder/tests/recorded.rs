@@ -3,6 +3,7 @@
 mod exports;
 mod harness;
 mod inside;
+mod journal;
 
 use harness::{Run, function, library, lock, profile, shared_object};
 use std::os::unix::process::ExitStatusExt;

@@ -268,8 +268,9 @@ records! {
         lock_events: u32,
         /// Not 0: threads keep stretches of what they do in order ([`Step`]).
         steps: u32,
-        /// Zero.
-        reserved: u32,
+        /// Not 0: threads counted acquisitions some time after they had made them, and some may be in their own numbers
+        /// alone.
+        journals: u32,
         /// Ticks that reading the clock takes, which lie within every time of a [`Step`].
         clock_ticks: u64,
         /// Pages of steps handed out.

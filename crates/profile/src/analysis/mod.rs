@@ -51,6 +51,7 @@ pub fn analyse(recording: &Recording) -> Profile {
     let mut work = Work { recording, clock, symbols, duration_ns, pending: pending.clone(), tells };
     let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
     let mut sites = Sites::collect(recording, &pending);
+    let uncounted = uncounted(recording, &sites);
     let left_out = sites.keep(MOST_LOCKS);
     profile.locks = sites.lock_numbers().iter().map(|number| lock(&mut work, *number, &sites)).collect();
     profile.threads = threads::all(&work);
@@ -64,7 +65,7 @@ pub fn analyse(recording: &Recording) -> Profile {
     profile.frames = frames;
     profile.recording.hold_one_in = header.hold_one_in;
     profile.recording.stack_one_in = header.stack_one_in;
-    profile.recording.acquisitions_unattributed = header.unattributed + nested(recording);
+    profile.recording.acquisitions_unattributed = header.unattributed + nested(recording) + uncounted;
     profile.recording.remarks = remarks(recording, left_out, troubles);
     if let Some(remark) = pending.remark(recording, &sites, &profile) {
         profile.recording.remarks.insert(0, remark);
@@ -89,6 +90,15 @@ fn last(recording: &Recording) -> u64 {
 
 fn nested(recording: &Recording) -> u64 {
     recording.threads.iter().map(|thread| thread.nested).sum()
+}
+
+/// Acquisitions that threads had written down and not yet counted by lock and site.
+fn uncounted(recording: &Recording, sites: &Sites) -> u64 {
+    if recording.header.journals == 0 {
+        return 0;
+    }
+    let of_threads = recording.threads.iter().map(|thread| thread.ahead.saturating_sub(u64::from(thread.left)));
+    of_threads.sum::<u64>().saturating_sub(sites.acquisitions())
 }
 
 fn program(header: &HeaderCopy, duration_ns: u64) -> Program {

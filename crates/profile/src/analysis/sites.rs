@@ -84,6 +84,11 @@ impl Sites {
         left_out
     }
 
+    /// Acquisitions of all.
+    pub(super) fn acquisitions(&self) -> u64 {
+        self.sites.iter().map(|site| site.sum.acquisitions).sum()
+    }
+
     /// The locks' numbers in the recording, in the order of the profile.
     pub(super) fn lock_numbers(&self) -> &[u32] {
         &self.locks

@@ -32,8 +32,10 @@ pub(crate) fn program(name: &str) -> &'static Path {
     static INSIDE: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "inside", &[]));
     static FIRST_USE: LazyLock<PathBuf> = LazyLock::new(|| built(OF_PRELOAD, "first_use", &[]));
     static SANITIZED: LazyLock<PathBuf> = LazyLock::new(|| built(OF_PRELOAD, "sanitized", &[]));
+    static JOURNAL: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "journal", &[]));
     match name {
         "inside" => &INSIDE,
+        "journal" => &JOURNAL,
         "first_use" => &FIRST_USE,
         "sanitized" => &SANITIZED,
         _ => &TRUTH,
