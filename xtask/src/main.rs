@@ -5,6 +5,7 @@ mod capi;
 mod check;
 mod faults;
 mod guide;
+mod load;
 mod perf;
 mod programs;
 mod results;
@@ -42,6 +43,7 @@ enum Command {
     Results(results::Args),
     Perf(perf::Args),
     Faults(faults::Args),
+    Load(load::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
     Busy(perf::busy::Args),
@@ -81,6 +83,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Faults(args) => faults::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),
         Command::Header(header) => header.run(),
