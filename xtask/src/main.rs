@@ -9,6 +9,7 @@ mod load;
 mod perf;
 mod programs;
 mod results;
+mod supply;
 mod tidy;
 
 use anyhow::{Context, Result};
@@ -44,6 +45,7 @@ enum Command {
     Perf(perf::Args),
     Faults(faults::Args),
     Load(load::Args),
+    Supply(supply::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
     Busy(perf::busy::Args),
@@ -84,6 +86,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Perf(args) => perf::run(&args),
         Command::Faults(args) => faults::run(&args),
         Command::Load(args) => load::run(&args),
+        Command::Supply(args) => supply::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),
         Command::Header(header) => header.run(),
