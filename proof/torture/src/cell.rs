@@ -126,7 +126,7 @@ impl Session<'_> {
             let patience = if cell.expected == Verdict::Hang { HANG_SHOWS } else { self.patience };
             let ended = cell.run_in_child(self.exe, self.seed, work, patience)?;
             say(&cell.line(&ended));
-            ended.output.lines().filter(|line| line.starts_with("| ")).for_each(|row| say(row));
+            ended.output.lines().filter(|line| line.starts_with("| ")).for_each(&mut say);
             if !cell.is_as_expected(&ended) {
                 worst = worst.max(ended.verdict.status()).max(1);
                 say(&format!("{}\nagain: {}", ended.output.trim_end(), cell.command(self.seed, work)));
