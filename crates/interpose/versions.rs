@@ -117,7 +117,7 @@ pub(crate) struct Exports {
 
 /// Tells cargo how to link the library.
 pub(crate) fn link(exports: &Exports) {
-    println!("cargo::rerun-if-changed=../interpose/versions.rs");
+    println!("cargo::rerun-if-changed=versions.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let script = out.join("versions");
     fs::write(&script, version_script()).expect("cargo's folder can be written");

@@ -16,6 +16,7 @@ pub(super) struct Package {
     pub(super) name: String,
     pub(super) version: String,
     pub(super) license: Option<String>,
+    pub(super) description: Option<String>,
     /// Where it comes from; none: this workspace.
     pub(super) source: Option<String>,
     /// The registries that it may be published to: none, if this is empty; all, if there is no list.

@@ -3,6 +3,7 @@
 mod builds;
 mod graph;
 mod licences;
+mod package;
 mod tools;
 mod twice;
 
@@ -54,6 +55,7 @@ const CHECKS: &[Check] = &[
     check("licences", "licences, versions and sources are those that deny.toml allows", true, |_| licences::run()),
     check("msrv", "each published crate compiles with the oldest Rust that it names", true, builds::oldest_rust),
     check("features", "each pair of features of each published crate compiles", true, builds::features),
+    check("package", "what is published is packed, and installs from the packages alone", true, package::run),
     check("minimal", "published crates compile with the oldest versions that they name", false, |_| builds::minimal()),
     check("deny", "`cargo deny`: licences, bans and sources", false, |_| tools::deny()),
     check("advisories", "`cargo deny`: known faults of dependencies, and abandoned ones", false, |_| {
