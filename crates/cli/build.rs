@@ -1,8 +1,9 @@
 //! Builds what the program carries: the preload library, the recorder and the sample program, as files in `OUT_DIR`.
 //!
-//! The libraries are `cdylib`s of this workspace, so a nested cargo builds them, once per change of their sources, with
-//! the same toolchain and lock file, and without the flags of the outer build: under `cargo miri`, `cargo clippy`
-//! or a sanitizer the embedded libraries are still the ordinary release builds.
+//! The libraries are `cdylib`s of this workspace, or of the registry that this package is from: a nested cargo builds
+//! them, once per change of their sources, with the same toolchain and lock file, and without the flags of the outer
+//! build: under `cargo miri`, `cargo clippy` or a sanitizer the embedded libraries are still the ordinary release
+//! builds.
 
 use std::env;
 use std::ffi::OsString;
@@ -27,17 +28,23 @@ const LIBRARY_SOURCES: &[&str] = &[
 
 fn main() {
     let manifest = directory("CARGO_MANIFEST_DIR");
-    let workspace = manifest.parent().and_then(Path::parent).unwrap_or_else(|| fail("the crate is in no workspace"));
     let out = directory("OUT_DIR");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={SAMPLE}");
-    for source in LIBRARY_SOURCES {
-        println!("cargo::rerun-if-changed={}", workspace.join(source).display());
-    }
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         fail("turnwise runs on Linux only: it interposes the pthread locks of glibc");
     }
-    let libraries = build_libraries(workspace, &out.join("preload"));
+    let workspace = manifest.parent().and_then(Path::parent);
+    let workspace = workspace.filter(|workspace| workspace.join("crates/preload/Cargo.toml").is_file());
+    let libraries = match workspace {
+        Some(workspace) => {
+            for source in LIBRARY_SOURCES {
+                println!("cargo::rerun-if-changed={}", workspace.join(source).display());
+            }
+            build_libraries(workspace, &["--locked"], &out.join("preload"))
+        }
+        None => build_libraries(&package_of_libraries(&manifest, &out), &[], &out.join("preload")),
+    };
     publish("TURNWISE_PRELOAD_SO", &libraries.join(PRELOAD).with_extension("so"));
     publish("TURNWISE_RECORDER_SO", &libraries.join(RECORDER).with_extension("so"));
     publish("TURNWISE_SAMPLE", &build_sample(&manifest.join(SAMPLE), &out.join("turnwise-sample")));
@@ -59,11 +66,34 @@ fn fail(message: &str) -> ! {
     exit(1)
 }
 
+/// Makes a package that depends on both libraries, in the versions that this package was published with, and are in
+/// its lock file.
+fn package_of_libraries(manifest: &Path, out: &Path) -> PathBuf {
+    let (folder, version) = (out.join("libraries"), env!("CARGO_PKG_VERSION"));
+    let text = format!(
+        "[package]\nname = \"turnwise-libraries\"\nversion = \"{version}\"\nedition = \"2024\"\n\
+         [lib]\npath = \"lib.rs\"\n\
+         [dependencies]\nturnwise-preload = \"={version}\"\nturnwise-recorder = \"={version}\"\n\
+         [profile.release]\nlto = \"thin\"\ncodegen-units = 1\n[workspace]\n"
+    );
+    let made = std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join("Cargo.toml"), text))
+        .and_then(|()| std::fs::write(folder.join("lib.rs"), ""))
+        .and_then(|()| std::fs::copy(manifest.join("Cargo.lock"), folder.join("Cargo.lock")));
+    if let Err(error) = made {
+        fail(&format!(
+            "cannot make a package for the preload library and the recorder in {}: {error}",
+            folder.display()
+        ));
+    }
+    folder
+}
+
 /// Returns where they are.
-fn build_libraries(workspace: &Path, target_dir: &Path) -> PathBuf {
+fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathBuf {
     let cargo = directory("CARGO");
     let mut command = Command::new(&cargo);
-    command.current_dir(workspace).args(["build", "--release", "--locked"]);
+    command.current_dir(workspace).args(["build", "--release"]).args(flags);
     command.args(["--package", "turnwise-preload", "--package", "turnwise-recorder"]);
     command.arg("--target-dir").arg(target_dir);
     let (host, target) = (env::var("HOST"), env::var("TARGET"));
@@ -76,6 +106,12 @@ fn build_libraries(workspace: &Path, target_dir: &Path) -> PathBuf {
     }
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_the_outer_build(name)) {
         command.env_remove(name);
+    }
+    // Where the outer build's sources are said to lie, these lie too.
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let flags: Vec<&str> = flags.split('\x1f').filter(|flag| flag.starts_with("--remap-path-prefix=")).collect();
+    if !flags.is_empty() {
+        command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     }
     // Names of functions are enough in a profile; the rest would triple the size of the program.
     command.env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo");

@@ -117,11 +117,14 @@ pub(crate) struct Exports {
 
 /// Tells cargo how to link the library.
 pub(crate) fn link(exports: &Exports) {
-    println!("cargo::rerun-if-changed=../interpose/versions.rs");
+    println!("cargo::rerun-if-changed=versions.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let script = out.join("versions");
     fs::write(&script, version_script()).expect("cargo's folder can be written");
     argument(&format!("-Wl,--version-script={}", script.display()));
+    // Else lld names the first version after the file that it writes, with the folder of the build.
+    let package = env::var("CARGO_PKG_NAME").expect("cargo sets it");
+    argument(&format!("-Wl,-soname,lib{}.so", package.replace('-', "_")));
     for (name, versions) in
         FUNCTIONS.iter().flat_map(|(names, versions)| names.iter().map(move |name| (name, versions)))
     {

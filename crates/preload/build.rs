@@ -1,7 +1,6 @@
 //! Compiles the part that must be C: the cancellable sleep of the condition variable (`c/wait.c`). Gives the exported
 //! symbols their versions.
 
-#[path = "../interpose/versions.rs"]
 mod versions;
 
 fn main() {

@@ -1,6 +1,5 @@
 //! Compiles the wrappers of the waits, which must be C: see `c/wait.c`. Gives the exported symbols their versions.
 
-#[path = "../interpose/versions.rs"]
 mod versions;
 
 fn main() {

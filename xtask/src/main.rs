@@ -5,9 +5,11 @@ mod capi;
 mod check;
 mod faults;
 mod guide;
+mod load;
 mod perf;
 mod programs;
 mod results;
+mod supply;
 mod tidy;
 
 use anyhow::{Context, Result};
@@ -42,6 +44,8 @@ enum Command {
     Results(results::Args),
     Perf(perf::Args),
     Faults(faults::Args),
+    Load(load::Args),
+    Supply(supply::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
     Busy(perf::busy::Args),
@@ -81,6 +85,8 @@ fn run(command: Command) -> Result<bool> {
         Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Faults(args) => faults::run(&args),
+        Command::Load(args) => load::run(&args),
+        Command::Supply(args) => supply::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),
         Command::Header(header) => header.run(),

@@ -51,6 +51,8 @@ pub struct Arena {
     seed: u64,
     started: Instant,
     length: Duration,
+    /// Acquisitions that are enough, if that is sooner: for scenarios that ask for [`Arena::share`].
+    acquisitions: u64,
     /// Who does not get on for so long hangs.
     pub patience: Duration,
     done: AtomicBool,
@@ -60,11 +62,12 @@ pub struct Arena {
 
 impl Arena {
     /// An arena for runs of `length`; the watchdog bites when a thread waits for longer than `patience`.
-    pub fn new(seed: u64, length: Duration, patience: Duration) -> Self {
+    pub fn new(seed: u64, length: Duration, acquisitions: u64, patience: Duration) -> Self {
         Arena {
             seed,
             started: Instant::now(),
             length,
+            acquisitions,
             patience,
             done: AtomicBool::new(false),
             seats: std::array::from_fn(|_| Seat::default()),
@@ -75,6 +78,12 @@ impl Arena {
     /// Whether there is time for another round.
     pub fn goes_on(&self) -> bool {
         self.started.elapsed() < self.length
+    }
+
+    /// How much of the run is over, of its time or of its acquisitions: 1 is all.
+    pub fn share(&self) -> f64 {
+        let time = self.started.elapsed().as_secs_f64() / self.length.as_secs_f64();
+        time.max(self.total() as f64 / self.acquisitions as f64)
     }
 
     /// A new lock with what it protects.
@@ -228,8 +237,13 @@ impl Worker<'_> {
 
     /// Counts an acquisition, or whatever else shows that the thread gets on.
     pub fn gets_on(&self) {
+        self.gets_on_by(1);
+    }
+
+    /// Counts acquisitions.
+    pub fn gets_on_by(&self, acquisitions: u64) {
         let rounds = &self.arena.seats[self.number].rounds;
-        rounds.store(rounds.load(Relaxed) + 1, Relaxed);
+        rounds.store(rounds.load(Relaxed) + acquisitions, Relaxed);
     }
 }
 

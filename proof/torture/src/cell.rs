@@ -54,9 +54,9 @@ impl Cell {
     }
 
     /// Runs in this process, which ends with the verdict.
-    pub fn run_here(&self, seed: u64, length: Duration, patience: Duration) -> ! {
+    pub fn run_here(&self, seed: u64, length: Duration, acquisitions: u64, patience: Duration) -> ! {
         println!("{} under {}, seed {seed}", self.lock.name, self.scenario.name);
-        let arena: &'static Arena = Box::leak(Box::new(Arena::new(self.seed(seed), length, patience)));
+        let arena: &'static Arena = Box::leak(Box::new(Arena::new(self.seed(seed), length, acquisitions, patience)));
         std::thread::spawn(|| arena.watch());
         (self.plan)(arena);
         arena.finish();
@@ -68,12 +68,19 @@ impl Cell {
     ///
     /// # Errors
     /// The child cannot be started or waited for.
-    pub fn run_in_child(&self, exe: &Path, seed: u64, length: Duration, patience: Duration) -> std::io::Result<Ended> {
+    pub fn run_in_child(
+        &self,
+        exe: &Path,
+        seed: u64,
+        (length, acquisitions): (Duration, u64),
+        patience: Duration,
+    ) -> std::io::Result<Ended> {
         let started = Instant::now();
         let mut child = Command::new(exe)
             .args(["--here", "--lock", self.lock.name, "--scenario", self.scenario.name])
             .args(["--seed", &seed.to_string()])
             .args(["--seconds", &length.as_secs_f64().to_string()])
+            .args(["--acquisitions", &acquisitions.to_string()])
             .args(["--patience", &patience.as_secs_f64().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -97,6 +104,8 @@ pub struct Session<'a> {
     pub seed: u64,
     /// Time for all sound locks together.
     pub length: Duration,
+    /// Acquisitions of each sound lock that are enough, if that is sooner: for scenarios that count them.
+    pub acquisitions: u64,
     /// A thread that waits for longer hangs.
     pub patience: Duration,
 }
@@ -113,22 +122,23 @@ impl Session<'_> {
         let mut worst = 0;
         for cell in cells {
             // A broken lock ends its run as soon as it is caught.
-            let length = if cell.expected == Verdict::Passed { each } else { BROKEN_GETS };
+            let work = if cell.expected == Verdict::Passed { (each, self.acquisitions) } else { BROKEN_GETS };
             let patience = if cell.expected == Verdict::Hang { HANG_SHOWS } else { self.patience };
-            let ended = cell.run_in_child(self.exe, self.seed, length, patience)?;
+            let ended = cell.run_in_child(self.exe, self.seed, work, patience)?;
             say(&cell.line(&ended));
+            ended.output.lines().filter(|line| line.starts_with("| ")).for_each(&mut say);
             if !cell.is_as_expected(&ended) {
                 worst = worst.max(ended.verdict.status()).max(1);
-                say(&format!("{}\nagain: {}", ended.output.trim_end(), cell.command(self.seed, length)));
+                say(&format!("{}\nagain: {}", ended.output.trim_end(), cell.command(self.seed, work)));
             }
         }
         Ok(worst)
     }
 }
 
-/// The time that a broken lock gets to be caught, beside that of the others. On a quiet machine all take about a
-/// second at most; beside other programs two threads are seldom at work at once, as some flaws need it.
-const BROKEN_GETS: Duration = Duration::from_secs(30);
+/// The time that a broken lock gets to be caught, beside that of the others, and the acquisitions. On a quiet machine
+/// all take about a second at most; beside other programs two threads are seldom at work at once, as some flaws need.
+const BROKEN_GETS: (Duration, u64) = (Duration::from_secs(30), 100_000);
 /// A lock that must hang gets no more patience than this.
 const HANG_SHOWS: Duration = Duration::from_millis(700);
 
@@ -150,9 +160,10 @@ impl Cell {
         format!("{lock:<20} {scenario:<15} {:>5} ms  {verdict}: {what}", ended.took.as_millis())
     }
 
-    fn command(&self, seed: u64, length: Duration) -> String {
+    fn command(&self, seed: u64, (length, acquisitions): (Duration, u64)) -> String {
         let (lock, scenario, length) = (self.lock.name, self.scenario.name, length.as_secs_f64());
-        format!("turnwise-torture --here --lock {lock} --scenario {scenario} --seed {seed} --seconds {length}")
+        let limits = format!("--seconds {length} --acquisitions {acquisitions}");
+        format!("turnwise-torture --here --lock {lock} --scenario {scenario} --seed {seed} {limits}")
     }
 }
 

@@ -18,6 +18,9 @@ struct Flags {
     /// Time for all runs of sound locks together, in seconds; each broken one gets up to 2 besides
     #[arg(long, default_value_t = 60.0, value_parser = seconds)]
     seconds: f64,
+    /// Acquisitions of each sound lock that are enough, if that is sooner: for the scenarios load and churn
+    #[arg(long, default_value = "1e18", value_parser = acquisitions)]
+    acquisitions: u64,
     /// Random seed; a failed run prints its own. Default: from the clock
     #[arg(long)]
     seed: Option<u64>,
@@ -45,6 +48,13 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+fn acquisitions(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>().or_else(|_| text.parse::<f64>().map(|n| n as u64)) {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err("give a number above 0, such as 5000 or 1e10".to_owned()),
+    }
+}
+
 fn main() -> ExitCode {
     let flags = Flags::parse();
     if flags.list {
@@ -67,15 +77,16 @@ fn run(flags: &Flags) -> Result<u8, String> {
         now.map_or(1, |now| now.as_nanos() as u64 >> 10)
     });
     let patience = Duration::from_secs_f64(flags.patience);
+    let acquisitions = flags.acquisitions;
     if flags.here {
         let [cell] = &cells[..] else {
             return Err(format!("--here takes one --lock and one --scenario, which leaves 1 run, not {}", cells.len()));
         };
-        cell.run_here(seed, Duration::from_secs_f64(flags.seconds), patience);
+        cell.run_here(seed, Duration::from_secs_f64(flags.seconds), acquisitions, patience);
     }
     let exe: PathBuf = std::env::current_exe().map_err(|e| format!("cannot find this program's own file: {e}"))?;
     println!("seed {seed}, {} runs", cells.len());
-    let session = Session { exe: &exe, seed, length: Duration::from_secs_f64(flags.seconds), patience };
+    let session = Session { exe: &exe, seed, length: Duration::from_secs_f64(flags.seconds), acquisitions, patience };
     let worst = session.run(&cells, |line| println!("{line}")).map_err(|e| format!("cannot run {exe:?}: {e}"))?;
     Ok(worst as u8)
 }

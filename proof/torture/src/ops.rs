@@ -258,6 +258,13 @@ impl LockRecord {
         // SAFETY: room for `size` bytes, aligned to 128; nobody else has the memory.
         unsafe { (self.place)(memory.as_mut_ptr().cast()) }
     }
+
+    /// A new lock in memory of its own, which is given back after `body`.
+    pub fn for_a_while(&self, body: impl FnOnce(Object<'_>)) {
+        let mut memory = vec![Room { _bytes: [0; 128] }; self.size.div_ceil(128)];
+        // SAFETY: room for `size` bytes, aligned to 128; nobody else has the memory, and `body` keeps no lock.
+        body(unsafe { (self.place)(memory.as_mut_ptr().cast()) });
+    }
 }
 
 /// # Safety

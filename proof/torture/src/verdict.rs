@@ -17,6 +17,10 @@ pub enum Verdict {
     EarlyTimeout,
     /// A waiter was overtaken for longer than the lock allows.
     Starved,
+    /// The process had more and more memory, or numbers for threads.
+    Grew,
+    /// Acquisitions cost more and more.
+    Slowed,
     /// Nobody got on.
     Hang,
     /// A signal ended the process (memory that was gone was touched), or a panic.
@@ -24,13 +28,15 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    const ALL: [Verdict; 8] = [
+    const ALL: [Verdict; 10] = [
         Verdict::Passed,
         Verdict::Skipped,
         Verdict::TwoOwners,
         Verdict::NoOrder,
         Verdict::EarlyTimeout,
         Verdict::Starved,
+        Verdict::Grew,
+        Verdict::Slowed,
         Verdict::Hang,
         Verdict::Crash,
     ];

@@ -92,6 +92,12 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[cmd("cargo xtask faults --seconds 25")],
     },
     Step {
+        name: "supply",
+        what: "licences and versions of dependencies, the oldest Rust, features one by one",
+        needs: &[],
+        commands: &[cmd("cargo xtask supply --quick")],
+    },
+    Step {
         name: "features",
         what: "the locks without optimistic spinning, with lock_api, and with counters and the order checker",
         needs: &[],

@@ -1,9 +1,10 @@
 //! Locks for one owner at a time that are wrong on purpose.
 
 use super::{BrokenRecord, Catchers, Flaw, flaw, pause, quiet, slow_every_other, until};
+use crate::arena::spin;
 use crate::object::{Object, of, words_of};
 use crate::ops::{Condvar, Exclusive, Ops};
-use crate::verdict::Verdict::{Crash, EarlyTimeout, Hang, Starved, TwoOwners};
+use crate::verdict::Verdict::{Crash, EarlyTimeout, Grew, Hang, Slowed, Starved, TwoOwners};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
@@ -193,6 +194,20 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             while !words(lock).take(1) {
                 quiet(|| words(lock).lock.load(Relaxed) != 0);
             }
+        },
+        ..SOUND
+    }),
+    flaw("hoards", "every acquisition keeps some memory", &[("load", Grew), ("churn", Grew)]).lock(Exclusive {
+        acquire: |lock| {
+            (SOUND.acquire)(lock);
+            std::mem::forget(vec![1_u8; 512]);
+        },
+        ..SOUND
+    }),
+    flaw("tires", "every acquisition takes a little longer", &[("load", Slowed)]).lock(Exclusive {
+        acquire: |lock| {
+            (SOUND.acquire)(lock);
+            spin(20 + words(lock).spare.fetch_add(1, Relaxed) as u32 / 200);
         },
         ..SOUND
     }),

@@ -5,6 +5,7 @@ mod counts;
 mod exclusion;
 mod fork;
 mod life;
+mod load;
 mod memory;
 mod order;
 mod permits;
@@ -88,6 +89,10 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario("last-words", "threads lock after they gave their slot back", |r| {
         lock(r, life::last_words).filter(|_| r.nature.signals)
     }),
+    scenario("load", "acquisitions by the million: none is lost, nothing grows, nothing gets slower", |r| {
+        lock(r, load::load)
+    }),
+    scenario("churn", "threads and locks come and go as quickly as they can: nothing grows", |r| lock(r, load::churn)),
     scenario("destroy", "the last owner unmaps the lock at once: no thread touches it after its release", |r| {
         lock(r, memory::destroy).filter(|_| r.nature.lets_go)
     }),

@@ -113,15 +113,9 @@ mod counts {
     use core::sync::atomic::AtomicU32;
 
     core::arch::global_asm!(
-        #[cfg(target_arch = "x86_64")]
-        ".pushsection .tbss.turnwise_counts,\"awT\",@nobits",
-        #[cfg(target_arch = "aarch64")]
         ".pushsection .tbss.turnwise_counts,\"awT\",%nobits",
         concat!(".hidden ", symbol!("turnwise_thread_counts")),
         concat!(".globl ", symbol!("turnwise_thread_counts")),
-        #[cfg(target_arch = "x86_64")]
-        concat!(".type ", symbol!("turnwise_thread_counts"), ",@object"),
-        #[cfg(target_arch = "aarch64")]
         concat!(".type ", symbol!("turnwise_thread_counts"), ",%object"),
         concat!(".size ", symbol!("turnwise_thread_counts"), ",{bytes}"),
         ".p2align 5",

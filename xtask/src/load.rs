@@ -1,0 +1,108 @@
+//! `cargo xtask load`: acquisitions by the thousand million, and threads that come and go, by two scenarios of
+//! `proof/torture`.
+
+use anyhow::{Context, Result, bail};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::UNIX_EPOCH;
+use turnwise_present::machine::{self, Machine};
+
+/// The page with the tables.
+const PAGE: &str = "docs/results/load.md";
+
+/// Acquisitions by the thousand million, and threads that come and go: nothing may be lost, grow or get slower
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Acquisitions of each lock; the default takes most of a day
+    #[arg(long, default_value = "1e10", value_name = "NUMBER")]
+    acquisitions: String,
+    /// Time for the acquisitions of all locks together, in seconds, if that is sooner
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Time for threads that come and go, for all locks together, in seconds
+    #[arg(long, default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..))]
+    churn: u32,
+    /// Random seed; a run prints its own
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Write docs/results/load.md
+    #[arg(long)]
+    write: bool,
+    /// Locks (all, if none is named)
+    locks: Vec<String>,
+}
+
+/// Runs both; `true` if nothing was lost, and nothing grew.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let seed = match args.seed {
+        Some(seed) => seed,
+        None => UNIX_EPOCH.elapsed().context("the clock is before 1970")?.as_secs(),
+    };
+    let Args { acquisitions, seconds, churn, locks, .. } = args;
+    let mut command = format!("cargo xtask load --acquisitions {acquisitions} --seconds {seconds} --churn {churn}");
+    command += &format!(" --seed {seed} {}", locks.join(" "));
+    println!("again: {command}");
+    let (loaded, load) =
+        torture("load", &[&format!("--seconds={seconds}"), &format!("--acquisitions={acquisitions}")], seed, locks)?;
+    let (churned, churn) = torture("churn", &[&format!("--seconds={churn}")], seed, locks)?;
+    if args.write {
+        let page = page(command.trim_end(), &load, &churn);
+        std::fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))?;
+    }
+    Ok(loaded && churned)
+}
+
+/// Runs one scenario for every lock that has it; whether all was well, and what it says of each.
+fn torture(scenario: &str, flags: &[&str], seed: u64, locks: &[String]) -> Result<(bool, Vec<String>)> {
+    let mut child = Command::new("cargo")
+        .args(["run", "--quiet", "--release", "-p", "turnwise-torture", "--", "--scenario", scenario])
+        .args(flags)
+        .arg(format!("--seed={seed}"))
+        .args(locks.iter().map(|lock| format!("--lock={lock}")))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot run cargo")?;
+    let out = child.stdout.take().context("the pipe that was asked for")?;
+    let mut rows = Vec::new();
+    for line in BufReader::new(out).lines() {
+        let line = line.context("cannot read what the run prints")?;
+        println!("{line}");
+        if line.starts_with("| ") {
+            rows.push(line);
+        }
+    }
+    let status = child.wait().context("cannot wait for the run")?;
+    if rows.is_empty() {
+        bail!("no lock went through {scenario}: the run ended with {status}");
+    }
+    Ok((status.success(), rows))
+}
+
+fn page(command: &str, load: &[String], churn: &[String]) -> String {
+    let (machine, commit) = (Machine::here(), machine::commit().unwrap_or_else(|| "unknown".to_owned()));
+    let (load, churn) = (load.join("\n"), churn.join("\n"));
+    format!(
+        "# Load\n\nWritten by `{command} --write`, commit {commit}; do not edit. Machine: {machine}.\n\n\
+         {INTRODUCTION}\n\n## Acquisitions\n\n{ACQUISITIONS}\n{load}\n\n\
+         ## Threads that come and go\n\n{THREADS}\n{churn}\n"
+    )
+}
+
+const INTRODUCTION: &str = "\
+Each lock in a process of its own ([proof/torture](../../proof/torture/README.md)): eight laps of one thread, two, and a
+crowd, where every other acquisition is a reader's if there are readers; then threads that come, take a lock that all
+share and one of their own, which they allocate, and go. **Lost**: updates that threads made under the lock and the data
+does not have; a run that loses one, or reads half of one, fails and has no row. So does one whose memory grows by more
+than 2 MiB after the first lap, whose threads' numbers are not used again, or whose lone thread pays three times what it
+paid at first. **A to B** is the first lap and the last: time for each acquisition (of one thread CPU time, the lesser
+of two laps; else time that passes, other programs' turns included), and memory of the process. **Highest number**: that
+a thread got for its waiting; it depends on how many there are at a time, not on how many there were.";
+
+const ACQUISITIONS: &str = "\
+| lock | acquisitions | updates | lost | one thread, ns | two, ns | a crowd, ns | memory, KiB | highest number |
+|---|---|---|---|---|---|---|---|---|";
+
+const THREADS: &str = "\
+| lock | threads | a second | acquisitions | lost | memory, KiB | highest number |
+|---|---|---|---|---|---|---|";

@@ -1,0 +1,51 @@
+//! What cargo knows of packages: `cargo metadata`.
+
+use super::output;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+#[derive(Deserialize)]
+pub(super) struct Graph {
+    pub(super) packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Package {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) license: Option<String>,
+    pub(super) description: Option<String>,
+    /// Where it comes from; none: this workspace.
+    pub(super) source: Option<String>,
+    /// The registries that it may be published to: none, if this is empty; all, if there is no list.
+    publish: Option<Vec<String>>,
+    pub(super) rust_version: Option<String>,
+    pub(super) manifest_path: PathBuf,
+    pub(super) features: BTreeMap<String, Vec<String>>,
+}
+
+impl Package {
+    /// Whether it is ours, and to be published.
+    pub(super) fn is_published(&self) -> bool {
+        self.source.is_none() && self.publish.as_ref().is_none_or(|registries| !registries.is_empty())
+    }
+
+    /// The oldest Rust that it names.
+    pub(super) fn oldest_rust(&self) -> Result<&str> {
+        self.rust_version.as_deref().with_context(|| format!("{} names no rust-version", self.name))
+    }
+}
+
+/// Packages of builds for `target` with all features; for all targets, if none is named.
+pub(super) fn read(target: Option<&str>) -> Result<Graph> {
+    let mut line = vec!["cargo", "metadata", "--format-version=1", "--locked", "--all-features"];
+    line.extend(target.iter().flat_map(|target| ["--filter-platform", target]));
+    serde_json::from_str(&output(&line)?).context("`cargo metadata` prints what is not understood")
+}
+
+/// Our crates that are to be published.
+pub(super) fn published() -> Result<Vec<Package>> {
+    Ok(read(None)?.packages.into_iter().filter(Package::is_published).collect())
+}

@@ -1,0 +1,128 @@
+//! What would be published, packed, and the tool installed from that and nothing else. Nothing is uploaded.
+
+use super::graph::{Package, published};
+use super::{Args, FOLDER, Outcome, must, output};
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What each package must have beside its code.
+const NEEDED: [&str; 4] = ["Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+/// Cargo's home, whose settings hold wherever cargo runs: there is no other registry.
+const HOME: &str = "home";
+/// The crate of the tool.
+const TOOL: &str = "turnwise-cli";
+
+/// Packs all; but in the quick form also installs the tool from the packages, and builds a program with the libraries.
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let packages = published()?;
+    let folder = std::path::absolute(FOLDER)?;
+    let target = folder.join("package").display().to_string();
+    let mut line = vec!["cargo", "package", "--quiet", "--allow-dirty", "--no-verify", "--target-dir", &target];
+    line.extend(packages.iter().flat_map(|package| ["-p", &package.name]));
+    must(Path::new("."), &[], &line)?;
+    let archives: Vec<PathBuf> = packages.iter().map(|package| archive(&folder, package)).collect();
+    for (package, archive) in packages.iter().zip(&archives) {
+        let listed = output(&["tar", "-tzf", &archive.display().to_string()])?;
+        complete(package, &listed)?;
+    }
+    if !args.quick {
+        let clean = registry(&folder, &packages, &archives)?;
+        install(&clean)?;
+        take_the_libraries(&clean)?;
+    }
+    let how = if args.quick { "packed" } else { "packed; the tool installed from them, and the libraries taken" };
+    Ok(Outcome::Ok(format!("{} crates {how}", packages.len())))
+}
+
+fn archive(folder: &Path, package: &Package) -> PathBuf {
+    folder.join(format!("package/package/{}-{}.crate", package.name, package.version))
+}
+
+/// # Errors
+/// The package says too little of itself, or lacks a file.
+fn complete(package: &Package, listed: &str) -> Result<()> {
+    let Package { name, version, .. } = package;
+    ensure!(package.description.is_some(), "{name} has no description");
+    ensure!(package.license.is_some(), "{name} names no licence");
+    for needed in NEEDED {
+        let path = format!("{name}-{version}/{needed}");
+        ensure!(listed.lines().any(|line| line == path), "the package {name} has no {needed}");
+    }
+    Ok(())
+}
+
+/// Makes a folder in which cargo knows these packages, and those of others that `Cargo.lock` names, and no network.
+fn registry(folder: &Path, packages: &[Package], archives: &[PathBuf]) -> Result<PathBuf> {
+    let clean = folder.join("clean");
+    if clean.exists() {
+        std::fs::remove_dir_all(&clean).with_context(|| format!("cannot remove {}", clean.display()))?;
+    }
+    let all = clean.join("packages");
+    std::fs::create_dir_all(clean.join(HOME))?;
+    let shown = all.display().to_string();
+    must(Path::new("."), &[], &["cargo", "vendor", "--quiet", "--locked", "--versioned-dirs", "--no-delete", &shown])?;
+    for (package, archive) in packages.iter().zip(archives) {
+        let archive = archive.display().to_string();
+        must(&all, &[], &["tar", "-xzf", &archive])?;
+        let sum = output(&["sha256sum", &archive])?;
+        let sum = sum.split_whitespace().next().context("sha256sum prints no sum")?;
+        let file = all.join(format!("{}-{}/.cargo-checksum.json", package.name, package.version));
+        std::fs::write(file, serde_json::json!({ "files": {}, "package": sum }).to_string())?;
+    }
+    let config = format!(
+        "[source.crates-io]\nreplace-with = \"packages\"\n[source.packages]\ndirectory = \"{shown}\"\n\
+         [net]\noffline = true\n"
+    );
+    std::fs::write(clean.join(HOME).join("config.toml"), config)?;
+    Ok(clean)
+}
+
+/// Installs the tool, and has it run a program on the locks that it carries.
+fn install(clean: &Path) -> Result<()> {
+    let (root, target, home) = (clean.join("installed"), clean.join("target"), clean.join(HOME));
+    let env: &[(&str, &OsStr)] = &[("CARGO_TARGET_DIR", target.as_os_str()), ("CARGO_HOME", home.as_os_str())];
+    let shown = root.display().to_string();
+    // Optimised code is tested elsewhere; the libraries that it carries are always optimised.
+    must(clean, env, &["cargo", "install", "--quiet", "--debug", "--locked", TOOL, "--root", &shown])?;
+    let tool = root.join("bin/turnwise").display().to_string();
+    must(clean, &[], &[&tool, "--version"])?;
+    let maps = output(&[&tool, "run", "--", "cat", "/proc/self/maps"])?;
+    ensure!(maps.contains("libturnwise_preload"), "`turnwise run` as installed does not load the preload library");
+    Ok(())
+}
+
+/// A program that takes the libraries, from the packages alone.
+fn take_the_libraries(clean: &Path) -> Result<()> {
+    let program = clean.join("program");
+    std::fs::create_dir_all(program.join("src"))?;
+    let manifest = "[package]\nname = \"program\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
+                    turnwise = { version = \"0.1\", features = [\"lock_api\"] }\n\
+                    turnwise-live = { version = \"0.1\", default-features = false, features = [\"own\"] }\n";
+    std::fs::write(program.join("Cargo.toml"), manifest)?;
+    let source = "static HITS: turnwise::Mutex<u32> = turnwise::Mutex::new(0);\n\
+                  fn main() {\n    turnwise_live::own::start().unwrap();\n    *HITS.lock() += 1;\n    \
+                  assert_eq!(*HITS.lock(), 1);\n}\n";
+    std::fs::write(program.join("src/main.rs"), source)?;
+    must(&program, &[("CARGO_HOME", clean.join(HOME).as_os_str())], &["cargo", "run", "--quiet"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_without_a_licence_or_a_readme_is_found() {
+        let text = serde_json::json!({
+            "name": "p", "version": "1.0.0", "license": "MIT", "description": "d", "manifest_path": "", "features": {}
+        });
+        let package: Package = serde_json::from_value(text).unwrap();
+        let files = NEEDED.map(|file| format!("p-1.0.0/{file}"));
+        complete(&package, &files.join("\n")).unwrap();
+        for missing in 0..NEEDED.len() {
+            let others: Vec<&str> = files.iter().filter(|file| **file != files[missing]).map(String::as_str).collect();
+            let error = complete(&package, &others.join("\n")).unwrap_err().to_string();
+            assert!(error.ends_with(NEEDED[missing]), "{error}");
+        }
+    }
+}
