@@ -226,6 +226,17 @@ mod tests {
     }
 
     #[test]
+    fn sections_are_long_if_a_thread_is_first_for_long_and_no_trial_was_passed() {
+        let known = |handover_ns: u32, credit: u32| {
+            Known(credit << Known::CREDIT_SHIFT | (handover_ns >> Known::UNIT_BITS) << Known::HANDOVER_SHIFT)
+        };
+        assert!(known(32_000, 0).has_long_sections::<Native>());
+        assert!(!known(32_000, Known::PASSED).has_long_sections::<Native>(), "these may be batches of one owner");
+        assert!(!known(8, 0).has_long_sections::<Native>());
+        assert!(!known(0, 0).has_long_sections::<Bare>(), "nothing is known");
+    }
+
+    #[test]
     fn what_a_line_knows_is_never_the_largest_number() {
         let full = Known(Known::SURE << Known::CREDIT_SHIFT | u32::MAX >> 4);
         for now in [0, 7, 8, 1 << 16, u64::MAX] {
