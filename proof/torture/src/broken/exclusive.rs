@@ -6,6 +6,7 @@ use crate::object::{Object, of, words_of};
 use crate::ops::{Condvar, Exclusive, Ops};
 use crate::verdict::Verdict::{Crash, EarlyTimeout, Grew, Hang, Slowed, Starved, TwoOwners};
 use std::cell::Cell;
+use std::hint::black_box;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::Duration;
@@ -200,14 +201,14 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
     flaw("hoards", "every acquisition keeps some memory", &[("load", Grew), ("churn", Grew)]).lock(Exclusive {
         acquire: |lock| {
             (SOUND.acquire)(lock);
-            std::mem::forget(vec![1_u8; 512]);
+            std::mem::forget(black_box(vec![1_u8; 512]));
         },
         ..SOUND
     }),
     flaw("tires", "every acquisition takes a little longer", &[("load", Slowed)]).lock(Exclusive {
         acquire: |lock| {
             (SOUND.acquire)(lock);
-            spin(20 + words(lock).spare.fetch_add(1, Relaxed) as u32 / 200);
+            spin(100 + words(lock).spare.fetch_add(1, Relaxed) as u32 / 100);
         },
         ..SOUND
     }),
