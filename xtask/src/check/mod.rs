@@ -112,6 +112,12 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Step>> {
 }
 
 fn summarise(done: &[Done], no_skip: bool) -> bool {
+    // Who keeps no more than the end of what is printed wants to know why, too.
+    for Done { step, outcome, .. } in done {
+        if let Outcome::Failed(failure, _) = outcome {
+            println!("\n==> {} failed; this is how it ended:\n{}", step.name, failure.said.join("\n"));
+        }
+    }
     println!("\n{:12} {:>8}  result", "step", "time");
     let (mut passed, mut failed, mut ok) = (0, 0, true);
     for Done { step, outcome, time } in done {

@@ -2,17 +2,27 @@
 
 use super::{Cmd, Step};
 use anyhow::{Context, Result};
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::process::{Command, Stdio};
 
+/// Lines of a failed command that are shown again at the end.
+const LAST_LINES: usize = 60;
+
 /// How a step ended.
 pub(crate) enum Outcome {
     Passed(Tests),
-    /// The command that failed.
-    Failed(&'static str, Tests),
+    Failed(Failure, Tests),
     /// Why it could not run.
     Skipped(String),
+}
+
+/// The command that failed.
+pub(crate) struct Failure {
+    line: &'static str,
+    /// What it printed last.
+    pub(crate) said: Vec<String>,
 }
 
 impl fmt::Display for Outcome {
@@ -20,7 +30,7 @@ impl fmt::Display for Outcome {
         match self {
             Outcome::Passed(tests) if tests.passed > 0 => write!(f, "ok, {} tests", tests.passed),
             Outcome::Passed(_) => write!(f, "ok"),
-            Outcome::Failed(line, _) => write!(f, "FAILED: {line}"),
+            Outcome::Failed(Failure { line, .. }, _) => write!(f, "FAILED: {line}"),
             Outcome::Skipped(why) => write!(f, "SKIPPED: {why}"),
         }
     }
@@ -37,6 +47,8 @@ pub(crate) struct Tests {
 pub(crate) struct Finished {
     pub(crate) success: bool,
     tests: Tests,
+    /// What it printed last.
+    said: VecDeque<String>,
 }
 
 /// Runs a step up to the first command that fails.
@@ -54,8 +66,8 @@ pub(crate) fn step(step: &Step) -> Result<Outcome> {
             tests.passed += done.tests.passed;
             tests.failed += done.tests.failed;
         }
-        if let Some((cmd, _)) = together.iter().zip(&results).find(|(_, done)| !done.success) {
-            return Ok(Outcome::Failed(cmd.line, tests));
+        if let Some((cmd, done)) = together.iter().zip(results).find(|(_, done)| !done.success) {
+            return Ok(Outcome::Failed(Failure { line: cmd.line, said: done.said.into() }, tests));
         }
     }
     Ok(Outcome::Passed(tests))
@@ -90,7 +102,7 @@ pub(crate) fn command(cmd: &Cmd, env: &[(&str, &str)], args: &[String], minutes:
     follow(cmd, env, args, minutes, &mut std::io::stdout())
 }
 
-/// Runs one command as [`command`] does, and writes what it prints to `to`.
+/// Runs one command as [`command`] does, and writes what it prints, errors included, to `to`.
 fn follow(
     cmd: &Cmd,
     env: &[(&str, &str)],
@@ -107,26 +119,27 @@ fn follow(
         // coreutils' timeout, which stops the tests that cargo started too.
         words.splice(0..0, ["timeout".into(), "--kill-after=10".into(), format!("{minutes}m")]);
     }
-    let mut child = Command::new(&words[0])
-        .args(&words[1..])
-        .envs(env)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start {}", words[0]))?;
-    let out = child.stdout.take().context("the pipe that was asked for")?;
-    let mut tests = Tests::default();
+    let (out, input) = std::io::pipe().context("cannot make a pipe")?;
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).envs(env).stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", words[0]))?;
+    drop(command); // with its ends of the pipe
+    let (mut tests, mut said) = (Tests::default(), VecDeque::with_capacity(LAST_LINES));
     for line in BufReader::new(out).split(b'\n') {
         let line = line.context("cannot read what the command prints")?;
-        let line = String::from_utf8_lossy(&line);
+        let line = String::from_utf8_lossy(&line).into_owned();
         writeln!(to, "{line}")?;
         tests.count(&line);
+        if said.len() == LAST_LINES {
+            said.pop_front();
+        }
+        said.push_back(line);
     }
     let status = child.wait().context("cannot wait for the command")?;
     if status.code() == Some(124) {
         writeln!(to, "stopped after {} minutes", minutes.unwrap_or(0))?;
     }
-    Ok(Finished { success: status.success(), tests })
+    Ok(Finished { success: status.success(), tests, said })
 }
 
 impl Tests {
@@ -153,5 +166,18 @@ mod tests {
         tests.count("test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
         tests.count("99 passed");
         assert_eq!(tests, Tests { passed: 13, failed: 2 });
+    }
+
+    #[test]
+    fn keeps_the_last_lines_of_both_outputs() {
+        let cmd = Cmd { env: &[], line: "seq 1 100", beside: false, minutes: 1 };
+        let done = follow(&cmd, &[], &[], Some(1), &mut std::io::sink()).unwrap();
+        assert!(done.success);
+        assert_eq!(done.said.len(), LAST_LINES);
+        assert_eq!(done.said.back().unwrap(), "100");
+        let cmd = Cmd { line: "ls no-such-file", ..cmd };
+        let done = follow(&cmd, &[], &[], Some(1), &mut std::io::sink()).unwrap();
+        assert!(!done.success);
+        assert!(done.said.back().unwrap().contains("no-such-file"), "{:?}", done.said);
     }
 }
