@@ -47,8 +47,10 @@ const CANCELLED: &[Victim] = &[
     Victim::posix("ttas", "cond").long(),
 ];
 const ROBUST: &[Victim] = &[Victim::posix("adaptive", "robust"), Victim::posix("queued", "robust").long()];
-const KILLED: &[Victim] = &[Victim::shared("robust")];
-/// One: who is killed after an unlock has woken it would take the others' wake-up along, with the C library's mutex.
+/// Two: of three, one may sleep for ever if another is killed whom an unlock has woken, while the third takes the lock
+/// and sees no waiter. Robust or not, it is the C library's mutex, and does so without the preload library, too.
+const KILLED: &[Victim] = &[Victim::shared("robust").threads(2)];
+/// One beside the parent, for the same reason.
 const WAITER: &[Victim] = &[Victim::shared("shared").threads(1)];
 /// Writers alone: a child may inherit half of a reader's step (docs/design/rwsem.md).
 const FORKING: &[Victim] = &[

@@ -4,6 +4,7 @@ use super::{Fault, Outcome, fault};
 use crate::run::Tally;
 use crate::session::Session;
 use anyhow::{Context, Result};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -122,7 +123,9 @@ fn attempt(session: &Session, mut command: Command, words: &str, is_right: impl 
     let begun = Instant::now();
     let output = command.output().with_context(|| format!("cannot run {}", command.get_program().display()))?;
     let said = String::from_utf8_lossy(&output.stderr);
-    let hangs = u64::from([Some(124), Some(137)].contains(&output.status.code()));
+    // `timeout -k` kills itself, too.
+    let by_timeout = output.status.code() == Some(124) || output.status.signal() == Some(libc::SIGKILL);
+    let hangs = u64::from(by_timeout);
     let crashes = output.status.code().is_none_or(|code| code >= 128 && code != 141) || said.contains("panicked");
     let wrong = hangs == 0 && (crashes || !is_right(&output));
     let trouble =
