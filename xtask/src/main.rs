@@ -5,6 +5,7 @@ mod capi;
 mod check;
 mod faults;
 mod guide;
+mod kernel;
 mod load;
 mod perf;
 mod programs;
@@ -44,6 +45,7 @@ enum Command {
     Results(results::Args),
     Perf(perf::Args),
     Faults(faults::Args),
+    Kernel(kernel::Args),
     Load(load::Args),
     Supply(supply::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
@@ -85,6 +87,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Faults(args) => faults::run(&args),
+        Command::Kernel(args) => kernel::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Supply(args) => supply::run(&args),
         Command::Busy(args) => perf::busy::run(&args),

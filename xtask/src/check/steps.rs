@@ -125,6 +125,22 @@ pub(crate) const STEPS: &[Step] = &[
         ],
     },
     Step {
+        name: "kernel",
+        what: "the library in a kernel of its own: booted on 4 virtual CPUs, x86-64 and arm64",
+        needs: &[
+            Need::Target("x86_64-unknown-none"),
+            Need::Target("aarch64-unknown-none"),
+            Need::Program("qemu-system-x86_64", "qemu-system-x86"),
+            Need::Program("qemu-system-aarch64", "qemu-system-arm"),
+        ],
+        commands: &[
+            cmd("cargo fmt --check --manifest-path proof/kernel/Cargo.toml"),
+            cmd("cargo clippy -q --locked --manifest-path proof/kernel/Cargo.toml --target-dir target/kernel \
+                 --target x86_64-unknown-none --target aarch64-unknown-none -- -D warnings"),
+            cmd("cargo xtask kernel"),
+        ],
+    },
+    Step {
         name: "arm64",
         what: "the library, the preload library and the recorder compile for Linux on arm64",
         needs: &[Need::Target("aarch64-unknown-linux-gnu"), Need::Program("cc", "gcc")],

@@ -1,0 +1,111 @@
+//! What the locks ask of this machine: a complete `Platform`, for a kernel to begin with.
+
+use crate::machine;
+use crate::scheduler::{self, CPUS, scheduler};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
+
+pub(crate) struct Machine;
+
+// SAFETY: a token is a thread's number, no two threads have the same, and threads with their slots live for ever.
+unsafe impl Platform for Machine {
+    type U32 = AtomicU32;
+    type U64 = AtomicU64;
+    type Ptr<T: 'static> = AtomicPtr<T>;
+
+    #[inline(always)]
+    fn relax() {
+        core::hint::spin_loop();
+    }
+
+    fn yield_now() {
+        if let Some(thread) = scheduler::current() {
+            scheduler().yield_now(thread);
+        }
+    }
+
+    fn spin_until<W: Word>(
+        word: &W,
+        mut ready: impl FnMut(W::Value) -> bool,
+        mut limit: SpinLimit,
+    ) -> Result<W::Value, SpinEnd> {
+        loop {
+            let value = word.load(Relaxed);
+            if ready(value) {
+                return Ok(value);
+            }
+            let now = machine::now();
+            if limit.until.is_some_and(|until| now >= until) || limit.need_resched && scheduler::slice_is_over() {
+                return Err(SpinEnd::Deadline);
+            }
+            if limit.owner.is_some_and(|owner| Self::on_cpu(owner) == OnCpu::NotRunning) {
+                return Err(SpinEnd::NotRunning);
+            }
+            // This machine does not tell what a look costs, so rests are the shortest.
+            let rest_ns = limit.backoff.as_mut().map_or(0, |backoff| backoff.next_ns(0));
+            while machine::now() < now + u64::from(rest_ns) {
+                Self::relax();
+            }
+            Self::relax();
+        }
+    }
+
+    /// Asked about, a slice is over when others want the CPU and the thread has had it for a while.
+    fn need_resched() -> Option<bool> {
+        Some(scheduler::slice_is_over())
+    }
+
+    fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+        let changed = || word.load(Relaxed) != expected;
+        let Some(thread) = scheduler::current() else {
+            unreachable!("a CPU's scheduler takes spin locks alone, which do not sleep");
+        };
+        let until = deadline.map(Deadline::monotonic::<Self>);
+        scheduler().park(thread, word as *const AtomicU32 as usize, lane, until, changed)
+    }
+
+    fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
+        scheduler().wake(word as usize, lane, count)
+    }
+
+    fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {
+        scheduler().requeue(from as *const AtomicU32 as usize, to as usize, || from.load(Relaxed) != expected)
+    }
+
+    fn now() -> u64 {
+        machine::now()
+    }
+
+    #[inline]
+    fn current() -> Token {
+        scheduler::current().map_or(Token::ANONYMOUS, |thread| thread.token())
+    }
+
+    fn me() -> Option<Me<Self>> {
+        scheduler::current().map(|thread| Me { token: thread.token(), slot: thread.slot() })
+    }
+
+    fn slot(token: Token) -> &'static ThreadSlot<Self> {
+        scheduler().thread(token).slot()
+    }
+
+    fn on_cpu(token: Token) -> OnCpu {
+        match token {
+            Token::ANONYMOUS => OnCpu::Unknown,
+            _ if scheduler().is_running(token) => OnCpu::Running,
+            _ => OnCpu::NotRunning,
+        }
+    }
+
+    fn cpu() -> u32 {
+        scheduler::cpu_number() as u32
+    }
+
+    fn cpus() -> u32 {
+        CPUS as u32
+    }
+
+    fn node() -> u32 {
+        0
+    }
+}

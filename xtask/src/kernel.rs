@@ -1,0 +1,101 @@
+//! `cargo xtask kernel`: the kernel of `proof/kernel`, booted on virtual CPUs.
+
+use anyhow::{Context, Result, bail};
+use std::process::{Command, Stdio};
+
+const FOLDER: &str = "proof/kernel";
+const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
+/// What it prints last if all is well.
+const WELL: &str = "All locks hold";
+/// What it checks, each on a line of its own.
+const CHECKS: [&str; 12] = [
+    "mutex",
+    "spin lock",
+    "ticket lock",
+    "queued spin lock",
+    "mcs lock",
+    "rwsem",
+    "big-reader lock",
+    "seqrwlock",
+    "semaphore",
+    "condition var.",
+    "time-out",
+    "no lock",
+];
+
+/// Boot a kernel that uses the locks without an operating system, on 4 virtual CPUs of QEMU, and check what it prints
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Seconds until a machine counts as hung
+    #[arg(long, default_value_t = 240, value_parser = clap::value_parser!(u32).range(1..))]
+    patience: u32,
+    /// Machines (all, if none is named)
+    #[arg(value_parser = MACHINES)]
+    machines: Vec<String>,
+}
+
+/// Boots it on each machine; `true` if all locks held on all.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let mut all_well = true;
+    for machine in MACHINES.iter().filter(|name| args.machines.is_empty() || args.machines.iter().any(|m| m == *name)) {
+        println!("{machine}:");
+        if let Some(trouble) = boot(machine, args.patience)? {
+            println!("{machine}: {trouble}");
+            all_well = false;
+        }
+    }
+    Ok(all_well)
+}
+
+/// Builds and boots one; returns what was wrong.
+fn boot(machine: &str, patience: u32) -> Result<Option<String>> {
+    let target = format!("{machine}-unknown-none");
+    let cargo = |words: &[&str]| {
+        let mut command = Command::new("cargo");
+        command.args(words).args(["--quiet", "--locked", "--target", &target]).current_dir(FOLDER);
+        command.stdin(Stdio::null());
+        command
+    };
+    // Built apart, so that patience is about the kernel alone.
+    if !cargo(&["build"]).status().context("cannot run cargo")?.success() {
+        bail!("{FOLDER} cannot be built for {target}: `rustup target add {target}`?");
+    }
+    let mut run = Command::new("timeout");
+    run.arg(patience.to_string()).arg(cargo(&["run"]).get_program()).args(cargo(&["run"]).get_args());
+    let output = run.current_dir(FOLDER).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.context("cannot run timeout (coreutils)")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    print!("{text}");
+    if output.status.code() == Some(124) {
+        return Ok(Some(format!("did not end within {patience} s")));
+    }
+    Ok(judge(&text).or_else(|| (!output.status.success()).then(|| format!("ended with {}", output.status))))
+}
+
+/// Returns what is wrong with the text that a kernel printed.
+fn judge(text: &str) -> Option<String> {
+    // The firmware ends its own text without a new line.
+    let held = |check: &&&str| text.contains(&format!("{check:16} ok: "));
+    if let Some(check) = CHECKS.iter().find(|check| !held(check)) {
+        return Some(format!("`{check}` was not found to be right"));
+    }
+    let last = text.lines().last().unwrap_or_default();
+    (!last.starts_with(WELL)).then(|| format!("the last line does not say \"{WELL}\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_and_right_text_will_do() {
+        let line = |check: &str| format!("{check:16} ok: 1200 of 1200 updates, 0 wrong\n");
+        let whole = CHECKS.map(line).concat() + WELL + " after 7 ms\n";
+        assert_eq!(judge(&format!("Booting from ROM..{whole}")), None);
+        let wrong = whole.replace("mutex            ok", "mutex            WRONG");
+        assert_eq!(judge(&wrong), Some("`mutex` was not found to be right".into()));
+        assert!(judge(&line("mutex")).is_some_and(|trouble| trouble.contains("`spin lock`")));
+        let cut = CHECKS.map(line).concat();
+        assert!(judge(&cut).is_some_and(|trouble| trouble.contains("last line")));
+    }
+}
