@@ -3,6 +3,7 @@
 mod asm;
 mod capi;
 mod check;
+mod compatibility;
 mod faults;
 mod guide;
 mod load;
@@ -45,6 +46,7 @@ enum Command {
     Perf(perf::Args),
     Faults(faults::Args),
     Load(load::Args),
+    Compatibility(compatibility::Args),
     Supply(supply::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
@@ -86,6 +88,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Perf(args) => perf::run(&args),
         Command::Faults(args) => faults::run(&args),
         Command::Load(args) => load::run(&args),
+        Command::Compatibility(args) => compatibility::run(&args),
         Command::Supply(args) => supply::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),
