@@ -3,7 +3,9 @@
 #include <boost/thread.hpp>
 #include <boost/thread/barrier.hpp>
 #include <boost/thread/future.hpp>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 int main()
 {
@@ -31,7 +33,7 @@ int main()
         boost::unique_lock<boost::mutex> lock(mutex);
         try { for (;;) never.wait(lock); } catch (boost::thread_interrupted &) { ended = "interrupted"; }
     });
-    boost::this_thread::sleep_for(boost::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
     waiter.interrupt();
     waiter.join();
     boost::future<int> answer = boost::async(boost::launch::async, [] { return 42; });

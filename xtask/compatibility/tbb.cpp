@@ -9,12 +9,12 @@ int main()
     tbb::global_control threads(tbb::global_control::max_allowed_parallelism, 4);
     tbb::spin_mutex spin;
     tbb::queuing_mutex queued;
-    tbb::rw_mutex shared;
+    tbb::queuing_rw_mutex shared;
     long count = 0;
     tbb::parallel_for(0, 100000, [&](int i) {
         tbb::spin_mutex::scoped_lock one(spin);
         tbb::queuing_mutex::scoped_lock other(queued);
-        tbb::rw_mutex::scoped_lock third(shared, true);
+        tbb::queuing_rw_mutex::scoped_lock third(shared, true);
         count++;
     });
     tbb::concurrent_bounded_queue<int> queue;

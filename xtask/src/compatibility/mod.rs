@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     /// Write docs/results/compatibility.md, or with --crates its half of the page
-    #[arg(long, conflicts_with_all = ["name", "quick", "under", "seconds"])]
+    #[arg(long, conflicts_with_all = ["name", "quick", "under"])]
     write: bool,
 }
 
