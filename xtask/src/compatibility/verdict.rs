@@ -85,7 +85,13 @@ fn compared(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Result<O
     let folder = prepare::folder()?;
     way::set_up(case, here, folder.path())?;
     let run = |way| way::run(way, case, here, folder.path(), turnwise);
-    let alone = run(Way::Alone)?;
+    let mut alone = run(Way::Alone)?;
+    for _ in 1..TRIES {
+        if wrong_alone(case, &alone).is_none() {
+            break;
+        }
+        alone = run(Way::Alone)?; // tests that look at the clock fail now and then on a busy machine
+    }
     if let Some(wrong) = wrong_alone(case, &alone) {
         return Ok(Outcome::Failed(format!("alone: {wrong}")));
     }
