@@ -3,6 +3,7 @@
 mod asm;
 mod capi;
 mod check;
+mod compatibility;
 mod faults;
 mod guide;
 mod kernel;
@@ -47,6 +48,7 @@ enum Command {
     Faults(faults::Args),
     Kernel(kernel::Args),
     Load(load::Args),
+    Compatibility(compatibility::Args),
     Supply(supply::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
@@ -89,6 +91,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Faults(args) => faults::run(&args),
         Command::Kernel(args) => kernel::run(&args),
         Command::Load(args) => load::run(&args),
+        Command::Compatibility(args) => compatibility::run(&args),
         Command::Supply(args) => supply::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),

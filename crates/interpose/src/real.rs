@@ -54,14 +54,18 @@ impl Symbol {
                 found = versioned;
             }
         }
-        if let Some(other) = self.other {
-            // SAFETY: the name is a string.
-            let other = unsafe { libc::dlsym(libc::RTLD_NEXT, other.as_ptr()) };
-            if are_of_one_library(found, other) {
-                found = other;
-            }
-        }
         found
+    }
+
+    /// Returns the function that does more than `found`, which [`Symbol::find`] found, if the same library has it; else
+    /// `found`. The loader allocates the message that says that there is none, and allocators lock: calls from in there
+    /// must not lead here.
+    #[cold]
+    pub fn telling_instead_of(&self, found: *mut c_void) -> *mut c_void {
+        let Some(other) = self.other else { return found };
+        // SAFETY: the name is a string.
+        let other = unsafe { libc::dlsym(libc::RTLD_NEXT, other.as_ptr()) };
+        if are_of_one_library(found, other) { other } else { found }
     }
 }
 
@@ -156,6 +160,8 @@ macro_rules! real {
                         if found.is_null() {
                             found = missing as *mut c_void;
                         }
+                        ADDRESS.store(found, Relaxed); // for an allocator that locks in the next line
+                        found = SYMBOL.telling_instead_of(found);
                         ADDRESS.store(found, Relaxed);
                         found
                     }

@@ -93,6 +93,13 @@ fn stacks_are_taken_though_another_constructor_took_a_lock_before() {
 }
 
 #[test]
+fn an_allocator_that_tries_its_lock_allocates_in_a_constructor_before() {
+    let run = Run::program("truth", "holder", &[shared_object("trying_allocator")], &[]);
+    assert!(run.status.success(), "{}", run.status);
+    assert!(lock(&run.profile(), "tried").usage.acquisitions > 1);
+}
+
+#[test]
 fn libraries_that_were_loaded_from_the_working_directory_have_names() {
     let up = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect::<std::path::PathBuf>();
     let relative = up.join(shared_object("early").strip_prefix("/").unwrap());

@@ -92,6 +92,12 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[cmd("cargo xtask faults --seconds 25")],
     },
     Step {
+        name: "compatible",
+        what: "programs of this machine with threads answer on our locks, and recorded, as they do alone",
+        needs: &[],
+        commands: &[cmd("cargo xtask compatibility --quick --seconds 40")],
+    },
+    Step {
         name: "supply",
         what: "licences and versions of dependencies, the oldest Rust, features one by one",
         needs: &[],

@@ -6,8 +6,8 @@ use crate::explicit::{Explicit, ExplicitWord};
 use crate::explicit::{Machine, Size};
 use crate::platform::saw;
 use Role::{
-    Demotes, DemotesToUpgradable, HastyReader, HastyWriter, Insists, Reads, ReadsFirst, ReadsTuned, Tries, Upgrades,
-    Writes, WritesTuned,
+    Demotes, DemotesToUpgradable, HastyReader, HastyWriter, Insists, Reads, ReadsAgain, ReadsFirst, ReadsTuned, Tries,
+    Upgrades, Writes, WritesTuned,
 };
 use std::cell::Cell;
 use turnwise::RawRwSem;
@@ -40,6 +40,13 @@ pub(super) const CHECKS: &[Check] = &[
     check("rwsem: a reader and two writers", SLEEPS, ONCE, &["stole"], |s, z| roles(s, z, &[Reads, Writes, Writes])),
     check("rwsem: two readers and a writer", SLEEPS, ONCE, &["took back"], |s, z| roles(s, z, &[Reads, Reads, Writes])),
     check("rwsem: readers first", SLEEPS, ONCE, &[], |s, z| roles(s, z, &[ReadsFirst, ReadsFirst, Writes])),
+    check("rwsem: a reader reads again", SLEEPS, ONCE, &["read again"], |s, z| {
+        roles(s, z, &[ReadsAgain, Writes, Reads]);
+    }),
+    check("rwsem: a reader reads again past a claim", SLEEPS, LATE, &["read again", "claimed"], |s, z| {
+        roles(s, z, &[ReadsAgain, Writes, Writes]);
+    }),
+    check("rwsem: readers of both kinds", SLEEPS, LATE, &[], |s, z| roles(s, z, &[ReadsFirst, Reads, Writes])),
     check("rwsem: four threads", SLEEPS, FOUR, &[], |s, z| roles(s, z, &[Reads, Upgrades, Writes, Writes])),
     check("rwsem: an upgrade", SLEEPS, ONCE, &["upgraded"], |s, z| roles(s, z, &[Upgrades, Reads, Writes])),
     check("rwsem: two upgrade", SLEEPS, ONCE, &["upgraded"], |s, z| roles(s, z, &[Upgrades, Upgrades, Reads])),
@@ -97,6 +104,8 @@ enum Role {
     Reads,
     /// Past writers that sleep.
     ReadsFirst,
+    /// And again past writers that wait, while it has the lock.
+    ReadsAgain,
     /// With settings of its own, as [`WritesTuned`] does.
     ReadsTuned,
     WritesTuned,
@@ -217,6 +226,18 @@ impl Guarded {
             ReadsFirst => {
                 raw.read_with(Prefer::Readers, None);
                 self.read(Prefer::Readers);
+            }
+            ReadsAgain => {
+                raw.read();
+                self.section.read(1);
+                raw.read_with(Prefer::Readers, None);
+                saw("read again");
+                self.section.read(-1);
+                // SAFETY: acquired twice.
+                unsafe {
+                    raw.unlock_read();
+                    raw.unlock_read();
+                }
             }
             ReadsTuned => {
                 raw.read_tuned(Prefer::Writers, None, AT_ONCE);

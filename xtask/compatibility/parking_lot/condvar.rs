@@ -1,0 +1,135 @@
+//! parking_lot 0.12's condition variable on Turnwise's: takes the place of what stands before the tests in that crate's
+//! file of this name.
+
+use crate::mutex::MutexGuard;
+use crate::raw_mutex::deadline;
+use core::fmt;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// Whether a timed wait ended by its time.
+#[derive(Debug, PartialEq, Eq, Copy, Clone)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the wait ended by its time.
+    #[inline]
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+/// A condition variable backed by Turnwise.
+pub struct Condvar {
+    inner: turnwise::RawCondvar,
+    /// Threads that wait and were not notified: what the notifications answer. Turnwise's do not say.
+    waiting: AtomicUsize,
+}
+
+impl Condvar {
+    /// Creates one that nobody waits for.
+    pub const fn new() -> Condvar {
+        Condvar { inner: turnwise::RawCondvar::new(), waiting: AtomicUsize::new(0) }
+    }
+
+    fn leave(&self) -> bool {
+        // ORDERING: none: a figure that is exact only while the mutex is held.
+        self.waiting.fetch_update(Relaxed, Relaxed, |waiting| waiting.checked_sub(1)).is_ok()
+    }
+
+    /// Wakes one waiter; whether there was one.
+    pub fn notify_one(&self) -> bool {
+        let waited = self.leave();
+        self.inner.notify_one();
+        waited
+    }
+
+    /// Wakes all waiters; how many there were.
+    pub fn notify_all(&self) -> usize {
+        let waiting = self.waiting.swap(0, Relaxed);
+        self.inner.notify_all();
+        waiting
+    }
+
+    /// Waits for a notification.
+    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
+        self.wait_internal(guard, None);
+    }
+
+    fn wait_internal<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>, until: Option<Instant>) -> WaitTimeoutResult {
+        self.waiting.fetch_add(1, Relaxed);
+        // SAFETY: nobody unlocks the mutex but this wait, which locks it again.
+        let mutex = unsafe { MutexGuard::mutex(guard).raw() };
+        // SAFETY: the guard shows that this thread has the mutex.
+        let ended = unsafe { self.inner.wait(&mutex.0, until.map(deadline)) };
+        if ended.timed_out() {
+            self.leave();
+        }
+        WaitTimeoutResult(ended.timed_out())
+    }
+
+    /// Waits for a notification until `timeout`.
+    pub fn wait_until<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>, timeout: Instant) -> WaitTimeoutResult {
+        self.wait_internal(guard, Some(timeout))
+    }
+
+    /// Waits for a notification for `timeout`.
+    pub fn wait_for<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>, timeout: Duration) -> WaitTimeoutResult {
+        self.wait_internal(guard, Instant::now().checked_add(timeout))
+    }
+
+    fn wait_while_until_internal<T, F>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        mut condition: F,
+        timeout: Option<Instant>,
+    ) -> WaitTimeoutResult
+    where
+        T: ?Sized,
+        F: FnMut(&mut T) -> bool,
+    {
+        let mut result = WaitTimeoutResult(false);
+        while !result.timed_out() && condition(&mut *guard) {
+            result = self.wait_internal(guard, timeout);
+        }
+        result
+    }
+
+    /// Waits while the condition holds.
+    pub fn wait_while<T: ?Sized, F: FnMut(&mut T) -> bool>(&self, guard: &mut MutexGuard<'_, T>, condition: F) {
+        self.wait_while_until_internal(guard, condition, None);
+    }
+
+    /// Waits while the condition holds, until `timeout`.
+    pub fn wait_while_until<T: ?Sized, F: FnMut(&mut T) -> bool>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        condition: F,
+        timeout: Instant,
+    ) -> WaitTimeoutResult {
+        self.wait_while_until_internal(guard, condition, Some(timeout))
+    }
+
+    /// Waits while the condition holds, for `timeout`.
+    pub fn wait_while_for<T: ?Sized, F: FnMut(&mut T) -> bool>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        condition: F,
+        timeout: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_while_until_internal(guard, condition, Instant::now().checked_add(timeout))
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Condvar {
+        Condvar::new()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("Condvar { .. }")
+    }
+}

@@ -1,0 +1,64 @@
+//! parking_lot 0.12's raw mutex on Turnwise's: takes the place of that crate's file of this name.
+
+use core::time::Duration;
+use lock_api::GuardNoSend;
+use std::time::Instant;
+use turnwise::RawLock;
+use turnwise::platform::{Deadline, Native};
+
+/// Raw mutex type backed by Turnwise.
+pub struct RawMutex(pub(crate) turnwise::RawMutex);
+
+/// Turnwise's point in time for one of std.
+pub(crate) fn deadline(instant: Instant) -> Deadline {
+    Deadline::after::<Native>(instant.saturating_duration_since(Instant::now()))
+}
+
+// SAFETY: contract of `turnwise::RawLock`: one owner at a time, ordered; the guard stays on its thread.
+unsafe impl lock_api::RawMutex for RawMutex {
+    const INIT: RawMutex = RawMutex(turnwise::RawMutex::new());
+    type GuardMarker = GuardNoSend;
+
+    #[inline]
+    fn lock(&self) {
+        self.0.lock();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.0.try_lock()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: contract of `lock_api::RawMutex::unlock`: the caller has the lock.
+        unsafe { self.0.unlock() }
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+// SAFETY: as above; the thread that is granted the lock acquires what was released before.
+unsafe impl lock_api::RawMutexFair for RawMutex {
+    unsafe fn unlock_fair(&self) {
+        // SAFETY: contract of `lock_api::RawMutexFair::unlock_fair`: the caller has the lock.
+        unsafe { self.0.unlock_fair() }
+    }
+}
+
+// SAFETY: contract of `turnwise::RawTimedLock`.
+unsafe impl lock_api::RawMutexTimed for RawMutex {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, timeout: Duration) -> bool {
+        turnwise::RawTimedLock::lock_until(&self.0, Deadline::after::<Native>(timeout))
+    }
+
+    fn try_lock_until(&self, timeout: Instant) -> bool {
+        turnwise::RawTimedLock::lock_until(&self.0, deadline(timeout))
+    }
+}

@@ -1,0 +1,81 @@
+//! The table of cases: `xtask/compatibility/cases`; the README there explains each key.
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::path::Path;
+
+/// A program with threads, and what to do with it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) needs: Vec<String>,
+    pub(crate) packages: Vec<String>,
+    #[serde(default)]
+    pub(crate) setup: String,
+    pub(crate) script: String,
+    /// What it must print; else what it prints alone.
+    pub(crate) answer: Option<String>,
+    #[serde(default)]
+    pub(crate) quick: bool,
+    #[serde(default)]
+    pub(crate) noisy: bool,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    case: Vec<Case>,
+}
+
+/// Reads the tables in the folder `here`, in the order of their names.
+pub(crate) fn load(here: &Path) -> Result<Vec<Case>> {
+    let folder = here.join("cases");
+    let files = std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files = files.map(|file| Ok(file?.path())).collect::<Result<Vec<_>>>()?;
+    files.sort();
+    let mut cases = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let table: Table = toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
+        cases.extend(table.case);
+    }
+    Ok(cases)
+}
+
+/// The cases whose names contain any of these; all, if there are none.
+pub(crate) fn chosen(mut cases: Vec<Case>, names: &[String]) -> Result<Vec<Case>> {
+    let fits = |case: &Case, name: &String| case.name.to_lowercase().contains(&name.to_lowercase());
+    for name in names {
+        if !cases.iter().any(|case| fits(case, name)) {
+            bail!("no case's name contains `{name}`; `cargo xtask compatibility --list` lists them");
+        }
+    }
+    cases.retain(|case| names.is_empty() || names.iter().any(|name| fits(case, name)));
+    Ok(cases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_can_be_prepared_and_says_something() {
+        let cases = load(Path::new("compatibility")).unwrap();
+        for case in &cases {
+            assert!(!case.packages.is_empty() && !case.needs.is_empty(), "{}: what does it need?", case.name);
+            assert!(!case.script.trim().is_empty(), "{} does nothing", case.name);
+        }
+        let names: std::collections::HashSet<_> = cases.iter().map(|case| &case.name).collect();
+        assert_eq!(names.len(), cases.len(), "two cases have one name");
+        assert!(cases.iter().filter(|case| case.quick).count() >= 5);
+    }
+
+    #[test]
+    fn cases_are_chosen_by_parts_of_their_names() {
+        let all = || load(Path::new("compatibility")).unwrap();
+        assert!(chosen(all(), &["XZ".to_owned()]).unwrap().iter().all(|case| case.name.contains("xz")));
+        let Err(error) = chosen(all(), &["no such".to_owned()]) else { panic!("found") };
+        assert!(error.to_string().contains("--list"), "{error}");
+    }
+}

@@ -1,0 +1,109 @@
+//! `cargo xtask compatibility`: programs with threads, as they are, and the tests of Rust crates must answer on our
+//! locks as they do without.
+
+mod case;
+mod crates;
+mod prepare;
+mod report;
+mod verdict;
+mod way;
+
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use verdict::Outcome;
+use way::Way;
+
+/// The cases, and files of theirs.
+const CASES: &str = "xtask/compatibility";
+
+/// Programs with threads, alone and under `turnwise run` and `profile`: the same answers, and no hang
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Cases whose names contain any of these (all, if none is named)
+    name: Vec<String>,
+    /// List the cases
+    #[arg(long)]
+    list: bool,
+    /// Install the packages of the cases first, with apt
+    #[arg(long)]
+    install: bool,
+    /// Under one of the commands alone
+    #[arg(long, value_enum, value_name = "COMMAND")]
+    under: Option<Way>,
+    /// The tests of Rust crates instead, with the locks of parking_lot on ours
+    #[arg(long, conflicts_with_all = ["quick", "under", "seconds", "list", "install"])]
+    crates: bool,
+    /// The short cases: what CI runs
+    #[arg(long)]
+    quick: bool,
+    /// Build in release
+    #[arg(long)]
+    release: bool,
+    /// An installed `turnwise` instead of one that is built
+    #[arg(long, value_name = "FILE", conflicts_with = "release")]
+    turnwise: Option<PathBuf>,
+    /// No new case begins after this many seconds
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// Write docs/results/compatibility.md, or with --crates its half of the page
+    #[arg(long, conflicts_with_all = ["name", "quick", "under"])]
+    write: bool,
+}
+
+/// Runs the cases; `true` if no program answered otherwise than alone.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let here = Path::new(CASES).canonicalize().with_context(|| format!("cannot find {CASES}"))?;
+    if args.crates {
+        let tested = crates::run(&here, &args.name)?;
+        if args.write {
+            report::write_crates(&tested)?;
+        }
+        return Ok(tested.iter().all(|tested| tested.result.is_ok()));
+    }
+    let mut cases = case::chosen(case::load(&here)?, &args.name)?;
+    cases.retain(|case| case.quick || !args.quick);
+    if args.list {
+        for case in &cases {
+            println!("{}: {}", case.name, case.packages.join(" "));
+        }
+        return Ok(true);
+    }
+    if args.install {
+        prepare::install(&cases)?;
+    }
+    let ways = args.under.map_or_else(|| vec![Way::Run, Way::Profile], |way| vec![way]);
+    let turnwise = match &args.turnwise {
+        Some(file) => file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?,
+        None => build(args.release)?,
+    };
+    let start = Instant::now();
+    let mut entries = Vec::new();
+    for case in cases {
+        let outcome = match args.seconds {
+            Some(limit) if start.elapsed().as_secs() >= limit => Outcome::Skipped(format!("{limit} s were over")),
+            _ => verdict::of(&case, &here, &turnwise, &ways),
+        };
+        println!("{:30} {}", case.name, outcome.line());
+        entries.push((case, outcome));
+    }
+    println!("\n{}", report::summary(&entries));
+    if args.write {
+        report::write(&entries)?;
+    }
+    Ok(entries.iter().all(|(_, outcome)| outcome.is_fine()))
+}
+
+/// Builds `turnwise` and its libraries. In dev it is the whole workspace: a selection of packages has other features
+/// than what `cargo test --workspace` has built, so that in CI nearly all was built again.
+fn build(release: bool) -> Result<PathBuf> {
+    if release {
+        return crate::results::built("turnwise-cli", "turnwise");
+    }
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let status = cargo.args(["build", "--quiet", "--workspace"]).stdin(Stdio::null()).status();
+    anyhow::ensure!(status.context("cannot run cargo")?.success(), "the workspace cannot be built");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    target.join("debug/turnwise").canonicalize().context("cannot find what was built")
+}
