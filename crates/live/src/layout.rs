@@ -28,7 +28,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
 /// Grows with every change of the layout or its meaning.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The header and each block begin on a page.
 pub const PAGE: usize = 4096;
 /// Histograms are by powers of two: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first has those of
@@ -42,6 +42,10 @@ pub const LOCKS: usize = 1 << 14;
 pub const BLOCKS: usize = 1 << 11;
 /// The most bytes of the program's path that are kept.
 pub const NAME: usize = 512;
+/// The most bytes that are kept of the words by which the program was called.
+pub const CALLED: usize = 256;
+/// The most bytes of the first thread's name, as the system has it.
+pub const TITLE: usize = 16;
 
 /// Where the settings begin.
 pub const SETTINGS_START: usize = PAGE;
@@ -134,6 +138,11 @@ pub struct Header {
     pub spare_too: AtomicU32,
     /// The program's path; zeros follow.
     pub name: [AtomicU8; NAME],
+    /// The words by which the program was called, each with a zero behind it: the first one's file name is another
+    /// name of the program (`python3` for `python3.11`).
+    pub called: [AtomicU8; CALLED],
+    /// The first thread's name, and a line feed: a third one, as that of a script that runs by its first line.
+    pub title: [AtomicU8; TITLE],
 }
 
 /// What the waits for one lock, in one way, at one call site come to: in the table.

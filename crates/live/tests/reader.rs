@@ -54,6 +54,7 @@ fn a_lock_is_the_sum_over_threads_table_and_waits_that_just_ended() {
     let sites: Vec<(u64, u64)> = mutex.sites.iter().map(|site| (site.address, site.waits)).collect();
     assert_eq!(sites, [(0x400_100, 6), (0x400_200, 2)]);
     assert_eq!((read.kind, read.waits, read.longest_ns), (Kind::Read, 1, 10));
+    assert_eq!((mutex.last_ns, read.last_ns), (Some(1_000_700), None));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::rules::Caller;
 use crate::{exports, mutex, rwlock};
 use core::ffi::c_void;
 use libc::{EBUSY, c_int, pthread_mutex_t, pthread_rwlock_t};
-use turnwise::events::here;
+use turnwise::events::{Event, here};
 use turnwise::raw::RawLock;
 use turnwise_interpose::export_with_caller;
 
@@ -31,8 +31,6 @@ const SPIN: c_int = 3;
 
 /// The result of the try functions below for a lock that was acquired past sleepers.
 const PAST_SLEEPERS: c_int = -1;
-/// The number of the counter of steals.
-const STEALS: usize = 1;
 
 /// Writes the calling thread's counters, at most `room`, and returns how many; 0: `object` is the C library's, whose
 /// waits are not counted.
@@ -67,9 +65,9 @@ pub(crate) unsafe extern "C" fn turnwise_thread_events(
 /// Makes a try; if it succeeds past threads that slept for the lock, returns [`PAST_SLEEPERS`].
 #[inline(always)]
 fn marked(attempt: impl FnOnce() -> c_int) -> c_int {
-    let before = here::read()[STEALS];
+    let before = here::read_one(Event::Stole);
     let result = attempt();
-    if result == 0 && here::read()[STEALS] != before { PAST_SLEEPERS } else { result }
+    if result == 0 && here::read_one(Event::Stole) != before { PAST_SLEEPERS } else { result }
 }
 
 /// Implements `turnwise_mutex_trylock`.

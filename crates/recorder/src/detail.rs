@@ -1,5 +1,6 @@
 //! Distributions, courses over time and tallies of what waits had in common.
 
+use crate::clock;
 use crate::mapping::add;
 use crate::writer::Writer;
 use core::sync::atomic::AtomicU32;
@@ -60,7 +61,8 @@ pub(crate) fn of(writer: &Writer, word: &AtomicU32, limit: Limit) -> Option<&'st
     header.details.fetch_add(1, Relaxed);
     // SAFETY: room for it, aligned; zero bytes are one.
     let detail: &'static Detail = unsafe { &*at.cast() };
-    detail.step_shift.store(FIRST_STEP_SHIFT, Relaxed);
+    // Steps as long as the run is by now: to make pairs of them one, again and again, takes microseconds.
+    detail.step_shift.store(scale::step_shift(since_start(writer, clock::ticks())).max(FIRST_STEP_SHIFT), Relaxed);
     // ORDERING recorder.records: Release; a reader that looks meanwhile finds it filled.
     word.store(place, Release);
     Some(detail)
@@ -147,9 +149,14 @@ fn bump(counter: &AtomicU32, value: u32) {
     counter.store(counter.load(Relaxed).saturating_add(value), Relaxed);
 }
 
+/// Ticks from the start of the recording to a point in time.
+fn since_start(writer: &Writer, at: u64) -> u64 {
+    at.saturating_sub(writer.mapping().header().ticks_start.load(Relaxed))
+}
+
 /// The step that a point in time falls into. When the course is full, pairs of steps become one.
 fn step_at(writer: &Writer, detail: &Detail, at: u64) -> usize {
-    let since = at.saturating_sub(writer.mapping().header().ticks_start.load(Relaxed));
+    let since = since_start(writer, at);
     let mut shift = detail.step_shift.load(Relaxed);
     while since >> shift >= STEPS as u64 {
         for step in 0..STEPS {

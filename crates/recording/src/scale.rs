@@ -28,9 +28,26 @@ pub fn bound(bucket: usize) -> u64 {
     ((5 + quarter) << (power - 2)) - 1
 }
 
+/// The shortest steps, as a power of two, with which a course reaches to a point in time.
+#[must_use]
+#[inline]
+pub fn step_shift(time: u64) -> u32 {
+    (u64::BITS - time.leading_zeros()).saturating_sub(STEPS.ilog2())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_course_reaches_as_far_as_it_must_by_the_shortest_steps() {
+        let steps = STEPS as u64;
+        for time in [0, 1, steps - 1, steps, (steps << 20) - 1, steps << 20, 3_000_000_000, 1 << 40, u64::MAX] {
+            let shift = step_shift(time);
+            assert!(time >> shift < steps, "{time} in steps of 2^{shift}");
+            assert!(shift == 0 || time >> (shift - 1) >= steps, "{time} in steps of 2^{shift}");
+        }
+    }
 
     #[test]
     fn every_value_lies_within_its_bucket() {

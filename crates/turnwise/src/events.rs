@@ -281,6 +281,13 @@ pub mod here {
         }
     }
 
+    /// Returns the counter that an event is counted in; 0: it is in none.
+    #[inline(always)]
+    #[must_use]
+    pub fn read_one(event: Event) -> u32 {
+        PLACES[event as usize].map_or(0, |place| thread_counts()[place].load(Relaxed))
+    }
+
     /// Returns the counters of [`COUNTED`].
     #[must_use]
     pub fn read() -> [u32; COUNTED.len()] {

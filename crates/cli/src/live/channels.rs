@@ -35,7 +35,7 @@ impl Which {
         match self {
             Which::All => Channel::list(),
             Which::Pid(pid) => Channel::of(*pid).into_iter().collect(),
-            Which::Named(name) => Channel::list().into_iter().filter(|channel| channel.name() == name).collect(),
+            Which::Named(name) => Channel::list().into_iter().filter(|channel| channel.is_called(name)).collect(),
         }
     }
 
@@ -44,7 +44,7 @@ impl Which {
         let is_asked_for = |channel: &Channel| match self {
             Which::All => false,
             Which::Pid(pid) => channel.pid() == *pid,
-            Which::Named(name) => channel.name() == name,
+            Which::Named(name) => channel.is_called(name),
         };
         Channel::list_gone().into_iter().filter(is_asked_for).max_by_key(Channel::start)
     }
@@ -54,7 +54,7 @@ impl Which {
         const NONE: &str =
             "a program has one once it runs under `turnwise run` and a thread of it has waited for a lock";
         match self {
-            Which::All => anyhow!("no program of this user has a live view: {NONE}"),
+            Which::All => anyhow!("no program of this user has a live view: {NONE}{}", unreadable()),
             Which::Pid(pid) => {
                 Channel::of(*pid).err().map_or_else(|| anyhow!("process {pid} has just ended"), Error::new)
             }
@@ -63,10 +63,17 @@ impl Which {
                 let mut names: Vec<&str> = running.iter().map(Channel::name).collect();
                 names.dedup();
                 let known = if names.is_empty() { NONE.to_owned() } else { suggestion(name, &names) };
-                anyhow!("no program called `{name}` has a live view: {known}")
+                anyhow!("no program called `{name}` has a live view: {known}{}", unreadable())
             }
         }
     }
+}
+
+/// What to add to a complaint if there are views that cannot be read: theirs may be the one that is asked for.
+fn unreadable() -> String {
+    let errors = Channel::unreadable();
+    let told = |error: &turnwise_live::Error| format!("; {} cannot be read, the first: {error}", errors.len());
+    errors.first().map(told).unwrap_or_default()
 }
 
 /// Programs that are looked at again and again.

@@ -30,6 +30,7 @@ pub(crate) fn lock(address: u64, waits: u64) -> Lock {
         handoffs: waits / 8,
         gave_up: 0,
         rule: None,
+        last_ns: None,
         site: 0x4000,
         sites: vec![site(0x4000, waits - waits / 4), site(0x5000, waits / 4)],
     }

@@ -179,7 +179,9 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Befor
         let before = (!is_first).then_some(before);
         let [waits, waited_ns] = [Counted::waits, Counted::waited_ns]
             .map(|figure| figure(&counted).saturating_sub(before.as_ref().map_or(0, figure)));
-        if waited_ns > 0 && !is_first {
+        if is_first {
+            kept.waited_at_ns = counted.ended.as_ref().and_then(|ended| ended.last_ns);
+        } else if waited_ns > 0 {
             kept.waited_at_ns = Some(snapshot.taken_ns);
         }
         // Up to the look before: what was recent then is left out from the next look on.
@@ -317,6 +319,20 @@ mod tests {
         };
         let seen = [recent(0, 5), recent(1, 9), recent(2, 9), recent(61, 9), recent(62, 9), recent(63, 9)];
         assert_eq!(seen, [true, true, true, true, true, false]);
+    }
+
+    #[test]
+    fn a_lock_is_recent_from_the_first_look_on_if_a_thread_waited_for_it_last() {
+        let mut model = Model::default();
+        let mut recent = |second: u64| {
+            let with = |address, last_ns| turnwise_live::Lock { last_ns, ..lock(address, 5) };
+            let locks = vec![with(0x100, Some(BEGIN - SECOND)), with(0x200, Some(BEGIN - 70 * SECOND)), lock(0x300, 5)];
+            let view = model.step(&[snapshot(BEGIN + second * SECOND, locks, Vec::new())]);
+            view.locks.iter().map(|lock| lock.is_recent).collect::<Vec<_>>()
+        };
+        recent(0);
+        assert_eq!([recent(1), recent(59)], [[true, false, false]; 2]);
+        assert_eq!([recent(61), recent(62)], [[true, false, false], [false; 3]], "as what is seen to be waited for");
     }
 
     #[test]

@@ -130,6 +130,7 @@ fn highest<'a>(view: &View, locks: Vec<&'a LockView>, wanted: &Wanted, most: usi
     let mut ranked: Vec<(f64, u64, &LockView)> = locks.into_iter().map(rank).collect();
     let order = |(a, waited_a, lock_a): &(f64, u64, &LockView), (b, waited_b, lock_b): &(f64, u64, &LockView)| {
         let order = b.total_cmp(a).then_with(|| waited_b.cmp(waited_a));
+        let order = order.then_with(|| lock_b.counted.waited_ns().cmp(&lock_a.counted.waited_ns()));
         let order = if wanted.reversed { order.reverse() } else { order };
         order.then_with(|| lock_a.id.cmp(&lock_b.id))
     };
@@ -245,7 +246,8 @@ fn compare(sort: Sort, a: &Row, b: &Row) -> Ordering {
         Sort::Rate => row.per_s.unwrap_or(0.0),
         _ => rank(sort, &row.now, None, row.longest_now_ns, row.waiters),
     };
-    rank(b).total_cmp(&rank(a)).then_with(|| b.now.waited_ns().cmp(&a.now.waited_ns()))
+    let order = rank(b).total_cmp(&rank(a)).then_with(|| b.now.waited_ns().cmp(&a.now.waited_ns()));
+    order.then_with(|| b.total.waited_ns().cmp(&a.total.waited_ns()))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::common::{expect_of, output, scratch, shown, signal, text, turnwise};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -174,6 +175,16 @@ fn what_cannot_be_shown_is_told() {
     assert!(told(&[]).contains("standard output is no terminal; --once"));
     assert!(told(&["--once", "no-such-program"]).contains("no program called `no-such-program` has a live view"));
     assert!(told(&["--once", &std::process::id().to_string()]).contains("turnwise run"));
+    let views = folder.path().join("turnwise");
+    std::fs::DirBuilder::new().mode(0o700).create(&views).unwrap();
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let start = stat.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap();
+    std::fs::write(views.join(format!("{}-{start}.live", std::process::id())), [b'x'; 5000]).unwrap();
+    let of_damaged = told(&["--once", "no-such-program"]);
+    assert!(
+        of_damaged.contains("1 cannot be read, the first: ") && of_damaged.contains(&format!("-{start}.live")),
+        "{of_damaged}"
+    );
     assert!(told(&["--once", "--interval", "0.01"]).contains("0.1 or more"));
     assert!(told(&["--once", "--openmetrics", "9464", "--json"]).contains("cannot be used with"));
     assert!(told(&["--sort", "colour"]).contains("possible values: wait"));
@@ -398,6 +409,25 @@ fn processes_of_a_server_are_shown_apart_or_as_one() {
     let as_one = look(&["--as-one"]);
     assert_eq!((&as_one["locks_found"], &as_one["locks"][0]["name"]), (&1.into(), &"queue".into()), "{as_one}");
     assert_eq!(as_one["locks"][0]["pids"].as_array().unwrap().len(), 2, "{as_one}");
+}
+
+#[test]
+fn a_program_is_found_by_the_name_by_which_it_was_called() {
+    let directory = scratch();
+    let program = compiled(directory.path(), "prefork", PREFORK);
+    let called = directory.path().join("server");
+    std::os::unix::fs::symlink(&program, &called).unwrap();
+    let server = Running::start(&[shown(&called)]);
+    let begun = Instant::now();
+    let look = || output(&mut server.turnwise(&["top", "--once", "--json", "--interval", "0.3", "server"]));
+    let look = loop {
+        let answer = look();
+        if answer.status.success() {
+            break text(&answer.stdout);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{answer:?}");
+    };
+    assert!(look.contains("\"name\":\"prefork\"") && look.contains("\"queue\""), "{look}");
 }
 
 /// A terminal that a program runs in.

@@ -18,11 +18,10 @@ pub use record::{Recorded, Recorder, Registers, Released};
 pub use rules::{Addresses, Rule, Target, Tuner};
 pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Waiting};
 
-use crate::layout::Header;
 use crate::place::{STALE_FILES, STALE_SECONDS};
 use clock::Clock;
 use core::sync::atomic::Ordering::Relaxed;
-use names::ThreadNames;
+use names::{ProgramNames, ThreadNames};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -37,7 +36,7 @@ pub struct Channel {
     path: PathBuf,
     pid: u32,
     start: u64,
-    name: String,
+    names: ProgramNames,
     policy: Option<Policy>,
 }
 
@@ -49,9 +48,10 @@ impl Channel {
     pub fn open(path: &Path) -> Result<Channel, Error> {
         let file = folders::open(path)?;
         let header = copy::header(path, &file)?;
-        let (pid, start, name) = (header.pid.load(Relaxed), header.start.load(Relaxed), name(&header));
+        let (pid, start) = (header.pid.load(Relaxed), header.start.load(Relaxed));
+        let names = ProgramNames::of(&header);
         let policy = (header.policy.load(Relaxed) as usize).checked_sub(1).and_then(|number| Policy::ALL.get(number));
-        Ok(Channel { file, path: path.to_owned(), pid, start, name, policy: policy.copied() })
+        Ok(Channel { file, path: path.to_owned(), pid, start, names, policy: policy.copied() })
     }
 
     /// Opens the view of a process that runs, wherever its file lies.
@@ -77,9 +77,19 @@ impl Channel {
         Channel::all(false)
     }
 
+    /// Returns why files that [`Channel::list`] leaves out cannot be read.
+    #[must_use]
+    pub fn unreadable() -> Vec<Error> {
+        Channel::open_all(true).filter_map(Result::err).collect()
+    }
+
     fn all(alive: bool) -> Vec<Channel> {
-        let files = folders::files().into_iter().filter(|file| process::is_alive(file.pid, file.start) == alive);
-        files.filter_map(|file| Channel::open(&file.path).ok()).collect()
+        Channel::open_all(alive).filter_map(Result::ok).collect()
+    }
+
+    fn open_all(alive: bool) -> impl Iterator<Item = Result<Channel, Error>> {
+        let files = folders::files().into_iter().filter(move |file| process::is_alive(file.pid, file.start) == alive);
+        files.map(|file| Channel::open(&file.path))
     }
 
     /// The file.
@@ -103,7 +113,15 @@ impl Channel {
     /// The program's name, without its folder.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.names.program
+    }
+
+    /// Whether users call the program so: by its file's name, by that of its first word, or as the system does, which
+    /// keeps 15 bytes of the name of a script that runs by its first line, and what the program has chosen since.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        let now = || process::thread_name(self.pid, self.pid).filter(|_| self.is_alive());
+        self.names.have(name) || now().is_some_and(|title| names::is_title(&title, name))
     }
 
     /// Returns the policy of the process's locks; `None`: a policy file's rules decide, lock by lock.
@@ -154,7 +172,7 @@ impl Channel {
         let snapshot = Snapshot {
             pid: self.pid,
             start: self.start,
-            name: self.name.clone(),
+            name: self.names.program.clone(),
             alive,
             taken_ns: clock.ns,
             locks: memory.sums.look(&copy.blocks, &clock),
@@ -205,13 +223,6 @@ impl Follower {
     pub fn look(&mut self) -> Result<Snapshot, Error> {
         self.channel.look(&mut self.memory, |_, _, _| ()).map(|(snapshot, ())| snapshot)
     }
-}
-
-/// Returns the program's name, without its folder and without characters that a terminal would obey.
-fn name(header: &Header) -> String {
-    let bytes: Vec<u8> = header.name.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect();
-    let text = String::from_utf8_lossy(&bytes);
-    process::printable(text.rsplit('/').next().unwrap_or_default())
 }
 
 /// Removes files of processes that are gone: those that are older than a day, and the oldest of more than

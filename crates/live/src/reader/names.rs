@@ -1,8 +1,55 @@
-//! Names of threads. To read one takes three system calls, so they are read again now and then only; which threads are
-//! there is asked at each look.
+//! Names of programs and of threads. To read a thread's takes three system calls, so they are read again now and then
+//! only; which threads are there is asked at each look.
 
-use super::process::{thread_name, threads};
+use super::process::{printable, thread_name, threads};
+use crate::layout::{Header, TITLE};
+use core::sync::atomic::AtomicU8;
+use core::sync::atomic::Ordering::Relaxed;
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The names that a program has, without folders and without characters that a terminal would obey.
+#[derive(Debug)]
+pub(crate) struct ProgramNames {
+    /// Its file's: the one that is shown.
+    pub(crate) program: String,
+    /// That of the word by which it was called; empty: none.
+    called: String,
+    /// Its first thread's, as it was when the view was made.
+    title: String,
+}
+
+impl ProgramNames {
+    /// Reads them.
+    pub(crate) fn of(header: &Header) -> ProgramNames {
+        // Of a word that is cut short, the last part is none.
+        let is_whole = header.called.iter().any(|byte| byte.load(Relaxed) == 0);
+        ProgramNames {
+            program: file_name(&header.name),
+            called: if is_whole { file_name(&header.called) } else { String::new() },
+            title: printable(text(&header.title).trim_end()),
+        }
+    }
+
+    /// Whether it is one of them.
+    pub(crate) fn have(&self, name: &str) -> bool {
+        [&self.program, &self.called].into_iter().any(|known| known == name) || is_title(&self.title, name)
+    }
+}
+
+/// Whether the system calls a program of this name so: it keeps the beginning.
+pub(crate) fn is_title(title: &str, name: &str) -> bool {
+    const KEPT: usize = TITLE - 1;
+    !title.is_empty() && (title == name || title.len() == KEPT && name.as_bytes().get(..KEPT) == Some(title.as_bytes()))
+}
+
+fn file_name(bytes: &[AtomicU8]) -> String {
+    printable(text(bytes).rsplit('/').next().unwrap_or_default())
+}
+
+fn text(bytes: &[AtomicU8]) -> String {
+    let bytes: Vec<u8> = bytes.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
 
 /// A name is read again when it is so old: threads name themselves soon after they begin, as a rule, and a number may
 /// be another thread's by then.
@@ -48,6 +95,27 @@ impl ThreadNames {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zerocopy::FromZeros;
+
+    #[test]
+    fn a_program_has_the_names_of_its_file_of_its_first_word_and_of_its_script() {
+        let mut header = Header::new_zeroed();
+        let put = |to: &[AtomicU8], text: &[u8]| to.iter().zip(text).for_each(|(to, byte)| to.store(*byte, Relaxed));
+        put(&header.name, b"/usr/bin/python3.11");
+        put(&header.called, b"/usr/bin/python3\0./a/sort\0");
+        put(&header.title, b"serve-everybody\n");
+        let names = ProgramNames::of(&header);
+        for name in ["python3.11", "python3", "serve-everybody", "serve-everybody.py"] {
+            assert!(names.have(name), "{name}");
+        }
+        for name in ["", "python", "sort", "serve-everybod", "serve", "/usr/bin/python3"] {
+            assert!(!names.have(name), "{name}");
+        }
+        header.called.iter_mut().for_each(|byte| *byte = b'a'.into());
+        let cut = ProgramNames::of(&header);
+        assert!(cut.called.is_empty() && cut.have("python3.11"), "{cut:?}");
+        assert!(!ProgramNames::of(&Header::new_zeroed()).have("x"));
+    }
 
     #[test]
     fn names_are_kept_and_threads_that_are_gone_have_none() {

@@ -57,6 +57,8 @@ pub struct Lock {
     pub gave_up: u64,
     /// The number of the policy file's rule for it ([`super::Target::FileRule`]); `None`: it has none.
     pub rule: Option<u32>,
+    /// When the last wait of a thread for it ended, where no thread has begun another one since; `None`: not known.
+    pub last_ns: Option<u64>,
     /// The call site with the longest wait; 0: unknown. It is the address to which the call returns.
     pub site: u64,
     /// All of its call sites; the one with most wait time first.

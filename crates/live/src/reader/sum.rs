@@ -66,6 +66,12 @@ impl Sums {
                 add(lock, sum);
             }
         }
+        for (key, at_ns) in blocks.iter().filter_map(|block| last(block, clock)) {
+            let at = self.places.get(&key).and_then(|place| again.binary_search(place).ok());
+            if let Some(lock) = at.and_then(|at| Arc::get_mut(&mut sums[at])) {
+                lock.last_ns = lock.last_ns.max(Some(at_ns));
+            }
+        }
         for (place, mut lock) in again.into_iter().zip(sums) {
             if let Some(lock) = Arc::get_mut(&mut lock) {
                 lock.sites.sort_unstable_by_key(|site| (Reverse(site.wait_ns), site.address));
@@ -216,6 +222,12 @@ fn ended(block: &BlockCopy) -> Option<&Wait> {
     (is_over && block.stood(|block| &block.wait.sequence)).then_some(wait)
 }
 
+/// What a block's thread waited for last, and when that ended.
+fn last(block: &BlockCopy, clock: &Clock) -> Option<(Key, u64)> {
+    let wait = ended(block).filter(|_| block.block.state.load(Relaxed) != state::FREE)?;
+    Some((Key::read(wait.key.load(Relaxed))?, clock.at(wait.until.load(Relaxed))))
+}
+
 fn of_lock(lock: &layout::Lock) -> Option<(Key, SiteSum)> {
     let key = Key::read(lock.key.load(Relaxed))?;
     Some((
@@ -293,6 +305,7 @@ fn empty(key: Key, sites: Vec<Site>) -> Lock {
         handoffs: 0,
         gave_up: 0,
         rule: None,
+        last_ns: None,
         site: 0,
         sites,
     }

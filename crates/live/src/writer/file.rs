@@ -3,10 +3,11 @@
 use super::folder::{self, Path};
 use super::sys::{self, At, Descriptor};
 use super::{clock, view};
-use crate::layout::{BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, MAGIC, NAME, PAGE, VERSION};
+use crate::layout::{BLOCKS, BLOCKS_START, Block, CALLED, FILE_BYTES, Header, LAYOUT, MAGIC, NAME, PAGE, VERSION};
 use crate::place::{ENDING, parse_stat};
 use core::ffi::CStr;
 use core::ptr::NonNull;
+use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{O_CREAT, O_EXCL, O_RDONLY, O_RDWR};
 
@@ -95,8 +96,19 @@ fn fill(made: &Made, start: u64) {
     clock::choose();
     clock::tell(header);
     sys::read_link(c"/proc/self/exe", header.name[0].as_ptr(), NAME - 1);
+    copy(c"/proc/self/cmdline", &header.called);
+    copy(c"/proc/self/comm", &header.title);
     // ORDERING live.magic: Release; a reader that sees it sees the rest (invariant 4 of the layout).
     header.magic.store(MAGIC, Release);
+}
+
+/// Copies the beginning of what the system says about the process.
+fn copy(path: &CStr, to: &[AtomicU8]) {
+    let mut bytes = [0; CALLED];
+    let Some(file) = Descriptor::open(At::ROOT, path, O_RDONLY, 0) else { return };
+    for (to, byte) in to.iter().zip(file.read(&mut bytes).unwrap_or_default()) {
+        to.store(*byte, Relaxed);
+    }
 }
 
 const _: () = assert!(view::PAGES * PAGE == FILE_BYTES);
