@@ -3,6 +3,8 @@
 mod asm;
 mod capi;
 mod check;
+mod checks;
+mod dist;
 mod faults;
 mod guide;
 mod load;
@@ -46,6 +48,7 @@ enum Command {
     Faults(faults::Args),
     Load(load::Args),
     Supply(supply::Args),
+    Dist(dist::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
     Busy(perf::busy::Args),
@@ -87,6 +90,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Faults(args) => faults::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Supply(args) => supply::run(&args),
+        Command::Dist(args) => dist::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),
         Command::Header(header) => header.run(),
