@@ -147,6 +147,10 @@ fn lay_stubs(files: &[&Path], folder: &Path) -> Result<()> {
 
 /// Builds the static program, packs it, and has it run programs of this machine.
 pub(super) fn try_static() -> Result<Outcome> {
+    // For the C in a dependency.
+    if Command::new("musl-gcc").arg("-dumpversion").output().is_err() {
+        return Ok(Outcome::Skipped("no musl-gcc here: `apt-get install musl-tools`".to_owned()));
+    }
     let env = match environment()? {
         Ok(env) => env,
         Err(why) => return Ok(Outcome::Skipped(why)),
