@@ -4,6 +4,9 @@
 //! them, once per change of their sources, with the same toolchain and lock file, and without the flags of the outer
 //! build: under `cargo miri`, `cargo clippy` or a sanitizer the embedded libraries are still the ordinary release
 //! builds.
+//!
+//! They stand before glibc in the programs that `turnwise` runs, so they are built for it where the program itself is
+//! built for musl.
 
 use std::env;
 use std::ffi::OsString;
@@ -96,11 +99,9 @@ fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathB
     command.current_dir(workspace).args(["build", "--release"]).args(flags);
     command.args(["--package", "turnwise-preload", "--package", "turnwise-recorder"]);
     command.arg("--target-dir").arg(target_dir);
-    let (host, target) = (env::var("HOST"), env::var("TARGET"));
+    let target = target_with_glibc();
     let mut output = target_dir.to_path_buf();
-    if let (Ok(host), Ok(target)) = (host, target)
-        && host != target
-    {
+    if env::var("HOST").as_ref() != Ok(&target) {
         command.args(["--target", &target]);
         output.push(target);
     }
@@ -126,6 +127,12 @@ fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathB
     output.join("release")
 }
 
+/// The target of what runs in or beside the programs.
+fn target_with_glibc() -> String {
+    let target = env::var("TARGET").unwrap_or_else(|_| fail("cargo did not set TARGET"));
+    target.replace("-musl", "-gnu")
+}
+
 /// Settings that the outer cargo, or a tool around it, made for the outer build.
 fn is_of_the_outer_build(name: &OsString) -> bool {
     const KEPT: &[&str] = &["CARGO_HOME", "CARGO_MAKEFLAGS", "CARGO_INCREMENTAL"];
@@ -141,7 +148,9 @@ fn is_of_the_outer_build(name: &OsString) -> bool {
 }
 
 fn build_sample(source: &Path, output: &Path) -> PathBuf {
-    let compiler = cc::Build::new().no_default_flags(true).try_get_compiler().unwrap_or_else(|error| {
+    let mut build = cc::Build::new();
+    let compiler = build.no_default_flags(true).target(&target_with_glibc()).try_get_compiler();
+    let compiler = compiler.unwrap_or_else(|error| {
         fail(&format!("the sample program needs a C compiler: install gcc or clang, or set CC\n{error}"))
     });
     let mut command = compiler.to_command();

@@ -4,6 +4,8 @@ mod asm;
 mod capi;
 mod check;
 mod compatibility;
+mod checks;
+mod dist;
 mod faults;
 mod guide;
 mod kernel;
@@ -50,6 +52,7 @@ enum Command {
     Load(load::Args),
     Compatibility(compatibility::Args),
     Supply(supply::Args),
+    Dist(dist::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
     Busy(perf::busy::Args),
@@ -93,6 +96,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Load(args) => load::run(&args),
         Command::Compatibility(args) => compatibility::run(&args),
         Command::Supply(args) => supply::run(&args),
+        Command::Dist(args) => dist::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),
         Command::Header(header) => header.run(),

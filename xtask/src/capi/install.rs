@@ -36,18 +36,7 @@ impl Install {
             Some(destdir) => destdir.join(prefix.strip_prefix("/").unwrap_or(&prefix)),
             None => prefix.clone(),
         };
-        libraries(&built, &root.join("lib"))?;
-        for header in ["turnwise.h", "turnwise.hpp", "turnwise_tsan.h"] {
-            copy(&Path::new(CRATE).join("include").join(header), &root.join("include").join(header))?;
-        }
-        let packages = [
-            ("turnwise.pc.in", "lib/pkgconfig/turnwise.pc"),
-            ("turnwise-config.cmake.in", "lib/cmake/turnwise/turnwise-config.cmake"),
-            ("turnwise-config-version.cmake.in", "lib/cmake/turnwise/turnwise-config-version.cmake"),
-        ];
-        for (template, to) in packages {
-            package(&Path::new(CRATE).join("packaging").join(template), &root.join(to), &prefix)?;
-        }
+        lay(&built, &root, &prefix, "lib")?;
         println!("installed below {}", root.display());
         Ok(true)
     }
@@ -68,6 +57,26 @@ impl Install {
     }
 }
 
+/// Puts below `root` what is found below `prefix` later; the libraries in its folder `lib`.
+pub(crate) fn lay(built: &Path, root: &Path, prefix: &Path, lib: &str) -> Result<()> {
+    libraries(built, &root.join(lib))?;
+    for header in ["turnwise.h", "turnwise.hpp", "turnwise_tsan.h"] {
+        copy(&Path::new(CRATE).join("include").join(header), &root.join("include").join(header))?;
+    }
+    let packages = [
+        ("turnwise.pc.in", "pkgconfig/turnwise.pc"),
+        ("turnwise-config.cmake.in", "cmake/turnwise/turnwise-config.cmake"),
+        ("turnwise-config-version.cmake.in", "cmake/turnwise/turnwise-config-version.cmake"),
+    ];
+    for (template, to) in packages {
+        let text = package(&Path::new(CRATE).join("packaging").join(template), prefix, lib)?;
+        let to = root.join(lib).join(to);
+        folder_of(&to)?;
+        fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))?;
+    }
+    Ok(())
+}
+
 /// The libraries under the name that programs link, and the shared one with the links that the linkers follow.
 fn libraries(built: &Path, to: &Path) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
@@ -85,16 +94,18 @@ fn libraries(built: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A package file from its template.
-fn package(template: &Path, to: &Path, prefix: &Path) -> Result<()> {
+/// The text of a package file, of its template.
+fn package(template: &Path, prefix: &Path, lib: &str) -> Result<String> {
     let text = fs::read_to_string(template).with_context(|| format!("cannot read {}", template.display()))?;
-    let text = text
+    // From LIB/cmake/turnwise to the prefix.
+    let up = "/..".repeat(2 + Path::new(lib).components().count());
+    Ok(text
         .replace("@PREFIX@", &prefix.display().to_string())
+        .replace("@LIB@", lib)
+        .replace("@UP@", &up)
         .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
         .replace("@MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
-        .replace("@PRIVATE_LIBRARIES@", PRIVATE_LIBRARIES);
-    folder_of(to)?;
-    fs::write(to, text).with_context(|| format!("cannot write {}", to.display()))
+        .replace("@PRIVATE_LIBRARIES@", PRIVATE_LIBRARIES))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

@@ -4,7 +4,7 @@ mod header;
 mod install;
 
 pub(crate) use header::Header;
-pub(crate) use install::Install;
+pub(crate) use install::{Install, lay};
 
 /// Where the C API lives.
 const CRATE: &str = "crates/capi";

@@ -104,6 +104,12 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[cmd("cargo xtask supply --quick")],
     },
     Step {
+        name: "dist",
+        what: "what the C library exports; Debian's packages of the debug build, unpacked and used",
+        needs: &[Need::Program("cc", "gcc"), Need::Program("dpkg-deb", "dpkg")],
+        commands: &[cmd("cargo xtask dist --quick")],
+    },
+    Step {
         name: "features",
         what: "the locks without optimistic spinning, with lock_api, and with counters and the order checker",
         needs: &[],

@@ -7,11 +7,9 @@ mod package;
 mod tools;
 mod twice;
 
-use anyhow::{Context, Result, bail};
-use std::ffi::OsStr;
+use crate::checks::{self, Outcome, must, output};
+use anyhow::{Context, Result};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
 
 /// What files the checks leave.
 const FOLDER: &str = "target/supply";
@@ -32,20 +30,7 @@ pub(crate) struct Args {
     checks: Vec<String>,
 }
 
-/// How a check ended that found nothing wrong.
-enum Outcome {
-    /// What it looked at.
-    Ok(String),
-    /// Why it could not run.
-    Skipped(String),
-}
-
-struct Check {
-    name: &'static str,
-    what: &'static str,
-    quick: bool,
-    run: fn(&Args) -> Result<Outcome>,
-}
+type Check = checks::Check<Args>;
 
 const fn check(name: &'static str, what: &'static str, quick: bool, run: fn(&Args) -> Result<Outcome>) -> Check {
     Check { name, what, quick, run }
@@ -68,62 +53,8 @@ const CHECKS: &[Check] = &[
 
 /// Runs the checks asked for; `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    if args.list {
-        for check in CHECKS {
-            println!("{:11} {}{}", check.name, check.what, if check.quick { " (quick)" } else { "" });
-        }
-        return Ok(true);
-    }
-    if let Some(name) = args.checks.iter().find(|name| !CHECKS.iter().any(|check| check.name == **name)) {
-        bail!("no check is called `{name}`; `cargo xtask supply --list` lists them");
-    }
-    let named = |check: &&Check| match args.checks.is_empty() {
-        true => check.quick || !args.quick,
-        false => args.checks.iter().any(|name| name == check.name),
-    };
-    let (mut lines, mut ok) = (String::new(), true);
-    for check in CHECKS.iter().filter(named) {
-        println!("\n==> {}: {}", check.name, check.what);
-        let start = Instant::now();
-        let result = match (check.run)(args) {
-            Ok(Outcome::Ok(seen)) => format!("ok: {seen}"),
-            Ok(Outcome::Skipped(why)) => format!("SKIPPED: {why}"),
-            Err(error) => {
-                ok = false;
-                format!("FAILED: {error:#}")
-            }
-        };
-        println!("{result}");
-        lines += &format!("{:11} {:>5} s  {result}\n", check.name, start.elapsed().as_secs());
-    }
-    println!("\n{lines}");
-    Ok(ok)
-}
-
-/// A command that is shown, runs in `folder`, and must succeed.
-fn must(folder: &Path, env: &[(&str, &OsStr)], line: &[&str]) -> Result<()> {
-    println!("+ {}", line.join(" "));
-    let status = Command::new(line[0])
-        .args(&line[1..])
-        .envs(env.iter().copied())
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .status()
-        .with_context(|| format!("cannot start {}", line[0]))?;
-    if !status.success() {
-        bail!("{} ended with {status}", line.join(" "));
-    }
-    Ok(())
-}
-
-/// What a command prints, which must succeed.
-fn output(line: &[&str]) -> Result<String> {
-    let out = Command::new(line[0]).args(&line[1..]).stdin(Stdio::null()).output();
-    let out = out.with_context(|| format!("cannot start {}", line[0]))?;
-    if !out.status.success() {
-        bail!("{} ended with {}:\n{}", line.join(" "), out.status, String::from_utf8_lossy(&out.stderr).trim());
-    }
-    String::from_utf8(out.stdout).with_context(|| format!("{} prints what is not UTF-8", line.join(" ")))
+    let which = checks::Which { quick: args.quick, list: args.list, named: &args.checks };
+    checks::run("supply", CHECKS, &which, args)
 }
 
 /// The tree as it is, without what git ignores, below [`FOLDER`].

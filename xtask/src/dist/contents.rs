@@ -1,0 +1,110 @@
+//! Debian's packages, made, unpacked beside the system and used there.
+
+use super::{Args, FOLDER, VERSION, deb, empty_folder, portable, symbols};
+use crate::checks::{Outcome, is_here, must, output};
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Files that the packages must have, below `/usr`; `LIB` is the folder of the architecture's libraries.
+const NEEDED: &[&str] = &[
+    "bin/turnwise",
+    "share/man/man1/turnwise.1.gz",
+    "share/man/man1/turnwise-compare.1.gz",
+    "share/bash-completion/completions/turnwise",
+    "share/zsh/vendor-completions/_turnwise",
+    "share/fish/vendor_completions.d/turnwise.fish",
+    "share/doc/turnwise/copyright",
+    "share/doc/turnwise/third-party.gz",
+    "share/doc/libturnwise0/copyright",
+    "share/doc/libturnwise-dev/copyright",
+    "include/turnwise.h",
+    "include/turnwise.hpp",
+    "include/turnwise_tsan.h",
+    "LIB/libturnwise.so",
+    "LIB/libturnwise.so.0",
+    "LIB/libturnwise.a",
+    "LIB/pkgconfig/turnwise.pc",
+    "LIB/cmake/turnwise/turnwise-config.cmake",
+];
+
+/// Makes the packages and looks at them.
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    if !is_here("dpkg-deb") {
+        return Ok(Outcome::Skipped("no dpkg-deb here: `apt-get install dpkg`".to_owned()));
+    }
+    let packages = match packages(args)? {
+        Ok(packages) => packages,
+        Err(why) => return Ok(Outcome::Skipped(why)),
+    };
+    let folder = tempfile::tempdir()?;
+    let root = folder.path();
+    for package in &packages {
+        let shown = package.display().to_string();
+        let (control, at) = (root.join("control"), root.display().to_string());
+        must(Path::new("."), &[], &["dpkg-deb", "--extract", &shown, &at])?;
+        must(Path::new("."), &[], &["dpkg-deb", "--control", &shown, &control.display().to_string()])?;
+        let sums = control.join("md5sums").display().to_string();
+        must(root, &[], &["md5sum", "--check", "--quiet", "--strict", &sums])?;
+        std::fs::remove_dir_all(&control)?;
+        let version = output(&["dpkg-deb", "--field", &shown, "Version"])?;
+        ensure!(version.trim() == format!("{VERSION}-1"), "{shown} has version {version}");
+    }
+    let lib = format!("lib/{}", deb::multiarch()?);
+    for needed in NEEDED {
+        let path = root.join("usr").join(needed.replace("LIB", &lib));
+        ensure!(path.exists(), "no package has {}", path.strip_prefix(root).unwrap_or(&path).display());
+    }
+    let used = portable::use_tool(&root.join("usr/bin/turnwise"))?;
+    link(root, &lib)?;
+    let mut seen = format!("{} packages; {used}", packages.len());
+    if !args.quick {
+        seen += &lint(&packages)?;
+    }
+    Ok(Outcome::Ok(seen))
+}
+
+/// Makes the packages; where they are, or why they cannot be made.
+pub(super) fn packages(args: &Args) -> Result<Result<Vec<PathBuf>, String>> {
+    let built = match symbols::built(args)? {
+        Ok(folder) => folder,
+        Err(why) => return Ok(Err(why)),
+    };
+    let name = if args.quick { "debian-of-debug" } else { "debian" };
+    Ok(Ok(deb::make(&built, &empty_folder(name)?)?))
+}
+
+/// Compiles a program with what was unpacked, and runs it.
+fn link(root: &Path, lib: &str) -> Result<()> {
+    let out = Command::new("pkg-config")
+        .args(["--cflags", "--libs", "turnwise"])
+        .env("PKG_CONFIG_LIBDIR", root.join("usr").join(lib).join("pkgconfig"))
+        .env("PKG_CONFIG_SYSROOT_DIR", root)
+        .env("PKG_CONFIG_ALLOW_SYSTEM_CFLAGS", "1")
+        .env("PKG_CONFIG_ALLOW_SYSTEM_LIBS", "1")
+        .output();
+    let out = out.context("cannot start pkg-config: `apt-get install pkg-config`")?;
+    ensure!(out.status.success(), "pkg-config finds no turnwise: {}", String::from_utf8_lossy(&out.stderr));
+    let flags = String::from_utf8(out.stdout)?;
+    let program = root.join("program").display().to_string();
+    let mut line = vec!["cc", "-std=c11", "-pthread", "-o", &program, "crates/capi/examples/queue.c"];
+    line.extend(flags.split_whitespace());
+    must(Path::new("."), &[], &line)?;
+    let libraries = root.join("usr").join(lib);
+    must(root, &[("LD_LIBRARY_PATH", libraries.as_os_str())], &[&program])
+}
+
+/// What lintian finds; nothing that it calls an error.
+fn lint(packages: &[PathBuf]) -> Result<String> {
+    if !is_here("lintian") {
+        return Ok("; not linted: no lintian here".to_owned());
+    }
+    let files: Vec<String> = packages.iter().map(|package| package.display().to_string()).collect();
+    let line = ["lintian", "--allow-root", "--fail-on", "none", "--tag-display-limit", "0"];
+    let found = output(&[&line[..], &files.iter().map(String::as_str).collect::<Vec<_>>()].concat())?;
+    print!("{found}");
+    std::fs::write(format!("{FOLDER}/lintian"), &found)?;
+    let errors: Vec<&str> = found.lines().filter(|line| line.starts_with("E:")).collect();
+    ensure!(errors.is_empty(), "lintian:\n{}", errors.join("\n"));
+    Ok(format!("; lintian finds {} lesser things", found.lines().filter(|line| line.starts_with("W:")).count()))
+}

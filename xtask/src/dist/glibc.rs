@@ -1,0 +1,92 @@
+//! Which versions of the C library's symbols is asked for by what ships.
+
+use super::portable::{self, GLIBC};
+use crate::checks::{Outcome, output};
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Looks at the tool, the files that it carries, and the C library.
+pub(super) fn run() -> Result<Outcome> {
+    let built = match portable::build()? {
+        Ok(folder) => folder,
+        Err(why) => return Ok(Outcome::Skipped(why)),
+    };
+    let carried = tempfile::tempdir()?;
+    let mut files = vec![built.join("turnwise"), built.join("libturnwise_c.so")];
+    files.extend(unpack(&built.join("turnwise"), carried.path())?);
+    ensure!(files.len() == 5, "the tool carries other files than two libraries and the sample: {files:?}");
+    let mut wrong = Vec::new();
+    for file in &files {
+        let listing = output(&["objdump", "-T", &file.display().to_string()])?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        wrong.extend(too_new(&listing).map(|symbol| format!("{name} asks for {symbol}")));
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(Outcome::Ok(format!("{} programs and libraries ask for glibc {GLIBC} or older", files.len())))
+}
+
+/// Has the tool put what it carries into a folder.
+fn unpack(tool: &Path, to: &Path) -> Result<Vec<PathBuf>> {
+    let line = ["profile", "--", "@sample", "-t", "1", "-s", "0.05"];
+    let out = Command::new(tool).args(line).env("XDG_CACHE_HOME", to).output();
+    let out = out.with_context(|| format!("cannot start {}", tool.display()))?;
+    ensure!(out.status.success(), "`turnwise profile` fails:\n{}", String::from_utf8_lossy(&out.stderr));
+    let out = Command::new(tool).args(["run", "--", "true"]).env("XDG_CACHE_HOME", to).output()?;
+    ensure!(out.status.success(), "`turnwise run` fails:\n{}", String::from_utf8_lossy(&out.stderr));
+    let entries = std::fs::read_dir(to.join("turnwise")).context("the tool has unpacked nothing")?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<Vec<_>>>()?;
+    Ok(paths.into_iter().filter(|path| path.is_file()).collect())
+}
+
+/// The symbols in what `objdump -T` prints that an older glibc lacks: those of later versions, and those that were not
+/// found when the file was linked.
+fn too_new(listing: &str) -> impl Iterator<Item = &str> {
+    listing.lines().filter_map(|line| {
+        let (flags, undefined) = line.split_once("*UND*")?;
+        let words: Vec<&str> = undefined.split_whitespace().skip(1).collect();
+        let is_weak = flags.split_whitespace().any(|flag| flag == "w");
+        match words[..] {
+            [version, name] => is_later(version).then_some(name),
+            [name] => (!is_weak).then_some(name),
+            _ => None,
+        }
+    })
+}
+
+fn is_later(version: &str) -> bool {
+    let version = version.trim_matches(['(', ')']);
+    version.strip_prefix("GLIBC_").is_some_and(|version| numbers(version) > numbers(GLIBC))
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').filter_map(|part| part.parse().ok()).collect()
+}
+
+/// The newest glibc that is asked for in what `objdump -T` prints.
+pub(super) fn newest(listing: &str) -> Option<&str> {
+    let undefined = listing.lines().filter(|line| line.contains("*UND*"));
+    let words = undefined.flat_map(str::split_whitespace).map(|word| word.trim_matches(['(', ')']));
+    words.filter_map(|word| word.strip_prefix("GLIBC_")).max_by_key(|version| numbers(version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_symbols_and_missing_ones_are_found() {
+        let listing = "\
+0000000000000000      DF *UND*\t0000000000000000 (GLIBC_2.2.5) read
+0000000000000000      DF *UND*\t0000000000000000 (GLIBC_2.28) thrd_exit
+0000000000000000      DF *UND*\t0000000000000000 (GLIBC_2.35) _dl_find_object
+0000000000000000      DF *UND*\t0000000000000000  GLIBC_2.100  log
+0000000000000000      DF *UND*\t0000000000000000 (GCC_3.0) _Unwind_Resume
+0000000000000000  w   D  *UND*\t0000000000000000              __gmon_start__
+0000000000000000      D  *UND*\t0000000000000000              gettid
+000000000007eab0 g    DF .text\t0000000000000070  Base        tw_cond_signal
+";
+        assert_eq!(too_new(listing).collect::<Vec<_>>(), ["_dl_find_object", "log", "gettid"]);
+        assert_eq!(newest(listing), Some("2.100"));
+    }
+}

@@ -1,0 +1,85 @@
+//! `cargo xtask dist`: what people install who clone no repository, built below `target/dist`, installed where nothing
+//! else is, used, and removed.
+
+mod container;
+mod contents;
+mod deb;
+mod glibc;
+mod notices;
+mod portable;
+mod roots;
+mod symbols;
+mod wheel;
+
+use crate::checks::{self, Outcome};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// What lies here at the end: packages, the wheel, the static program.
+const FOLDER: &str = "target/dist";
+/// What has the files of Debian's packages, the wheel and the container.
+const PACKAGING: &str = "packaging";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Debian packages, Python wheel, static program: built, installed where nothing else is, used and removed
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only checks of seconds, of the debug build: what CI runs
+    #[arg(long)]
+    quick: bool,
+    /// List the checks
+    #[arg(long)]
+    list: bool,
+    /// Debian's releases in whose roots `roots` installs
+    #[arg(long, value_delimiter = ',', value_name = "NAME", default_value = "bookworm,trixie")]
+    releases: Vec<String>,
+    /// Checks (all, if none is named)
+    checks: Vec<String>,
+}
+
+type Check = checks::Check<Args>;
+
+const fn check(name: &'static str, what: &'static str, quick: bool, run: fn(&Args) -> Result<Outcome>) -> Check {
+    Check { name, what, quick, run }
+}
+
+const CHECKS: &[Check] = &[
+    check("symbols", "the C library exports what packaging/debian/libturnwise.symbols says", true, symbols::run),
+    check("contents", "Debian's packages: files, fields, sums; programs and library run", true, contents::run),
+    check("glibc", "nothing that ships asks for a glibc later than 2.34", false, |_| glibc::run()),
+    check("roots", "the packages, installed, used and removed in clean Debian roots", false, roots::run),
+    check("static", "the program for musl, without libraries, runs programs of glibc on our locks", false, |_| {
+        portable::try_static()
+    }),
+    check("wheel", "the Python wheel, installed in a fresh environment and used", false, |_| wheel::run()),
+    check("container", "the container, built and used", false, container::run),
+];
+
+/// Runs the checks asked for; `true` if none failed.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let which = checks::Which { quick: args.quick, list: args.list, named: &args.checks };
+    checks::run("dist", CHECKS, &which, args)
+}
+
+/// A folder below [`FOLDER`], empty.
+fn empty_folder(name: &str) -> Result<PathBuf> {
+    let folder = std::path::absolute(FOLDER)?.join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Writes a file, and the folders that it lies in.
+fn write(file: &Path, text: impl AsRef<[u8]>) -> Result<()> {
+    std::fs::create_dir_all(file.parent().context("a file lies in a folder")?)?;
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Copies a file, and makes the folders that it lies in.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to.parent().context("a file lies in a folder")?)?;
+    std::fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
