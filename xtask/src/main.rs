@@ -3,8 +3,8 @@
 mod asm;
 mod capi;
 mod check;
-mod compatibility;
 mod checks;
+mod compatibility;
 mod dist;
 mod faults;
 mod guide;
