@@ -4,11 +4,13 @@ mod asm;
 mod capi;
 mod check;
 mod faults;
+mod fuzz;
 mod guide;
 mod load;
 mod perf;
 mod programs;
 mod results;
+mod sanitize;
 mod supply;
 mod tidy;
 
@@ -44,7 +46,9 @@ enum Command {
     Results(results::Args),
     Perf(perf::Args),
     Faults(faults::Args),
+    Fuzz(fuzz::Args),
     Load(load::Args),
+    Sanitize(sanitize::Args),
     Supply(supply::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
@@ -85,7 +89,9 @@ fn run(command: Command) -> Result<bool> {
         Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Faults(args) => faults::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
         Command::Load(args) => load::run(&args),
+        Command::Sanitize(args) => sanitize::run(&args),
         Command::Supply(args) => supply::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),

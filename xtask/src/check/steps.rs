@@ -92,6 +92,12 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[cmd("cargo xtask faults --seconds 25")],
     },
     Step {
+        name: "sanitize",
+        what: "C and C++ programs on our libraries under address and undefined-behaviour sanitizers",
+        needs: &[Need::Program("gcc", "gcc"), Need::Program("g++", "g++")],
+        commands: &[cmd("cargo xtask sanitize")],
+    },
+    Step {
         name: "supply",
         what: "licences and versions of dependencies, the oldest Rust, features one by one",
         needs: &[],
@@ -266,6 +272,8 @@ pub(crate) const STEPS: &[Step] = &[
     },
 ];
 
+/// `cargo xtask miri`: the tests of the locks under many schedules.
+pub(crate) const MIRI_MANY: Cmd = cmd("cargo +nightly miri test -p turnwise --lib --tests --target-dir target/miri --");
 /// `cargo xtask torture`.
 pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --");
 /// `cargo xtask models`: with the executions, states and rare lines of each.
