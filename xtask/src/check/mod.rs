@@ -65,6 +65,9 @@ impl Chore {
 
 /// Runs tests under Miri, with this many seeds; `true` if all hold.
 fn miri(seeds: u32, tests: &[String]) -> Result<bool> {
+    for need in steps::MIRI {
+        need.provide().map_err(anyhow::Error::msg)?;
+    }
     let flags = format!("-Zmiri-disable-isolation -Zmiri-preemption-rate=0.1 -Zmiri-many-seeds=0..{seeds}");
     Ok(run::command(&steps::MIRI_MANY, &[("MIRIFLAGS", &flags)], tests, None)?.success)
 }

@@ -25,7 +25,7 @@ const fn cmd(line: &'static str) -> Cmd {
 }
 
 /// Both sanitizers come with the nightly toolchain alone.
-const MIRI: &[Need] = &[Need::Nightly("miri"), Need::Nightly("rust-src")];
+pub(crate) const MIRI: &[Need] = &[Need::Nightly("miri"), Need::Nightly("rust-src")];
 const TSAN: &[Need] = &[Need::Nightly("rust-src"), Need::Program("cc", "gcc")];
 const MIRI_SEEDS: (&str, &str) =
     ("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-preemption-rate=0.1 -Zmiri-many-seeds=0..16");

@@ -11,7 +11,8 @@ fn rule(policy: Policy, kind: Kind, program: &str, module: &str) -> NewRule {
 }
 
 fn table() -> Vec<u8> {
-    let ranges = |fingerprint, rule, start| ModuleRanges { fingerprint, rule, ranges: vec![start..start + 64] };
+    let two = |start: u64| vec![start..start + 64, start + 128..start + 136];
+    let ranges = |fingerprint, rule, start| ModuleRanges { fingerprint, rule, ranges: two(start) };
     let table = NewTable {
         default: Policy::ADAPTIVE,
         rules: vec![
