@@ -7,12 +7,14 @@ mod checks;
 mod compatibility;
 mod dist;
 mod faults;
+mod fuzz;
 mod guide;
 mod kernel;
 mod load;
 mod perf;
 mod programs;
 mod results;
+mod sanitize;
 mod supply;
 mod tidy;
 
@@ -48,6 +50,8 @@ enum Command {
     Results(results::Args),
     Perf(perf::Args),
     Faults(faults::Args),
+    Fuzz(fuzz::Args),
+    Sanitize(sanitize::Args),
     Kernel(kernel::Args),
     Load(load::Args),
     Compatibility(compatibility::Args),
@@ -92,6 +96,8 @@ fn run(command: Command) -> Result<bool> {
         Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Faults(args) => faults::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
+        Command::Sanitize(args) => sanitize::run(&args),
         Command::Kernel(args) => kernel::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Compatibility(args) => compatibility::run(&args),

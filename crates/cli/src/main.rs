@@ -3,6 +3,8 @@
 mod arm;
 mod compare;
 mod generate;
+#[cfg(test)]
+mod hostile;
 mod list;
 mod live;
 mod measure;

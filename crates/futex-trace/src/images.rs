@@ -26,7 +26,8 @@ impl Mapping {
         let (start, end) = range.split_once('-')?;
         let number = |text| u64::from_str_radix(text, 16).ok();
         let start = number(start)?;
-        let mapping = Mapping { start, bytes: number(end)? - start, offset: number(offset)?, path: path.into() };
+        let mapping =
+            Mapping { start, bytes: number(end)?.checked_sub(start)?, offset: number(offset)?, path: path.into() };
         (rights.contains('x') && path.starts_with('/')).then_some(mapping)
     }
 }
@@ -42,7 +43,7 @@ pub(crate) fn module_of(mapping: &Mapping, root: Option<&Path>) -> Option<Module
     let pages = |header: &elf::ProgramHeader64<Endianness>| {
         let mask = header.p_align(endian).max(4096) - 1;
         let (offset, bytes) = (header.p_offset(endian), header.p_filesz(endian));
-        (offset & !mask)..offset + bytes
+        (offset & !mask)..offset.saturating_add(bytes)
     };
     let code = loaded()
         .find(|header| header.p_flags(endian).0 & elf::PF_X.0 != 0 && pages(header).contains(&mapping.offset))?;
@@ -62,7 +63,7 @@ pub(crate) fn unwind_info(module: &Module) -> Option<ExplicitModuleSectionInfo<V
         let section = file.section_by_name(name)?;
         let data = section.uncompressed_data().ok()?.into_owned();
         let start = section.address();
-        Some((start..start + data.len() as u64, data))
+        Some((start..start.saturating_add(data.len() as u64), data))
     };
     let (eh_frame_svma, eh_frame) = section(".eh_frame").unzip();
     let (eh_frame_hdr_svma, eh_frame_hdr) = section(".eh_frame_hdr").unzip();

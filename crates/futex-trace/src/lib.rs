@@ -11,6 +11,8 @@
 mod asleep;
 mod call;
 mod events;
+#[cfg(test)]
+mod hostile;
 mod images;
 mod living;
 mod memory;

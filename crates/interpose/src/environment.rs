@@ -2,10 +2,11 @@
 
 use core::ffi::{CStr, c_char};
 
-/// Returns the value of a variable at the start of the process.
+/// Returns the value of a variable at the start of the process. A process that has other rights than its user has none:
+/// a variable may name a file that the library writes, or end the process.
 pub fn variable(name: &str) -> Option<&'static CStr> {
     let mut entry = initial_environment();
-    if entry.is_null() {
+    if entry.is_null() || is_secure(entry) {
         return None;
     }
     loop {
@@ -21,6 +22,31 @@ pub fn variable(name: &str) -> Option<&'static CStr> {
         }
         // SAFETY: this was not the last element.
         entry = unsafe { entry.add(1) };
+    }
+}
+
+/// Whether the kernel, as it began this process, gave it other rights than its user has: by set-user-ID, set-group-ID,
+/// or capabilities of its file. `getauxval` says the same, but may be called too early for it. `environment` is where
+/// the kernel's begins.
+fn is_secure(environment: *const *const c_char) -> bool {
+    const END: usize = 0;
+    const SECURE: usize = 23;
+    let mut entry = environment;
+    // SAFETY: the environment ends with a null pointer; pairs of numbers follow, of which the first begins with another
+    // number than 0, and the last with 0.
+    unsafe {
+        while !(*entry).is_null() {
+            entry = entry.add(1);
+        }
+        // The loader takes variables away from such a process, and moves the others: so there may be several.
+        while (*entry).is_null() {
+            entry = entry.add(1);
+        }
+        let mut pair = entry.cast::<[usize; 2]>();
+        while (*pair)[0] != END && (*pair)[0] != SECURE {
+            pair = pair.add(1);
+        }
+        (*pair)[0] == SECURE && (*pair)[1] != 0
     }
 }
 
@@ -68,6 +94,22 @@ mod tests {
             assert_eq!(variable(name).map(|value| value.to_bytes()), Some(value.as_bytes()), "{name}");
         }
         assert!(variable("TURNWISE_NO_SUCH_VARIABLE").is_none());
+    }
+
+    #[test]
+    fn only_what_the_kernel_says_makes_a_process_secure() {
+        let text = c"A=1".as_ptr();
+        let with = |kind: usize, value: usize| {
+            let null = core::ptr::null();
+            let number = core::ptr::without_provenance;
+            let stack = [text, text, null, number(6), number(4096), number(kind), number(value), null, null];
+            super::is_secure(stack.as_ptr())
+        };
+        assert_eq!([with(23, 1), with(23, 0), with(22, 1)], [true, false, false]);
+        let number = core::ptr::without_provenance;
+        let fewer = [text, number(0), number(0), number(0), number(23), number(1), number(0), number(0)];
+        assert!(super::is_secure(fewer.as_ptr()), "the loader has taken two variables away");
+        assert!(!super::is_secure(super::initial_environment()), "this test has its user's rights");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! | `figures.rs`, `stats.rs` | numbers as people read them; medians and quantiles |
 //! | `names.rs` | the name that a misspelt one was meant to be |
 //! | `toml_file.rs` | what is wrong in a TOML file, with the line |
+//! | `printable.rs` | text of others on a terminal |
 //! | `table.rs`, `progress.rs` | tables and progress bars |
 //! | `machine.rs` | what a report says of the machine and of the program that made it |
 //! | `quota.rs` | a CPU quota for this process and for what it starts |
@@ -28,6 +29,7 @@ pub mod output_file;
 pub mod own_locks;
 #[cfg(feature = "program")]
 pub mod pages;
+mod printable;
 #[cfg(feature = "program")]
 pub mod progress;
 pub mod quota;
@@ -37,3 +39,5 @@ pub mod table;
 pub mod toml_file;
 #[cfg(feature = "program")]
 pub mod usage;
+
+pub use printable::printable;

@@ -1,6 +1,7 @@
 //! What is wrong with a TOML file that a user wrote: file, line, key, and what to do.
 
 use crate::names::suggestion;
+use crate::printable;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::ops::Range;
 use std::path::Path;
@@ -40,7 +41,9 @@ impl Problem {
         let end = start + place.find('\n').unwrap_or(place.len());
         let snippet = Snippet::source(text).path(origin).annotation(AnnotationKind::Primary.span(start..end));
         let report = [level.primary_title(&self.what).element(snippet).element(Level::HELP.message(&self.remedy))];
-        Renderer::plain().render(&report)
+        let shown = Renderer::plain().render(&report);
+        // The file may be another's: what it says is no command to the terminal.
+        shown.lines().map(printable).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -144,5 +147,13 @@ mod tests {
         assert!(shown.contains("a.toml:2:1"), "{shown}");
         assert!(shown.contains("lok = 1") && shown.contains("^^^"), "{shown}");
         assert!(shown.contains("did you mean `lock`?"), "{shown}");
+    }
+
+    #[test]
+    fn a_file_of_anothers_is_shown_and_not_obeyed() {
+        let text = "default = \"\u{1b}[2J\u{202e}\" \u{7}\n";
+        let shown = Problem::error(10..20, "no policy: \u{1b}]0;title\u{7}", "\u{1b}c").shown("a.toml", text);
+        assert!(shown.lines().count() > 3, "it still has lines: {shown}");
+        assert!(!shown.contains(|c: char| c.is_control() && c != '\n') && !shown.contains('\u{202e}'), "{shown:?}");
     }
 }

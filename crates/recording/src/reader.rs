@@ -1,5 +1,8 @@
 //! Copies a recording out of its file. Whatever the file holds, reading it ends in an error or in data.
 
+mod holes;
+mod plausible;
+
 use crate::layout::{
     CHUNK_HEADER, CHUNKS, ChunkCopy, ChunkKind, DetailCopy, EdgeCopy, EntryCopy, EpisodeCopy, FILE_BYTES, HeaderCopy,
     LAYOUT, LOCKS, LockCopy, MAGIC, MODULES, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, StepCopy, THREADS,
@@ -7,6 +10,7 @@ use crate::layout::{
 };
 use std::collections::HashMap;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::{fmt, io};
@@ -25,6 +29,8 @@ pub enum Error {
     Truncated(u64, u64),
     /// No program recorded into it.
     Unused,
+    /// It says what no run can have.
+    Damaged(&'static str),
 }
 
 impl fmt::Display for Error {
@@ -48,6 +54,7 @@ impl fmt::Display for Error {
                 write!(f, "truncated: {has} of {needs} bytes; copy the whole file again")
             }
             Error::Unused => f.write_str("no program has recorded into it"),
+            Error::Damaged(what) => write!(f, "damaged: {what}; record the program again"),
         }
     }
 }
@@ -96,8 +103,7 @@ impl Recording {
         if length < needs {
             return Err(Error::Truncated(length, needs));
         }
-        let mut chunks = vec![0; (needs - CHUNKS) as usize];
-        file.read_exact_at(&mut chunks, CHUNKS)?;
+        let (chunks, parts) = holes::read(&file, CHUNKS, (needs - CHUNKS) as usize)?;
         let mut recording = Recording {
             threads: region(&file, THREADS, header.threads)?,
             modules: region(&file, MODULES, header.modules)?,
@@ -111,17 +117,22 @@ impl Recording {
             by_place: HashMap::new(),
             chunks,
         };
-        recording.walk();
+        recording.walk(&parts);
+        plausible::check(&recording)?;
         Ok(recording)
     }
 
-    /// Visits all chunks. A process that was killed may leave pages between them that belong to none.
-    fn walk(&mut self) {
+    /// Visits all chunks. A process that was killed may leave pages between them that belong to none. `parts`: where
+    /// there is something.
+    fn walk(&mut self, parts: &[Range<usize>]) {
         let mut at = 0;
         while let Some(chunk) = self.chunks.get(at..).and_then(first::<ChunkCopy>) {
             let pages = (chunk.pages as usize).max(1);
             let end = (at + pages * PAGE as usize).min(self.chunks.len());
             let (start, count) = (at + CHUNK_HEADER as usize, chunk.count);
+            let end_of_chunk = end;
+            // Records in use were written: a chunk that says it has more, of gigabytes that are not there, has not.
+            let end = end.min(holes::end(parts, at));
             if chunk.kind == ChunkKind::Entries as u32 {
                 for (place, entry) in records::<EntryCopy>(&self.chunks, start, end, count) {
                     let place = ((place as u64 + CHUNKS) / REF_UNIT) as Ref;
@@ -139,7 +150,7 @@ impl Recording {
                 let steps = records(&self.chunks, start, end, count).map(|(_, step)| step);
                 self.steps.push((chunk.thread, steps.collect()));
             }
-            at = if chunk.kind == 0 { at + PAGE as usize } else { end };
+            at = if chunk.kind == 0 { holes::next(parts, at + PAGE as usize) } else { end_of_chunk };
         }
     }
 
@@ -178,6 +189,11 @@ impl Recording {
         bytes.get(8..8 + count * 8)?.chunks(8).map(first).collect()
     }
 
+    /// Bytes in which records may lie.
+    pub(crate) fn room(&self) -> usize {
+        self.chunks.len()
+    }
+
     fn at(&self, place: Ref) -> Option<&[u8]> {
         let offset = (u64::from(place) * REF_UNIT).checked_sub(CHUNKS)?;
         (place != 0).then(|| self.chunks.get(usize::try_from(offset).ok()?..)).flatten()
@@ -207,9 +223,11 @@ pub(crate) fn first<T: FromBytes>(bytes: &[u8]) -> Option<T> {
 
 fn region<T: FromBytes>(file: &File, region: Region, used: u32) -> Result<Vec<T>, Error> {
     let count = u64::from(used).min(region.count);
-    let mut bytes = vec![0; (count * region.record) as usize];
-    file.read_exact_at(&mut bytes, region.start)?;
-    Ok(bytes.chunks(region.record as usize).filter_map(first).collect())
+    let (bytes, parts) = holes::read(file, region.start, (count * region.record) as usize)?;
+    // Whatever the header says: what nobody wrote is not there.
+    let (data, record) = (&bytes[..parts.last().map_or(0, |part| part.end)], region.record as usize);
+    let written = data.iter().rposition(|byte| *byte != 0).map_or(0, |last| last / record + 1);
+    Ok(bytes[..written * record].chunks(record).filter_map(first).collect())
 }
 
 /// The records of a chunk, each with its place in `bytes`.

@@ -32,6 +32,14 @@ pub(crate) enum Chore {
         #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
         seconds: u64,
     },
+    /// The tests of the locks under Miri, each under many schedules: undefined behaviour, races, deadlocks
+    Miri {
+        /// How many schedules, from seed 0 on
+        #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+        seeds: u32,
+        /// Parts of tests' names (all tests, if none is given)
+        test: Vec<String>,
+    },
     /// Run the models and explicit-state checks, with what each came to; with --wide larger ones
     Models {
         /// Minutes to hours instead of seconds
@@ -48,10 +56,20 @@ impl Chore {
         let (cmd, args) = match self {
             Chore::Torture { seconds } => (&steps::TORTURE, vec!["--seconds".to_string(), seconds.to_string()]),
             Chore::Models { wide, lock } => return models(*wide, lock),
+            Chore::Miri { seeds, test } => return miri(*seeds, test),
         };
         let done = run::command(cmd, &[], &args, None)?;
         Ok(done.success)
     }
+}
+
+/// Runs tests under Miri, with this many seeds; `true` if all hold.
+fn miri(seeds: u32, tests: &[String]) -> Result<bool> {
+    for need in steps::MIRI {
+        need.provide().map_err(anyhow::Error::msg)?;
+    }
+    let flags = format!("-Zmiri-disable-isolation -Zmiri-preemption-rate=0.1 -Zmiri-many-seeds=0..{seeds}");
+    Ok(run::command(&steps::MIRI_MANY, &[("MIRIFLAGS", &flags)], tests, None)?.success)
 }
 
 /// Runs the models, and prints what each lock's came to; `true` if all hold.

@@ -25,7 +25,7 @@ const fn cmd(line: &'static str) -> Cmd {
 }
 
 /// Both sanitizers come with the nightly toolchain alone.
-const MIRI: &[Need] = &[Need::Nightly("miri"), Need::Nightly("rust-src")];
+pub(crate) const MIRI: &[Need] = &[Need::Nightly("miri"), Need::Nightly("rust-src")];
 const TSAN: &[Need] = &[Need::Nightly("rust-src"), Need::Program("cc", "gcc")];
 const MIRI_SEEDS: (&str, &str) =
     ("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-preemption-rate=0.1 -Zmiri-many-seeds=0..16");
@@ -96,6 +96,12 @@ pub(crate) const STEPS: &[Step] = &[
         what: "programs of this machine with threads answer on our locks, and recorded, as they do alone",
         needs: &[],
         commands: &[cmd("cargo xtask compatibility --quick --seconds 40")],
+    },
+    Step {
+        name: "sanitize",
+        what: "C and C++ programs on our libraries under address and undefined-behaviour sanitizers",
+        needs: &[Need::Program("gcc", "gcc"), Need::Program("g++", "g++")],
+        commands: &[cmd("cargo xtask sanitize")],
     },
     Step {
         name: "supply",
@@ -294,6 +300,8 @@ pub(crate) const STEPS: &[Step] = &[
     },
 ];
 
+/// `cargo xtask miri`: the tests of the locks under many schedules.
+pub(crate) const MIRI_MANY: Cmd = cmd("cargo +nightly miri test -p turnwise --lib --tests --target-dir target/miri --");
 /// `cargo xtask torture`.
 pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --");
 /// `cargo xtask models`: with the executions, states and rare lines of each.

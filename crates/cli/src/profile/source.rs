@@ -17,7 +17,7 @@ pub(super) fn read(path: &Path) -> Result<Profile> {
     let start = start_of(path).with_context(|| format!("--from {shown}"))?;
     if start == MAGIC.to_ne_bytes() {
         let recording = Recording::read(path).with_context(|| format!("--from {shown}"))?;
-        return Ok(analyse(&recording));
+        return analyse(&recording).with_context(|| format!("--from {shown}"));
     }
     if start.first() != Some(&b'{') {
         bail!("--from {shown}: it is neither a recording (turnwise profile --recording) nor a JSON profile (--json)");
@@ -76,7 +76,7 @@ pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<(Profile, &Path
     all.sort_by_key(|(recording, _)| Reverse(weight(recording)));
     let mut all = all.into_iter();
     let Some((main, file)) = all.next() else { return Err(first_error.unwrap_or(Error::Unused)) };
-    let mut profile = analyse(&main);
+    let mut profile = analyse(&main).map_err(|_| Error::Damaged("it adds up to what no run can have"))?;
     let others: Vec<_> = all.filter(|(recording, _)| weight(recording).1 > 0).collect();
     if !others.is_empty() {
         let most = if weight(&main).0 > 0 { "waited most" } else { "took most locks" };

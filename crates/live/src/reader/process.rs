@@ -26,9 +26,12 @@ pub(crate) fn thread_name(pid: u32, tid: u32) -> Option<String> {
     Some(printable(String::from_utf8_lossy(&name).trim_end()))
 }
 
-/// Returns the text without characters that a terminal would obey.
+/// Returns the text without characters that a terminal would obey, or that set the direction of writing.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+    let obeyed = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.replace(obeyed, "\u{fffd}")
 }
 
 /// Returns the calling process's user.

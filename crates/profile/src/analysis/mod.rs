@@ -12,7 +12,9 @@ mod threads;
 mod waits;
 
 use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
+use crate::output::sound;
 use crate::symbols::{Module, Symbols};
+use anyhow::{Context, Result};
 use clock::Clock;
 pub use names::{is_lock_class, is_wrapper, shown};
 use pending::Pending;
@@ -38,9 +40,11 @@ struct Work<'a> {
     tells: bool,
 }
 
-/// The profile of a recording.
-#[must_use]
-pub fn analyse(recording: &Recording) -> Profile {
+/// Makes the profile of a recording.
+///
+/// # Errors
+/// The recording is damaged: what it says adds up to what no run can have.
+pub fn analyse(recording: &Recording) -> Result<Profile> {
     let header = &recording.header;
     let clock = Clock::of(header);
     let end = last(recording);
@@ -70,7 +74,8 @@ pub fn analyse(recording: &Recording) -> Profile {
     if let Some(remark) = pending.remark(recording, &sites, &profile) {
         profile.recording.remarks.insert(0, remark);
     }
-    profile
+    sound(&profile).context("the recording is damaged; record the program again")?;
+    Ok(profile)
 }
 
 /// Ticks that all threads waited, waits that had not ended included.

@@ -94,6 +94,12 @@ impl Format {
     }
 }
 
+/// Whether all that a profile names is there, and its figures can be added up.
+pub(crate) fn sound(profile: &Profile) -> Result<()> {
+    check::references(profile)?;
+    plausible::sums(profile)
+}
+
 /// The form with this flag.
 #[must_use]
 pub fn by_flag(flag: &str) -> Option<&'static Format> {

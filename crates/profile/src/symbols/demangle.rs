@@ -1,30 +1,35 @@
-//! Names as people write them.
+//! Names as people write them. Who made the program chose them: nothing in them reaches a terminal as a command.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 use std::borrow::Cow;
+use turnwise_present::printable;
 
 /// The name as its author wrote it, with the types of its parameters; others stay.
 #[must_use]
 pub fn with_parameters(mangled: &str) -> Cow<'_, str> {
-    addr2line::demangle_auto(Cow::Borrowed(mangled), None)
+    match addr2line::demangle_auto(Cow::Borrowed(mangled), None) {
+        Cow::Borrowed(same) => printable(same),
+        Cow::Owned(name) => printable(&name).into_owned().into(),
+    }
 }
 
 /// Demangles a name of C++ (without parameters: with file and line they only take room) or Rust; others stay.
-pub(super) fn name(mangled: &str) -> String {
+#[must_use]
+pub fn without_parameters(mangled: &str) -> String {
     // Versions of dynamic symbols: `pthread_create@@GLIBC_2.34`.
     let plain = mangled.split('@').next().unwrap_or(mangled);
     if let Ok(rust) = rustc_demangle::try_demangle(plain) {
-        return format!("{rust:#}");
+        return printable(&format!("{rust:#}")).into_owned();
     }
     let options = DemangleOptions::new().no_params().no_return_type();
     let parsed = plain.starts_with("_Z").then(|| Symbol::new(plain).ok()).flatten();
     let shown = parsed.and_then(|symbol| symbol.demangle_with_options(&options).ok());
-    shown.unwrap_or_else(|| plain.to_owned())
+    printable(shown.as_deref().unwrap_or(plain)).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::name;
+    use super::{with_parameters, without_parameters as name};
 
     #[test]
     fn demangles_what_is_mangled() {
@@ -33,5 +38,13 @@ mod tests {
         assert_eq!(name("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
         assert_eq!(name("pthread_create@@GLIBC_2.34"), "pthread_create");
         assert_eq!(name("main"), "main");
+    }
+
+    #[test]
+    fn a_name_is_no_command_to_a_terminal() {
+        for hostile in ["\u{1b}]0;title\u{7}", "_ZN5\u{1b}[2Jx4lockEv", "f\u{202e}"] {
+            let shown = [name(hostile), with_parameters(hostile).into_owned()];
+            assert!(shown.iter().all(|name| !name.contains(['\u{1b}', '\u{7}', '\u{202e}'])), "{shown:?}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! One program or shared object: its functions, lines and variables, from itself and from its debug file.
 
-use super::{Module, demangle, separate_files};
+use super::{Module, separate_files, without_parameters};
 use crate::model::Frame;
 use addr2line::Loader;
 use object::elf::FileHeader64;
@@ -8,6 +8,7 @@ use object::read::elf::ElfFile;
 use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use turnwise_present::printable;
 
 /// What is known of a file.
 pub(super) struct SymbolFile {
@@ -27,7 +28,8 @@ impl SymbolFile {
             // The kernel's own (`linux-vdso.so.1`).
             return file;
         }
-        let shown = module.path.display();
+        let shown = module.path.to_string_lossy();
+        let shown = printable(&shown);
         match identity_of(&module.path) {
             Err(error) => file.trouble = Some(format!("cannot read names from {shown}: {error}")),
             Ok((id, _)) if !module.build_id.is_empty() && id != module.build_id => {
@@ -57,7 +59,7 @@ impl SymbolFile {
         }
         let symbol = self.loaders.iter().find_map(|loader| loader.find_symbol(address));
         symbol
-            .map(|name| Frame { function: demangle::name(name), module: module.to_owned(), ..Frame::default() })
+            .map(|name| Frame { function: without_parameters(name), module: module.to_owned(), ..Frame::default() })
             .into_iter()
             .collect()
     }
@@ -66,7 +68,7 @@ impl SymbolFile {
     pub(super) fn variable(&self, address: u64) -> Option<(String, u64)> {
         let behind = self.variables.partition_point(|(start, ..)| *start <= address);
         let (start, bytes, name) = self.variables[..behind].last()?;
-        (address < start + bytes).then(|| (name.clone(), address - start))
+        (address - start < *bytes).then(|| (name.clone(), address - start))
     }
 }
 
@@ -77,9 +79,9 @@ fn debug_frames(loader: &Loader, address: u64, module: &str) -> Vec<Frame> {
         let Some(function) = frame.function.as_ref().and_then(|name| name.raw_name().ok()) else { continue };
         let location = frame.location.as_ref();
         found.push(Frame {
-            function: demangle::name(&function),
+            function: without_parameters(&function),
             module: module.to_owned(),
-            file: location.and_then(|location| location.file).map(str::to_owned),
+            file: location.and_then(|location| location.file).map(|file| printable(file).into_owned()),
             line: location.and_then(|location| location.line),
             inlined: true,
         });
@@ -92,6 +94,10 @@ fn debug_frames(loader: &Loader, address: u64, module: &str) -> Vec<Frame> {
 
 /// A file's build id, and its debug file if there is one.
 fn identity_of(path: &Path) -> Result<(Vec<u8>, Option<PathBuf>), String> {
+    // The recording names it, and may come from anybody: a pipe would wait for ever, a device do as it likes.
+    if !path.metadata().map_err(|error| error.to_string())?.is_file() {
+        return Err("it is not a file".to_owned());
+    }
     let cache = ReadCache::new(File::open(path).map_err(|error| error.to_string())?);
     let file = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).map_err(|error| error.to_string())?;
     let id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
@@ -108,4 +114,28 @@ fn variables_of(path: &Path) -> Option<Vec<(u64, u64, String)>> {
             .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())))
             .collect(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_or_device_in_a_programs_place_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
+        for path in [pipe, PathBuf::from("/dev/zero"), folder.path().to_owned()] {
+            let file = SymbolFile::open(&Module { range: 0..9, base: 0, path, build_id: Vec::new() });
+            assert!(file.trouble.is_some_and(|told| told.ends_with("it is not a file")));
+        }
+    }
+
+    #[test]
+    fn a_variable_may_reach_to_the_end_of_memory() {
+        let variables = vec![(u64::MAX - 7, u64::MAX, "last".to_owned())];
+        let file = SymbolFile { loaders: Vec::new(), variables, trouble: None };
+        assert_eq!(file.variable(u64::MAX), Some(("last".to_owned(), 7)));
+        assert_eq!(file.variable(7), None);
+    }
 }

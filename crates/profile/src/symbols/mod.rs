@@ -6,13 +6,14 @@ mod file;
 mod separate;
 
 use crate::model::{Frame, FrameId};
-pub use demangle::with_parameters;
+pub use demangle::{with_parameters, without_parameters};
 use file::SymbolFile;
 use indexmap::IndexSet;
 pub use separate::separate_files;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use turnwise_present::printable;
 
 /// A file that was mapped into the program.
 #[derive(Clone, Debug)]
@@ -95,7 +96,7 @@ impl Symbols {
     pub fn variable(&self, address: u64) -> Option<Variable> {
         let (module, file) = self.module_of(address)?;
         let (name, offset) = file.variable(address.wrapping_sub(module.base))?;
-        let name = demangle::name(&name);
+        let name = without_parameters(&name);
         let name = if offset == 0 { name } else { format!("{name}+{offset}") };
         Some(Variable { name, module: name_of(module) })
     }
@@ -120,5 +121,5 @@ impl Symbols {
 }
 
 fn name_of(module: &Module) -> String {
-    module.path.file_name().map_or_else(|| "?".to_owned(), |name| name.to_string_lossy().into_owned())
+    module.path.file_name().map_or_else(|| "?".to_owned(), |name| printable(&name.to_string_lossy()).into_owned())
 }

@@ -152,7 +152,8 @@ fn now() -> u64 {
 /// The profile of a recording.
 #[track_caller]
 pub(crate) fn profile(file: &Path) -> Profile {
-    analyse(&Recording::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+    let recording = Recording::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    analyse(&recording).expect("it is sound")
 }
 
 /// The lock of this variable.

@@ -166,7 +166,7 @@ struct Program {
 impl Program {
     fn of(recording: &Recording) -> Result<Program> {
         let replay = Replay::new(Trace::of(recording)?)?;
-        let profile = analyse(recording);
+        let profile = analyse(recording)?;
         let trace = replay.trace();
         let recorded = Recorded {
             command: profile.program.command.clone(),

@@ -1,0 +1,77 @@
+//! A program with other rights than its user's: whoever starts it sets its environment, and shall gain nothing by that.
+
+mod harness;
+
+use harness::{Build, library};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::process::{Command, Output};
+use turnwise_preload_abi::environment;
+
+const SOMEBODY: u32 = 65_000;
+
+/// Copies the library where everybody may read it, and gives a program that is linked with it to somebody.
+fn set_uid_program(folder: &Path) -> std::path::PathBuf {
+    fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("ours");
+    fs::copy(library(), folder.join("libturnwise_preload.so")).expect("a library");
+    let source = folder.join("secure.c");
+    // It says whose rights it has, and takes a lock.
+    let text = "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n\
+                static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
+                int main(void) { pthread_mutex_lock(&lock); printf(\"%d\\n\", geteuid());\n\
+                return pthread_mutex_unlock(&lock); }\n";
+    fs::write(&source, text).expect("room");
+    let program = folder.join("secure");
+    let mut build = Command::new("cc");
+    build.arg(&source).arg("-o").arg(&program).arg("-Wl,--no-as-needed").arg("-L").arg(folder);
+    build.arg("-lturnwise_preload").arg(format!("-Wl,-rpath,{}", folder.display()));
+    assert!(build.status().expect("cc").success());
+    chown(&program, Some(SOMEBODY), None).expect("root may");
+    fs::set_permissions(&program, Permissions::from_mode(0o4755)).expect("ours");
+    program
+}
+
+fn run(program: &Path, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(program);
+    command.env_remove("LD_PRELOAD").envs(variables.iter().copied()).output().expect("it starts")
+}
+
+#[test]
+fn a_set_uid_program_takes_nothing_from_the_environment() {
+    // What the same variables do otherwise.
+    let told = Build::new("kinds.c").program().run("adaptive");
+    assert!(told.contains("turnwise: version"), "{told}");
+    if !is_root() {
+        return println!("SKIPPED: needs root, to make a program of another user");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = set_uid_program(folder.path());
+    let page = folder.path().join("page");
+    fs::write(&page, [0; 4096]).expect("room");
+    fs::set_permissions(&page, Permissions::from_mode(0o666)).expect("ours");
+    let page = page.to_str().expect("a path in UTF-8");
+    let hostile = [
+        (environment::VERBOSE, "1"),
+        (environment::LOCK, "nonsense"),
+        (environment::POLICY_TABLE, "/etc/passwd"),
+        (environment::RUN_PROBE, page),
+        (environment::LIVE, "1"),
+    ];
+    if String::from_utf8_lossy(&run(&program, &[]).stdout).trim() == "0" {
+        return println!("SKIPPED: set-user-ID has no effect in the folder for temporary files, or for this process");
+    }
+    // The loader takes some away from such a process, and moves the rest.
+    let unsafe_ones = [("LD_LIBRARY_PATH", "/tmp"), ("TMPDIR", "/tmp"), ("LD_AUDIT", "/tmp/x.so")];
+    let ended = run(&program, &[&unsafe_ones[..], &hostile].concat());
+    let said = String::from_utf8_lossy(&ended.stdout);
+    let complaint = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() && said.trim() == SOMEBODY.to_string(), "{}: {said}{complaint}", ended.status);
+    assert!(complaint.is_empty(), "it was obeyed: {complaint}");
+    assert!(fs::read(page).expect("it is there").iter().all(|byte| *byte == 0), "the page was written");
+}
+
+fn is_root() -> bool {
+    let own = fs::metadata("/proc/self").expect("proc");
+    std::os::unix::fs::MetadataExt::uid(&own) == 0
+}

@@ -1,0 +1,79 @@
+//! Reads a file with holes. What was never written takes no memory either: a file of some pages may be 4 GB long.
+
+use crate::layout::PAGE;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+/// Reads `bytes` bytes from `start` on, and tells which parts of them were written.
+pub(super) fn read(file: &File, start: u64, bytes: usize) -> io::Result<(Vec<u8>, Vec<Range<usize>>)> {
+    // Zeros that nobody touches are not there.
+    let mut all = vec![0; bytes];
+    let (mut parts, end) = (Vec::new(), start + bytes as u64);
+    let mut at = start;
+    while at < end {
+        let Some(data) = seek(file, at, libc::SEEK_DATA)?.filter(|data| *data < end) else { break };
+        let hole = seek(file, data, libc::SEEK_HOLE)?.unwrap_or(end).clamp(data + 1, end);
+        let part = (data - start) as usize..(hole - start) as usize;
+        file.read_exact_at(&mut all[part.clone()], data)?;
+        parts.push(part);
+        at = hole;
+    }
+    Ok((all, parts))
+}
+
+/// Finds what comes next; `None`: nothing, up to the end of the file.
+fn seek(file: &File, from: u64, what: i32) -> io::Result<Option<u64>> {
+    // SAFETY: the descriptor is open as long as `file` is borrowed.
+    let found = unsafe { libc::lseek(file.as_raw_fd(), from as libc::off_t, what) };
+    match u64::try_from(found) {
+        Ok(found) => Ok(Some(found)),
+        Err(_) => match io::Error::last_os_error() {
+            error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+            // A file system that does not know holes: all is data.
+            error if error.raw_os_error() == Some(libc::EINVAL) => Ok((what == libc::SEEK_DATA).then_some(from)),
+            error => Err(error),
+        },
+    }
+}
+
+/// Returns the first page from `at` on with something in it, or a place behind all.
+pub(super) fn next(parts: &[Range<usize>], at: usize) -> usize {
+    let part = parts.partition_point(|part| part.end <= at);
+    parts.get(part).map_or(usize::MAX, |part| at.max(part.start & !(PAGE as usize - 1)))
+}
+
+/// Returns where the part ends in which `at` lies; `at` itself: it lies in none.
+pub(super) fn end(parts: &[Range<usize>], at: usize) -> usize {
+    let part = parts.partition_point(|part| part.end <= at);
+    parts.get(part).filter(|part| part.contains(&at)).map_or(at, |part| part.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn holes_are_zeros_and_take_no_time() {
+        let path = std::env::temp_dir().join(format!("turnwise-holes-{}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file.set_len(4 * GIB).unwrap();
+        file.write_all_at(b"near", PAGE + 8).unwrap();
+        file.write_all_at(b"far", 3 * GIB + 5 * PAGE).unwrap();
+        let (bytes, parts) = read(&file, PAGE, (4 * GIB - PAGE) as usize).unwrap();
+        let far = (3 * GIB + 4 * PAGE) as usize;
+        assert_eq!((&bytes[8..12], &bytes[far..far + 3]), (&b"near"[..], &b"far"[..]));
+        assert_eq!((next(&parts, 0), next(&parts, 1), end(&parts, far)), (0, 1, parts[parts.len() - 1].end));
+        // Not on file systems without holes.
+        if parts.len() == 2 {
+            let here = PAGE as usize;
+            assert!(next(&parts, here * 512) <= far && next(&parts, far + here * 512) == usize::MAX);
+            assert_eq!(end(&parts, here * 512), here * 512);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Live views, which `turnwise top`, `why`, `tune` and `profile --pid` read while the program, or somebody, writes.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use turnwise_fuzz::{check, patches};
+use turnwise_live::layout::FILE_BYTES;
+use turnwise_live::{Channel, Follower, Target};
+
+fn fill(file: &File, input: &[u8]) {
+    let mut length = FILE_BYTES as u64;
+    for (place, bytes) in patches::read(input) {
+        match place.checked_add(bytes.len() as u64) {
+            Some(end) if end <= FILE_BYTES as u64 => file.write_all_at(bytes, place).expect("room"),
+            _ => length = place % (FILE_BYTES as u64 + 1),
+        }
+    }
+    file.set_len(length).expect("room");
+}
+
+/// Reads all that a view can say; what it says does nothing to a terminal.
+fn look(path: &Path, input: &[u8], file: &File) {
+    let Ok(channel) = Channel::open(path) else { return };
+    let plain = |text: &str| assert!(!text.contains(char::is_control), "a terminal would obey: {text:?}");
+    plain(channel.name());
+    std::hint::black_box((channel.sums().is_ok(), channel.policy(), channel.is_alive()));
+    if let Ok(mut recorder) = channel.record() {
+        let asked = recorder.ask(1000);
+        std::hint::black_box((asked.is_ok(), recorder.take().is_ok(), recorder.losses().is_ok()));
+        let _ = recorder.stop();
+    }
+    let tuned = channel.tuner().and_then(|tuner| tuner.change(|rules| rules.retain(|r| r.target == Target::All)));
+    std::hint::black_box(tuned.is_ok());
+    let mut follower = Follower::new(channel);
+    for damage in [&input[..input.len() / 2], input] {
+        if let Ok(snapshot) = follower.look() {
+            plain(&snapshot.name);
+            snapshot.threads.iter().for_each(|thread| plain(&thread.name));
+            snapshot.rules.iter().for_each(|rule| plain(&rule.label));
+        }
+        // The program goes on meanwhile: other locks, fewer threads, a shorter file.
+        fill(file, damage);
+    }
+}
+
+#[test]
+fn fuzz_live() {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let folder = folder.expect("a folder");
+    let path = folder.path().join("17-1.live");
+    check("live", 1200, Vec::new(), |input| {
+        let _ = fs::remove_file(&path);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).expect("a file");
+        fill(&file, input);
+        look(&path, input, &file);
+    });
+}
