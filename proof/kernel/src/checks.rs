@@ -19,7 +19,7 @@ use turnwise::{
 const ROUNDS: u64 = 1000;
 const ALL: u64 = THREADS as u64 * ROUNDS;
 /// The same for locks that hand over in order: the next may be a virtual CPU that has to wait for the host's.
-const FAIR_ROUNDS: u64 = ROUNDS / 10;
+const FAIR_ROUNDS: u64 = ROUNDS / 20;
 
 /// Two numbers that differ while somebody writes, and at no other time.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
