@@ -86,6 +86,7 @@ const SPARED: &[Spared] = &[
         "WRITERS",
         "the woken writer clears it; till then each last reader wakes one",
     ),
+    spared(RWSEM, "unlock_read_with", TAKE, "READERS", "a later release clears it; till then it wakes nobody, in vain"),
     spared(BIG_READER, "met_writer", "store", "the word", SOONER),
     spared(BIG_READER, "spread_and_enter", "store", "the word", SOONER),
     spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
