@@ -6,6 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `real.rs` | the functions of the next library in line |
+//! | `tables.rs` | the same, where the loader cannot be asked |
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
 //! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
@@ -16,6 +17,7 @@ mod environment;
 mod jump;
 mod module;
 mod real;
+mod tables;
 mod thread;
 
 pub use environment::{race_checker, variable};

@@ -5,6 +5,7 @@
 //! without holding that lock.
 
 use crate::module::{NONE, find};
+use crate::tables;
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
@@ -17,6 +18,8 @@ pub struct Symbol {
     version: Option<&'static CStr>,
     /// The name of a function that does more, which the same library may have.
     other: Option<&'static CStr>,
+    /// Whether the loader itself may call it while it is asked for any function.
+    asked: bool,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -27,22 +30,33 @@ const COND_VERSION: Option<&CStr> = None;
 impl Symbol {
     /// Describes a function that has one version.
     pub const fn plain(name: &'static CStr) -> Symbol {
-        Symbol { name, version: None, other: None }
+        Symbol { name, version: None, other: None, asked: false }
+    }
+
+    /// Describes a function that `dlsym` calls, so that it must be found without that.
+    pub const fn asked(name: &'static CStr) -> Symbol {
+        Symbol { asked: true, ..Symbol::plain(name) }
     }
 
     /// Describes a function on condition variables.
     pub const fn cond(name: &'static CStr) -> Symbol {
-        Symbol { name, version: COND_VERSION, other: None }
+        Symbol { version: COND_VERSION, ..Symbol::plain(name) }
     }
 
     /// Describes a function that `other` replaces, if the same library has that.
     pub const fn telling(name: &'static CStr, other: &'static CStr) -> Symbol {
-        Symbol { name, version: None, other: Some(other) }
+        Symbol { other: Some(other), ..Symbol::plain(name) }
     }
 
     /// Asks the loader for the function's address; null if there is no such function.
     #[cold]
     pub fn find(&self) -> *mut c_void {
+        if self.asked {
+            let found = tables::find_next(self.name);
+            if !found.is_null() {
+                return found;
+            }
+        }
         // SAFETY: the name is a string.
         let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         if let Some(version) = self.version {
@@ -104,8 +118,8 @@ impl Real {
     }
 }
 
-/// Defines functions that call the real ones, or return ENOSYS where there is none: `plain`, `cond` or `telling` stands
-/// for [`Symbol::plain`], [`Symbol::cond`] or [`Symbol::telling`]. `look_up`, for the constructor, finds them all.
+/// Defines functions that call the real ones, or return ENOSYS where there is none: `plain`, `asked`, `cond` or
+/// `telling` stands for [`Symbol`]'s function of that name. `look_up`, for the constructor, finds them all.
 #[macro_export]
 macro_rules! real {
     ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $($symbol:literal),+;)*) => {

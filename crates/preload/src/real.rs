@@ -25,9 +25,9 @@ real! {
     fn create(t: *mut pthread_t, a: *const pthread_attr_t, r: Option<Routine>, x: *mut c_void)
         = plain c"pthread_create";
     fn thrd_create(t: *mut pthread_t, r: Option<Routine>, x: *mut c_void) = plain c"thrd_create";
-    fn key_create(k: *mut pthread_key_t, d: Option<unsafe extern "C" fn(*mut c_void)>) = plain c"pthread_key_create";
-    fn key_delete(k: pthread_key_t) = plain c"pthread_key_delete";
-    fn setspecific(k: pthread_key_t, v: *const c_void) = plain c"pthread_setspecific";
+    fn key_create(k: *mut pthread_key_t, d: Option<unsafe extern "C" fn(*mut c_void)>) = asked c"pthread_key_create";
+    fn key_delete(k: pthread_key_t) = asked c"pthread_key_delete";
+    fn setspecific(k: pthread_key_t, v: *const c_void) = asked c"pthread_setspecific";
     fn spin_init(l: *mut pthread_spinlock_t, shared: c_int) = plain c"pthread_spin_init";
     fn spin_lock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_lock";
     fn spin_trylock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_trylock";
