@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long)]
     list: bool,
     /// Debian's releases in whose roots `roots` installs
-    #[arg(long, value_delimiter = ',', value_name = "NAME", default_value = "bookworm,trixie")]
+    #[arg(long, value_delimiter = ',', value_name = "NAME", default_value = "bullseye,bookworm,trixie")]
     releases: Vec<String>,
     /// Checks (all, if none is named)
     checks: Vec<String>,
@@ -46,7 +46,7 @@ const fn check(name: &'static str, what: &'static str, quick: bool, run: fn(&Arg
 const CHECKS: &[Check] = &[
     check("symbols", "the C library exports what packaging/debian/libturnwise.symbols says", true, symbols::run),
     check("contents", "Debian's packages: files, fields, sums; programs and library run", true, contents::run),
-    check("glibc", "nothing that ships asks for a glibc later than 2.34", false, |_| glibc::run()),
+    check("glibc", "nothing that ships asks for a glibc later than 2.28", false, |_| glibc::run()),
     check("roots", "the packages, installed, used and removed in clean Debian roots", false, roots::run),
     check("static", "the program for musl, without libraries, runs programs of glibc on our locks", false, |_| {
         portable::try_static()
