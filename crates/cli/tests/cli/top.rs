@@ -415,11 +415,12 @@ fn processes_of_a_server_are_shown_apart_or_as_one() {
 fn a_program_is_found_by_the_name_by_which_it_was_called() {
     let directory = scratch();
     let program = compiled(directory.path(), "prefork", PREFORK);
-    let called = directory.path().join("server");
+    // A name that no other program of this machine has, with a view of its own left over.
+    let called = directory.path().join("called-otherwise");
     std::os::unix::fs::symlink(&program, &called).unwrap();
     let server = Running::start(&[shown(&called)]);
     let begun = Instant::now();
-    let look = || output(&mut server.turnwise(&["top", "--once", "--json", "--interval", "0.3", "server"]));
+    let look = || output(&mut server.turnwise(&["top", "--once", "--json", "--interval", "0.3", "called-otherwise"]));
     let look = loop {
         let answer = look();
         if answer.status.success() {
