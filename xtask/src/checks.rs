@@ -23,17 +23,32 @@ pub(crate) struct Check<A> {
     pub(crate) run: fn(&A) -> Result<Outcome>,
 }
 
+/// Makes a check.
+pub(crate) const fn check<A>(
+    name: &'static str,
+    what: &'static str,
+    quick: bool,
+    run: fn(&A) -> Result<Outcome>,
+) -> Check<A> {
+    Check { name, what, quick, run }
+}
+
 /// Which checks to run.
-pub(crate) struct Which<'a> {
+#[derive(clap::Args)]
+pub(crate) struct Which {
+    /// Only checks of seconds, which need nothing but the toolchain and what the tests have built: what CI runs
+    #[arg(long)]
     pub(crate) quick: bool,
-    /// Only print their names.
-    pub(crate) list: bool,
-    /// All, if none is named.
-    pub(crate) named: &'a [String],
+    /// List the checks
+    #[arg(long)]
+    list: bool,
+    /// Checks (all, if none is named)
+    #[arg(value_name = "CHECK")]
+    named: Vec<String>,
 }
 
 /// Runs the checks of `cargo xtask COMMAND` that are asked for; `true` if none failed.
-pub(crate) fn run<A>(command: &str, checks: &[Check<A>], which: &Which<'_>, args: &A) -> Result<bool> {
+pub(crate) fn run<A>(command: &str, checks: &[Check<A>], which: &Which, args: &A) -> Result<bool> {
     if which.list {
         for check in checks {
             println!("{:11} {}{}", check.name, check.what, if check.quick { " (quick)" } else { "" });

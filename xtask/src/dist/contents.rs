@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let used = portable::use_tool(&root.join("usr/bin/turnwise"))?;
     link(root, &lib)?;
     let mut seen = format!("{} packages; {used}", packages.len());
-    if !args.quick {
+    if !args.which.quick {
         seen += &lint(&packages)?;
     }
     Ok(Outcome::Ok(seen))
@@ -70,7 +70,7 @@ pub(super) fn packages(args: &Args) -> Result<Result<Vec<PathBuf>, String>> {
         Ok(folder) => folder,
         Err(why) => return Ok(Err(why)),
     };
-    let name = if args.quick { "debian-of-debug" } else { "debian" };
+    let name = if args.which.quick { "debian-of-debug" } else { "debian" };
     Ok(Ok(deb::make(&built, &empty_folder(name)?)?))
 }
 

@@ -11,7 +11,7 @@ mod roots;
 mod symbols;
 mod wheel;
 
-use crate::checks::{self, Outcome};
+use crate::checks::{self, Check, check};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
@@ -24,26 +24,14 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Debian packages, Python wheel, static program: built, installed where nothing else is, used and removed
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only checks of seconds, of the debug build: what CI runs
-    #[arg(long)]
-    quick: bool,
-    /// List the checks
-    #[arg(long)]
-    list: bool,
+    #[command(flatten)]
+    which: checks::Which,
     /// Debian's releases in whose roots `roots` installs
     #[arg(long, value_delimiter = ',', value_name = "NAME", default_value = "bullseye,bookworm,trixie")]
     releases: Vec<String>,
-    /// Checks (all, if none is named)
-    checks: Vec<String>,
 }
 
-type Check = checks::Check<Args>;
-
-const fn check(name: &'static str, what: &'static str, quick: bool, run: fn(&Args) -> Result<Outcome>) -> Check {
-    Check { name, what, quick, run }
-}
-
-const CHECKS: &[Check] = &[
+const CHECKS: &[Check<Args>] = &[
     check("symbols", "the C library exports what packaging/debian/libturnwise.symbols says", true, symbols::run),
     check("contents", "Debian's packages: files, fields, sums; programs and library run", true, contents::run),
     check("glibc", "nothing that ships asks for a glibc later than 2.28", false, |_| glibc::run()),
@@ -57,8 +45,7 @@ const CHECKS: &[Check] = &[
 
 /// Runs the checks asked for; `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    let which = checks::Which { quick: args.quick, list: args.list, named: &args.checks };
-    checks::run("dist", CHECKS, &which, args)
+    checks::run("dist", CHECKS, &args.which, args)
 }
 
 /// A folder below [`FOLDER`], empty.

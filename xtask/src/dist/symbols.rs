@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
 /// The folder with the tool and the C library: of the debug build in the quick form.
 pub(super) fn built(args: &Args) -> Result<Result<PathBuf, String>> {
-    if !args.quick {
+    if !args.which.quick {
         return portable::build();
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);

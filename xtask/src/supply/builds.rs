@@ -1,7 +1,8 @@
 //! Published crates with the oldest compiler and dependencies that they name, and with each pair of their features.
 
 use super::graph::{Package, published};
-use super::{Args, Outcome, copy_of_the_tree, must};
+use super::{Args, copy_of_the_tree, must};
+use crate::checks::Outcome;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
@@ -17,7 +18,7 @@ pub(super) fn oldest_rust(args: &Args) -> Result<Outcome> {
     let mut seen = Vec::new();
     for package in published()? {
         let version = package.oldest_rust()?;
-        if args.quick && here.contains(&format!("\"{version}")) {
+        if args.which.quick && here.contains(&format!("\"{version}")) {
             continue;
         }
         // `1.88` is any of its minor versions; a toolchain has one.
@@ -50,7 +51,7 @@ pub(super) fn oldest_rust(args: &Args) -> Result<Outcome> {
         )?;
         seen.push(format!("{} {version}", package.name));
     }
-    ensure!(args.quick || !seen.is_empty(), "no crate is to be published");
+    ensure!(args.which.quick || !seen.is_empty(), "no crate is to be published");
     Ok(Outcome::Ok(seen.join(", ")))
 }
 
@@ -59,7 +60,7 @@ pub(super) fn oldest_rust(args: &Args) -> Result<Outcome> {
 pub(super) fn features(args: &Args) -> Result<Outcome> {
     let mut sets = 0;
     for package in published()? {
-        let of_package = match args.quick {
+        let of_package = match args.which.quick {
             true if package.name != LIBRARY => continue,
             true => all_but_one(&package),
             false => up_to_two(&package),

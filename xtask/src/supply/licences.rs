@@ -1,8 +1,8 @@
 //! Licences, versions and sources of all that is in a build, against `deny.toml`. `cargo deny` does that and more, but
 //! takes minutes to install.
 
-use super::Outcome;
 use super::graph::{self, Package};
+use crate::checks::Outcome;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,7 +7,7 @@ mod package;
 mod tools;
 mod twice;
 
-use crate::checks::{self, Outcome, must, output};
+use crate::checks::{self, Check, check, must, output};
 use anyhow::{Context, Result};
 use std::path::Path;
 
@@ -17,26 +17,14 @@ const FOLDER: &str = "target/supply";
 /// Licences, versions, features, compilers and bytes: what goes into the builds, and what comes out of them
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only checks of a few seconds, which need nothing but the toolchain: what CI runs
-    #[arg(long)]
-    quick: bool,
-    /// List the checks
-    #[arg(long)]
-    list: bool,
+    #[command(flatten)]
+    which: checks::Which,
     /// The commit that `semver` compares with [default: the last tag, else the commit before]
     #[arg(long, value_name = "COMMIT")]
     against: Option<String>,
-    /// Checks (all, if none is named)
-    checks: Vec<String>,
 }
 
-type Check = checks::Check<Args>;
-
-const fn check(name: &'static str, what: &'static str, quick: bool, run: fn(&Args) -> Result<Outcome>) -> Check {
-    Check { name, what, quick, run }
-}
-
-const CHECKS: &[Check] = &[
+const CHECKS: &[Check<Args>] = &[
     check("licences", "licences, versions and sources are those that deny.toml allows", true, |_| licences::run()),
     check("msrv", "each published crate compiles with the oldest Rust that it names", true, builds::oldest_rust),
     check("features", "each pair of features of each published crate compiles", true, builds::features),
@@ -53,8 +41,7 @@ const CHECKS: &[Check] = &[
 
 /// Runs the checks asked for; `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    let which = checks::Which { quick: args.quick, list: args.list, named: &args.checks };
-    checks::run("supply", CHECKS, &which, args)
+    checks::run("supply", CHECKS, &args.which, args)
 }
 
 /// The tree as it is, without what git ignores, below [`FOLDER`].

@@ -1,7 +1,8 @@
 //! What would be published, packed, and the tool installed from that and nothing else. Nothing is uploaded.
 
 use super::graph::{Package, published};
-use super::{Args, FOLDER, Outcome, must, output};
+use super::{Args, FOLDER, must, output};
+use crate::checks::Outcome;
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -26,12 +27,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         let listed = output(&["tar", "-tzf", &archive.display().to_string()])?;
         complete(package, &listed)?;
     }
-    if !args.quick {
+    if !args.which.quick {
         let clean = registry(&folder, &packages, &archives)?;
         install(&clean)?;
         take_the_libraries(&clean)?;
     }
-    let how = if args.quick { "packed" } else { "packed; the tool installed from them, and the libraries taken" };
+    let how = if args.which.quick { "packed" } else { "packed; the tool installed from them, and the libraries taken" };
     Ok(Outcome::Ok(format!("{} crates {how}", packages.len())))
 }
 

@@ -1,6 +1,7 @@
 //! Checks by other projects' tools. Each takes minutes to install, so CI does without them.
 
-use super::{Args, FOLDER, Outcome, copy_of_the_tree, must, output};
+use super::{Args, FOLDER, copy_of_the_tree, must, output};
+use crate::checks::Outcome;
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::path::Path;

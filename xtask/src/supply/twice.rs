@@ -1,6 +1,7 @@
 //! The programs and libraries, built in two folders: every byte must be the same.
 
-use super::{FOLDER, Outcome, copy_of_the_tree, must, output};
+use super::{FOLDER, copy_of_the_tree, must, output};
+use crate::checks::Outcome;
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
