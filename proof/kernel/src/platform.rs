@@ -50,7 +50,7 @@ unsafe impl Platform for Machine {
         }
     }
 
-    /// Asked about, a slice is over when others want the CPU and the thread has had it for a while.
+    /// Whether the slice is over: whoever asks then gives way, also if nobody else wants the CPU.
     fn need_resched() -> Option<bool> {
         Some(scheduler::slice_is_over())
     }

@@ -16,7 +16,7 @@ pub(crate) const CPUS: usize = 4;
 pub(crate) const THREADS: usize = 12;
 /// Bytes of every stack.
 pub(crate) const STACK: usize = 64 << 10;
-/// For how long a thread may keep its CPU when others want it.
+/// After how long a spinner that asks is told to give way. Nothing takes the CPU from a thread.
 const SLICE_NS: u64 = 2_000_000;
 /// Without any thread to run for so long, nobody will ever wake anybody.
 const HANG_NS: u64 = 20_000_000_000;
