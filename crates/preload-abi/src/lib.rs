@@ -11,6 +11,7 @@
 //! | `table.rs` | reading it: which rule applies to a lock |
 //! | `module.rs` | how a program or shared object is recognised in a file and in memory |
 //! | `glob.rs` | patterns for names |
+//! | `terminal.rs` | letters of names that a terminal obeys |
 //! | `write.rs` | writing a table, with feature `write` |
 //! | `run_probe.rs` | the other direction: what the preload library reports about a run |
 #![no_std]
@@ -34,6 +35,7 @@ mod module;
 mod policy;
 pub mod run_probe;
 mod table;
+pub mod terminal;
 #[cfg(any(test, feature = "write"))]
 mod write;
 

@@ -1,17 +1,12 @@
 //! Text of others on a terminal: names of programs and of what is in them, files that somebody else wrote.
 
 use std::borrow::Cow;
+use turnwise_preload_abi::terminal::is_obeyed;
 
 /// Returns the text without what a terminal would obey, or would show in another order than it is in.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
-}
-
-/// Whether it is a control character, ends a line, or sets the direction of writing.
-fn is_obeyed(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::place::parse_stat;
 use std::fs;
+use turnwise_preload_abi::terminal::is_obeyed;
 
 /// Whether the process that began then still runs.
 pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
@@ -28,10 +29,7 @@ pub(crate) fn thread_name(pid: u32, tid: u32) -> Option<String> {
 
 /// Returns the text without characters that a terminal would obey, or that set the direction of writing.
 pub(crate) fn printable(text: &str) -> String {
-    let obeyed = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.replace(obeyed, "\u{fffd}")
+    text.replace(is_obeyed, "\u{fffd}")
 }
 
 /// Returns the calling process's user.
