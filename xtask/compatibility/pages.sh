@@ -36,5 +36,5 @@ load() {
 fetch() { curl -sS "http://127.0.0.1:$1/page" | sha256sum; }
 stop() {
     for server in $servers; do kill "$server"; done
-    for server in $servers; do wait "$server" || true; done
+    for server in $servers; do wait "$server" 2>/dev/null || true; done
 }
