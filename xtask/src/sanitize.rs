@@ -16,9 +16,10 @@ const LINKED: [&str; 5] = [
     "crates/capi/examples/queue.c",
     "crates/capi/examples/cache.cpp",
 ];
-/// Run with the preload library, of `crates/preload/tests/c`. Not here: `keys.c`, which uses a key that never was, and
-/// `cancel.c`, whose unwinding AddressSanitizer does not follow.
-const PRELOADED: [&str; 17] = [
+/// Run with the preload library, of `crates/preload/tests/c`. Not here: `keys.c`, which uses a key that never was;
+/// `cancel.c`, whose unwinding AddressSanitizer does not follow; and `fork.c`, whose children start threads: 2 of 100
+/// hang in the sanitizer, which is not made for that, with our library and without it.
+const PRELOADED: [&str; 16] = [
     "c11",
     "cancel_one",
     "cond",
@@ -27,7 +28,6 @@ const PRELOADED: [&str; 17] = [
     "exclusion",
     "exit",
     "foreign",
-    "fork",
     "fork_claimed",
     "fork_tries",
     "many",
