@@ -3,7 +3,8 @@
 use crate::brief::{self, Choice};
 use crate::events::{Before, Events, is_steal};
 use crate::holder::{self, Holder, SEARCH_ONE_IN};
-use crate::journal::Written;
+use crate::journal::{LINES, What};
+use crate::later;
 use crate::locks;
 use crate::mapping::add;
 use crate::sampling::{LONG_STACK_ONE_IN, STACK_ONE_IN};
@@ -53,8 +54,7 @@ struct Prepared {
 /// stand that the thread holds. So it is not done while the lock is held. `ordered`: the caller would wait. `None`: the
 /// way must be a longer one.
 #[inline(always)]
-fn prepare(place: Acquisition, ordered: bool) -> Option<Prepared> {
-    let state = glance().filter(|state| !state.written.is_on())?;
+fn prepare(state: &'static State, place: Acquisition, ordered: bool) -> Option<Prepared> {
     let entry = state.table.glance(place.address, place.site)?;
     let ready = state.locks.announce(&state.notes.contexts, entry, place.address, ordered)
         && hold::count(state.writer.record(), entry);
@@ -125,45 +125,103 @@ fn record_steal(place: Acquisition, ordered: bool) -> c_int {
     0
 }
 
-/// Tries, records what that answered, and waits if there is something to wait for.
+/// Tries, records what that answered, and waits if there is something to wait for. `attempt` and `lock` are called with
+/// the lock's address: so one copy of it is all that the short ways keep.
 #[inline(always)]
 pub(crate) fn lock(
     place: Acquisition,
-    attempt: impl Fn() -> c_int + Copy,
-    lock: impl FnOnce() -> c_int + Copy,
+    attempt: impl Fn(u64) -> c_int + Copy,
+    lock: impl FnOnce(u64) -> c_int + Copy,
 ) -> c_int {
-    let Some(prepared) = prepare(place, true) else {
+    let Acquisition { class, address, site } = place;
+    // Calls in last place: here is no frame for those who need none.
+    match glance() {
+        Some(state) if state.written.is_on() => {
+            lock_written(state, address, What::of(class, site, true), attempt, lock)
+        }
+        Some(state) => lock_counted(state, class, address, site, attempt, lock),
+        None => lock_unprepared(class, address, site, attempt, lock),
+    }
+}
+
+/// [`lock`] for a thread that writes down what it takes.
+#[inline(never)]
+extern "C" fn lock_written(
+    state: &'static State,
+    address: u64,
+    what: What,
+    attempt: impl Fn(u64) -> c_int,
+    lock: impl FnOnce(u64) -> c_int,
+) -> c_int {
+    let Some(line) = state.write_down(address, what, later::ENOUGH) else {
         cold_path();
-        return lock_unprepared(place.class, place.address, place.site, attempt, lock);
+        let Some(class) = what.class() else { return lock(address) };
+        return lock_unprepared(class, address, what.site(), attempt, lock);
     };
-    match attempt() {
+    match attempt(address) {
+        0 => state.locks.push_written(address, what, line),
+        result => {
+            cold_path();
+            return finish_lock_written(state, line, address, what, result, lock);
+        }
+    }
+    0
+}
+
+/// Goes on after a try of a lock that was written down.
+#[cold]
+#[inline(never)]
+extern "C" fn finish_lock_written(
+    state: &'static State,
+    line: u64,
+    address: u64,
+    what: What,
+    result: c_int,
+    lock: impl FnOnce(u64) -> c_int,
+) -> c_int {
+    state.strike_out(line);
+    match what.class() {
+        Some(class) => finish_lock(class, address, what.site(), None, result, lock),
+        None => lock(address), // not so: it is an acquisition
+    }
+}
+
+/// [`lock`] for a thread that counts at once.
+#[inline(never)]
+extern "C" fn lock_counted(
+    state: &'static State,
+    class: Class,
+    address: u64,
+    site: u64,
+    attempt: impl Fn(u64) -> c_int,
+    lock: impl FnOnce(u64) -> c_int,
+) -> c_int {
+    let place = Acquisition { class, address, site };
+    let Some(prepared) = prepare(state, place, true) else {
+        cold_path();
+        return lock_unprepared(class, address, site, attempt, lock);
+    };
+    match attempt(address) {
         0 => confirm(prepared, place),
         result => {
             cold_path();
             take_back(prepared);
-            return finish_lock(
-                place.class,
-                place.address,
-                prepared.entry.site.load(Relaxed),
-                Some(prepared.entry),
-                result,
-                lock,
-            );
+            return finish_lock(class, address, prepared.entry.site.load(Relaxed), Some(prepared.entry), result, lock);
         }
     }
     0
 }
 
 /// [`lock`] for an entry that is farther away or not there yet, or under locks under which the thread may not have
-/// taken this one before. What there is of the place one by one: it stays in registers, and the short way has no frame
-/// for it.
+/// taken this one before; or for a thread that writes down what it takes, and has something to count. What there is of
+/// the place one by one: it stays in registers.
 #[inline(never)]
 extern "C" fn lock_unprepared(
     class: Class,
     address: u64,
     site: u64,
-    attempt: impl Fn() -> c_int,
-    lock: impl FnOnce() -> c_int,
+    attempt: impl Fn(u64) -> c_int,
+    lock: impl FnOnce(u64) -> c_int,
 ) -> c_int {
     match attempt_searching(Acquisition { class, address, site }, true, attempt) {
         Some(result) => finish_lock(class, address, site, None, result, lock),
@@ -173,20 +231,21 @@ extern "C" fn lock_unprepared(
 
 /// Tries after a longer look; what that answered, unless the lock was there at once and all is counted.
 #[inline(always)]
-fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn() -> c_int) -> Option<c_int> {
+fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn(u64) -> c_int) -> Option<c_int> {
     if let Some(state) = glance() {
         if state.written.is_on() {
             if state.has_written_enough() {
                 count_journal();
             }
-            if let Some(written) = state.write_down(place, ordered) {
-                return attempt_written(state, place, written, attempt);
+            let what = What::of(place.class, place.site, ordered);
+            if let Some(line) = state.write_down(place.address, what, LINES as u64) {
+                return attempt_written(state, place.address, what, line, attempt);
             }
         }
         state.steps.ask();
     }
     let prepared = prepare_searching(place, ordered);
-    let result = attempt();
+    let result = attempt(place.address);
     match prepared {
         Some(prepared) if result == 0 => {
             confirm(prepared, place);
@@ -200,18 +259,19 @@ fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn() -> c_
 
 /// Tries to take a lock that is written down; as [`attempt_searching`].
 #[inline(always)]
-fn attempt_written(state: &State, place: Acquisition, written: Written, attempt: impl Fn() -> c_int) -> Option<c_int> {
-    let result = attempt();
+fn attempt_written(
+    state: &State,
+    address: u64,
+    what: What,
+    line: u64,
+    attempt: impl Fn(u64) -> c_int,
+) -> Option<c_int> {
+    let result = attempt(address);
     if result != 0 {
-        state.strike_out(written);
+        state.strike_out(line);
         return Some(result);
     }
-    state.confirm_written(written, place.address);
-    if place.is_read()
-        && let Some(record) = state.writer.record_if_there()
-    {
-        add(&record.reads, 1);
-    }
+    state.locks.push_written(address, what, line);
     None
 }
 
@@ -233,34 +293,51 @@ extern "C" fn finish_lock(
     site: u64,
     entry: Option<&'static Entry>,
     result: c_int,
-    lock: impl FnOnce() -> c_int,
+    lock: impl FnOnce(u64) -> c_int,
 ) -> c_int {
     let place = Acquisition { class, address, site };
     match result {
-        EBUSY => wait_for(place, entry, lock),
+        EBUSY => wait_for(place, entry, || lock(address)),
         result if is_steal(result) => record_steal(place, true),
         result if has(result) => {
             record_unprepared(place, true);
             result
         }
         // What is wrong with it is said by the function that was called.
-        _ => lock(),
+        _ => lock(address),
     }
 }
 
 /// Records what the program's own try answers.
 #[inline(always)]
-pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn() -> c_int + Copy) -> c_int {
-    let Some(prepared) = prepare(place, false) else {
+pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn(u64) -> c_int + Copy) -> c_int {
+    let Acquisition { class, address, site } = place;
+    match glance() {
+        Some(state) if !state.written.is_on() => try_lock_counted(state, class, address, site, attempt),
+        _ => try_lock_unprepared(class, address, site, attempt),
+    }
+}
+
+/// [`try_lock`] for a thread that counts at once.
+#[inline(never)]
+extern "C" fn try_lock_counted(
+    state: &'static State,
+    class: Class,
+    address: u64,
+    site: u64,
+    attempt: impl Fn(u64) -> c_int,
+) -> c_int {
+    let place = Acquisition { class, address, site };
+    let Some(prepared) = prepare(state, place, false) else {
         cold_path();
-        return try_lock_unprepared(place.class, place.address, place.site, attempt);
+        return try_lock_unprepared(class, address, site, attempt);
     };
-    match attempt() {
+    match attempt(address) {
         0 => confirm(prepared, place),
         result => {
             cold_path();
             take_back(prepared);
-            return finish_try_lock(place.class, place.address, prepared.entry.site.load(Relaxed), result);
+            return finish_try_lock(class, address, prepared.entry.site.load(Relaxed), result);
         }
     }
     0
@@ -268,7 +345,7 @@ pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn() -> c_int + Copy) -
 
 /// [`try_lock`] for what [`lock_unprepared`] is for.
 #[inline(never)]
-extern "C" fn try_lock_unprepared(class: Class, address: u64, site: u64, attempt: impl Fn() -> c_int) -> c_int {
+extern "C" fn try_lock_unprepared(class: Class, address: u64, site: u64, attempt: impl Fn(u64) -> c_int) -> c_int {
     match attempt_searching(Acquisition { class, address, site }, false, attempt) {
         Some(result) => finish_try_lock(class, address, site, result),
         None => 0,

@@ -1,6 +1,6 @@
 //! The locks that a thread holds, in the order in which it took them. Other threads look for the holder of a lock here.
 
-use crate::journal::What;
+use crate::journal::{NO_LINE, What};
 use core::cell::Cell;
 use core::hint::cold_path;
 use core::ptr;
@@ -30,7 +30,7 @@ pub(crate) struct Held {
     pub(crate) entry: AtomicPtr<Entry>,
     /// Stands for the entry, those of the locks that were held before, in their order, and the thread: the next one
     /// goes on with its entries, but knows none of its orders. In the first, for the thread alone. Of one that is only
-    /// written down, its line.
+    /// written down, and in the lower half of the first, the line.
     context: AtomicU64,
     /// Of one that is only written down: [`What`].
     what: AtomicU64,
@@ -52,18 +52,12 @@ impl Held {
 
     /// Writes a lock that is only written down.
     #[inline(always)]
-    pub(crate) fn set_written(&self, lock: u64, what: What, line: u32) {
+    pub(crate) fn set_written(&self, lock: u64, what: What, line: u64) {
         self.what.store(what.bits(), Relaxed);
-        self.set(lock, ptr::null(), u64::from(line));
+        self.set(lock, ptr::null(), line);
     }
 
-    /// Whether it stands here as written down.
-    #[inline(always)]
-    pub(crate) fn is_written(&self, lock: u64, what: What) -> bool {
-        self.entry.load(Relaxed).is_null() && self.what.load(Relaxed) == what.bits() && self.lock.load(Relaxed) == lock
-    }
-
-    /// Its line, if it is only written down.
+    /// Its line, if it is only written down; [`NO_LINE`] of the first, which is never held.
     #[inline(always)]
     pub(crate) fn line(&self) -> Option<u32> {
         self.entry.load(Relaxed).is_null().then(|| self.context.load(Relaxed) as u32)
@@ -116,7 +110,7 @@ impl HeldLocks {
     pub(crate) fn begin(&self, index: u32) {
         self.end();
         self.held[0].lock.store(NEVER_HELD, Relaxed);
-        self.held[0].context.store(u64::from(index) << 48, Relaxed);
+        self.held[0].context.store(u64::from(index) << 48 | u64::from(NO_LINE), Relaxed);
     }
 
     /// Forgets all locks.
@@ -127,6 +121,18 @@ impl HeldLocks {
     #[inline(always)]
     pub(crate) fn depth(&self) -> usize {
         self.depth.load(Relaxed)
+    }
+
+    /// The thread has a lock that it wrote down in this line of its journal.
+    #[inline(always)]
+    pub(crate) fn push_written(&self, address: u64, what: What, line: u64) {
+        let depth = self.depth();
+        let Some(held) = self.held.get(depth + 1) else { return };
+        self.set_depth(depth + 1);
+        compiler_fence(SeqCst);
+        // Not before: a signal handler that came in between would have used the same place. (For that long, another
+        // thread sees what the thread held there last.)
+        held.set_written(address, what, line);
     }
 
     #[inline(always)]

@@ -309,7 +309,7 @@ impl Holds<'_> {
             }
             at.since.set(pending.since.get());
             match (line, from.written()) {
-                (Some(line), Some(what)) => locks.at(to).set_written(from.lock.load(Relaxed), what, line),
+                (Some(line), Some(what)) => locks.at(to).set_written(from.lock.load(Relaxed), what, u64::from(line)),
                 _ => locks.at(to).set(from.lock.load(Relaxed), entry, locks.context(to - 1, entry)),
             }
         }

@@ -8,20 +8,20 @@
 //! Written down are acquisitions without a wait whose holds are not measured, as long as all that the thread holds is
 //! written down, too. What is known by an entry alone (which lock was taken under which) is seen as they are counted.
 //! A thread that is killed before that leaves up to [`LINES`] acquisitions that are in its own number, and in those of
-//! no lock.
+//! no lock (nor in that of its reads).
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
-use turnwise_recording::{Class, Thread};
+use turnwise_recording::{Class, Op, Thread};
 
 /// Entries of a thread that has many: with their slots they fill the nearest cache.
 const MANY: usize = 512;
 /// Acquisitions for each entry, on average, before the first is written down: those of rare locks are measured by then.
 const FIRST: u64 = 16;
-/// Lines at most.
+/// Lines at most, and one that is not used: lines are counted from 1.
 pub(crate) const LINES: usize = 128;
 /// [`Line::under`]: under no other lock.
-pub(crate) const NONE: u32 = u32::MAX;
+pub(crate) const NO_LINE: u32 = 0;
 
 /// What was taken. Zero bytes are an acquisition that was none.
 pub(crate) struct Line {
@@ -70,6 +70,12 @@ impl What {
         [Class::Mutex, Class::RwLock, Class::Spin].into_iter().find(|class| *class as u64 == number)
     }
 
+    /// Whether it was for reading.
+    #[inline(always)]
+    pub(crate) fn is_read(self) -> bool {
+        self.site() >> 56 == Op::Read as u64
+    }
+
     /// Whether the thread would have waited.
     pub(crate) fn is_ordered(self) -> bool {
         self.0 & What::ORDERED != 0
@@ -79,26 +85,26 @@ impl What {
 /// A thread's journal. Zero bytes are an empty one.
 pub(crate) struct Journal(pub(crate) [Line; LINES]);
 
-/// How many lines a thread has written. Zero bytes are a thread that counts at once.
-pub(crate) struct Used(Cell<u32>);
+/// Where a thread writes its next line. Zero bytes are a thread that counts at once.
+pub(crate) struct Next(Cell<u64>);
 
-impl Used {
+impl Next {
     /// Whether the thread writes down what it takes.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.0.get() != 0
     }
 
-    /// Returns how many.
+    /// Returns the number of the line; 0 of a thread that counts at once.
     #[inline(always)]
-    pub(crate) fn lines(&self) -> u32 {
-        self.0.get().saturating_sub(1)
+    pub(crate) fn line(&self) -> u64 {
+        self.0.get()
     }
 
-    /// Sets how many; the thread writes down what it takes.
+    /// Sets it; 1 for a journal without lines.
     #[inline(always)]
-    pub(crate) fn set_lines(&self, lines: u32) {
-        self.0.set(lines + 1);
+    pub(crate) fn set_line(&self, line: u64) {
+        self.0.set(line);
     }
 }
 
@@ -106,11 +112,4 @@ impl Used {
 pub(crate) fn is_due(entries: usize, record: &Thread) -> bool {
     let so_far = record.ahead.load(Relaxed).wrapping_sub(u64::from(record.left.load(Relaxed)));
     entries >= MANY && so_far >= FIRST * entries as u64
-}
-
-/// An acquisition that was written down, and is still to come.
-#[derive(Clone, Copy)]
-pub(crate) struct Written {
-    pub(crate) line: u32,
-    pub(crate) what: What,
 }

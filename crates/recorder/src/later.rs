@@ -1,85 +1,74 @@
 //! What a thread does with its [journal](crate::journal): it writes down what it takes, and counts it later.
 
-use crate::acquire::Acquisition;
 use crate::held::HELD;
-use crate::journal::{self, LINES, Line, NONE, What, Written};
+use crate::journal::{self, LINES, Line, NO_LINE, What};
 use crate::mapping::add;
 use crate::state::State;
-use crate::table;
-use core::hint::{self, cold_path};
+use crate::{memory, table};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::Entry;
 
-/// Lines from which on they are counted as soon as the thread holds no lock.
-const ENOUGH: u32 = (LINES - HELD) as u32;
+/// The line from which on all before it are counted as soon as the thread holds no lock.
+pub(crate) const ENOUGH: u64 = (LINES - HELD) as u64;
+
+/// What a line was counted at.
+struct Counted {
+    /// Null: nothing.
+    entry: *const Entry,
+    /// Stands for it and the locks under which it was taken.
+    context: u64,
+}
 
 impl State {
     /// Begins a journal, if the thread takes so many locks that it pays.
     pub(crate) fn consider_journal(&self) {
         if !self.written.is_on() && journal::is_due(self.table.entries(), self.writer.record()) {
             self.writer.mapping().header().journals.store(1, Relaxed);
-            self.written.set_lines(0);
+            self.written.set_line(1);
         }
     }
 
-    /// Writes an acquisition down, and where it will stand if the thread gets the lock. `None`: it is to be counted at
-    /// once. (A signal handler that comes in between takes the next line, or one that is overwritten then.)
+    /// Writes an acquisition down that the thread is about to try, and returns its line. `None`: it is to be counted at
+    /// once, or so many lines are to be counted first. (A signal handler that comes in between takes the next line, or
+    /// one that is overwritten then.)
     #[inline(always)]
-    pub(crate) fn write_down(&self, place: Acquisition, ordered: bool) -> Option<Written> {
-        let (line, depth) = (self.written.lines(), self.locks.depth());
-        if line as usize >= LINES || depth >= HELD {
+    pub(crate) fn write_down(&self, address: u64, what: What, end: u64) -> Option<u64> {
+        let (line, depth) = (self.written.line(), self.locks.depth());
+        if line >= end || depth >= HELD {
             return None;
         }
         let record = self.writer.record_if_there()?;
         let left = record.left.load(Relaxed);
-        let under = if depth == 0 { NONE } else { self.locks.at(depth).line()? };
+        let under = self.locks.at(depth).line()?;
         if left == 1 {
             return None;
         }
         record.left.store(left.wrapping_sub(1), Relaxed);
-        self.written.set_lines(line + 1);
-        let (at, what) = (&self.journal.0[line as usize], What::of(place.class, place.site, ordered));
-        at.address.set(place.address);
+        self.written.set_line(line + 1);
+        let at = self.journal.0.get(line as usize)?;
+        at.address.set(address);
         at.what.set(what);
         at.under.set(under);
-        self.locks.at(depth + 1).set_written(place.address, what, line);
-        Some(Written { line, what })
-    }
-
-    /// The thread has the lock of this line.
-    #[inline(always)]
-    pub(crate) fn confirm_written(&self, written: Written, address: u64) {
-        let depth = self.locks.depth();
-        if depth >= HELD {
-            return;
-        }
-        self.locks.set_depth(depth + 1);
-        let held = self.locks.at(depth + 1);
-        // As in `HeldLocks::confirm`: a signal handler may have used the place.
-        if !held.is_written(address, written.what) {
-            cold_path();
-            held.set_written(address, written.what, written.line);
-        }
+        Some(line)
     }
 
     /// The try failed.
     #[cold]
-    pub(crate) fn strike_out(&self, written: Written) {
+    pub(crate) fn strike_out(&self, line: u64) {
         // A signal handler may have forked: in the child there is no record, and no journal.
         if let Some(record) = self.writer.record_if_there() {
             record.left.store(record.left.load(Relaxed).wrapping_add(1), Relaxed);
-            self.journal.0[written.line as usize].what.set(What::NOTHING);
-            if self.written.lines() == written.line + 1 {
-                self.written.set_lines(written.line);
+            self.journal.0[line as usize].what.set(What::NOTHING);
+            if self.written.line() == line + 1 {
+                self.written.set_line(line);
             }
         }
     }
 
     /// Whether the journal is to be counted before the thread takes its next lock.
-    #[inline(always)]
     pub(crate) fn has_written_enough(&self) -> bool {
-        self.written.lines() >= ENOUGH && self.locks.depth() == 0
+        self.written.line() >= ENOUGH && self.locks.depth() == 0
     }
 
     /// Counts what is in the journal, if the thread has one.
@@ -88,68 +77,80 @@ impl State {
             return;
         }
         self.look_up_held();
-        let lines = self.journal.0.get(..self.written.lines() as usize).unwrap_or_default();
-        let mut entries = [ptr::null(); LINES];
-        for (line, entry) in lines.iter().zip(&mut entries) {
-            *entry = self.table.first(line.address.get(), line.what.get().site());
+        let lines = self.journal.0.get(..self.written.line() as usize).unwrap_or_default();
+        let mut counted = [const { Counted { entry: ptr::null(), context: 0 } }; LINES];
+        // Loads that wait for nobody: slots and entries of many locks have left the caches.
+        lines.iter().for_each(|line| self.table.fetch_first(line.address.get(), line.what.get().site()));
+        for (line, counted) in lines.iter().zip(&mut counted) {
+            counted.entry = self.table.first(line.address.get(), line.what.get().site());
+            memory::fetch(counted.entry);
         }
-        // Loads that do not wait for one another, as they would in the loop that follows.
-        // SAFETY: null, or entries, which stay where they are.
-        let touched = entries.iter().filter_map(|entry| unsafe { entry.as_ref() });
-        hint::black_box(touched.fold(0, |all, entry| all ^ entry.address.load(Relaxed)));
-        let mut contexts = [0; LINES];
-        for (number, line) in lines.iter().enumerate() {
-            entries[number] = self.count_line(line, entries[number]);
-            // SAFETY: null, or an entry, which stays where it is.
-            if let Some(entry) = unsafe { entries[number].as_ref() } {
-                contexts[number] = self.see_order(lines, (&entries, &contexts), line, entry);
-            }
+        let mut reads = 0;
+        for (number, line) in lines.iter().enumerate().skip(1) {
+            let entry = self.count_line(line, counted[number].entry);
+            counted[number] = match entry {
+                Some(entry) => Counted { entry, context: self.see_order(lines, &counted, line, entry) },
+                None => Counted { entry: ptr::null(), context: 0 },
+            };
+            reads += u64::from(line.what.get().is_read());
         }
-        self.written.set_lines(0);
+        add(&self.writer.record().reads, reads);
+        self.written.set_line(1);
     }
 
     /// Counts a line at its entry, and returns that. `likely`: null, or the entry that it may be.
-    fn count_line(&self, line: &Line, likely: *const Entry) -> *const Entry {
+    #[inline(always)]
+    fn count_line(&self, line: &Line, likely: *const Entry) -> Option<&'static Entry> {
         let (address, what) = (line.address.get(), line.what.get());
-        let Some(class) = what.class() else { return ptr::null() };
         // SAFETY: null, or an entry, which stays where it is.
         let likely = unsafe { likely.as_ref() }.filter(|entry| table::is_of(entry, address, what.site()));
-        match likely.or_else(|| self.entry(class, address, what.site())) {
-            Some(entry) => {
-                add(&entry.acquisitions, 1);
-                table::show(entry);
-                entry
-            }
-            None => {
-                self.process().mapping.unattributed();
-                ptr::null()
-            }
+        let entry = match likely {
+            Some(entry) => entry,
+            None => self.find_for_line(address, what)?,
+        };
+        add(&entry.acquisitions, 1);
+        table::show(entry);
+        Some(entry)
+    }
+
+    /// The entry of a line that does not lie in the first place of the table.
+    #[cold]
+    fn find_for_line(&self, address: u64, what: What) -> Option<&'static Entry> {
+        let class = what.class()?;
+        let found = self.table.seek(address, what.site()).or_else(|| self.entry(class, address, what.site()));
+        if found.is_none() {
+            self.process().mapping.unattributed();
         }
+        found
     }
 
     /// Notes under which locks a line's was taken, if that is new; answers what stands for it and them.
-    fn see_order(
-        &self,
-        lines: &[Line],
-        (entries, contexts): (&[*const Entry; LINES], &[u64; LINES]),
-        line: &Line,
-        entry: &Entry,
-    ) -> u64 {
-        let Some(below) = contexts.get(line.under.get() as usize) else { return self.locks.context(0, entry) };
-        let context = self.locks.context_under(*below, entry);
-        if !line.what.get().is_ordered() || entry.mutex_or_under.load(Relaxed) == context {
-            return context;
+    #[inline(always)]
+    fn see_order(&self, lines: &[Line], counted: &[Counted; LINES], line: &Line, entry: &Entry) -> u64 {
+        let below = match line.under.get() {
+            NO_LINE => return self.locks.context(0, entry),
+            under => &counted[under as usize % LINES],
+        };
+        let context = self.locks.context_under(below.context, entry);
+        if line.what.get().is_ordered() && entry.mutex_or_under.load(Relaxed) != context {
+            self.see_new_order(lines, counted, line, entry, context);
         }
+        context
+    }
+
+    /// [`State::see_order`] for other locks than those under which it was taken last.
+    #[cold]
+    fn see_new_order(&self, lines: &[Line], counted: &[Counted; LINES], line: &Line, entry: &Entry, context: u64) {
         if !self.notes.contexts.knows(context) {
-            let under = |line: &Line| lines.get(line.under.get() as usize).map(|held| (line.under.get(), held));
-            let all = core::iter::successors(under(line), |(_, held)| under(held));
+            let under = |line: &Line| Some(line.under.get()).filter(|under| *under != NO_LINE);
+            let lower = |line: &Line| under(line).and_then(|under| Some((under, lines.get(under as usize)?)));
+            let all = core::iter::successors(lower(line), |(_, held)| lower(held));
             for (number, _) in all.take(HELD).filter(|(_, held)| held.address.get() != line.address.get()) {
-                self.notes.note_order(&self.writer, entries[number as usize], entry);
+                self.notes.note_order(&self.writer, counted[number as usize].entry, entry);
             }
             self.notes.contexts.remember(context);
         }
         entry.mutex_or_under.store(context, Relaxed);
-        context
     }
 
     /// Finds the entries of locks that the thread holds and has only written down.

@@ -52,3 +52,18 @@ pub(crate) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
     unsafe { *libc::__errno_location() = saved };
     result
 }
+
+/// Fetches the cache line at an address, which need not be one, and does not wait for it.
+#[inline(always)]
+pub(crate) fn fetch<T>(at: *const T) {
+    // SAFETY: changes nothing, and does not fault.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::asm!("prefetcht0 [{}]", in(reg) at, options(readonly, nostack, preserves_flags));
+    }
+    // SAFETY: the instruction changes nothing, and does not fault.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(readonly, nostack, preserves_flags));
+    }
+}

@@ -5,7 +5,7 @@ use crate::episodes::Episodes;
 use crate::held::HeldLocks;
 use crate::hold::{HoldNotes, Holds};
 use crate::holder::Peer;
-use crate::journal::{Journal, Used};
+use crate::journal::{Journal, Next};
 use crate::mapping::add;
 use crate::process::{self, Process};
 use crate::sampling::{HOLD_ONE_IN, Sampling};
@@ -44,7 +44,7 @@ pub(crate) struct State {
     /// Destructors of thread-specific data that ran for it: it ends with the last.
     rounds: Cell<u32>,
     pub(crate) table: Table,
-    pub(crate) written: Used,
+    pub(crate) written: Next,
     pub(crate) writer: Writer,
     pub(crate) notes: HoldNotes,
     pub(crate) sampling: Sampling,

@@ -82,6 +82,13 @@ impl Table {
         unsafe { *slots.slot(slots.home(address, site)) }
     }
 
+    /// Fetches what [`Table::first`] looks at into the nearest cache.
+    #[inline(always)]
+    pub(crate) fn fetch_first(&self, address: u64, site: u64) {
+        let slots = self.slots();
+        memory::fetch(slots.slot(slots.home(address, site)));
+    }
+
     #[inline(always)]
     fn slots(&self) -> Slots {
         self.slots.get()

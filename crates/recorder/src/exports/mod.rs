@@ -16,17 +16,19 @@ macro_rules! acquisitions {
         /// # Safety
         /// As POSIX says.
         pub(super) unsafe extern "C" fn $lock(object: *mut $object, site: u64) -> libc::c_int {
-            // SAFETY: the caller's lock.
-            let attempt = move || unsafe { $first(object) };
-            // SAFETY: the caller's lock.
-            $crate::acquire::lock(super::place($class, object, $op, site), attempt, move || unsafe { $real(object) })
+            // SAFETY: called with the caller's lock.
+            let attempt = |object: u64| unsafe { $first(object as *mut $object) };
+            // SAFETY: called with the caller's lock.
+            let lock = |object: u64| unsafe { $real(object as *mut $object) };
+            $crate::acquire::lock(super::place($class, object, $op, site), attempt, lock)
         }
 
         /// # Safety
         /// As POSIX says.
         pub(super) unsafe extern "C" fn $trylock(object: *mut $object, site: u64) -> libc::c_int {
-            // SAFETY: the caller's lock.
-            $crate::acquire::try_lock(super::place($class, object, $op, site), move || unsafe { $try(object) })
+            // SAFETY: called with the caller's lock.
+            let attempt = |object: u64| unsafe { $try(object as *mut $object) };
+            $crate::acquire::try_lock(super::place($class, object, $op, site), attempt)
         }
 
         $(
@@ -38,10 +40,11 @@ macro_rules! acquisitions {
                 site: u64,
             ) -> libc::c_int {
                 let place = super::place($class, object, $op, site);
-                // SAFETY: the caller's lock.
-                let attempt = move || unsafe { $try(object) };
-                // SAFETY: the caller's lock and time.
-                $crate::acquire::lock(place, attempt, move || unsafe { $real_timed(object, at) })
+                // SAFETY: called with the caller's lock.
+                let attempt = |object: u64| unsafe { $try(object as *mut $object) };
+                // SAFETY: called with the caller's lock; the caller's time.
+                let lock = move |object: u64| unsafe { $real_timed(object as *mut $object, at) };
+                $crate::acquire::lock(place, attempt, lock)
             }
 
             /// # Safety
@@ -53,10 +56,11 @@ macro_rules! acquisitions {
                 site: u64,
             ) -> libc::c_int {
                 let place = super::place($class, object, $op, site);
-                // SAFETY: the caller's lock.
-                let attempt = move || unsafe { $try(object) };
-                // SAFETY: the caller's lock and time.
-                $crate::acquire::lock(place, attempt, move || unsafe { $real_clocked(object, clock, at) })
+                // SAFETY: called with the caller's lock.
+                let attempt = |object: u64| unsafe { $try(object as *mut $object) };
+                // SAFETY: called with the caller's lock; the caller's time.
+                let lock = move |object: u64| unsafe { $real_clocked(object as *mut $object, clock, at) };
+                $crate::acquire::lock(place, attempt, lock)
             }
         )?
     };
