@@ -247,11 +247,13 @@ fn a_read_within_a_read_is_told_and_so_is_a_write() {
     let reading = lock.read();
     assert!(report(|| drop(lock.read())).starts_with("read lock within a read lock"));
     assert!(report(|| drop(lock.upgradable_read())).starts_with("read lock within a read lock"));
+    drop(lock.read_recursive());
     assert!(report(|| drop(lock.write())).starts_with("self-deadlock"));
     drop(lock.try_read().expect("a try does not wait"));
     drop(reading);
     let writing = lock.write();
     assert!(report(|| drop(lock.read())).starts_with("self-deadlock"));
+    assert!(report(|| drop(lock.read_recursive())).starts_with("self-deadlock"));
     drop(writing);
     drop(lock.read());
 }

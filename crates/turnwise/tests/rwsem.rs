@@ -54,6 +54,45 @@ fn readers_are_inside_together() {
 }
 
 #[test]
+fn a_reader_reads_again_past_whoever_waits() {
+    let lock = RwSem::new(0);
+    let first = lock.read();
+    std::thread::scope(|s| {
+        s.spawn(|| *lock.write() += 1);
+        s.spawn(|| *RwSemUpgradableGuard::upgrade(lock.upgradable_read()) += 1);
+        while lock.try_read().is_some() {
+            std::thread::yield_now(); // until one of them waits
+        }
+        assert_eq!(*lock.read_recursive(), 0);
+        assert!(lock.try_read_recursive().is_some() && lock.try_read_recursive_for(SOON).is_some());
+        std::thread::sleep(SOON);
+        assert_eq!(*lock.read_recursive(), 0);
+        drop(first);
+    });
+    assert_eq!(*lock.read(), 2);
+    let _write = lock.write();
+    std::thread::scope(|s| {
+        s.spawn(|| assert!(lock.try_read_recursive().is_none() && lock.try_read_recursive_for(SOON).is_none()));
+    });
+}
+
+#[test]
+fn a_reader_reads_again_while_another_thread_upgrades() {
+    let lock = RwSem::new(0);
+    let first = lock.read();
+    std::thread::scope(|s| {
+        s.spawn(|| *RwSemUpgradableGuard::upgrade(lock.upgradable_read()) += 1);
+        while lock.try_read().is_some() {
+            std::thread::yield_now(); // until it upgrades
+        }
+        assert!(!lock.is_write_locked());
+        assert_eq!(*lock.read_recursive(), 0);
+        drop(first);
+    });
+    assert_eq!(lock.into_inner(), 1);
+}
+
+#[test]
 fn tries_say_who_is_in() {
     let lock = RwSem::new(0);
     let read = lock.read();

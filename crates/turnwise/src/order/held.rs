@@ -174,6 +174,7 @@ impl Thread {
 
 fn same_lock(held: Held, next: Held) -> Option<Report> {
     let fault = match (held.how, next.how) {
+        (How::Read | How::Upgradable, How::ReadRecursive) => return None,
         (How::Read, How::Read | How::Upgradable) | (How::Upgradable, How::Read) => Fault::ReadAgain,
         _ => Fault::SelfDeadlock,
     };

@@ -45,6 +45,8 @@ pub(crate) enum How {
     Upgradable,
     /// It is shared with other readers.
     Read,
+    /// The same, past writers that wait: by a thread that may read already.
+    ReadRecursive,
 }
 
 /// The place where a lock was made. It has no bytes without the feature.

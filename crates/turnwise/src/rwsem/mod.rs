@@ -2,6 +2,7 @@
 
 mod either;
 mod guard;
+mod prefer;
 mod raw;
 #[cfg(feature = "spin")]
 mod spin;
@@ -9,8 +10,9 @@ mod traits;
 mod wait;
 
 pub use guard::{MappedRwSemReadGuard, MappedRwSemWriteGuard, RwSemReadGuard, RwSemUpgradableGuard, RwSemWriteGuard};
+pub use prefer::Prefer;
 pub(crate) use raw::Met;
-pub use raw::{Prefer, RawRwSem};
+pub use raw::RawRwSem;
 
 use crate::order::{Class, How};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
@@ -33,7 +35,8 @@ pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 ///
 /// **Recursion.** A thread that holds the lock in any mode must not acquire it again: not for writing, since it would
 /// wait for itself; and not for reading either, since a writer that came in between waits for the first read lock to be
-/// released, and the second read waits for that writer. Only `try_` forms return in such cases.
+/// released, and the second read waits for that writer. Only `try_` forms return in such cases, and
+/// [`RwSem::read_recursive`] to a thread that reads.
 ///
 /// ```
 /// use turnwise::RwSem;
@@ -116,6 +119,61 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
     pub fn try_read_until(&self, deadline: Deadline) -> Option<RwSemReadGuard<'_, T, P>> {
         self.class.before(self.name(), How::Read);
         if !self.raw.read_until(deadline) {
+            return None;
+        }
+        self.class.acquired(self.name(), How::Read);
+        // SAFETY: contract of `RwSemReadGuard::new`: the calling thread has just acquired the lock in this mode.
+        Some(unsafe { RwSemReadGuard::new(self) })
+    }
+
+    /// Acquires the lock for reading, past writers that wait: a thread that reads already gets it at once. Others may
+    /// use it, too, but so many that readers never leave can starve writers, and a thread that upgrades.
+    ///
+    /// ```
+    /// let lock = turnwise::RwSem::new(1);
+    /// let first = lock.read();
+    /// std::thread::scope(|s| {
+    ///     s.spawn(|| *lock.write() = 2);
+    ///     assert_eq!(*lock.read_recursive(), 1);
+    ///     drop(first);
+    /// });
+    /// ```
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn read_recursive(&self) -> RwSemReadGuard<'_, T, P> {
+        self.class.before(self.name(), How::ReadRecursive);
+        self.raw.read_with(Prefer::Readers, None);
+        self.class.acquired(self.name(), How::Read);
+        // SAFETY: contract of `RwSemReadGuard::new`: the calling thread has just acquired the lock in this mode.
+        unsafe { RwSemReadGuard::new(self) }
+    }
+
+    /// Acquires the lock for reading like [`RwSem::read_recursive`], unless a writer holds it.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_read_recursive(&self) -> Option<RwSemReadGuard<'_, T, P>> {
+        if !self.raw.try_read_with(Prefer::Readers) {
+            return None;
+        }
+        self.class.acquired(self.name(), How::Read);
+        // SAFETY: contract of `RwSemReadGuard::new`: the calling thread has just acquired the lock in this mode.
+        Some(unsafe { RwSemReadGuard::new(self) })
+    }
+
+    /// Acquires the lock for reading like [`RwSem::read_recursive`], or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_read_recursive_for(&self, timeout: Duration) -> Option<RwSemReadGuard<'_, T, P>> {
+        if let Some(guard) = self.try_read_recursive() {
+            return Some(guard);
+        }
+        self.try_read_recursive_until(Deadline::after::<P>(timeout))
+    }
+
+    /// Acquires the lock for reading like [`RwSem::read_recursive`], or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_read_recursive_until(&self, deadline: Deadline) -> Option<RwSemReadGuard<'_, T, P>> {
+        self.class.before(self.name(), How::ReadRecursive);
+        if !self.raw.read_with(Prefer::Readers, Some(deadline)) {
             return None;
         }
         self.class.acquired(self.name(), How::Read);

@@ -9,7 +9,7 @@
 //! | 20 | `FULL` | the count's highest bit: no more readers for now | | |
 //! | 21..27 | generation | of the process in which flags from 29 on were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
 //! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | that reader | that reader |
-//! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave | that writer | that writer |
+//! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave, and bars none that go first | that writer | that writer |
 //! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the same waiter |
 //! | 30 | `READERS` | a reader may sleep | that reader, before it sleeps | a thread that lets all readers in, and wakes them |
 //! | 31 | `WRITERS` | a writer or upgradable reader may sleep: newly arriving readers stay out | that thread, before it sleeps | a thread that wakes one |
@@ -44,6 +44,7 @@
 //!    woken writer, or one that takes the lock in between, clears it when it leaves.)
 //! 8. Every thread has at most one addition under way, so the count stays below twice `FULL` and never overflows.
 
+use super::Prefer;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
@@ -68,25 +69,6 @@ pub(super) const NOT_UPGRADABLE: u32 = UPGRADABLE | WRITER | HANDOFF;
 
 /// The stamp of the process in which the flags were set.
 pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
-
-/// The preference when a writer waits and a reader comes. All users of one lock should pass the same one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Prefer {
-    /// The reader goes first: a thread that reads may read again, even if writers wait. Readers can starve a writer.
-    Readers,
-    /// The writer goes first once it sleeps: readers cannot starve it, and a thread that reads must not read again.
-    Writers,
-}
-
-impl Prefer {
-    /// Returns the bits that keep a newly arriving reader out.
-    pub(super) const fn barred(self) -> u32 {
-        match self {
-            Prefer::Readers => WRITER | FULL,
-            Prefer::Writers => WRITER | HANDOFF | WRITERS | FULL,
-        }
-    }
-}
 
 /// Whom a reader met that acquired the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -184,7 +166,7 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     fn enter_past(&self, prefer: Prefer) -> bool {
         let word = self.word.load(Relaxed);
-        STAMP.is_void::<P>(word) && self.settled(word) & prefer.barred() == 0 && self.enter(prefer)
+        STAMP.is_void::<P>(word) && prefer.bars(self.settled(word)) == 0 && self.enter(prefer)
     }
 
     /// Returns the word, after taking out void flags (invariant 6).
@@ -207,13 +189,13 @@ impl<P: Platform> RawRwSem<P> {
     #[inline]
     pub(super) fn look_and_enter(&self, prefer: Prefer) -> bool {
         // The look first: a thread that tries again and again must not keep the count above 0.
-        self.word.load(Relaxed) & prefer.barred() == 0 && self.enter(prefer)
+        prefer.bars(self.word.load(Relaxed)) == 0 && self.enter(prefer)
     }
 
     /// Counts the caller as a reader, or takes it back if the word that it found bars it.
     #[inline(always)]
     pub(super) fn enter(&self, prefer: Prefer) -> bool {
-        self.count_in() & prefer.barred() == 0 || self.take_back()
+        prefer.bars(self.count_in()) == 0 || self.take_back()
     }
 
     #[inline(always)]
@@ -436,8 +418,9 @@ impl<P: Platform> RawRwSem<P> {
         self.release(UPGRADABLE, 1);
     }
 
-    /// Turns the upgradable read lock into the write lock when the readers have left; no other enters meanwhile. A
-    /// thread that has a read lock besides deadlocks: it waits for itself to leave.
+    /// Turns the upgradable read lock into the write lock when the readers have left; no other enters meanwhile, but
+    /// those that go first ([`Prefer::Readers`]). A thread that has a read lock besides deadlocks: it waits for itself
+    /// to leave.
     ///
     /// # Safety
     /// The caller has the upgradable read lock.
@@ -557,7 +540,7 @@ fn left<P: Platform>(address: *const P::U32, found: u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNT, FULL, GENERATION, HANDOFF, HELD, Prefer, READERS, UPGRADABLE, WRITER, WRITERS};
+    use super::{COUNT, FULL, GENERATION, HANDOFF, READERS, UPGRADABLE, WRITER, WRITERS};
     use super::{STAMP, released};
     use crate::platform::Bare;
 
@@ -584,13 +567,5 @@ mod tests {
         assert_eq!(STAMP.without(inherited, WRITERS), 5);
         assert_eq!(released(HANDOFF | inherited | WRITER), HANDOFF | inherited);
         assert_eq!(released(inherited | WRITER), 5);
-    }
-
-    #[test]
-    fn readers_go_first_or_last() {
-        assert_eq!(Prefer::Readers.barred() & (HANDOFF | WRITERS | UPGRADABLE), 0);
-        assert_eq!(Prefer::Writers.barred() & UPGRADABLE, 0);
-        assert!([WRITER, HANDOFF, WRITERS, FULL].iter().all(|bit| Prefer::Writers.barred() & bit != 0));
-        assert_eq!(HELD & (READERS | WRITERS | HANDOFF), 0);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
-use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
+use super::Prefer;
+use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, RawRwSem, WRITER};
 use crate::events::Event;
 use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
 use crate::wait::{ByPolicy, Settings, SpinHistory, caller_is_late, policy, spin_limit, yield_quantum};
@@ -91,7 +92,7 @@ fn count_end<P: Platform, T>(lock: &RawRwSem<P>, end: &Result<T, SpinEnd>) {
 fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) -> Result<(), SpinEnd> {
     loop {
         let word = lock.word.load(Relaxed);
-        if word & prefer.barred() == 0 {
+        if prefer.bars(word) == 0 {
             if lock.enter(prefer) {
                 return Ok(());
             }

@@ -165,7 +165,10 @@ impl<S: Settings> Waiter<S> {
             if word & (HANDOFF | GENERATION) != self.claim {
                 self.claim = 0; // this is a child, and the claim was its parent's
             }
-            let barred = word & self.barred();
+            let barred = match self.kind {
+                Kind::Reader(prefer) => prefer.bars(word) & self.barred(),
+                _ => word & self.barred(),
+            };
             if barred == 0 {
                 if self.take(lock, word) {
                     lock.counters.count_if(self.is_first(), Event::HandedOff);
@@ -213,7 +216,7 @@ impl<S: Settings> Waiter<S> {
     fn take<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
         match self.kind {
             Kind::Reader(_) if self.late && (self.is_first() || word & HANDOFF == 0) => {
-                self.open(lock, word, (word & (COUNT | UPGRADABLE)) + 1)
+                self.open(lock, word, (word & HELD) + 1)
             }
             Kind::Reader(prefer) => lock.enter(prefer),
             Kind::Upgradable => self.open(lock, word, word & COUNT | UPGRADABLE),

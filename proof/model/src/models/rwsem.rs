@@ -26,6 +26,7 @@ const VOID: Shows = &["slept", "slept in the readers' lane", "void flags taken o
 const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
 const UNWOKEN: Shows = &["woke unwoken"];
 const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
+const LATE_READER: Shows = &["slept in the readers' lane", "slept in the first lane", "woken in the first lane"];
 const GAVE_UP: Shows = &["gave up"];
 const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
 
@@ -52,7 +53,15 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: a writer and one that downgrades by steps", PARKS, (2, 6), SLEEP, || meet(&[lower, write])),
     model("rwsem: tries and a writer", PARKS, (3, 6), SLEEP, || meet(&[tries, write])),
     model("rwsem: tries and a reader", PARKS, (3, 6), ANY, || meet(&[tries, read])),
-    model("rwsem: a reader reads again while a writer sleeps", PARKS, (4, 8), SLEEP, recursion),
+    model("rwsem: a reader reads again while a writer sleeps", PARKS, (4, 8), SLEEP, || reads_again(write)),
+    model("rwsem: a reader that goes first and an upgrader", PARKS, (4, 8), CLAIM, || meet(&[read_first, upgrade])),
+    model("rwsem: a reader that goes first and an upgrader that spin", PLAIN, (3, 6), ANY, || {
+        meet(&[read_first, upgrade]);
+    }),
+    model("rwsem: a reader reads again while another thread upgrades", PARKS, (4, 8), CLAIM, || reads_again(upgrade)),
+    model("rwsem: a reader reads again while another thread gives an upgrade up", TIMED, (2, 4), EITHER, || {
+        reads_again(upgrade_soon);
+    }),
     // Three threads.
     model("rwsem: a writer and two readers", PARKS, (2, 4), BOTH, || meet(&[write, read, read])),
     model("rwsem: two writers and a reader", PARKS, (1, 3), BOTH, || meet(&[write, write, read])),
@@ -101,6 +110,7 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: a timed reader and a writer, and a claim", TIMED_LATE, (0, 1), GAVE_UP, || {
         overtaken(&[read_soon, write]);
     }),
+    model("rwsem: a reader that goes first is late beside an upgrader", LATE, (1, 3), LATE_READER, late_beside_upgrade),
     // In a forked child.
     model("rwsem: a writer's announcement outlives it", PARKS, (2, 3), ANY, || {
         orphaned(WRITERS, READER, &[read, read]);
@@ -198,6 +208,7 @@ impl Guarded {
         let seen = self.data.get();
         // SAFETY: the caller has the upgradable read lock.
         unsafe { self.raw.upgrade() };
+        assert!(self.raw.is_write_locked(), "upgraded, and no writer is told");
         assert_eq!(self.data.get(), seen, "a writer came between");
         self.leave_writing();
     }
@@ -473,15 +484,56 @@ fn orphaned(flags: u32, hold: Hold, roles: &'static [Role]) {
     wait_behind(guarded, hold.1, roles);
 }
 
-/// A writer comes between a thread's two read locks.
-fn recursion() {
+/// Another thread comes between a thread's two read locks.
+fn reads_again(other: Role) {
     let guarded = Guarded::keep();
     assert!(guarded.raw.read_with(Readers, None));
-    let writer = spawn(move || write(guarded));
+    let other = spawn(move || other(guarded));
     rest();
     read_first(guarded);
     guarded.leave_reading_with(Readers);
-    writer.join();
+    other.join();
+    guarded.settled();
+}
+
+/// A reader that goes first waits for a writer until it is late. The writer becomes the upgradable reader, and upgrades
+/// again, past another reader that leaves only when the late one has been in.
+fn late_beside_upgrade() {
+    let guarded = Guarded::keep();
+    let gates = keep([LoomU32::new(0), LoomU32::new(0)]);
+    let pass = |gate: usize| Loom::park(&gates[gate], 0, Lane::Waiters, None);
+    let open = |gate: usize| {
+        gates[gate].store(1, Relaxed);
+        Loom::wake(&raw const gates[gate], Lane::Waiters, 1);
+    };
+    let sleepers = |count: usize| {
+        while sleeping() < count {
+            rest()
+        }
+    };
+    let mut others = Vec::new();
+    set_stage(|| {
+        guarded.raw.write();
+        others.push(spawn(move || {
+            pass(0);
+            guarded.raw.read();
+            pass(1);
+            guarded.leave_reading();
+        }));
+        others.push(spawn(move || {
+            read_first(guarded);
+            open(1);
+        }));
+        sleepers(2);
+        later();
+        guarded.write();
+    });
+    // SAFETY: it has the write lock.
+    unsafe { guarded.raw.downgrade_to_upgradable() };
+    open(0);
+    rest();
+    guarded.upgrade_and_leave();
+    others.into_iter().for_each(Handle::join);
     guarded.settled();
 }
 

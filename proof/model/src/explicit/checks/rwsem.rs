@@ -46,6 +46,21 @@ pub(super) const CHECKS: &[Check] = &[
     check("rwsem: a reader reads again past a claim", SLEEPS, LATE, &["read again", "claimed"], |s, z| {
         roles(s, z, &[ReadsAgain, Writes, Writes]);
     }),
+    check("rwsem: a reader reads again past an upgrade", SLEEPS, LATE, &["read again", "upgraded"], |s, z| {
+        roles(s, z, &[ReadsAgain, Upgrades, Writes]);
+    }),
+    check("rwsem: readers go first past an upgrade", SLEEPS, LATE, &["upgraded"], |s, z| {
+        roles(s, z, &[ReadsFirst, Upgrades, Reads]);
+    }),
+    check(
+        "rwsem: readers go first past an upgrade that gives up",
+        SLEEPS,
+        TIMED_PAIR,
+        &["gave up upgrading"],
+        |s, z| {
+            roles(s, z, &[Insists, ReadsFirst, Writes]);
+        },
+    ),
     check("rwsem: readers of both kinds", SLEEPS, LATE, &[], |s, z| roles(s, z, &[ReadsFirst, Reads, Writes])),
     check("rwsem: four threads", SLEEPS, FOUR, &[], |s, z| roles(s, z, &[Reads, Upgrades, Writes, Writes])),
     check("rwsem: an upgrade", SLEEPS, ONCE, &["upgraded"], |s, z| roles(s, z, &[Upgrades, Reads, Writes])),

@@ -1,0 +1,61 @@
+//! Who goes first.
+
+use super::raw::{FULL, HANDOFF, UPGRADABLE, WRITER, WRITERS};
+
+/// The preference when a writer waits and a reader comes. All users of one lock should pass the same one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prefer {
+    /// The reader goes first: a thread that reads may read again, even if writers wait or another thread upgrades.
+    /// Readers can starve a writer.
+    Readers,
+    /// The writer goes first once it sleeps: readers cannot starve it, and a thread that reads must not read again.
+    Writers,
+}
+
+impl Prefer {
+    /// Returns the bits that keep a newly arriving reader out.
+    pub(super) const fn barred(self) -> u32 {
+        match self {
+            Prefer::Readers => WRITER | FULL,
+            Prefer::Writers => WRITER | HANDOFF | WRITERS | FULL,
+        }
+    }
+
+    /// Returns the bits of a word that keep a newly arriving reader out.
+    #[inline(always)]
+    pub(super) fn bars(self, word: u32) -> u32 {
+        match word & self.barred() {
+            0 => 0,
+            barred if self == Prefer::Writers => barred,
+            barred => barred_unless_upgrading(word, barred),
+        }
+    }
+}
+
+/// A writer that still waits for readers to leave keeps out none that go first: it may wait for the very thread that
+/// comes.
+#[cold]
+fn barred_unless_upgrading(word: u32, barred: u32) -> u32 {
+    match word & (WRITER | UPGRADABLE) == WRITER | UPGRADABLE {
+        true => barred & !WRITER,
+        false => barred,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rwsem::raw::{HELD, READERS};
+
+    #[test]
+    fn readers_go_first_or_last() {
+        assert_eq!(Prefer::Readers.barred() & (HANDOFF | WRITERS | UPGRADABLE), 0);
+        assert_eq!(Prefer::Writers.barred() & UPGRADABLE, 0);
+        assert!([WRITER, HANDOFF, WRITERS, FULL].iter().all(|bit| Prefer::Writers.barred() & bit != 0));
+        assert_eq!(HELD & (READERS | WRITERS | HANDOFF), 0);
+        assert_eq!(Prefer::Readers.bars(WRITER | UPGRADABLE | WRITERS | 1), 0);
+        assert_eq!(Prefer::Readers.bars(WRITER | UPGRADABLE | FULL), FULL);
+        assert_eq!(Prefer::Readers.bars(WRITER | 1), WRITER);
+        assert_eq!(Prefer::Writers.bars(WRITER | UPGRADABLE | 1), WRITER);
+    }
+}
