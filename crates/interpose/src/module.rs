@@ -78,6 +78,11 @@ struct LinkMap {
     name: *const c_char,
 }
 
+#[cfg(target_pointer_width = "32")]
+type Header = libc::Elf32_Phdr;
+#[cfg(target_pointer_width = "64")]
+type Header = libc::Elf64_Phdr;
+
 type FindObject = unsafe extern "C" fn(*const c_void, *mut FoundObject) -> c_int;
 
 /// The address of `_dl_find_object`; null: not looked up yet; [`NONE`]: the C library does not have it.
@@ -118,8 +123,26 @@ fn ask(function: FindObject, address: usize) -> Option<Module> {
         }
         let found = found.assume_init();
         let map = &*found.link_map;
-        Some(Module { base: map.base, start: found.map_start as usize, end: found.map_end as usize, name: map.name })
+        let part =
+            Module { base: map.base, start: found.map_start as usize, end: found.map_end as usize, name: map.name };
+        // What the kernel maps may have holes between its segments, and then a segment is all that is found.
+        let whole = part.name().is_empty().then(|| program(map)).flatten();
+        Some(whole.filter(|whole| whole.contains(address)).unwrap_or(part))
     }
+}
+
+/// The program itself, by its headers; `None`: the kernel has not said where they are.
+fn program(map: &LinkMap) -> Option<Module> {
+    // SAFETY: reads what the kernel told the process at its start; zero bytes are an empty description.
+    let (headers, count, mut info) = unsafe {
+        let [headers, count] = [libc::AT_PHDR, libc::AT_PHNUM].map(|what| libc::getauxval(what));
+        (headers as *const Header, count, MaybeUninit::<libc::dl_phdr_info>::zeroed().assume_init())
+    };
+    info.dlpi_addr = map.base as _;
+    info.dlpi_name = map.name;
+    (info.dlpi_phdr, info.dlpi_phnum) = (headers, count.try_into().ok()?);
+    // SAFETY: the kernel says that so many headers lie there, and the loader what was added to their addresses.
+    (!headers.is_null()).then(|| unsafe { Module::described(&info) })
 }
 
 /// Finds the module of an address, if need be with the loader's locks. `None`: the address is in none.

@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::{Build, POLICIES, Program, library};
+use harness::{Build, POLICIES, Program, library, tool};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -153,7 +153,7 @@ fn assert_is_in(snapshot: &Snapshot, site: u64, function: &str) {
             (start..end).contains(&site).then(|| (words[5].to_owned(), site - start + parse(words[2])))
         })
         .expect("a module");
-    let output = Command::new("addr2line").args(["-f", "-e", &path, &format!("{offset:x}")]).output();
+    let output = Command::new(tool("addr2line")).args(["-f", "-e", &path, &format!("{offset:x}")]).output();
     let output = output.expect("addr2line of binutils");
     assert!(String::from_utf8_lossy(&output.stdout).starts_with(function), "{output:?}");
 }

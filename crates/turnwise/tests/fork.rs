@@ -1,7 +1,8 @@
 //! What a forked child finds in locks for which threads waited that it does not have.
 #![cfg(all(target_os = "linux", feature = "native", not(any(miri, turnwise_portable))))]
 
-use std::ptr::{from_ref, null};
+use std::ptr::{from_ref, null, null_mut};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,11 +11,37 @@ use turnwise::platform::{Deadline, Lane, Native, Platform};
 use turnwise::rwsem::Prefer;
 use turnwise::{FairSemaphore, RawLock, RawMutex, RawRwSem, RawTimedLock, Semaphore};
 
-/// How children come to be. Under ThreadSanitizer (which `cargo xtask check tsan` gives options) not by the bare system
-/// call: its runtime has locks of its own, and a child might find them taken for ever.
+/// How children come to be. Not by the bare system call under ThreadSanitizer (which `cargo xtask check tsan` gives
+/// options), whose runtime has locks of its own that a child might find taken for ever, and where a child's pages are
+/// not wiped, so that only a handler counts (old kernels; qemu's user mode, which says yes to `MADV_WIPEONFORK`).
 fn ways() -> &'static [fn() -> libc::pid_t] {
     const WAYS: [fn() -> libc::pid_t; 2] = [by_library, by_system_call];
-    if std::env::var_os("TSAN_OPTIONS").is_some() { &WAYS[..1] } else { &WAYS }
+    if is_under_tsan() || !is_wiped_in_a_child() { &WAYS[..1] } else { &WAYS }
+}
+
+fn is_under_tsan() -> bool {
+    std::env::var_os("TSAN_OPTIONS").is_some()
+}
+
+/// Whether a child finds zeros in a page that was to be wiped, tried once.
+fn is_wiped_in_a_child() -> bool {
+    static IS_WIPED: OnceLock<bool> = OnceLock::new();
+    *IS_WIPED.get_or_init(|| {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping of the kernel's choice, never unmapped.
+        let page = unsafe { libc::mmap(null_mut(), size_of::<AtomicU32>(), access, kind, -1, 0) };
+        assert_ne!(page, libc::MAP_FAILED, "no memory");
+        // SAFETY: the mapping is ours, and zero bytes are a number.
+        let (advised, word) = unsafe {
+            (libc::madvise(page, size_of::<AtomicU32>(), libc::MADV_WIPEONFORK) == 0, &*page.cast::<AtomicU32>())
+        };
+        word.store(1, Relaxed);
+        let is_wiped = advised && child(by_library, || word.load(Relaxed) == 0);
+        if !is_wiped {
+            println!("SKIPPED: children by the bare system call, since no page is wiped in a child here");
+        }
+        is_wiped
+    })
 }
 
 fn by_library() -> libc::pid_t {
@@ -24,8 +51,22 @@ fn by_library() -> libc::pid_t {
 
 /// Runs none of the handlers of `pthread_atfork`, as `_Fork` does.
 fn by_system_call() -> libc::pid_t {
+    // On s390x the stack comes first.
+    let (first, second) = if cfg!(target_arch = "s390x") { (0, libc::SIGCHLD) } else { (libc::SIGCHLD, 0) };
+    let (first, second) = (libc::c_long::from(first), libc::c_long::from(second));
     // SAFETY: the children of these tests use locks and atomics, and leave by `_exit`; the arguments mean a `fork`.
-    unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, null::<u8>(), null::<u8>(), null::<u8>(), 0) as libc::pid_t }
+    unsafe { libc::syscall(libc::SYS_clone, first, second, null::<u8>(), null::<u8>(), 0_usize) as libc::pid_t }
+}
+
+/// How a child ended.
+fn end_of(pid: libc::pid_t) -> libc::c_int {
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {
+        let error = std::io::Error::last_os_error();
+        assert_eq!(error.kind(), std::io::ErrorKind::Interrupted, "no child {pid}: {error}");
+    }
+    status
 }
 
 /// Whether `what` holds in a child. One that hangs is ended by an alarm.
@@ -39,10 +80,7 @@ fn child(fork: fn() -> libc::pid_t, what: impl FnOnce() -> bool) -> bool {
             libc::_exit(std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).map_or(3, |yes| i32::from(!yes)));
         }
     }
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {}
-    status == 0
+    end_of(pid) == 0
 }
 
 #[test]
@@ -186,13 +224,15 @@ fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> libc
     const PROMISED: u32 = 1 << 30 | 1 << 31;
     static CHILD: AtomicI32 = AtomicI32::new(0);
     extern "C" fn forks(_: libc::c_int) {
-        let pid = by_system_call();
+        let fork = ways().last().expect("there is a way");
+        let pid = fork();
         if pid == 0 {
             // SAFETY: ends the child if it waits for ever.
             unsafe { libc::alarm(2) };
         }
         CHILD.store(if pid == 0 { 0 } else { pid }, Relaxed);
     }
+    ways(); // tried now, not by the handler
     CHILD.store(-1, Relaxed);
     // SAFETY: all bytes zero are an empty mask and no flags; the handler makes system calls and stores.
     unsafe {
@@ -228,17 +268,14 @@ fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> libc
             unsafe { libc::_exit(0) };
         }
     });
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    while unsafe { libc::waitpid(CHILD.load(Relaxed), &mut status, 0) } < 0 {}
-    status
+    end_of(CHILD.load(Relaxed))
 }
 
 /// One that sleeps looks again in a child that its signal handler forked, unless the kernel restarts its system call
 /// there, as it does where there is no deadline: that the promise is void has not changed the word.
 #[test]
 fn a_child_of_a_signal_handler_looks_again_unless_its_wait_is_restarted() {
-    if ways().len() == 1 {
+    if is_under_tsan() {
         println!("SKIPPED: a child by the bare system call may hang in ThreadSanitizer's runtime");
         return;
     }

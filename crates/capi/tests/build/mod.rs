@@ -16,6 +16,12 @@ pub(crate) fn library(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("no {name}: build it with `cargo build -p turnwise-capi` in the same profile"))
 }
 
+/// The name of a program of the toolchain for the processor under test: where that is not this machine's,
+/// `CROSS_COMPILE` says what it begins with, as for the makefiles of Linux.
+pub(crate) fn tool(name: &str) -> String {
+    std::env::var("CROSS_COMPILE").unwrap_or_default() + name
+}
+
 /// Runs a command that must succeed; returns what it wrote to stdout.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
@@ -75,25 +81,28 @@ impl Link {
 
 /// A compiler that is on this machine.
 pub(crate) struct Compiler {
-    program: &'static str,
+    program: String,
 }
 
 impl Compiler {
     /// All compilers on this machine for a language, `c` or `c++`; GNU's must be installed.
     pub(crate) fn of(language: &str) -> Vec<Compiler> {
-        let (needed, others) = if language == "c++" { ("g++", ["clang++"]) } else { ("gcc", ["clang"]) };
-        let here = |program: &&str| Command::new(program).arg("--version").output().is_ok();
+        let (needed, other) = if language == "c++" { ("g++", "clang++") } else { ("gcc", "clang") };
+        // Under qemu's user mode a program that is not there is one that ends with 127.
+        let here = |program: &String| {
+            Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+        };
+        let needed = tool(needed);
         assert!(here(&needed), "these tests need {needed}");
-        let others = others.into_iter().filter(here);
-        std::iter::once(needed).chain(others).map(|program| Compiler { program }).collect()
+        [needed, tool(other)].into_iter().filter(here).map(|program| Compiler { program }).collect()
     }
 
     pub(crate) fn name(&self) -> &str {
-        self.program
+        &self.program
     }
 
     fn command(&self, standard: &str) -> Command {
-        let mut command = Command::new(self.program);
+        let mut command = Command::new(&self.program);
         command.arg(format!("-std={standard}")).args(["-D_GNU_SOURCE", "-O1", "-g", "-pthread"]);
         command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]).arg("-I").arg(capi("include"));
         command

@@ -187,10 +187,15 @@ pub(super) fn is_secure() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Whether the thread's system calls are filtered.
+/// Whether the thread's system calls are filtered: the kernel says so, or the filter refuses the question. A kernel
+/// without filters, and qemu's user mode, do not know the question.
 pub(super) fn is_sandboxed() -> bool {
     // SAFETY: only returns a number.
-    unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_SECCOMP, 0, 0, 0, 0) != 0 }
+    match unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_SECCOMP, 0, 0, 0, 0) } {
+        0 => false,
+        -1 => errno() != libc::EINVAL,
+        _ => true,
+    }
 }
 
 /// Whether the process may make a file so long. It is asked first: trying is answered by a signal.

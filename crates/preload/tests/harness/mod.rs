@@ -22,15 +22,28 @@ pub(crate) fn library() -> PathBuf {
     })
 }
 
+/// The name of a program of the toolchain for the processor under test: where that is not this machine's,
+/// `CROSS_COMPILE` says what it begins with, as for the makefiles of Linux.
+pub(crate) fn tool(name: &str) -> String {
+    std::env::var("CROSS_COMPILE").unwrap_or_default() + name
+}
+
 /// A translation unit, by its path from `tests/c`, and what to link it with.
 pub(crate) struct Build {
     source: String,
     linked: Vec<PathBuf>,
+    flags: &'static [&'static str],
 }
 
 impl Build {
     pub(crate) fn new(source: &str) -> Self {
-        Build { source: source.to_owned(), linked: Vec::new() }
+        Build { source: source.to_owned(), linked: Vec::new(), flags: &[] }
+    }
+
+    /// Compiles it with further flags.
+    pub(crate) fn flags(mut self, flags: &'static [&'static str]) -> Self {
+        self.flags = flags;
+        self
     }
 
     /// Links a shared object, which the program finds where it was built.
@@ -53,10 +66,10 @@ impl Build {
     }
 
     fn compile(&self, path: &Path, flags: &[&str]) {
-        let compiler = if self.source.ends_with(".cpp") { "g++" } else { "gcc" };
+        let compiler = tool(if self.source.ends_with(".cpp") { "g++" } else { "gcc" });
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
-        let mut command = Command::new(compiler);
-        command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);
+        let mut command = Command::new(&compiler);
+        command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(self.flags).args(flags);
         command.arg("-I").arg(&folder).arg("-o").arg(path).arg(folder.join(&self.source));
         command.args(&self.linked).arg("-ldl");
         let output = command.output().unwrap_or_else(|e| panic!("cannot run {compiler}: {e}; these tests need it"));

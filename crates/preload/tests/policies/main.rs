@@ -18,7 +18,12 @@ const MIXED: [(&str, Policy); 5] = [
 
 #[test]
 fn each_lock_by_its_symbol_or_by_the_call_that_makes_it() {
-    let program = Program::build("../policies/sites.c");
+    for program in [Program::build("../policies/sites.c"), Program::with_a_hole("../policies/sites.c")] {
+        each_lock_of_sites(&program);
+    }
+}
+
+fn each_lock_of_sites(program: &Program) {
     let rules = Rules::new(Policy::ADAPTIVE)
         .rule(Policy::QUEUED, By::Symbol("hot"))
         .rule(Policy::Libc, By::Function("make_one"))

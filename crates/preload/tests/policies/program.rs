@@ -73,7 +73,8 @@ impl Image for FileImage {
 
 /// Where a symbol is, as `nm` tells.
 fn place(program: &Path, symbol: &str) -> Range<u64> {
-    let output = Command::new("nm").args(["-S", "--defined-only"]).arg(program).output().expect("nm of binutils");
+    let output =
+        Command::new(harness::tool("nm")).args(["-S", "--defined-only"]).arg(program).output().expect("nm of binutils");
     let text = String::from_utf8(output.stdout).expect("names");
     let line = text.lines().find(|line| line.split(' ').nth(3) == Some(symbol));
     let line = line.unwrap_or_else(|| panic!("no {symbol} in:\n{text}"));
@@ -88,6 +89,12 @@ impl Program {
     /// Compiles a file, by its path from `tests/c`.
     pub(crate) fn build(source: &str) -> Program {
         Program(Build::new(source).program())
+    }
+
+    /// Compiles a file to a program with a hole between its segments: on arm64 every program has one.
+    pub(crate) fn with_a_hole(source: &str) -> Program {
+        let flags = &["-Wl,-z,max-page-size=0x200000", "-Wl,-z,noseparate-code"];
+        Program(Build::new(source).flags(flags).program())
     }
 
     /// Compiles a file to the shared object `libplugin.so`; returns its path.

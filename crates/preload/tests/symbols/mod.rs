@@ -4,6 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The name of a program of the toolchain for the processor under test, as in `harness`.
+fn tool(name: &str) -> String {
+    std::env::var("CROSS_COMPILE").unwrap_or_default() + name
+}
+
 /// Versions by name, as `nm` writes them: `@OLD`, `@@DEFAULT`, or nothing.
 pub(crate) struct Symbols(BTreeMap<String, BTreeSet<String>>);
 
@@ -19,7 +24,7 @@ impl Symbols {
     pub(crate) fn of_c_library() -> Symbols {
         let mut symbols = Symbols(BTreeMap::new());
         for name in ["libc.so.6", "libpthread.so.0"] {
-            let output = Command::new("gcc").arg(format!("-print-file-name={name}")).output().expect("gcc");
+            let output = Command::new(tool("gcc")).arg(format!("-print-file-name={name}")).output().expect("gcc");
             let path = PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim());
             if path.is_absolute() {
                 symbols.add(&path);
@@ -30,7 +35,7 @@ impl Symbols {
     }
 
     fn add(&mut self, library: &Path) {
-        let output = Command::new("nm")
+        let output = Command::new(tool("nm"))
             .args(["-D", "--defined-only", "--with-symbol-versions", "--format=just-symbols"])
             .arg(library)
             .output()

@@ -58,7 +58,11 @@ impl Known {
     pub(crate) fn has_long_sections<P: Platform>(self) -> bool {
         /// In transfers of a line, of which five or six hand over a lock with short sections.
         const LINES: u32 = 10;
-        self.credit() == 0 && self.handover() > 0 && self.handover() << Self::UNIT_BITS >= LINES * P::line_ns()
+        self.has_sections_of(LINES * P::line_ns())
+    }
+
+    fn has_sections_of(self, ns: u32) -> bool {
+        self.credit() == 0 && self.handover() > 0 && self.handover() << Self::UNIT_BITS >= ns
     }
 
     /// Whether owners have turns.
@@ -230,9 +234,9 @@ mod tests {
         let known = |handover_ns: u32, credit: u32| {
             Known(credit << Known::CREDIT_SHIFT | (handover_ns >> Known::UNIT_BITS) << Known::HANDOVER_SHIFT)
         };
-        assert!(known(32_000, 0).has_long_sections::<Native>());
-        assert!(!known(32_000, Known::PASSED).has_long_sections::<Native>(), "these may be batches of one owner");
-        assert!(!known(8, 0).has_long_sections::<Native>());
+        assert!(known(32_000, 0).has_sections_of(32_000));
+        assert!(!known(32_000, 0).has_sections_of(32_001));
+        assert!(!known(32_000, Known::PASSED).has_sections_of(32_000), "these may be batches of one owner");
         assert!(!known(0, 0).has_long_sections::<Bare>(), "nothing is known");
     }
 

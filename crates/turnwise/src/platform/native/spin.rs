@@ -25,8 +25,9 @@ const HINTS_PER_CLOCK: u32 = 32;
 static HINTS_PER_US: AtomicU32 = AtomicU32::new(32);
 /// The number of ticks per 1024 ns, measured by [`start`].
 static TICKS_PER_US: AtomicU32 = AtomicU32::new(1024);
-/// The cost of fetching a cache line that another CPU has written, in ticks: a running mean of what spinners saw.
-static LINE_TICKS: AtomicU32 = AtomicU32::new(50);
+/// The cost of fetching a cache line that another CPU has written, in sixteenths of a tick (on many arm64 machines a
+/// tick is about as long): a running mean of what spinners saw.
+static LINE_COST: AtomicU32 = AtomicU32::new(guessed_line_cost(1024));
 
 /// From how many ticks on a timed look has fetched the line from another CPU, measured by [`start`]; 0: it cannot tell.
 static CHANGED_TICKS: AtomicU32 = AtomicU32::new(0);
@@ -86,7 +87,19 @@ pub(super) fn start() {
     let took_ns = took_ns.max(1);
     HINTS_PER_US.store((HINTS * 1024 / took_ns).clamp(4, 1024) as u32, Relaxed);
     TICKS_PER_US.store((took_ticks * 1024 / took_ns).clamp(1, 16 * 1024) as u32, Relaxed);
+    LINE_COST.store(guessed_line_cost(TICKS_PER_US.load(Relaxed)), Relaxed);
     CHANGED_TICKS.store(changed_ticks(ticks_of_a_hit(), TICKS_PER_US.load(Relaxed)), Relaxed);
+}
+
+/// Returns what [`LINE_COST`] begins with: 50 ticks, or 50 ns where those are fewer.
+const fn guessed_line_cost(ticks_per_us: u32) -> u32 {
+    let ticks_per_us = if ticks_per_us < 1024 { ticks_per_us } else { 1024 };
+    50 * 16 * ticks_per_us / 1024
+}
+
+/// Returns [`LINE_COST`] after a line that took so many ticks.
+fn line_cost_after(mean: u32, took_ticks: u32) -> u32 {
+    mean - mean / 16 + took_ticks
 }
 
 /// Measures how long a timed look at a line in this CPU's cache takes at least.
@@ -119,7 +132,7 @@ fn hints_away(backoff: &mut Option<PollBackoff>) -> u32 {
 
 /// Implements [`super::super::Platform::line_ns`].
 pub(super) fn line_ns() -> u32 {
-    LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed)
+    LINE_COST.load(Relaxed).saturating_mul(1024 / 16) / TICKS_PER_US.load(Relaxed)
 }
 
 /// Implements [`super::super::Platform::rest`].
@@ -132,15 +145,15 @@ fn hints(ns: u32) -> u32 {
 }
 
 /// Looks at a word after a rest; returns its value, and whether its line was still in this CPU's cache. If not, another
-/// CPU has written it since the last look, and the cost of fetching it is noted.
+/// CPU has written it since the last look, and the cost of fetching it is noted, if one can tell.
 fn timed_look<W: Word>(word: &W) -> (W::Value, bool) {
     let begin = ticks();
     let value = word.load(Relaxed);
     let took = ticks_since(begin).min(4096) as u32;
-    let unchanged = took < CHANGED_TICKS.load(Relaxed);
-    if !unchanged {
-        let mean = LINE_TICKS.load(Relaxed);
-        LINE_TICKS.store(mean - mean / 16 + took / 16, Relaxed);
+    let changed = CHANGED_TICKS.load(Relaxed);
+    let unchanged = took < changed;
+    if !unchanged && changed != 0 {
+        LINE_COST.store(line_cost_after(LINE_COST.load(Relaxed), took), Relaxed);
     }
     (value, unchanged)
 }
@@ -193,7 +206,7 @@ fn check(spinner: &system::Spinner, limit: SpinLimit) -> Result<(), SpinEnd> {
 
 #[cfg(test)]
 mod tests {
-    use super::{changed_ticks, ticks, ticks_since};
+    use super::{changed_ticks, guessed_line_cost, line_cost_after, ticks, ticks_since};
 
     #[test]
     fn a_counter_that_is_behind_has_not_ticked() {
@@ -207,5 +220,17 @@ mod tests {
         assert_eq!(changed_ticks(24, 2450), 53, "an EPYC, whose counter ticks 24 times at once, and 12 ns of chance");
         assert_eq!(changed_ticks(48, 2000), 97, "a Xeon, where hits took up to 96 ticks, and other lines 170 and more");
         assert_eq!(changed_ticks(0, 25), 0, "ticks of 40 ns, as on many arm64 machines");
+    }
+    /// A mean in whole ticks stood still at 15 of them: 600 ns where one takes 40.
+    #[test]
+    fn what_a_line_costs_is_learnt_to_the_tick() {
+        assert_eq!(guessed_line_cost(2450), 16 * 50);
+        assert_eq!(guessed_line_cost(25), 19, "50 ns: a tick, and a quarter");
+        for took in [0, 1, 2, 15, 50, 4096] {
+            for first in [guessed_line_cost(2450), guessed_line_cost(25), 16 * 4096] {
+                let learnt = (0..1000).fold(first, |mean, _| line_cost_after(mean, took));
+                assert_eq!(learnt / 16, took, "from {first}");
+            }
+        }
     }
 }
