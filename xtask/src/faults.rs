@@ -7,7 +7,8 @@ use std::process::Command;
 /// The page with the table.
 const PAGE: &str = "docs/results/faults.md";
 /// What the victims run on, and the driver itself.
-const PACKAGES: [&str; 4] = ["turnwise-preload", "turnwise-recorder", "turnwise-cli", "turnwise-faults"];
+const PACKAGES: [&str; 5] =
+    ["turnwise-preload", "turnwise-recorder", "turnwise-cli", "turnwise-lab", "turnwise-faults"];
 
 /// Let things go wrong for programs on our locks: nothing may be lost, and nothing may hang
 #[derive(clap::Args)]

@@ -11,8 +11,8 @@ const KEEP: &str = "TURNWISE_FUZZ_KEEP";
 /// How cargo builds the tests that have targets.
 const BUILD: &str = "test --quiet --no-run --message-format=json --target-dir target/fuzz-build \
      --features turnwise-fuzz/libfuzzer \
-     -p turnwise-fuzz -p turnwise-futex-trace -p turnwise-cli \
-     --lib --bin turnwise --test fuzz";
+     -p turnwise-fuzz -p turnwise-futex-trace -p turnwise-cli -p turnwise-lab \
+     --lib --bin turnwise --bin turnwise-lab --test fuzz";
 /// libFuzzer sees by these which code an input reaches. They are of the stable compiler, too.
 const COVERAGE: [&str; 6] = [
     "-Cpasses=sancov-module",

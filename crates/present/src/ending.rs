@@ -1,5 +1,6 @@
 //! How a program ends: exit statuses, errors, and text on stdout.
 
+use anyhow::Context;
 use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -55,7 +56,7 @@ pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout();
     // Flushed here: what fails as the program ends is nobody's error.
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to standard output"),
         _ => Ok(()),
     }
 }

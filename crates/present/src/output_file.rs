@@ -67,7 +67,7 @@ impl OutputFile {
     /// Puts the file in place.
     pub fn write(self, content: &[u8]) -> Result<()> {
         if self.is_stdout() {
-            return print_bytes(content).context("cannot write to standard output");
+            return print_bytes(content);
         }
         let complaint = || format!("cannot write {}", self.file.display());
         if let Some(open) = self.open {

@@ -16,6 +16,7 @@ use super::jobs::Job;
 use std::fmt;
 use std::path::Path;
 use turnwise_present::names::nearest;
+use turnwise_present::printable;
 
 /// The workfiles that come with the program: name and text.
 pub static BUILT_IN: &[(&str, &str)] = &[
@@ -99,9 +100,10 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (file, message) = (printable(&self.file), printable(&self.message));
         match self.line {
-            0 => write!(f, "{}: {}", self.file, self.message),
-            _ => write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message),
+            0 => write!(f, "{file}: {message}"),
+            _ => write!(f, "{file}:{}:{}: {message}", self.line, self.column),
         }
     }
 }

@@ -6,6 +6,8 @@ mod axis;
 mod bench;
 mod calibrate;
 mod generate;
+#[cfg(test)]
+mod hostile;
 mod list;
 mod mount;
 mod reproduce;

@@ -2,11 +2,13 @@
 
 use crate::board::Shared;
 use crate::inject::Injector;
+use crate::inject::rlimit::Somebody;
 use crate::run::{Limits, Tally, watch};
 use anyhow::{Context, Result, ensure};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -18,6 +20,8 @@ use turnwise_preload_abi::{environment, libraries};
 pub(crate) enum Program {
     /// `victims/pthreads.c`, under the preload library.
     Pthreads,
+    /// The same with `victims/clock.c`, whose wall clock is stepped.
+    Stepped,
     /// `victims/processes.c`, under the preload library.
     Processes,
     /// This program, on Turnwise's own types.
@@ -45,6 +49,10 @@ impl Victim {
 
     pub(crate) const fn own(lock: &'static str) -> Self {
         Victim { program: Program::Own, lock, policy: "", threads: 4, wide: false, spins: false }
+    }
+
+    pub(crate) const fn stepped(policy: &'static str, lock: &'static str) -> Self {
+        Victim { program: Program::Stepped, ..Victim::posix(policy, lock) }
     }
 
     pub(crate) const fn shared(lock: &'static str) -> Self {
@@ -98,6 +106,9 @@ pub(crate) const ALL: &[Victim] = &[
     Victim::own("mcs").spinning().long(),
 ];
 
+/// The sources of threads that fight over one of POSIX's locks.
+const PTHREADS: &[&str] = &["pthreads.c", "deeds.c", "kinds.c"];
+
 pub(crate) struct Session {
     rng: SmallRng,
     /// C victims and the preload library, where any user may read them.
@@ -119,7 +130,11 @@ impl Session {
             .with_context(|| format!("no {}: start this with `cargo xtask faults`, which builds it", from.display()))?;
         let session =
             Session { rng: SmallRng::seed_from_u64(seed), scratch, built: built.to_owned(), wide, length, patience };
-        session.compile("pthreads", &["pthreads.c", "deeds.c", "kinds.c"])?;
+        session.compile("pthreads", PTHREADS)?;
+        if cfg!(target_arch = "x86_64") {
+            // What it defines takes the C library's place for the preload library, too.
+            session.compile("stepped", &[PTHREADS, &["clock.c", "-Wl,--export-dynamic"]].concat())?;
+        }
         session.compile("processes", &["processes.c"])?;
         session.compile("short", &["short.c"])?;
         Ok(session)
@@ -129,7 +144,7 @@ impl Session {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("victims");
         let mut compiler = Command::new("gcc");
         compiler.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(self.path(name));
-        compiler.args(sources.iter().map(|source| folder.join(source)));
+        compiler.current_dir(folder).args(sources);
         let output = compiler.output().context("cannot run gcc, which compiles the victims")?;
         ensure!(output.status.success(), "gcc cannot compile {name}:\n{}", String::from_utf8_lossy(&output.stderr));
         Ok(())
@@ -143,6 +158,15 @@ impl Session {
     /// Chance of its own for an injector.
     pub(crate) fn rng(&mut self) -> SmallRng {
         SmallRng::seed_from_u64(self.rng.next_u64())
+    }
+
+    /// Somebody of whom nothing runs, who may read what is here.
+    pub(crate) fn somebody(&self) -> Result<Somebody> {
+        let (user, home) = (700_000 + std::process::id() % 100_000, self.path("home"));
+        fs::create_dir_all(&home).context("cannot make a folder for another user")?;
+        chown(&home, Some(user), Some(user)).context("cannot give a folder to another user")?;
+        fs::set_permissions(self.scratch.path(), Permissions::from_mode(0o755)).context("cannot open a folder")?;
+        Ok(Somebody { user, home })
     }
 
     /// One of our programs.
@@ -172,7 +196,11 @@ impl Session {
             command.args(["victim", &descriptor, victim.lock, &threads]);
             return Ok(command);
         }
-        let name = if victim.program == Program::Pthreads { "pthreads" } else { "processes" };
+        let name = match victim.program {
+            Program::Stepped => "stepped",
+            Program::Processes => "processes",
+            _ => "pthreads",
+        };
         let mut command = Command::new(self.path(name));
         command.args([&descriptor, victim.lock, deed, &threads]);
         command.env("LD_PRELOAD", self.path(&format!("{}.so", libraries::PRELOAD)));

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 8192, STATES = 8 };
+enum { THREADS = 8192, STATES = 8, CLOCK_STEPS = STATES - 1 };
 
 /* Each thread writes its own line. */
 struct line {

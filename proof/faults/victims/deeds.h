@@ -22,5 +22,7 @@ void fork_children(void);
 void storm(void);
 /* Before the threads of a storm start. */
 void storm_begins(void);
+/* In the victim `stepped` alone (clock.c). */
+void step_clock(void) __attribute__((weak));
 
 #endif

@@ -61,18 +61,42 @@ static void recursive_leave(int me)
     mutex_leave(me);
 }
 
+/* Counted up before and after each step of the wall clock. */
+static uint64_t clock_steps(void)
+{
+    return atomic_load(&board->states[CLOCK_STEPS]);
+}
+
+/* A wait until `until`, begun after so many steps, answers ETIMEDOUT: is it then? */
+static void expect_past(const struct timespec *until, uint64_t steps, const char *call)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int early = now.tv_sec < until->tv_sec || (now.tv_sec == until->tv_sec && now.tv_nsec < until->tv_nsec);
+    if (early && steps % 2 == 0 && steps == clock_steps())
+        WRONG("%s answers ETIMEDOUT too early", call);
+}
+
 /* Waits in pieces that end before their time, or not. */
+static void in_pieces(int (*wait)(const struct timespec *), const char *call, uint32_t *seed)
+{
+    for (;;) {
+        uint64_t steps = clock_steps();
+        struct timespec soon = in_us(chance(seed) % 300);
+        int answer = wait(&soon);
+        if (answer == 0)
+            return;
+        if (answer == ETIMEDOUT)
+            expect_past(&soon, steps, call);
+        else
+            WRONG("%s answers %d", call, answer);
+    }
+}
+
 static void timed_enter(int me)
 {
     uint32_t seed = me + 1;
-    for (;;) {
-        struct timespec soon = in_us(chance(&seed) % 300);
-        int answer = pthread_mutex_timedlock(&mutex, &soon);
-        if (answer == 0)
-            return;
-        if (answer != ETIMEDOUT)
-            WRONG("pthread_mutex_timedlock answers %d", answer);
-    }
+    in_pieces(mutex_until, "pthread_mutex_timedlock", &seed);
 }
 
 /* Whoever had it may have ended in the middle of an update. */
@@ -125,6 +149,21 @@ static int rwlock_until(const struct timespec *time)
     return pthread_rwlock_timedwrlock(&rwlock, time);
 }
 
+static int rwlock_read_until(const struct timespec *time)
+{
+    return pthread_rwlock_timedrdlock(&rwlock, time);
+}
+
+static void timed_rwlock_enter(int me)
+{
+    uint32_t seed = me + 1;
+    in_pieces(rwlock_read_until, "pthread_rwlock_timedrdlock", &seed);
+    if (pair.inside || pair.first != pair.second)
+        WRONG("a reader beside a writer");
+    EXPECT(pthread_rwlock_unlock(&rwlock), 0);
+    in_pieces(rwlock_until, "pthread_rwlock_timedwrlock", &seed);
+}
+
 /* cond: threads in pairs that take turns, so that one lost signal is a hang; all under one mutex */
 
 static struct {
@@ -145,6 +184,24 @@ static void cond_enter(int me)
     pthread_cleanup_push(unlock_mutex, NULL);
     while (rings[me / 2].turn != me % 2 && going())
         EXPECT(pthread_cond_wait(&rings[me / 2].changed, &mutex), 0);
+    pthread_cleanup_pop(0);
+}
+
+static void timed_cond_enter(int me)
+{
+    static _Thread_local uint32_t seed;
+    seed += seed == 0 ? (uint32_t)me + 1 : 0;
+    mutex_enter(me);
+    pthread_cleanup_push(unlock_mutex, NULL);
+    while (rings[me / 2].turn != me % 2 && going()) {
+        uint64_t steps = clock_steps();
+        struct timespec soon = in_us(chance(&seed) % 3000);
+        int answer = pthread_cond_timedwait(&rings[me / 2].changed, &mutex, &soon);
+        if (answer == ETIMEDOUT)
+            expect_past(&soon, steps, "pthread_cond_timedwait");
+        else if (answer != 0)
+            WRONG("pthread_cond_timedwait answers %d", answer);
+    }
     pthread_cleanup_pop(0);
 }
 
@@ -242,6 +299,8 @@ const struct kind kinds[] = {
     {"rwlock", rwlock_enter, rwlock_leave, rwlock_try, rwlock_until},
     {"wrlock", wrlock_enter, rwlock_leave, rwlock_try, rwlock_until},
     {"cond", cond_enter, cond_leave, NULL, NULL},
+    {"timed-rwlock", timed_rwlock_enter, rwlock_leave, NULL, NULL},
+    {"timed-cond", timed_cond_enter, cond_leave, NULL, NULL},
     {"spin", spin_enter, spin_leave, spin_try, NULL},
     {"broken-trusting", trusting_enter, plain_leave, NULL, NULL},
     {"broken-late", late_enter, late_leave, NULL, NULL},
@@ -269,7 +328,7 @@ void kinds_start(const char *name, int threads)
         EXPECT(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST), 0);
     EXPECT(pthread_mutex_init(&mutex, &attributes), 0);
     EXPECT(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE), 0);
-    rings_used = strcmp(name, "cond") == 0 ? (threads + 1) / 2 : 0;
+    rings_used = strstr(name, "cond") ? (threads + 1) / 2 : 0;
     for (int i = 0; i < rings_used; i++)
         EXPECT(pthread_cond_init(&rings[i].changed, NULL), 0);
 }

@@ -113,6 +113,8 @@ int main(int argc, char **argv)
         fork_children();
     else if (strcmp(deed, "storm") == 0)
         storm();
+    else if (strcmp(deed, "steps") == 0 && step_clock)
+        step_clock();
     while (going())
         nap_us(1000);
     await_all();

@@ -1,6 +1,8 @@
 //! `turnwise-lab bench`: every lock in every scenario of a subject.
 
 mod args;
+#[cfg(test)]
+mod hostile;
 mod html;
 mod picture;
 #[cfg(test)]

@@ -5,6 +5,8 @@ mod check;
 mod convert;
 mod counts;
 mod ending;
+#[cfg(test)]
+mod hostile;
 mod nodes;
 mod server;
 mod statistics;

@@ -23,6 +23,9 @@ use turnwise_vfs::inode::{Kind, NAME_MAX, New, PAGE_BYTES, Seek, SetAttributes, 
 /// Bytes that are copied at a time.
 const COPY_BYTES: usize = 128 * 1024;
 
+/// No read asks for more: the kernel's limit on pages in a request, which it may only raise to 256 MiB for all mounts.
+const READ_BYTES: usize = 256 << 20;
+
 /// What `statfs` says where there is no limit.
 const NO_LIMIT: u64 = 1 << 40;
 
@@ -415,6 +418,9 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
         reply: ReplyData,
     ) {
         self.counts.add(Operation::Read);
+        if size as usize > READ_BYTES {
+            return reply.error(fuser::Errno::EINVAL);
+        }
         BUFFER.with_borrow_mut(|buffer| {
             let buffer = sized(buffer, size as usize);
             match self.node(ino).and_then(|node| self.tree.read(&node, offset, buffer)) {

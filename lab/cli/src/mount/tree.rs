@@ -20,8 +20,12 @@ const SET_GID: u32 = 0o2000;
 
 impl<L: LockSet<Native>> Tree<L> {
     pub(super) fn new(config: Config) -> Result<Self, Errno> {
-        let fs: &'static Vfs<Metal, L> = Box::leak(Box::new(Vfs::new(config)?));
-        Ok(Tree { fs, root: fs.root() })
+        Ok(Tree::of(Box::leak(Box::new(Vfs::new(config)?))))
+    }
+
+    /// A file system that somebody else has made.
+    pub(super) fn of(fs: &'static Vfs<Metal, L>) -> Self {
+        Tree { fs, root: fs.root() }
     }
 
     /// Reads the statistics of this file system.

@@ -60,8 +60,8 @@ fn output_file(flag: &str, file: Option<&Path>) -> Result<Option<OutputFile>> {
 fn read(file: &Path) -> Result<Reproduction> {
     let complaint = || format!("{} is not a report of `turnwise-lab reproduce --json`", file.display());
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let mut report: Reproduction = serde_json::from_str(&text).with_context(complaint)?;
-    ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+    let mut report: Reproduction = json::read(&text).with_context(complaint)?;
+    ensure!(report.format == FORMAT, "{}: its format is {:?}, not {FORMAT}", complaint(), report.format);
     // Reports of before it was written have none.
     report.score = Score::of(&report.documents);
     Ok(report)

@@ -5,10 +5,11 @@ use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
+use turnwise_present::{json, printable};
 use turnwise_simbench::report::{FORMAT, SimReport};
 
 /// A part, and the file it was read from.
-struct Read<'a> {
+pub(super) struct Read<'a> {
     file: &'a Path,
     report: SimReport,
 }
@@ -27,16 +28,22 @@ pub(crate) fn merge(files: &[PathBuf]) -> Result<SimReport> {
 }
 
 fn read(file: &Path) -> Result<Read<'_>> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    parsed(file, &text)
+}
+
+/// A part from the text of its file.
+pub(super) fn parsed<'a>(file: &'a Path, text: &str) -> Result<Read<'a>> {
     let name = file.display();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
-    let json: serde_json::Value = serde_json::from_str(&text).with_context(|| format!("{name} is not JSON"))?;
-    match json.get("format").and_then(serde_json::Value::as_str) {
+    let value: serde_json::Value = serde_json::from_str(text).with_context(|| format!("{name} is not JSON"))?;
+    match value.get("format").and_then(serde_json::Value::as_str) {
         Some(FORMAT) => {}
-        Some(other) => bail!("{name} has format {other}, this program reads {FORMAT}: use the same version for all"),
+        Some(other) => {
+            bail!("{name} has format {}, this program reads {FORMAT}: use the same version for all", printable(other))
+        }
         None => bail!("{name} is not a report of `turnwise-lab sim --json`: it has no field `format`"),
     }
-    // From the text again: a `Value` would round the numbers.
-    let report: SimReport = serde_json::from_str(&text).with_context(|| format!("{name} is not a complete report"))?;
+    let report: SimReport = json::read(text).with_context(|| format!("{name} is not a complete report"))?;
     let beyond = report.cells.iter().find(|cell| cell.index >= report.cells_in_all);
     if let Some(cell) = beyond {
         bail!("{name} has a cell {} of {}: the file is damaged", cell.index, report.cells_in_all);
@@ -102,6 +109,12 @@ fn whole(parts: &[Read<'_>]) -> Result<SimReport> {
     report.commit = parts.iter().find_map(|part| part.report.commit.clone());
     report.part = (Part::WHOLE.k, Part::WHOLE.n);
     Ok(report)
+}
+
+/// A part that is all of its sweep.
+#[cfg(test)]
+pub(super) fn alone(part: Read<'_>) -> Result<SimReport> {
+    whole(&[part])
 }
 
 #[cfg(test)]

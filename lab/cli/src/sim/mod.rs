@@ -16,6 +16,8 @@ mod curves;
 mod describe;
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod hostile;
 mod html;
 mod merge;
 mod part;

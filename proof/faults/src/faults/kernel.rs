@@ -1,8 +1,9 @@
 //! A kernel that answers otherwise than it mostly does: an old one, one behind a container's filter, a busy one.
 
 use super::{Fault, Outcome, fault};
+use crate::inject::Nothing;
 use crate::inject::tracer::{ANSWERS, Action, Call, Tracer};
-use crate::session::{ALL, Session};
+use crate::session::{ALL, Session, Victim};
 use anyhow::Result;
 use libc::{FUTEX_CLOCK_REALTIME, FUTEX_CMP_REQUEUE, FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAKE};
 use libc::{FUTEX_REQUEUE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP};
@@ -49,13 +50,27 @@ pub(super) const FAULTS: &[Fault] = &[
          container's filter",
         |session| answers(session, FILTERED, |_, _| Action::Answer(Some(Errno::EPERM))),
     ),
-    fault("clock-steps", "the wall clock stepped while threads wait until a time of it", |_| {
-        Ok(Outcome::Skipped(
-            "it would set this machine's clock; the explicit-state checks of proof/model let clocks jump".into(),
-        ))
-    }),
+    fault(
+        "clock-steps",
+        "the wall clock of the program stepped by an hour or some milliseconds, to and fro, while its threads wait \
+         until a time of it",
+        |session| {
+            if !cfg!(target_arch = "x86_64") {
+                return Ok(Outcome::Skipped("victims/clock.c is for x86-64".into()));
+            }
+            session.each(STEPPED, "steps", |_| Ok(Nothing)).map(Outcome::Ran)
+        },
+    ),
 ];
 
+/// Threads that wait until a time of the wall clock.
+const STEPPED: &[Victim] = &[
+    Victim::stepped("adaptive", "timed"),
+    Victim::stepped("adaptive", "timed-rwlock"),
+    Victim::stepped("adaptive", "timed-cond"),
+    Victim::stepped("queued", "timed").long(),
+    Victim::stepped("ticket", "timed-cond").long(),
+];
 const OLD: &[libc::c_long] = &[
     libc::SYS_rseq,
     libc::SYS_membarrier,

@@ -7,8 +7,9 @@
 
 use super::{Fault, Outcome, fault};
 use crate::board::Shared;
-use crate::inject::InTheLock;
+use crate::inject::rlimit::Limited;
 use crate::inject::tracer::{ANSWERS, Action, Call, Tracer};
+use crate::inject::{InTheLock, Injector};
 use crate::run::{Limits, Run, Tally, watch};
 use crate::session::{Session, Victim};
 use anyhow::{Result, ensure};
@@ -34,7 +35,18 @@ pub(super) const FAULTS: &[Fault] = &[
         "EMFILE for one file that is opened, or for all from that one on: of the same",
         |session| runs_out(session, FILES, Errno::EMFILE),
     ),
+    fault(
+        "few-descriptors",
+        "3 to 40 descriptors at most (RLIMIT_NOFILE) for the same, and for all that they start",
+        few_descriptors,
+    ),
     fault("no-threads", "EAGAIN for half of the 16 threads that a program starts, as by RLIMIT_NPROC", no_threads),
+    fault(
+        "few-processes",
+        "1 to 40 processes and threads at most (RLIMIT_NPROC) for a user who runs a program of 16 threads, alone, by \
+         `turnwise run` or by `turnwise profile`",
+        few_processes,
+    ),
     fault("5000-threads", "more threads than there are slots for their names (4,096)", many_threads),
 ];
 
@@ -52,11 +64,11 @@ fn runs_out(session: &mut Session, calls: &'static [libc::c_long], error: Errno)
     let mut sum = Tally::default();
     for tool in TOOLS {
         let all = Rc::new(Cell::new(0));
-        let whole = once(session, tool, calls, counting(&all, u64::MAX, false, error))?;
+        let whole = traced(session, tool, calls, counting(&all, u64::MAX, false, error))?;
         ensure!(whole.finished, "`turnwise {}` fails without a fault: {}", tool.join(" "), whole.said);
         for nth in which(session, all.get()) {
             let from_then_on = nth % 2 == 1;
-            let run = once(session, tool, calls, counting(&Rc::default(), nth, from_then_on, error))?;
+            let run = traced(session, tool, calls, counting(&Rc::default(), nth, from_then_on, error))?;
             let place = format!("call {nth} of {} under `turnwise {}`", all.get(), tool.join(" "));
             sum.add(judge(run, &place));
         }
@@ -91,14 +103,20 @@ fn counting(
     }
 }
 
-fn once(
+fn traced(
     session: &mut Session,
     tool: &[&str],
     calls: &[libc::c_long],
     decide: impl FnMut(&Call, &mut SmallRng) -> Action + 'static,
 ) -> Result<Run> {
+    let mut tracer = Tracer::answers(session.rng(), calls, decide);
+    once(session, tool, &VICTIM, &mut tracer)
+}
+
+/// A short run of the program, alone or by a tool.
+fn once(session: &Session, tool: &[&str], victim: &Victim, with: &mut dyn Injector) -> Result<Run> {
     let board = Shared::new()?;
-    let program = session.command(&VICTIM, "none", &board)?;
+    let program = session.command(victim, "none", &board)?;
     let command = if tool.is_empty() {
         program
     } else {
@@ -107,7 +125,40 @@ fn once(
         command
     };
     let limits = Limits { length: Duration::from_millis(20), patience: session.patience };
-    watch(&board, command, &mut Tracer::answers(session.rng(), calls, decide), limits)
+    watch(&board, command, with, limits)
+}
+
+/// With each limit from `least` to 40, or with some of them.
+fn limited(session: &mut Session, victim: &Victim, least: u64, limit: impl Fn(u64) -> Limited) -> Result<Tally> {
+    const MOST: u64 = 40;
+    let mut sum = Tally::default();
+    for tool in TOOLS {
+        let enough = once(session, tool, victim, &mut limit(1000))?;
+        ensure!(enough.finished, "`turnwise {}` fails with a limit of 1000: {}", tool.join(" "), enough.said);
+        for most in which(session, MOST - least).into_iter().map(|more| least + more) {
+            let run = once(session, tool, victim, &mut limit(most))?;
+            sum.add(judge(run, &format!("a limit of {most} under `turnwise {}`", tool.join(" "))));
+        }
+    }
+    Ok(sum)
+}
+
+fn few_descriptors(session: &mut Session) -> Result<Outcome> {
+    let limit = |most| Limited { resource: libc::RLIMIT_NOFILE, most, by: None };
+    limited(session, &VICTIM, 3, limit).map(Outcome::Ran)
+}
+
+/// Root has no such limit, so somebody else runs it, of whom nothing else runs.
+fn few_processes(session: &mut Session) -> Result<Outcome> {
+    if !nix::unistd::geteuid().is_root() {
+        return Ok(Outcome::Skipped("only root can run programs as somebody who runs nothing else".into()));
+    }
+    let somebody = session.somebody()?;
+    if !somebody.may_run(&session.tool("turnwise")?) {
+        return Ok(Outcome::Skipped("other users may not run the programs of this folder".into()));
+    }
+    let limit = |most| Limited { resource: libc::RLIMIT_NPROC, most, by: Some(somebody.clone()) };
+    limited(session, &VICTIM.threads(16), 1, limit).map(Outcome::Ran)
 }
 
 /// Right, or refused with a reason.

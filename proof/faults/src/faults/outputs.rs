@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub(super) const FAULTS: &[Fault] = &[
     fault(
         "full-disk",
-        "a file system without room for every file that the tool, a recording or a live view takes",
+        "a file system without room for every file that the tools, a recording or a live view take",
         |session| on_disk(session, FULL),
     ),
     fault("read-only", "a file system that may not be written to, for the same files", |session| {
@@ -41,37 +41,59 @@ enum Written {
     Aside(&'static str, &'static str),
 }
 
-/// `DIR` is the file system at fault, `READY` a profile that was written before, `SHORT` a program.
+/// `DIR` is the file system at fault, `READY` a profile that was written before, `SHORT` a program, `LITTLE` a
+/// benchmark and `SIMULATED` a simulation that are soon over.
 const CASES: &[Written] = &[
-    Written::Asked("profile --json DIR/it -- SHORT"),
-    Written::Asked("profile --recording DIR/it -- SHORT"),
-    Written::Asked("profile --from READY --json DIR/it"),
-    Written::Asked("profile --from READY --html DIR/it"),
-    Written::Asked("profile --from READY --flame DIR/it"),
-    Written::Asked("profile --from READY --pprof DIR/it"),
-    Written::Asked("profile --from READY --perfetto DIR/it"),
-    Written::Asked("profile --from READY --firefox DIR/it"),
-    Written::Asked("compare --runs 2 --json DIR/it -- SHORT"),
-    Written::Asked("man DIR/it"),
-    Written::Aside("XDG_RUNTIME_DIR", "run -- SHORT"),
-    Written::Aside("TMPDIR", "run -- SHORT"),
-    Written::Aside("TMPDIR", "profile -- SHORT"),
-    Written::Aside("TMPDIR", "compare --runs 2 -- SHORT"),
-    Written::Aside("XDG_RUNTIME_DIR", "profile --waits -- SHORT"),
+    Written::Asked("turnwise profile --json DIR/it -- SHORT"),
+    Written::Asked("turnwise profile --recording DIR/it -- SHORT"),
+    Written::Asked("turnwise profile --from READY --json DIR/it"),
+    Written::Asked("turnwise profile --from READY --html DIR/it"),
+    Written::Asked("turnwise profile --from READY --flame DIR/it"),
+    Written::Asked("turnwise profile --from READY --pprof DIR/it"),
+    Written::Asked("turnwise profile --from READY --perfetto DIR/it"),
+    Written::Asked("turnwise profile --from READY --firefox DIR/it"),
+    Written::Asked("turnwise compare --runs 2 --json DIR/it -- SHORT"),
+    Written::Asked("turnwise man DIR/it"),
+    Written::Asked("turnwise-lab bench LITTLE --json DIR/it"),
+    Written::Asked("turnwise-lab bench LITTLE --markdown DIR/it"),
+    Written::Asked("turnwise-lab bench LITTLE --html DIR/it"),
+    Written::Asked("turnwise-lab sim SIMULATED --json DIR/it"),
+    Written::Asked("turnwise-lab sim SIMULATED --html DIR/it"),
+    Written::Asked("turnwise-lab sim SIMULATED --trace DIR/it"),
+    Written::Asked("turnwise-lab aim7 --workfile short --users 2 --scale 50 --json DIR/it"),
+    Written::Asked("turnwise-lab calibrate --quick --output DIR/it"),
+    Written::Asked("turnwise-lab man DIR/it"),
+    Written::Aside("XDG_RUNTIME_DIR", "turnwise run -- SHORT"),
+    Written::Aside("TMPDIR", "turnwise run -- SHORT"),
+    Written::Aside("TMPDIR", "turnwise profile -- SHORT"),
+    Written::Aside("TMPDIR", "turnwise compare --runs 2 -- SHORT"),
+    Written::Aside("XDG_RUNTIME_DIR", "turnwise profile --waits -- SHORT"),
 ];
 
 const PRINTING: &[&str] = &[
-    "profile -- SHORT",
-    "profile --from READY",
-    "profile --from READY --json -",
-    "profile --from READY --pprof -",
-    "compare --runs 2 -- SHORT",
-    "top --json",
-    "why",
-    "completions bash",
-    "list",
-    "--help",
-    "--version",
+    "turnwise profile -- SHORT",
+    "turnwise profile --from READY",
+    "turnwise profile --from READY --json -",
+    "turnwise profile --from READY --pprof -",
+    "turnwise compare --runs 2 -- SHORT",
+    "turnwise top --json",
+    "turnwise why",
+    "turnwise completions bash",
+    "turnwise list",
+    "turnwise --help",
+    "turnwise --version",
+    "turnwise-lab bench LITTLE",
+    "turnwise-lab bench LITTLE --json -",
+    "turnwise-lab bench --list",
+    "turnwise-lab sim SIMULATED",
+    "turnwise-lab sim SIMULATED --json -",
+    "turnwise-lab sim --list",
+    "turnwise-lab sim --describe",
+    "turnwise-lab aim7 --workfile short --users 2 --scale 50",
+    "turnwise-lab aim7 --list",
+    "turnwise-lab list",
+    "turnwise-lab completions bash",
+    "turnwise-lab --help",
 ];
 
 /// Longer than any of them takes.
@@ -113,13 +135,19 @@ fn printing(session: &mut Session, prelude: &str, is_right: fn(&Output) -> bool)
     Ok(Outcome::Ran(sum))
 }
 
-/// Runs the tool with these words, below `command`.
+/// What [`CASES`] call `LITTLE` and `SIMULATED`.
+const LITTLE: &str = "--samples 1 --sample-ms 2 --scenario uncontended --lock mutex,std";
+const SIMULATED: &str = "--machine desktop-4 --lock mutex --cpus 2 --duration 100us --warm-up 10us";
+
+/// Runs a tool with these words, below `command`.
 fn attempt(session: &Session, mut command: Command, words: &str, is_right: impl Fn(&Output) -> bool) -> Result<Tally> {
-    command.args(["timeout", "-k", "5", PATIENCE]).arg(session.tool("turnwise")?);
+    let (tool, arguments) = words.split_once(' ').context("a tool and its arguments")?;
+    command.args(["timeout", "-k", "5", PATIENCE]).arg(session.tool(tool)?);
     let (dir, ready) = (session.path("dir").display().to_string(), session.ready()?.display().to_string());
     let short = session.path("short").display().to_string();
     let fill = |word: &str| word.replace("DIR", &dir).replace("READY", &ready).replace("SHORT", &short);
-    command.args(words.split_whitespace().map(fill)).stdin(Stdio::null());
+    let arguments = arguments.replace("LITTLE", LITTLE).replace("SIMULATED", SIMULATED);
+    command.args(arguments.split_whitespace().map(fill)).stdin(Stdio::null());
     let begun = Instant::now();
     let output = command.output().with_context(|| format!("cannot run {}", command.get_program().display()))?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -128,8 +156,7 @@ fn attempt(session: &Session, mut command: Command, words: &str, is_right: impl 
     let hangs = u64::from(by_timeout);
     let crashes = output.status.code().is_none_or(|code| code >= 128 && code != 141) || said.contains("panicked");
     let wrong = hangs == 0 && (crashes || !is_right(&output));
-    let trouble =
-        (wrong || hangs > 0).then(|| format!("turnwise {words}: {}; it said: {}", output.status, said.trim()));
+    let trouble = (wrong || hangs > 0).then(|| format!("{words}: {}; it said: {}", output.status, said.trim()));
     let stall = if hangs > 0 { begun.elapsed() } else { Duration::ZERO };
     Ok(Tally { tries: 1, lost: wrong.into(), hangs, stall, trouble: trouble.into_iter().collect(), ..Tally::default() })
 }

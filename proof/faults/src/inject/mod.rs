@@ -2,6 +2,7 @@
 
 pub(crate) mod affinity;
 pub(crate) mod bursts;
+pub(crate) mod rlimit;
 pub(crate) mod seccomp;
 pub(crate) mod tracer;
 

@@ -1,0 +1,23 @@
+//! Hostile reports, which `--from` shows again.
+
+use super::html;
+use super::text::{Style, render};
+use crate::hostile::named;
+use turnwise_bench::report::Report;
+use turnwise_fuzz::check;
+
+#[test]
+fn fuzz_bench_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("bench.json");
+    check("bench-report", 1000, Vec::new(), |input| {
+        std::fs::write(&file, input).expect("room");
+        match Report::read(&file) {
+            Ok(report) => {
+                std::hint::black_box([Style::Plain, Style::Markdown].map(|style| render(&report, style).len()));
+                assert!(!html::page(&report).contains("<script"), "a page without a script");
+            }
+            Err(error) => named(format!("{error:#}"), "bench.json"),
+        }
+    });
+}

@@ -1,0 +1,49 @@
+//! Hostile command lines and workfiles. Machine files and reports are in `sim/hostile.rs` and `bench/hostile.rs`,
+//! requests to a mount in `mount/hostile.rs`: beside what they call.
+
+use crate::{Cli, PRODUCT};
+use std::fmt::Display;
+use turnwise_aim7::Workfile;
+use turnwise_aim7::workfile::BUILT_IN;
+use turnwise_fuzz::{check, words};
+use turnwise_present::{printable, usage};
+
+/// An error says which file is meant, and does nothing to a terminal.
+pub(crate) fn named(error: impl Display, name: &str) {
+    let told = format!("{error:#}");
+    assert!(told.contains(name), "it does not say where: {told}");
+    assert!(told.lines().all(|line| printable(line) == line), "a terminal would obey: {told:?}");
+}
+
+#[test]
+fn fuzz_workfile() {
+    let seeds = BUILT_IN.iter().map(|(_, text)| text.as_bytes().to_vec());
+    check("workfile", 3000, seeds.collect(), |input| match Workfile::parse("w", &String::from_utf8_lossy(input)) {
+        Ok(workfile) => {
+            assert!(workfile.jobs() >= 1, "a user has something to do");
+            std::hint::black_box([1, 7, u32::MAX].map(|users| workfile.operations(users)));
+        }
+        Err(fault) => named(fault, "w"),
+    });
+}
+
+#[test]
+fn fuzz_lab_command() {
+    let lines = [
+        "bench mutex --threads 1,2-8 --lock mutex,ttas --set spin=off --json b.json --time 1s",
+        "sim --machine altix-64 --lock mutex,mcs --workload 100/4000,read=90,jitter=20 --cpus 1,4-64:20 --seed 7",
+        "sim --perturb random:5 --partition 1/3 --duration 20ms --warm-up 2ms --starvation 1s --html s.html",
+        "sim merge a.json b.json --json all.json",
+        "sim validate --curves --quick --markdown v.md",
+        "calibrate --quick --cpus 0-1",
+        "reproduce mutex-spinners --quick --jobs 2 --from r.json --html r.html",
+        "aim7 --workfile fserver --users 1,10-100:10 --locks linux-3.7,today --journal none",
+        "mount --size 64MiB --inodes 1000 --locks linux-3.10 --kernel-cache 0s --threads 2 /tmp/files",
+        "completions bash",
+    ];
+    check("lab-command", 300, lines.map(|line| line.replace(' ', "\0").into()).to_vec(), |input| {
+        if let Err(error) = usage::try_parse::<Cli>(words("turnwise-lab", input), PRODUCT) {
+            std::hint::black_box(error.render().to_string());
+        }
+    });
+}
