@@ -53,6 +53,13 @@ impl Looks {
 }
 
 /// A thread's place in the queue.
+///
+/// ```
+/// use turnwise::osq::Node;
+/// use turnwise::platform::Bare;
+///
+/// assert_eq!(Node::<Bare>::new_in().told(), None, "it was in no queue");
+/// ```
 pub struct Node<P: Platform> {
     pub(crate) next: P::U32,
     prev: P::U32,
@@ -63,6 +70,7 @@ pub struct Node<P: Platform> {
 
 impl<P: Platform> Node<P> {
     /// Creates a node in no queue, on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         Node { next: P::U32::new(0), prev: P::U32::new(0), granted: P::U32::new(0), generation: P::U32::new(0) }
     }
@@ -79,6 +87,12 @@ impl<P: Platform> Node<P> {
     }
 }
 
+impl<P: Platform> core::fmt::Debug for Node<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Node").field("told", &self.told()).finish_non_exhaustive()
+    }
+}
+
 #[cfg(feature = "native")]
 impl Node<crate::platform::Native> {
     /// Creates a node for a static.
@@ -90,6 +104,13 @@ impl Node<crate::platform::Native> {
 }
 
 /// The queue. Zero bytes are an empty queue.
+///
+/// ```
+/// use turnwise::osq::Osq;
+///
+/// static QUEUE: Osq<turnwise::platform::DefaultPlatform> = Osq::new();
+/// assert!(QUEUE.is_empty());
+/// ```
 #[repr(transparent)]
 pub struct Osq<P: Platform> {
     tail: P::U32,
@@ -103,6 +124,12 @@ impl Osq<crate::platform::DefaultPlatform> {
     }
 }
 
+impl<P: Platform> core::fmt::Debug for Osq<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Osq").field("empty", &self.is_empty()).finish()
+    }
+}
+
 impl Default for Osq<crate::platform::DefaultPlatform> {
     fn default() -> Self {
         Self::new()
@@ -111,6 +138,7 @@ impl Default for Osq<crate::platform::DefaultPlatform> {
 
 impl<P: Platform> Osq<P> {
     /// Creates an empty queue on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         Osq { tail: P::U32::new(0) }
     }

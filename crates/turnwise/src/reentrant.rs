@@ -35,6 +35,16 @@ use core::time::Duration;
 ///
 /// # Safety
 /// No two live threads get the same number, and a thread always gets the same.
+///
+/// ```
+/// use turnwise::platform::DefaultPlatform;
+/// use turnwise::reentrant::Threads;
+///
+/// let this = DefaultPlatform::thread();
+/// let other = std::thread::spawn(DefaultPlatform::thread).join().unwrap();
+/// assert_eq!(this, DefaultPlatform::thread());
+/// # let _ = other; // its number may be used again when it has ended
+/// ```
 pub unsafe trait Threads: Platform {
     /// Returns the calling thread's number.
     fn thread() -> NonZeroU64;
@@ -50,6 +60,18 @@ unsafe impl Threads for crate::platform::Native {
 }
 
 /// The re-entrant mutex without data. Zero bytes are an unlocked mutex.
+///
+/// ```
+/// use turnwise::{RawLock, RawReentrantMutex};
+///
+/// let lock = RawReentrantMutex::new();
+/// lock.lock();
+/// assert!(lock.try_lock(), "its owner may have it again");
+/// for _ in 0..2 {
+///     // SAFETY: this thread has acquired it twice.
+///     unsafe { lock.unlock() };
+/// }
+/// ```
 #[repr(C)]
 pub struct RawReentrantMutex<P: Platform = DefaultPlatform> {
     mutex: RawMutex<P>,
@@ -77,6 +99,7 @@ impl Default for RawReentrantMutex {
 
 impl<P: Platform> RawReentrantMutex<P> {
     /// Creates an unlocked mutex on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawReentrantMutex { mutex: RawMutex::new_in(), owner: P::U64::new(0), depth: Cell::new(0) }
     }
@@ -406,6 +429,15 @@ impl<T: ?Sized + fmt::Debug, P: Threads> fmt::Debug for ReentrantMutex<T, P> {
 }
 
 /// One acquisition of a [`ReentrantMutex`], with all or a part of the data in view; released when dropped.
+///
+/// ```
+/// use turnwise::{ReentrantMutex, ReentrantMutexGuard};
+///
+/// let lock = ReentrantMutex::new(7);
+/// let first = lock.lock();
+/// let second = lock.lock();
+/// assert_eq!((*first, ReentrantMutexGuard::depth(&second)), (7, 2));
+/// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct ReentrantMutexGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
     raw: &'a RawReentrantMutex<P>,
@@ -428,6 +460,7 @@ impl<'a, T: ?Sized, P: Platform> ReentrantMutexGuard<'a, T, P> {
     }
 
     /// Returns the number of acquisitions by this thread that are not released yet, including this one.
+    #[must_use]
     pub fn depth(this: &Self) -> u32 {
         this.raw.depth.get()
     }

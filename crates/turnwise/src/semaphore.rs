@@ -98,11 +98,22 @@ pub struct Semaphore<const FAIR: bool = false, P: Platform = DefaultPlatform> {
 ///
 /// The order is that in which threads fall asleep. A thread that a signal interrupts, or whose sleep is refused since
 /// the word changed in that instant, lines up again at the end.
+///
+/// ```
+/// use turnwise::FairSemaphore;
+///
+/// static CONNECTIONS: FairSemaphore = FairSemaphore::new_fair(2);
+/// let _permit = CONNECTIONS.acquire();
+/// assert_eq!(CONNECTIONS.available(), 1);
+/// ```
 pub type FairSemaphore<P = DefaultPlatform> = Semaphore<true, P>;
 
 impl Semaphore {
     /// Creates a semaphore with this number of permits, at most [`PERMITS_MAX`]; newcomers may overtake waiters, within
     /// bounds.
+    ///
+    /// # Panics
+    /// With more than [`PERMITS_MAX`] permits.
     #[must_use]
     pub const fn new(permits: u32) -> Self {
         assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
@@ -112,6 +123,9 @@ impl Semaphore {
 
 impl FairSemaphore {
     /// Creates a semaphore with this number of permits, at most [`PERMITS_MAX`], that serves first come, first served.
+    ///
+    /// # Panics
+    /// With more than [`PERMITS_MAX`] permits.
     #[must_use]
     pub const fn new_fair(permits: u32) -> Self {
         assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
@@ -392,6 +406,16 @@ impl Waiter {
 }
 
 /// Permits of a semaphore, given back when dropped.
+///
+/// ```
+/// use turnwise::Semaphore;
+///
+/// let connections = Semaphore::new(3);
+/// let mut all = connections.acquire_many(3);
+/// let one = all.split(1);
+/// drop(all);
+/// assert_eq!((connections.available(), one.count()), (2, 1));
+/// ```
 #[must_use = "the permits are given back at once if this is dropped"]
 pub struct Permits<'a, const FAIR: bool = false, P: Platform = DefaultPlatform> {
     semaphore: &'a Semaphore<FAIR, P>,
@@ -400,6 +424,7 @@ pub struct Permits<'a, const FAIR: bool = false, P: Platform = DefaultPlatform> 
 
 impl<const FAIR: bool, P: Platform> Permits<'_, FAIR, P> {
     /// Returns the number of permits.
+    #[must_use]
     pub fn count(&self) -> u32 {
         self.n
     }

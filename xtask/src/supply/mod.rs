@@ -2,6 +2,7 @@
 
 mod builds;
 mod graph;
+mod interface;
 mod licences;
 mod package;
 mod tools;
@@ -22,12 +23,16 @@ pub(crate) struct Args {
     /// The commit that `semver` compares with [default: the last tag, else the commit before]
     #[arg(long, value_name = "COMMIT")]
     against: Option<String>,
+    /// Have `interface` write the list instead of comparing with it
+    #[arg(long)]
+    write: bool,
 }
 
 const CHECKS: &[Check<Args>] = &[
     check("licences", "licences, versions and sources are those that deny.toml allows", true, |_| licences::run()),
     check("msrv", "each published crate compiles with the oldest Rust that it names", true, builds::oldest_rust),
     check("features", "each pair of features of each published crate compiles", true, builds::features),
+    check("interface", "the library's interface is as in the list that is kept", true, interface::run),
     check("package", "what is published is packed, and installs from the packages alone", true, package::run),
     check("minimal", "published crates compile with the oldest versions that they name", false, |_| builds::minimal()),
     check("deny", "`cargo deny`: licences, bans and sources", false, |_| tools::deny()),

@@ -71,6 +71,16 @@ struct Slot<P: Platform> {
 
 /// The big-reader lock without data, with `N` slots for readers: a power of two, up to 256. Zero bytes are an unlocked
 /// lock.
+///
+/// ```
+/// use turnwise::{RawBigReaderLock, RawLock, RawRwLock};
+///
+/// static LOCK: RawBigReaderLock<8> = RawBigReaderLock::new();
+/// LOCK.read();
+/// assert!(!LOCK.try_lock(), "a reader has it");
+/// // SAFETY: this thread has just acquired it for reading.
+/// unsafe { LOCK.unlock_read() };
+/// ```
 #[repr(C, align(128))]
 pub struct RawBigReaderLock<const N: usize = 64, P: Platform = DefaultPlatform> {
     gate: P::U32,
@@ -106,6 +116,7 @@ impl<const N: usize> Default for RawBigReaderLock<N> {
 /// Readers.
 impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     /// Creates an unlocked lock on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         const { assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number") };
         RawBigReaderLock {

@@ -143,6 +143,15 @@ impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for LockRefCell<T, P> {
 }
 
 /// The guard of the lock of a [`LockRefCell`], which is held until the guard is dropped.
+///
+/// ```
+/// use turnwise::{LockRefCell, LockRefCellGuard};
+///
+/// let name = LockRefCell::new(1, "old");
+/// let mut guard = name.lock();
+/// *guard = "new";
+/// assert_eq!(LockRefCellGuard::refs(&guard).count(), 1);
+/// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct LockRefCellGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
     held: LockRefGuard<'a, P>,
@@ -176,6 +185,12 @@ impl<T: ?Sized, P: Platform> DerefMut for LockRefCellGuard<'_, T, P> {
 }
 
 impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for LockRefCellGuard<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, P: Platform> fmt::Display for LockRefCellGuard<'_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -85,6 +85,15 @@ enum Change {
 /// | [`put`](LockRef::put) | a reference | - 1 |
 /// | [`put_not_last`](LockRef::put_not_last) | a reference | - 1 if it is above 1 |
 /// | [`put_or_lock`](LockRef::put_or_lock) | a reference | - 1 if it is above 1; otherwise the lock |
+///
+/// ```
+/// use turnwise::LockRef;
+///
+/// let refs = LockRef::new(1);
+/// refs.get();
+/// assert!(refs.put_or_lock().is_none(), "another is left");
+/// assert!(refs.put_or_lock().is_some(), "it is the last");
+/// ```
 #[repr(C)]
 pub struct LockRef<P: Platform = DefaultPlatform> {
     pub(super) word: P::U64,
@@ -136,6 +145,7 @@ impl<P: Platform> LockRef<P> {
     /// # Panics
     /// If `count` exceeds [`COUNT_MAX`].
     #[cfg_attr(feature = "order-check", track_caller)]
+    #[must_use]
     pub fn new_in(count: u32) -> Self {
         LockRef { word: P::U64::new(initial(count)), class: Class::new(), counters: Counters::new() }
     }

@@ -30,9 +30,28 @@ use crate::platform::{DefaultPlatform, Platform};
 pub type Mutex<T, P = DefaultPlatform> = Lock<RawMutex<P>, T>;
 
 /// The guard of a [`Mutex`], which is held until the guard is dropped. It stays on its thread.
+///
+/// ```
+/// use turnwise::{Mutex, MutexGuard};
+///
+/// let queue = Mutex::new(vec![1]);
+/// let mut guard: MutexGuard<'_, Vec<u32>> = queue.lock();
+/// guard.push(2);
+/// MutexGuard::unlock_fair(guard); // to the thread that has slept longest for it
+/// assert_eq!(queue.into_inner(), [1, 2]);
+/// ```
 pub type MutexGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawMutex<P>, T>;
 
 /// A guard of a part of a [`Mutex`]'s data.
+///
+/// ```
+/// use turnwise::{MappedMutexGuard, Mutex, MutexGuard};
+///
+/// let queue = Mutex::new(vec![1, 2]);
+/// let last = MutexGuard::try_map(queue.lock(), |queue| queue.last_mut());
+/// let mut last: MappedMutexGuard<'_, u32> = last.expect("it is not empty");
+/// *last = 3;
+/// ```
 pub type MappedMutexGuard<'a, T, P = DefaultPlatform> = MappedLockGuard<'a, RawMutex<P>, T>;
 
 impl<T> Lock<RawMutex, T> {

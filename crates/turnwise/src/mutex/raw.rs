@@ -54,6 +54,15 @@ pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
 const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 
 /// The mutex without data. Zero bytes are an unlocked mutex.
+///
+/// ```
+/// use turnwise::{RawLock, RawMutex};
+///
+/// static LOCK: RawMutex = RawMutex::new();
+/// LOCK.lock();
+/// // SAFETY: this thread has just acquired it.
+/// unsafe { LOCK.unlock() };
+/// ```
 #[repr(C)]
 pub struct RawMutex<P: Platform = DefaultPlatform> {
     pub(super) word: P::U32,

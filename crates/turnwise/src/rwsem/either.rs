@@ -1,7 +1,8 @@
 //! Fast paths for adapters whose callers do not say by which preference they read, or which lock they release. Where
 //! these fail nothing has happened, and the adapter finds out before it calls the others.
 
-use super::raw::{COUNT, Prefer, RawRwSem, WRITER};
+use super::Prefer;
+use super::raw::{COUNT, RawRwSem, WRITER};
 use crate::platform::{Platform, Word};
 use core::sync::atomic::Ordering::Relaxed;
 

@@ -2,6 +2,7 @@
 
 mod either;
 mod guard;
+mod prefer;
 mod raw;
 #[cfg(feature = "spin")]
 mod spin;
@@ -9,8 +10,9 @@ mod traits;
 mod wait;
 
 pub use guard::{MappedRwSemReadGuard, MappedRwSemWriteGuard, RwSemReadGuard, RwSemUpgradableGuard, RwSemWriteGuard};
+pub use prefer::Prefer;
 pub(crate) use raw::Met;
-pub use raw::{Prefer, RawRwSem};
+pub use raw::RawRwSem;
 
 use crate::order::{Class, How};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
@@ -19,6 +21,13 @@ use core::fmt;
 use core::time::Duration;
 
 /// The usual name of [`RwSem`] elsewhere.
+///
+/// ```
+/// use turnwise::RwLock;
+///
+/// static LIMIT: RwLock<u32> = RwLock::new(7);
+/// assert_eq!(*LIMIT.read(), 7);
+/// ```
 pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 
 /// A lock that protects `T` and lets any number of readers in, or one writer.

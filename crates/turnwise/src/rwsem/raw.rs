@@ -44,6 +44,7 @@
 //!    woken writer, or one that takes the lock in between, clears it when it leaves.)
 //! 8. Every thread has at most one addition under way, so the count stays below twice `FULL` and never overflows.
 
+use super::Prefer;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
@@ -69,15 +70,6 @@ pub(super) const NOT_UPGRADABLE: u32 = UPGRADABLE | WRITER | HANDOFF;
 /// The stamp of the process in which the flags were set.
 pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 
-/// The preference when a writer waits and a reader comes. All users of one lock should pass the same one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Prefer {
-    /// The reader goes first: a thread that reads may read again, even if writers wait. Readers can starve a writer.
-    Readers,
-    /// The writer goes first once it sleeps: readers cannot starve it, and a thread that reads must not read again.
-    Writers,
-}
-
 impl Prefer {
     /// Returns the bits that keep a newly arriving reader out.
     pub(super) const fn barred(self) -> u32 {
@@ -102,6 +94,15 @@ pub(crate) enum Met {
 }
 
 /// The readers-writer lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::RawRwSem;
+///
+/// static LOCK: RawRwSem = RawRwSem::new();
+/// LOCK.write();
+/// // SAFETY: this thread has just acquired it for writing.
+/// unsafe { LOCK.unlock_write() };
+/// ```
 #[repr(C)]
 pub struct RawRwSem<P: Platform = DefaultPlatform> {
     pub(super) word: P::U32,
@@ -137,6 +138,7 @@ impl Default for RawRwSem {
 
 impl<P: Platform> RawRwSem<P> {
     /// Creates an unlocked lock on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawRwSem {
             word: P::U32::new(0),

@@ -2,7 +2,8 @@
 //!
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
-use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
+use super::Prefer;
+use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, RawRwSem, WRITER};
 use crate::events::Event;
 use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
 use crate::wait::{ByPolicy, Settings, SpinHistory, caller_is_late, policy, spin_limit, yield_quantum};

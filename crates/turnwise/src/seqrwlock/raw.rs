@@ -75,6 +75,7 @@ const fn is_even(sequence: u64) -> bool {
 /// Optimistic reads.
 impl<P: Platform> RawSeqRwLock<P> {
     /// Creates an unlocked lock on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawSeqRwLock { sequence: P::U64::new(0), lock: RawRwSem::new_in() }
     }
@@ -368,8 +369,15 @@ impl<P: Platform> SeqReader<'_, P> {
     }
 
     /// Whether the lock is held, so that nothing can change.
+    #[must_use]
     pub fn is_blocking(&self) -> bool {
         self.begin.is_none()
+    }
+}
+
+impl<P: Platform> core::fmt::Debug for SeqReader<'_, P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("SeqReader").field("blocking", &self.is_blocking()).finish_non_exhaustive()
     }
 }
 

@@ -33,6 +33,17 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// A thread's place in the line. Padded to two cache lines (adjacent lines are fetched together), so that waiters do
 /// not disturb each other.
+///
+/// ```
+/// use turnwise::spin::mcs::{McsNode, RawMcsLock};
+///
+/// static LOCK: RawMcsLock = RawMcsLock::new();
+/// let node = McsNode::new();
+/// // SAFETY: the node stays where it is until the release, and is in no other line.
+/// unsafe { LOCK.lock(&node) };
+/// // SAFETY: the lock was acquired through this node.
+/// unsafe { LOCK.unlock(&node) };
+/// ```
 #[repr(align(128))]
 pub struct McsNode<P: Platform = DefaultPlatform> {
     next: P::Ptr<McsNode<P>>,
@@ -56,12 +67,29 @@ impl Default for McsNode {
 
 impl<P: Platform> McsNode<P> {
     /// Creates a node in no line, on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         McsNode { next: P::Ptr::new(ptr::null_mut()), granted: P::U32::new(0) }
     }
 }
 
+impl<P: Platform> core::fmt::Debug for McsNode<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("McsNode").field("granted", &(self.granted.load(Relaxed) != 0)).finish_non_exhaustive()
+    }
+}
+
 /// The lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::spin::mcs::{McsNode, RawMcsLock};
+///
+/// let (lock, node, late) = (RawMcsLock::new(), McsNode::new(), McsNode::new());
+/// // SAFETY: both nodes stay where they are until the end.
+/// assert!(unsafe { lock.try_lock(&node) && !lock.try_lock(&late) });
+/// // SAFETY: the lock was acquired through this node.
+/// unsafe { lock.unlock(&node) };
+/// ```
 #[repr(C)]
 pub struct RawMcsLock<P: Platform = DefaultPlatform> {
     tail: P::Ptr<McsNode<P>>,
@@ -84,6 +112,7 @@ impl Default for RawMcsLock {
 
 impl<P: Platform> RawMcsLock<P> {
     /// Creates an unlocked lock on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawMcsLock { tail: P::Ptr::new(ptr::null_mut()), counters: Counters::new() }
     }

@@ -54,6 +54,15 @@ const fn taken_by_head(word: u32, me: u32) -> u32 {
 }
 
 /// The lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::{RawLock, RawQueuedSpinLock};
+///
+/// static LOCK: RawQueuedSpinLock = RawQueuedSpinLock::new();
+/// LOCK.lock();
+/// // SAFETY: this thread has just acquired it.
+/// unsafe { LOCK.unlock() };
+/// ```
 #[repr(C)]
 pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
     word: P::U32,
@@ -83,6 +92,7 @@ impl RawQueuedSpinLock {
 
 impl<P: Platform> RawQueuedSpinLock<P> {
     /// Creates an unlocked lock on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawQueuedSpinLock { word: P::U32::new(0), counters: Counters::new() }
     }

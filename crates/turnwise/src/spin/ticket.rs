@@ -69,6 +69,15 @@ const fn serve_next(word: u32) -> u32 {
 }
 
 /// The lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::{RawLock, RawTicketLock};
+///
+/// static LOCK: RawTicketLock = RawTicketLock::new();
+/// LOCK.lock();
+/// // SAFETY: this thread has just acquired it.
+/// unsafe { LOCK.unlock() };
+/// ```
 #[repr(C)]
 pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     word: P::U32,

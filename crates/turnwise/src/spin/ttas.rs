@@ -27,6 +27,15 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 const FREE: u32 = 0;
 
 /// The lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::{RawLock, RawSpinLock};
+///
+/// static LOCK: RawSpinLock = RawSpinLock::new();
+/// LOCK.lock();
+/// // SAFETY: this thread has just acquired it.
+/// unsafe { LOCK.unlock() };
+/// ```
 #[repr(C)]
 pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     word: P::U32,
