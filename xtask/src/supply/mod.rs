@@ -1,6 +1,7 @@
 //! `cargo xtask supply`: what goes into the builds, and what comes out of them.
 
 mod builds;
+mod documented;
 mod graph;
 mod interface;
 mod licences;
@@ -34,6 +35,7 @@ const CHECKS: &[Check<Args>] = &[
     check("features", "each pair of features of each published crate compiles", true, builds::features),
     check("interface", "the library's interface is as in the list that is kept", true, interface::run),
     check("package", "what is published is packed, and installs from the packages alone", true, package::run),
+    check("docs.rs", "the documentation of what is published, as docs.rs makes it", false, documented::run),
     check("minimal", "published crates compile with the oldest versions that they name", false, |_| builds::minimal()),
     check("deny", "`cargo deny`: licences, bans and sources", false, |_| tools::deny()),
     check("advisories", "`cargo deny`: known faults of dependencies, and abandoned ones", false, |_| {
