@@ -27,7 +27,7 @@
 use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
 use crate::order::suspend;
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
 use crate::raw::RawLock;
 use crate::wait::Lookout;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -102,12 +102,20 @@ impl RawCondvar {
     /// Creates a condition variable on which no thread waits.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> RawCondvar<P> {
+    /// Creates a condition variable on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         use core::sync::atomic::AtomicU32;
         RawCondvar {
             sequence: AtomicU32::new(0),
             waiters: AtomicU32::new(0),
             mutex: AtomicU32::new(0),
-            lookout: Lookout::new(),
+            lookout: Lookout::const_new_in(),
             counters: Counters::new(),
         }
     }
@@ -324,7 +332,15 @@ impl Condvar {
     /// Creates a condition variable on which no thread waits.
     #[must_use]
     pub const fn new() -> Self {
-        Condvar { raw: RawCondvar::new() }
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> Condvar<P> {
+    /// Creates a condition variable on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
+        Condvar { raw: RawCondvar::const_new_in() }
     }
 }
 

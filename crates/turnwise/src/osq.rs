@@ -22,7 +22,7 @@
 //!    waits for one. A thread that joins checks the tail that it found: the node may meanwhile be in the queue anew,
 //!    behind it.
 
-use crate::platform::{Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{ConstPlatform, Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Returns the word for `token` as the last thread, in a queue of a process of this generation.
@@ -93,10 +93,10 @@ impl<P: Platform> core::fmt::Debug for Node<P> {
     }
 }
 
-#[cfg(feature = "native")]
-impl Node<crate::platform::Native> {
-    /// Creates a node for a static.
-    pub(crate) const fn new() -> Self {
+impl<P: ConstPlatform> Node<P> {
+    /// Creates a node in no queue, on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         use core::sync::atomic::AtomicU32;
         let [next, prev, granted, generation] = [const { AtomicU32::new(0) }; 4];
         Node { next, prev, granted, generation }
@@ -120,6 +120,14 @@ impl Osq<crate::platform::DefaultPlatform> {
     /// Creates an empty queue.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> Osq<P> {
+    /// Creates an empty queue on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         Osq { tail: core::sync::atomic::AtomicU32::new(0) }
     }
 }

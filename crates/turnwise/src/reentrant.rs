@@ -19,7 +19,7 @@
 use crate::events::Event;
 use crate::mutex::RawMutex;
 use crate::order::{Class, How, released};
-use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use core::cell::{Cell, UnsafeCell};
 use core::fmt;
@@ -86,8 +86,16 @@ impl RawReentrantMutex {
     /// Creates an unlocked mutex.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> RawReentrantMutex<P> {
+    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         let owner = core::sync::atomic::AtomicU64::new(0);
-        RawReentrantMutex { mutex: RawMutex::new(), owner, depth: Cell::new(0) }
+        RawReentrantMutex { mutex: RawMutex::const_new_in(), owner, depth: Cell::new(0) }
     }
 }
 
@@ -298,7 +306,15 @@ impl<T> ReentrantMutex<T> {
     /// Creates an unlocked mutex.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        ReentrantMutex { raw: RawReentrantMutex::new(), class: Class::new(), data: UnsafeCell::new(value) }
+        Self::const_new_in(value)
+    }
+}
+
+impl<T, P: ConstPlatform> ReentrantMutex<T, P> {
+    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        ReentrantMutex { raw: RawReentrantMutex::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 

@@ -39,7 +39,7 @@
 //! A semaphore has no owner, so there is no telling whether a wait will be short: waiters do not spin, they sleep.
 
 use crate::events::{Counters, Event, Kind};
-use crate::platform::{Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
 use crate::wait::{Stamp, policy};
 use core::fmt;
 use core::mem;
@@ -116,8 +116,7 @@ impl Semaphore {
     /// With more than [`PERMITS_MAX`] permits.
     #[must_use]
     pub const fn new(permits: u32) -> Self {
-        assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
-        Semaphore { word: core::sync::atomic::AtomicU32::new(permits), counters: Counters::new() }
+        Self::const_new_in(permits)
     }
 }
 
@@ -128,6 +127,17 @@ impl FairSemaphore {
     /// With more than [`PERMITS_MAX`] permits.
     #[must_use]
     pub const fn new_fair(permits: u32) -> Self {
+        Self::const_new_in(permits)
+    }
+}
+
+impl<const FAIR: bool, P: ConstPlatform> Semaphore<FAIR, P> {
+    /// Creates a semaphore on any platform whose words are core's, also in constants: for statics.
+    ///
+    /// # Panics
+    /// With more than [`PERMITS_MAX`] permits.
+    #[must_use]
+    pub const fn const_new_in(permits: u32) -> Self {
         assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
         Semaphore { word: core::sync::atomic::AtomicU32::new(permits), counters: Counters::new() }
     }

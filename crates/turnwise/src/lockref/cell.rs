@@ -1,7 +1,7 @@
 //! A [`LockRef`] with data that its lock protects.
 
 use super::{LockRef, LockRefGuard};
-use crate::platform::{Deadline, DefaultPlatform, Platform};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
@@ -41,7 +41,19 @@ impl<T> LockRefCell<T> {
     /// If `count` exceeds [`super::COUNT_MAX`].
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(count: u32, value: T) -> Self {
-        LockRefCell { refs: LockRef::new(count), data: UnsafeCell::new(value) }
+        Self::const_new_in(count, value)
+    }
+}
+
+impl<T, P: ConstPlatform> LockRefCell<T, P> {
+    /// Creates an unlocked cell with `count` references, on any platform whose words are core's, also in constants: for
+    /// statics.
+    ///
+    /// # Panics
+    /// If `count` exceeds [`super::COUNT_MAX`].
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(count: u32, value: T) -> Self {
+        LockRefCell { refs: LockRef::const_new_in(count), data: UnsafeCell::new(value) }
     }
 }
 

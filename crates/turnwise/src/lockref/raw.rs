@@ -24,6 +24,8 @@
 //! the owner, and each thread with a slot has a word there that counts the releases of contended lockrefs. All waiters
 //! for a lock of that thread sleep on it.
 
+mod make;
+
 use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
@@ -101,31 +103,6 @@ pub struct LockRef<P: Platform = DefaultPlatform> {
     pub(super) counters: Counters<{ Kind::LockRef as usize }>,
 }
 
-impl LockRef {
-    /// Creates an unlocked [`LockRef`] with `count` references.
-    ///
-    /// # Panics
-    /// If `count` exceeds [`COUNT_MAX`].
-    #[must_use]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(count: u32) -> Self {
-        let word = core::sync::atomic::AtomicU64::new(initial(count));
-        LockRef { word, class: Class::new(), counters: Counters::new() }
-    }
-}
-
-const fn initial(count: u32) -> u64 {
-    assert!(count <= COUNT_MAX, "more references than a LockRef can count");
-    (count as u64) << 32
-}
-
-impl Default for LockRef {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::new(0)
-    }
-}
-
 #[cold]
 #[inline(never)]
 pub(super) fn too_many() -> ! {
@@ -140,16 +117,6 @@ pub(super) fn no_reference() -> ! {
 
 /// Operations on the count.
 impl<P: Platform> LockRef<P> {
-    /// Creates an unlocked [`LockRef`] with `count` references, on any platform.
-    ///
-    /// # Panics
-    /// If `count` exceeds [`COUNT_MAX`].
-    #[cfg_attr(feature = "order-check", track_caller)]
-    #[must_use]
-    pub fn new_in(count: u32) -> Self {
-        LockRef { word: P::U64::new(initial(count)), class: Class::new(), counters: Counters::new() }
-    }
-
     /// Adds `delta` to the word if it is unlocked and `may` allows it.
     #[inline(always)]
     #[track_caller]

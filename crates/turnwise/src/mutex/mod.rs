@@ -8,7 +8,7 @@ pub use raw::RawMutex;
 
 use crate::lock::{Lock, LockGuard, MappedLockGuard};
 use crate::order::released;
-use crate::platform::{DefaultPlatform, Platform};
+use crate::platform::{ConstPlatform, DefaultPlatform, Platform};
 
 /// A mutual exclusion lock that protects `T`.
 ///
@@ -58,7 +58,15 @@ impl<T> Lock<RawMutex, T> {
     /// Creates an unlocked mutex.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        Lock::from_raw(RawMutex::new(), value)
+        Self::const_new_in(value)
+    }
+}
+
+impl<T, P: ConstPlatform> Lock<RawMutex<P>, T> {
+    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        Lock::from_raw(RawMutex::const_new_in(), value)
     }
 }
 

@@ -25,6 +25,24 @@ pub use poll_backoff::PollBackoff;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
 
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+/// A platform whose words are core's atomic types: its locks can be made in constants (`const_new_in`), for statics.
+/// Every such platform is one; `T` is what its pointers point to, which matters to [`McsLock`](crate::McsLock) alone.
+///
+/// ```
+/// use turnwise::platform::Bare;
+/// use turnwise::{Condvar, Mutex};
+///
+/// static PAGES: Mutex<u64, Bare> = Mutex::const_new_in(0);
+/// static FREED: Condvar<Bare> = Condvar::const_new_in();
+/// *PAGES.lock() += 1;
+/// FREED.notify_all();
+/// ```
+pub trait ConstPlatform<T: 'static = ()>: Platform<U32 = AtomicU32, U64 = AtomicU64, Ptr<T> = AtomicPtr<T>> {}
+
+impl<T: 'static, P: Platform<U32 = AtomicU32, U64 = AtomicU64, Ptr<T> = AtomicPtr<T>>> ConstPlatform<T> for P {}
+
 /// The platform of `Mutex<T>` when no other is named.
 ///
 /// ```

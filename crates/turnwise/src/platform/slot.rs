@@ -1,6 +1,6 @@
 //! What the locks store per thread: a place in a queue of spinners, and what the thread has learnt about waiting.
 
-use super::{Platform, Token, Word};
+use super::{ConstPlatform, Platform, Token, Word};
 use crate::osq::Node;
 use core::cell::Cell;
 
@@ -8,11 +8,10 @@ use core::cell::Cell;
 /// pointer to one never dangles.
 ///
 /// ```
-/// use std::sync::LazyLock;
 /// use turnwise::platform::{Bare, ThreadSlot};
 ///
 /// // A platform has one for each thread.
-/// static SLOTS: LazyLock<[ThreadSlot<Bare>; 4]> = LazyLock::new(|| std::array::from_fn(|_| ThreadSlot::new_in()));
+/// static SLOTS: [ThreadSlot<Bare>; 4] = [const { ThreadSlot::const_new_in() }; 4];
 /// assert_eq!(SLOTS.len(), 4);
 /// ```
 #[repr(align(128))]
@@ -127,6 +126,15 @@ impl SpinRecord {
 // SAFETY: `node` is made of shared words; `private` is touched by the one thread that owns the slot (contract of
 // `Platform::me`).
 unsafe impl<P: Platform> Sync for ThreadSlot<P> {}
+
+impl<P: ConstPlatform> ThreadSlot<P> {
+    /// Creates a slot on any platform whose words are core's, also in constants: for a static table.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
+        let released = core::sync::atomic::AtomicU32::new(0);
+        ThreadSlot { node: Node::const_new_in(), released, private: Private::new() }
+    }
+}
 
 impl<P: Platform> ThreadSlot<P> {
     /// Creates a slot on any platform.

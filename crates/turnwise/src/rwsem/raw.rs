@@ -115,41 +115,7 @@ pub struct RawRwSem<P: Platform = DefaultPlatform> {
     pub(super) counters: Counters<{ Kind::RwSem as usize }>,
 }
 
-impl RawRwSem {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        RawRwSem {
-            word: core::sync::atomic::AtomicU32::new(0),
-            #[cfg(feature = "spin")]
-            owner: core::sync::atomic::AtomicU32::new(0),
-            #[cfg(feature = "spin")]
-            spinners: Osq::new(),
-            counters: Counters::new(),
-        }
-    }
-}
-
-impl Default for RawRwSem {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<P: Platform> RawRwSem<P> {
-    /// Creates an unlocked lock on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawRwSem {
-            word: P::U32::new(0),
-            #[cfg(feature = "spin")]
-            owner: P::U32::new(0),
-            #[cfg(feature = "spin")]
-            spinners: Osq::new_in(),
-            counters: Counters::new(),
-        }
-    }
-
     /// Acquires the lock for reading. Writers go first once they sleep ([`Prefer::Writers`]), so a thread that reads
     /// must not call this again.
     #[inline]

@@ -26,7 +26,7 @@
 
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
-use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
+use crate::platform::{ConstPlatform, DefaultPlatform, Platform, SpinLimit, Word};
 use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -54,6 +54,14 @@ impl McsNode {
     /// Creates a node in no line.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform<McsNode<P>>> McsNode<P> {
+    /// Creates a node in no line, on any platform whose words are core's, also in constants.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         use core::sync::atomic::{AtomicPtr, AtomicU32};
         McsNode { next: AtomicPtr::new(ptr::null_mut()), granted: AtomicU32::new(0) }
     }
@@ -100,6 +108,14 @@ impl RawMcsLock {
     /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform<McsNode<P>>> RawMcsLock<P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()), counters: Counters::new() }
     }
 }
@@ -238,7 +254,15 @@ impl<T> McsLock<T> {
     /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        McsLock { raw: RawMcsLock::new(), class: Class::new(), data: UnsafeCell::new(value) }
+        Self::const_new_in(value)
+    }
+}
+
+impl<T, P: ConstPlatform<McsNode<P>>> McsLock<T, P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        McsLock { raw: RawMcsLock::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 

@@ -36,7 +36,7 @@ use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, SpinLimit, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Platform, SpinLimit, Word};
 use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

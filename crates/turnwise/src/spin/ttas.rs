@@ -19,7 +19,7 @@ use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
-use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform, Word};
 use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -17,7 +17,7 @@
 //! the flag is not set ([`Lookout::begin`]), and else kept ([`Lookout::write`]).
 
 use super::policy;
-use crate::platform::{Deadline, Platform, SpinLimit, Word};
+use crate::platform::{ConstPlatform, Deadline, Platform, SpinLimit, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 const GENERATION: u32 = 0xffff;
@@ -42,6 +42,14 @@ impl Lookout<crate::platform::DefaultPlatform> {
     /// Creates notes that say nothing yet.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> Lookout<P> {
+    /// Creates notes that say nothing yet, on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         Lookout { notes: core::sync::atomic::AtomicU32::new(0) }
     }
 }
