@@ -21,7 +21,7 @@ const FOLDER: &str = "target/supply";
 pub(crate) struct Args {
     #[command(flatten)]
     which: checks::Which,
-    /// The commit that `semver` compares with [default: the last tag, else the commit before]
+    /// The commit that `semver` compares with [default: the last tag of a version]
     #[arg(long, value_name = "COMMIT")]
     against: Option<String>,
     /// Have `interface` write the list instead of comparing with it
@@ -41,7 +41,12 @@ const CHECKS: &[Check<Args>] = &[
     check("advisories", "`cargo deny`: known faults of dependencies, and abandoned ones", false, |_| {
         tools::advisories()
     }),
-    check("semver", "`cargo semver-checks`: the library's interface against an earlier commit", false, tools::semver),
+    check(
+        "semver",
+        "`cargo semver-checks`: the libraries' interfaces against the last version's",
+        false,
+        tools::semver,
+    ),
     check("sbom", "`cargo cyclonedx`: lists of what is in the tool and both libraries", false, |_| tools::sbom()),
     check("twice", "two builds in different folders have the same bytes", false, |_| twice::run()),
 ];
