@@ -37,6 +37,10 @@ fn main() {
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         fail("turnwise runs on Linux only: it interposes the pthread locks of glibc");
     }
+    println!("cargo::rerun-if-env-changed=DOCS_RS");
+    if env::var_os("DOCS_RS").is_some() {
+        return publish_nothing(&out.join("nothing"));
+    }
     let workspace = manifest.parent().and_then(Path::parent);
     let workspace = workspace.filter(|workspace| workspace.join("crates/preload/Cargo.toml").is_file());
     let libraries = match workspace {
@@ -51,6 +55,17 @@ fn main() {
     publish("TURNWISE_PRELOAD_SO", &libraries.join(PRELOAD).with_extension("so"));
     publish("TURNWISE_RECORDER_SO", &libraries.join(RECORDER).with_extension("so"));
     publish("TURNWISE_SAMPLE", &build_sample(&manifest.join(SAMPLE), &out.join("turnwise-sample")));
+}
+
+/// Hands an empty file to the sources in place of each that the program carries: docs.rs, which makes documentation
+/// alone, has no network to fetch the libraries' packages by.
+fn publish_nothing(empty: &Path) {
+    if let Err(error) = std::fs::write(empty, "") {
+        fail(&format!("cannot write {}: {error}", empty.display()));
+    }
+    for name in ["TURNWISE_PRELOAD_SO", "TURNWISE_RECORDER_SO", "TURNWISE_SAMPLE"] {
+        publish(name, empty);
+    }
 }
 
 /// Hands a path to the sources, for `include_bytes!(env!(…))`.

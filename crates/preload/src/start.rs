@@ -102,8 +102,8 @@ fn tell_count(count: u32, policy: &str, label: Option<&[u8]>) {
 
 fn introduce(policy: Option<Lock>) {
     let on_cpu = match on_cpu_layer() {
-        OnCpuLayer::None => "none",
         OnCpuLayer::Rseq => "rseq",
+        _ => "none",
     };
     let mut line = Line::new();
     let _ = write!(line, "turnwise: version {}", env!("CARGO_PKG_VERSION"));

@@ -23,6 +23,40 @@ use crate::platform::{Platform, SpinEnd, SpinLimit, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// A back-off policy; a value of it is the state of one wait.
+///
+/// ```
+/// use turnwise::platform::{Platform, SpinEnd, SpinLimit};
+/// use turnwise::{SpinLock, backoff::Backoff};
+///
+/// /// Rests for 300 ns between two looks.
+/// struct Steady;
+///
+/// impl Backoff for Steady {
+///     fn start() -> Self {
+///         Steady
+///     }
+///
+///     fn wait<P: Platform>(
+///         &mut self,
+///         word: &P::U32,
+///         mut turns: impl FnMut(u32) -> u32,
+///         until: Option<u64>,
+///     ) -> Result<(), SpinEnd> {
+///         loop {
+///             let limit = SpinLimit { until: Some(P::now() + 300), ..SpinLimit::NONE };
+///             if P::spin_until(word, |value| turns(value) == 0, limit).is_ok() {
+///                 return Ok(());
+///             }
+///             if until.is_some_and(|until| P::now() >= until) {
+///                 return Err(SpinEnd::Deadline);
+///             }
+///         }
+///     }
+/// }
+///
+/// static LOCK: SpinLock<u64, Steady> = SpinLock::with_backoff(7);
+/// assert_eq!(*LOCK.lock(), 7);
+/// ```
 pub trait Backoff: Sized + Send + Sync + 'static {
     /// Whether the policy looks at the owner's [`mark`](Backoff::mark): then it is for locks without an order alone.
     const LOOKS_AT_MARKS: bool = false;
@@ -32,6 +66,7 @@ pub trait Backoff: Sized + Send + Sync + 'static {
 
     /// Returns what a lock without an order tells the waiters of its owner, the caller: any number but 0.
     #[inline(always)]
+    #[must_use]
     fn mark<P: Platform>() -> u32 {
         1
     }
@@ -52,7 +87,15 @@ pub trait Backoff: Sized + Send + Sync + 'static {
 }
 
 /// The policy that polls all the time.
+///
+/// ```
+/// use turnwise::{SpinLock, backoff::NoBackoff};
+///
+/// static LOCK: SpinLock<u64, NoBackoff> = SpinLock::new(7); // it is the default
+/// assert_eq!(*LOCK.lock(), 7);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "it has no state")]
 pub struct NoBackoff;
 
 impl Backoff for NoBackoff {
@@ -74,6 +117,13 @@ impl Backoff for NoBackoff {
 
 /// The policy that stays away for `FIRST_NS`, then twice as long each time up to `LIMIT_NS`; each time a random part of
 /// the upper half is left out, so that spinners that came together do not come back together.
+///
+/// ```
+/// use turnwise::{SpinLock, backoff::Exponential};
+///
+/// static LOCK: SpinLock<u64, Exponential<100, 5_000>> = SpinLock::with_backoff(7);
+/// assert_eq!(*LOCK.lock(), 7);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exponential<const FIRST_NS: u32 = 200, const LIMIT_NS: u32 = 10_000> {
     /// The length of the next stay before jitter; 0: none yet.
@@ -125,6 +175,13 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS,
 /// A thread that has waited for `FAIR_AFTER_NS` is on a par with those on the owner's node: a node cannot keep the lock
 /// from the others. The lock's word names the owner's node, which costs a load for each acquisition. Where the platform
 /// has one node or does not know nodes, the policy is [`Exponential`].
+///
+/// ```
+/// use turnwise::{SpinLock, backoff::ByDistance};
+///
+/// static LOCK: SpinLock<u64, ByDistance> = SpinLock::with_backoff(7);
+/// assert_eq!(*LOCK.lock(), 7);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ByDistance<
     const FIRST_NS: u32 = 200,
@@ -186,7 +243,15 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
 }
 
 /// The policy that stays away for `TURN_NS` for each owner before the next one; the next one polls all the time.
+///
+/// ```
+/// use turnwise::{TicketLock, backoff::Proportional};
+///
+/// static LOCK: TicketLock<u64, Proportional<100>> = TicketLock::with_backoff(7);
+/// assert_eq!(*LOCK.lock(), 7);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "it has no state")]
 pub struct Proportional<const TURN_NS: u32 = 100>;
 
 impl<const TURN_NS: u32> Backoff for Proportional<TURN_NS> {

@@ -27,7 +27,7 @@
 use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
 use crate::order::suspend;
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
 use crate::raw::RawLock;
 use crate::wait::Lookout;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -56,17 +56,39 @@ struct Notified {
 }
 
 /// How a timed wait ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwise::{Condvar, Mutex};
+///
+/// let (ready, changed) = (Mutex::new(false), Condvar::new());
+/// assert!(changed.wait_for(&mut ready.lock(), Duration::from_millis(1)).timed_out());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
     /// Whether the time was up before a notification came.
+    #[must_use]
     pub fn timed_out(self) -> bool {
         self.0
     }
 }
 
 /// The condition variable for [`RawMutex`]. Zero bytes: no thread waits.
+///
+/// ```
+/// use turnwise::platform::Deadline;
+/// use turnwise::{RawCondvar, RawLock, RawMutex};
+///
+/// let (mutex, changed) = (RawMutex::new(), RawCondvar::new());
+/// let long_ago = Deadline { clock: turnwise::platform::Clock::Monotonic, at: 0 };
+/// mutex.lock();
+/// // SAFETY: this thread holds the mutex.
+/// assert!(unsafe { changed.wait(&mutex, Some(long_ago)) }.timed_out());
+/// // SAFETY: it holds it again.
+/// unsafe { mutex.unlock() };
+/// ```
 #[repr(C)]
 pub struct RawCondvar<P: Platform = DefaultPlatform> {
     sequence: P::U32,
@@ -80,12 +102,20 @@ impl RawCondvar {
     /// Creates a condition variable on which no thread waits.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> RawCondvar<P> {
+    /// Creates a condition variable on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         use core::sync::atomic::AtomicU32;
         RawCondvar {
             sequence: AtomicU32::new(0),
             waiters: AtomicU32::new(0),
             mutex: AtomicU32::new(0),
-            lookout: Lookout::new(),
+            lookout: Lookout::const_new_in(),
             counters: Counters::new(),
         }
     }
@@ -99,6 +129,7 @@ impl Default for RawCondvar {
 
 impl<P: Platform> RawCondvar<P> {
     /// Creates a condition variable on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawCondvar {
             sequence: P::U32::new(0),
@@ -301,7 +332,15 @@ impl Condvar {
     /// Creates a condition variable on which no thread waits.
     #[must_use]
     pub const fn new() -> Self {
-        Condvar { raw: RawCondvar::new() }
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> Condvar<P> {
+    /// Creates a condition variable on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
+        Condvar { raw: RawCondvar::const_new_in() }
     }
 }
 
@@ -313,6 +352,7 @@ impl Default for Condvar {
 
 impl<P: Platform> Condvar<P> {
     /// Creates a condition variable on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         Condvar { raw: RawCondvar::new_in() }
     }
@@ -372,6 +412,12 @@ impl<P: Platform> Condvar<P> {
     /// Returns what has happened to this condition variable so far.
     pub fn stats(&self) -> crate::events::Stats {
         self.raw.stats()
+    }
+}
+
+impl<P: Platform> core::fmt::Debug for RawCondvar<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RawCondvar").field("waiters", &self.waiters.load(Relaxed)).finish_non_exhaustive()
     }
 }
 

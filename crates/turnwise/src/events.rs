@@ -29,8 +29,16 @@ use core::ops::{Add, Index, Sub};
 macro_rules! events {
     ($($(#[$about:meta])* $event:ident, $name:literal, $meaning:literal;)*) => {
         /// Something that happens to a lock and can be counted.
+        ///
+        /// ```
+        /// use turnwise::events::Event;
+        ///
+        /// assert_eq!(Event::Slept.name(), "slept");
+        /// assert!(Event::ALL.contains(&Event::Stole));
+        /// ```
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(usize)]
+        #[non_exhaustive]
         pub enum Event {
             $(#[doc = $meaning] $event,)*
         }
@@ -80,8 +88,15 @@ events! {
 macro_rules! kinds {
     ($($kind:ident, $name:literal;)*) => {
         /// A kind of lock for which totals are kept.
+        ///
+        /// ```
+        /// use turnwise::events::Kind;
+        ///
+        /// assert_eq!(Kind::RwSem.name(), "RwSem");
+        /// ```
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(usize)]
+        #[non_exhaustive]
         pub enum Kind {
             $(#[doc = concat!("[`crate::", $name, "`].")] $kind,)*
         }
@@ -116,7 +131,20 @@ kinds! {
 ///
 /// It is a snapshot of running counters: each is exact, but they are not read in one instant. `later - earlier` is what
 /// happened in between.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::events::{Event, Stats};
+///
+/// let nothing = Stats::ZERO;
+/// assert_eq!((nothing.get(Event::Slept), nothing.acquisitions()), (0, 0));
+/// # #[cfg(feature = "stats")]
+/// # {
+/// let lock = turnwise::Mutex::new(0);
+/// drop(lock.lock());
+/// assert_eq!(lock.stats()[Event::Acquired], 1); // with feature `stats`
+/// # }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Stats([u64; Event::ALL.len()]);
 
 impl Stats {
@@ -124,6 +152,7 @@ impl Stats {
     pub const ZERO: Stats = Stats([0; Event::ALL.len()]);
 
     /// Returns how often `event` happened.
+    #[must_use]
     pub const fn get(&self, event: Event) -> u64 {
         self.0[event as usize]
     }
@@ -134,6 +163,7 @@ impl Stats {
     }
 
     /// Returns how often the lock was acquired, in any way.
+    #[must_use]
     pub const fn acquisitions(&self) -> u64 {
         let waited = self.get(Event::Contended).saturating_sub(self.get(Event::TimedOut));
         self.get(Event::Acquired) + waited + self.get(Event::Recursed)

@@ -9,7 +9,19 @@
 pub use crate::wait::Tuned;
 
 /// The way in which a thread waits for a lock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::live::Kind;
+///
+/// let text = |kind| match kind {
+///     Kind::Mutex => "to lock",
+///     Kind::Read => "to read",
+///     Kind::Write => "to write",
+/// };
+/// assert_eq!(text(Kind::Read), "to read");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "for turnwise-live, which is released with it")]
 pub enum Kind {
     /// For a mutex.
     Mutex,
@@ -20,7 +32,17 @@ pub enum Kind {
 }
 
 /// A wait that begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::live::Wait;
+///
+/// /// What a watcher may print.
+/// fn told(wait: &Wait) -> String {
+///     format!("{:?} at {:#x}, which {} has", wait.kind, wait.lock, wait.owner)
+/// }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Wait {
     /// Where the lock lies.
     pub lock: usize,
@@ -31,7 +53,23 @@ pub struct Wait {
 }
 
 /// What is called around waits. The functions must not wait for a lock of this crate.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+/// use turnwise::live::{Wait, Watcher, watch};
+///
+/// static WAITS: AtomicU32 = AtomicU32::new(0);
+/// static COUNTING: Watcher = Watcher {
+///     wait: |_: &Wait, acquire| {
+///         WAITS.fetch_add(1, Relaxed);
+///         acquire(None);
+///     },
+///     released: |_| (),
+/// };
+/// watch(&COUNTING);
+/// ```
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "turnwise-live, which is released with it, makes one")]
 pub struct Watcher {
     /// Called in place of a wait. It calls its second argument, which is the wait, with what is set for it; `None`: the
     /// policy's numbers hold. That returns whether the wait ended with the lock. A watcher that does not call it has

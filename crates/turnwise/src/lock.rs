@@ -15,6 +15,20 @@ use core::time::Duration;
 /// [`TicketLock`](crate::TicketLock) and [`QueuedSpinLock`](crate::QueuedSpinLock), or with a [`RawLock`] of your own.
 ///
 /// It does not poison: a panic while the lock is held releases it.
+///
+/// ```
+/// use turnwise::{Lock, RawLock, RawMutex, RawSpinLock};
+///
+/// /// Adds one, behind any kind of lock.
+/// fn add<R: RawLock>(counter: &Lock<R, u64>) {
+///     *counter.lock() += 1;
+/// }
+///
+/// let (sleeping, spinning) = (Lock::<RawMutex, u64>::new(0), Lock::<RawSpinLock, u64>::new(0));
+/// add(&sleeping);
+/// add(&spinning);
+/// assert_eq!((*sleeping.lock(), *spinning.lock()), (1, 1));
+/// ```
 pub struct Lock<R: RawLock, T: ?Sized> {
     raw: R,
     class: Class,
@@ -164,6 +178,17 @@ impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for Lock<R, T> {
 }
 
 /// The guard of a [`Lock`], which is held until the guard is dropped. It is `Send` if [`RawLock::GuardMarker`] is.
+///
+/// ```
+/// use turnwise::{LockGuard, RawTicketLock, TicketLock};
+///
+/// let lock = TicketLock::new(7);
+/// let mut guard: LockGuard<'_, RawTicketLock, u32> = lock.lock();
+/// *guard += 1;
+/// assert!(lock.try_lock().is_none());
+/// drop(guard);
+/// assert_eq!(lock.into_inner(), 8);
+/// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct LockGuard<'a, R: RawLock, T: ?Sized> {
     lock: &'a Lock<R, T>,
@@ -192,6 +217,7 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
     }
 
     /// Returns the lock of this guard.
+    #[must_use]
     pub fn mutex(this: &Self) -> &'a Lock<R, T> {
         this.lock
     }
@@ -277,6 +303,16 @@ impl<R: RawLock, T: ?Sized + fmt::Display> fmt::Display for LockGuard<'_, R, T> 
 }
 
 /// A guard of a part of the data of a [`Lock`], which is held until the guard is dropped.
+///
+/// ```
+/// use turnwise::{LockGuard, Mutex};
+///
+/// let pair = Mutex::new((1, "one"));
+/// let mut number = LockGuard::map(pair.lock(), |pair| &mut pair.0);
+/// *number += 1;
+/// drop(number);
+/// assert_eq!(pair.into_inner(), (2, "one"));
+/// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct MappedLockGuard<'a, R: RawLock, T: ?Sized> {
     raw: &'a R,
@@ -295,6 +331,22 @@ impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
         let data = NonNull::from(part(unsafe { &mut *this.data.as_ptr() }));
         mem::forget(this);
         MappedLockGuard { raw, data, owns: PhantomData }
+    }
+
+    /// Turns the guard into one of a part of its part, if there is such a part.
+    ///
+    /// # Errors
+    /// The guard itself, when `part` returns `None`.
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedLockGuard<'a, R, U>, Self> {
+        let raw = this.raw;
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and without a part no reference is left.
+        let Some(data) = part(unsafe { &mut *this.data.as_ptr() }) else { return Err(this) };
+        let data = NonNull::from(data);
+        mem::forget(this);
+        Ok(MappedLockGuard { raw, data, owns: PhantomData })
     }
 }
 
@@ -325,6 +377,12 @@ impl<R: RawLock, T: ?Sized> Drop for MappedLockGuard<'_, R, T> {
 }
 
 impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for MappedLockGuard<'_, R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<R: RawLock, T: ?Sized + fmt::Display> fmt::Display for MappedLockGuard<'_, R, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

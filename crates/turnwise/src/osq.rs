@@ -22,7 +22,7 @@
 //!    waits for one. A thread that joins checks the tail that it found: the node may meanwhile be in the queue anew,
 //!    behind it.
 
-use crate::platform::{Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{ConstPlatform, Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Returns the word for `token` as the last thread, in a queue of a process of this generation.
@@ -53,6 +53,13 @@ impl Looks {
 }
 
 /// A thread's place in the queue.
+///
+/// ```
+/// use turnwise::osq::Node;
+/// use turnwise::platform::Bare;
+///
+/// assert_eq!(Node::<Bare>::new_in().told(), None, "it was in no queue");
+/// ```
 pub struct Node<P: Platform> {
     pub(crate) next: P::U32,
     prev: P::U32,
@@ -63,6 +70,7 @@ pub struct Node<P: Platform> {
 
 impl<P: Platform> Node<P> {
     /// Creates a node in no queue, on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         Node { next: P::U32::new(0), prev: P::U32::new(0), granted: P::U32::new(0), generation: P::U32::new(0) }
     }
@@ -79,10 +87,16 @@ impl<P: Platform> Node<P> {
     }
 }
 
-#[cfg(feature = "native")]
-impl Node<crate::platform::Native> {
-    /// Creates a node for a static.
-    pub(crate) const fn new() -> Self {
+impl<P: Platform> core::fmt::Debug for Node<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Node").field("told", &self.told()).finish_non_exhaustive()
+    }
+}
+
+impl<P: ConstPlatform> Node<P> {
+    /// Creates a node in no queue, on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         use core::sync::atomic::AtomicU32;
         let [next, prev, granted, generation] = [const { AtomicU32::new(0) }; 4];
         Node { next, prev, granted, generation }
@@ -90,6 +104,13 @@ impl Node<crate::platform::Native> {
 }
 
 /// The queue. Zero bytes are an empty queue.
+///
+/// ```
+/// use turnwise::osq::Osq;
+///
+/// static QUEUE: Osq<turnwise::platform::DefaultPlatform> = Osq::new();
+/// assert!(QUEUE.is_empty());
+/// ```
 #[repr(transparent)]
 pub struct Osq<P: Platform> {
     tail: P::U32,
@@ -99,7 +120,21 @@ impl Osq<crate::platform::DefaultPlatform> {
     /// Creates an empty queue.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> Osq<P> {
+    /// Creates an empty queue on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         Osq { tail: core::sync::atomic::AtomicU32::new(0) }
+    }
+}
+
+impl<P: Platform> core::fmt::Debug for Osq<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Osq").field("empty", &self.is_empty()).finish()
     }
 }
 
@@ -111,6 +146,7 @@ impl Default for Osq<crate::platform::DefaultPlatform> {
 
 impl<P: Platform> Osq<P> {
     /// Creates an empty queue on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         Osq { tail: P::U32::new(0) }
     }

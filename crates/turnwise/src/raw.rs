@@ -15,9 +15,27 @@ use crate::platform::{Deadline, Platform};
 use core::marker::PhantomData;
 
 /// The [`RawLock::GuardMarker`] of a lock that any thread may release.
+///
+/// ```
+/// use turnwise::{RawLock, RawSpinLock, raw::GuardSend};
+///
+/// /// Takes locks that any thread may release.
+/// fn any_thread<R: RawLock<GuardMarker = GuardSend>>(_: &R) {}
+/// any_thread(&RawSpinLock::new());
+/// ```
+#[derive(Clone, Copy, Debug)]
 pub struct GuardSend(());
 
 /// The [`RawLock::GuardMarker`] of a lock that must be released by the thread that acquired it.
+///
+/// ```
+/// use turnwise::{RawLock, RawMutex, raw::GuardNoSend};
+///
+/// /// Takes locks that their thread alone may release.
+/// fn own_thread<R: RawLock<GuardMarker = GuardNoSend>>(_: &R) {}
+/// own_thread(&RawMutex::new());
+/// ```
+#[derive(Clone, Copy, Debug)]
 pub struct GuardNoSend(PhantomData<*mut ()>);
 
 /// A lock without data, for one owner at a time.
@@ -28,6 +46,20 @@ pub struct GuardNoSend(PhantomData<*mut ()>);
 ///    function ends it.
 /// 2. A thread that acquires the lock sees what earlier owners wrote until they released it.
 /// 3. If [`RawLock::GuardMarker`] is `Send`, `unlock` may be called by any thread.
+///
+/// ```
+/// use turnwise::RawLock;
+///
+/// /// Runs `section` with the lock held; a panic leaves it held.
+/// fn with<R: RawLock, T>(lock: &R, section: impl FnOnce() -> T) -> T {
+///     lock.lock();
+///     let result = section();
+///     // SAFETY: this thread has just acquired it.
+///     unsafe { lock.unlock() };
+///     result
+/// }
+/// assert_eq!(with(&turnwise::RawQueuedSpinLock::new(), || 7), 7);
+/// ```
 pub unsafe trait RawLock: Sized + Send + Sync + 'static {
     /// The name of a [`crate::lock::Lock`] of this kind in `Debug`.
     const NAME: &'static str = "Lock";
@@ -76,6 +108,17 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
 ///
 /// # Safety
 /// What [`RawLock`] says of `try_lock` holds for `lock_until`.
+///
+/// ```
+/// use turnwise::platform::{Clock, Deadline};
+/// use turnwise::{RawLock, RawMutex, RawTimedLock};
+///
+/// let lock = RawMutex::new();
+/// lock.lock();
+/// assert!(!lock.lock_until(Deadline { clock: Clock::Monotonic, at: 1 }), "that time has passed");
+/// // SAFETY: this thread acquired it.
+/// unsafe { lock.unlock() };
+/// ```
 pub unsafe trait RawTimedLock: RawLock {
     /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
     fn lock_until(&self, deadline: Deadline) -> bool;
@@ -89,6 +132,18 @@ pub unsafe trait RawTimedLock: RawLock {
 ///    function ends it.
 /// 2. A reader sees what earlier writers wrote until they released the lock; what a writer does happens after the reads
 ///    of earlier readers.
+///
+/// ```
+/// use turnwise::{RawRwLock, RawRwSem};
+///
+/// let lock = RawRwSem::new();
+/// lock.read();
+/// assert!(lock.try_read(), "readers share it");
+/// for _ in 0..2 {
+///     // SAFETY: this thread has two read locks.
+///     unsafe { lock.unlock_read() };
+/// }
+/// ```
 pub unsafe trait RawRwLock: RawLock {
     /// Acquires the lock for reading.
     fn read(&self);

@@ -19,7 +19,7 @@
 use crate::events::Event;
 use crate::mutex::RawMutex;
 use crate::order::{Class, How, released};
-use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use core::cell::{Cell, UnsafeCell};
 use core::fmt;
@@ -35,6 +35,16 @@ use core::time::Duration;
 ///
 /// # Safety
 /// No two live threads get the same number, and a thread always gets the same.
+///
+/// ```
+/// use turnwise::platform::DefaultPlatform;
+/// use turnwise::reentrant::Threads;
+///
+/// let this = DefaultPlatform::thread();
+/// let other = std::thread::spawn(DefaultPlatform::thread).join().unwrap();
+/// assert_eq!(this, DefaultPlatform::thread());
+/// # let _ = other; // its number may be used again when it has ended
+/// ```
 pub unsafe trait Threads: Platform {
     /// Returns the calling thread's number.
     fn thread() -> NonZeroU64;
@@ -50,6 +60,18 @@ unsafe impl Threads for crate::platform::Native {
 }
 
 /// The re-entrant mutex without data. Zero bytes are an unlocked mutex.
+///
+/// ```
+/// use turnwise::{RawLock, RawReentrantMutex};
+///
+/// let lock = RawReentrantMutex::new();
+/// lock.lock();
+/// assert!(lock.try_lock(), "its owner may have it again");
+/// for _ in 0..2 {
+///     // SAFETY: this thread has acquired it twice.
+///     unsafe { lock.unlock() };
+/// }
+/// ```
 #[repr(C)]
 pub struct RawReentrantMutex<P: Platform = DefaultPlatform> {
     mutex: RawMutex<P>,
@@ -64,8 +86,16 @@ impl RawReentrantMutex {
     /// Creates an unlocked mutex.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> RawReentrantMutex<P> {
+    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         let owner = core::sync::atomic::AtomicU64::new(0);
-        RawReentrantMutex { mutex: RawMutex::new(), owner, depth: Cell::new(0) }
+        RawReentrantMutex { mutex: RawMutex::const_new_in(), owner, depth: Cell::new(0) }
     }
 }
 
@@ -77,6 +107,7 @@ impl Default for RawReentrantMutex {
 
 impl<P: Platform> RawReentrantMutex<P> {
     /// Creates an unlocked mutex on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawReentrantMutex { mutex: RawMutex::new_in(), owner: P::U64::new(0), depth: Cell::new(0) }
     }
@@ -275,7 +306,15 @@ impl<T> ReentrantMutex<T> {
     /// Creates an unlocked mutex.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        ReentrantMutex { raw: RawReentrantMutex::new(), class: Class::new(), data: UnsafeCell::new(value) }
+        Self::const_new_in(value)
+    }
+}
+
+impl<T, P: ConstPlatform> ReentrantMutex<T, P> {
+    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        ReentrantMutex { raw: RawReentrantMutex::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 
@@ -406,6 +445,15 @@ impl<T: ?Sized + fmt::Debug, P: Threads> fmt::Debug for ReentrantMutex<T, P> {
 }
 
 /// One acquisition of a [`ReentrantMutex`], with all or a part of the data in view; released when dropped.
+///
+/// ```
+/// use turnwise::{ReentrantMutex, ReentrantMutexGuard};
+///
+/// let lock = ReentrantMutex::new(7);
+/// let first = lock.lock();
+/// let second = lock.lock();
+/// assert_eq!((*first, ReentrantMutexGuard::depth(&second)), (7, 2));
+/// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct ReentrantMutexGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
     raw: &'a RawReentrantMutex<P>,
@@ -428,6 +476,7 @@ impl<'a, T: ?Sized, P: Platform> ReentrantMutexGuard<'a, T, P> {
     }
 
     /// Returns the number of acquisitions by this thread that are not released yet, including this one.
+    #[must_use]
     pub fn depth(this: &Self) -> u32 {
         this.raw.depth.get()
     }

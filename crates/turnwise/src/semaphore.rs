@@ -39,7 +39,7 @@
 //! A semaphore has no owner, so there is no telling whether a wait will be short: waiters do not spin, they sleep.
 
 use crate::events::{Counters, Event, Kind};
-use crate::platform::{Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
 use crate::wait::{Stamp, policy};
 use core::fmt;
 use core::mem;
@@ -98,22 +98,46 @@ pub struct Semaphore<const FAIR: bool = false, P: Platform = DefaultPlatform> {
 ///
 /// The order is that in which threads fall asleep. A thread that a signal interrupts, or whose sleep is refused since
 /// the word changed in that instant, lines up again at the end.
+///
+/// ```
+/// use turnwise::FairSemaphore;
+///
+/// static CONNECTIONS: FairSemaphore = FairSemaphore::new_fair(2);
+/// let _permit = CONNECTIONS.acquire();
+/// assert_eq!(CONNECTIONS.available(), 1);
+/// ```
 pub type FairSemaphore<P = DefaultPlatform> = Semaphore<true, P>;
 
 impl Semaphore {
     /// Creates a semaphore with this number of permits, at most [`PERMITS_MAX`]; newcomers may overtake waiters, within
     /// bounds.
+    ///
+    /// # Panics
+    /// With more than [`PERMITS_MAX`] permits.
     #[must_use]
     pub const fn new(permits: u32) -> Self {
-        assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
-        Semaphore { word: core::sync::atomic::AtomicU32::new(permits), counters: Counters::new() }
+        Self::const_new_in(permits)
     }
 }
 
 impl FairSemaphore {
     /// Creates a semaphore with this number of permits, at most [`PERMITS_MAX`], that serves first come, first served.
+    ///
+    /// # Panics
+    /// With more than [`PERMITS_MAX`] permits.
     #[must_use]
     pub const fn new_fair(permits: u32) -> Self {
+        Self::const_new_in(permits)
+    }
+}
+
+impl<const FAIR: bool, P: ConstPlatform> Semaphore<FAIR, P> {
+    /// Creates a semaphore on any platform whose words are core's, also in constants: for statics.
+    ///
+    /// # Panics
+    /// With more than [`PERMITS_MAX`] permits.
+    #[must_use]
+    pub const fn const_new_in(permits: u32) -> Self {
         assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
         Semaphore { word: core::sync::atomic::AtomicU32::new(permits), counters: Counters::new() }
     }
@@ -392,6 +416,16 @@ impl Waiter {
 }
 
 /// Permits of a semaphore, given back when dropped.
+///
+/// ```
+/// use turnwise::Semaphore;
+///
+/// let connections = Semaphore::new(3);
+/// let mut all = connections.acquire_many(3);
+/// let one = all.split(1);
+/// drop(all);
+/// assert_eq!((connections.available(), one.count()), (2, 1));
+/// ```
 #[must_use = "the permits are given back at once if this is dropped"]
 pub struct Permits<'a, const FAIR: bool = false, P: Platform = DefaultPlatform> {
     semaphore: &'a Semaphore<FAIR, P>,
@@ -400,6 +434,7 @@ pub struct Permits<'a, const FAIR: bool = false, P: Platform = DefaultPlatform> 
 
 impl<const FAIR: bool, P: Platform> Permits<'_, FAIR, P> {
     /// Returns the number of permits.
+    #[must_use]
     pub fn count(&self) -> u32 {
         self.n
     }

@@ -129,7 +129,7 @@ impl Calibration {
     fn system(&self) -> Result<SystemTable> {
         let on_cpu = match on_cpu_layer() {
             OnCpuLayer::Rseq => OnCpuView::Rseq,
-            OnCpuLayer::None => OnCpuView::Unknown,
+            _ => OnCpuView::Unknown,
         };
         Ok(SystemTable {
             on_cpu,

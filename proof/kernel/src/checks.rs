@@ -6,7 +6,7 @@ use crate::platform::Machine;
 use crate::scheduler::{self, CPUS, THREADS};
 use core::cell::UnsafeCell;
 use core::fmt::{self, Write};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 use turnwise::backoff::NoBackoff;
 use turnwise::platform::Platform;
@@ -22,7 +22,7 @@ const ALL: u64 = THREADS as u64 * ROUNDS;
 const FAIR_ROUNDS: u64 = ROUNDS / 20;
 
 /// Two numbers that differ while somebody writes, and at no other time.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Pair(u64, u64);
 
 impl Pair {
@@ -40,7 +40,6 @@ impl Pair {
 }
 
 /// The same without a lock: what it loses shows that the others could.
-#[derive(Default)]
 struct Unlocked(UnsafeCell<u64>);
 
 // SAFETY: none; the race is the point. It is read and written by volatile accesses of whole words.
@@ -82,32 +81,35 @@ struct Locks {
     count: AtomicU64,
     inside: AtomicU32,
     failed: AtomicBool,
-    begun: u64,
+    begun: AtomicU64,
 }
 
+/// All are there before the kernel starts: constants make them.
+static LOCKS: Locks = Locks::new();
+
 impl Locks {
-    fn new() -> Self {
+    const fn new() -> Self {
         Locks {
-            mutex: Lock::new_in(Pair::default()),
-            spin: Lock::new_in(Pair::default()),
-            ticket: Lock::new_in(Pair::default()),
-            queued: Lock::new_in(Pair::default()),
-            mcs: McsLock::new_in(Pair::default()),
-            rwsem: RwSem::new_in(Pair::default()),
-            big_reader: BigReaderLock::new_in(Pair::default()),
-            seq: SeqRwLock::new_in(Pair::default()),
-            semaphore: Semaphore::new_in(3),
-            queue: Lock::new_in(0),
-            filled: Condvar::new_in(),
-            timed: Lock::new_in(()),
-            unlocked: Unlocked::default(),
-            arrived: Lock::new_in(0),
-            all_arrived: Condvar::new_in(),
+            mutex: Mutex::const_new_in(Pair(0, 0)),
+            spin: SpinLock::const_new_in(Pair(0, 0)),
+            ticket: TicketLock::const_new_in(Pair(0, 0)),
+            queued: QueuedSpinLock::const_new_in(Pair(0, 0)),
+            mcs: McsLock::const_new_in(Pair(0, 0)),
+            rwsem: RwSem::const_new_in(Pair(0, 0)),
+            big_reader: BigReaderLock::const_new_in(Pair(0, 0)),
+            seq: SeqRwLock::const_new_in(Pair(0, 0)),
+            semaphore: Semaphore::const_new_in(3),
+            queue: Mutex::const_new_in(0),
+            filled: Condvar::const_new_in(),
+            timed: Mutex::const_new_in(()),
+            unlocked: Unlocked(UnsafeCell::new(0)),
+            arrived: Mutex::const_new_in(0),
+            all_arrived: Condvar::const_new_in(),
             wrong: AtomicU64::new(0),
             count: AtomicU64::new(0),
             inside: AtomicU32::new(0),
             failed: AtomicBool::new(false),
-            begun: machine::now(),
+            begun: AtomicU64::new(0),
         }
     }
 
@@ -148,30 +150,21 @@ impl fmt::Display for Said {
     }
 }
 
-/// Where the threads find the locks.
-static LOCKS: AtomicUsize = AtomicUsize::new(0);
-
 /// Runs all checks, says whether all was right, and ends the machine.
 pub(crate) fn run() -> ! {
-    let locks = Locks::new();
-    LOCKS.store(&raw const locks as usize, Relaxed);
+    LOCKS.begun.store(machine::now(), Relaxed);
     scheduler::run(thread, end)
 }
 
-fn locks() -> &'static Locks {
-    // SAFETY: `run` put them there before any thread began, and never returns.
-    unsafe { &*(LOCKS.load(Relaxed) as *const Locks) }
-}
-
 fn end() -> ! {
-    let well = !locks().failed.load(Relaxed);
-    let ms = (machine::now() - locks().begun) / 1_000_000;
+    let well = !LOCKS.failed.load(Relaxed);
+    let ms = (machine::now() - LOCKS.begun.load(Relaxed)) / 1_000_000;
     let _ = writeln!(Console, "{} after {ms} ms", if well { "All locks hold" } else { "NOT ALL LOCKS HOLD" });
     machine::exit(well)
 }
 
 fn thread(me: usize) {
-    let locks = locks();
+    let locks = &LOCKS;
     exclusive(locks, me);
     shared(locks, me);
     waits(locks, me);

@@ -237,9 +237,12 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "docs",
-        what: "documentation, with broken links denied",
-        needs: &[],
-        commands: &[Cmd { env: &[("RUSTDOCFLAGS", "-D warnings")], ..cmd("cargo doc --workspace --no-deps") }],
+        what: "documentation, with broken links denied; the libraries' as docs.rs makes it",
+        needs: &[Need::Nightly("rustc")],
+        commands: &[
+            Cmd { env: &[("RUSTDOCFLAGS", "-D warnings")], ..cmd("cargo doc --workspace --no-deps") },
+            cmd("cargo xtask supply --quick docs.rs"),
+        ],
     },
     Step {
         name: "guide",

@@ -24,6 +24,18 @@ pub(super) struct Package {
     pub(super) rust_version: Option<String>,
     pub(super) manifest_path: PathBuf,
     pub(super) features: BTreeMap<String, Vec<String>>,
+    /// What its manifest says to other programs, docs.rs among them.
+    #[serde(default)]
+    pub(super) metadata: serde_json::Value,
+    #[serde(default)]
+    pub(super) targets: Vec<Target>,
+}
+
+/// A library, a program, or what else is made of a package.
+#[derive(Deserialize)]
+pub(super) struct Target {
+    pub(super) name: String,
+    pub(super) kind: Vec<String>,
 }
 
 impl Package {

@@ -1,7 +1,9 @@
 //! `cargo xtask supply`: what goes into the builds, and what comes out of them.
 
 mod builds;
+mod documented;
 mod graph;
+mod interface;
 mod licences;
 mod package;
 mod tools;
@@ -19,22 +21,32 @@ const FOLDER: &str = "target/supply";
 pub(crate) struct Args {
     #[command(flatten)]
     which: checks::Which,
-    /// The commit that `semver` compares with [default: the last tag, else the commit before]
+    /// The commit that `semver` compares with [default: the last tag of a version]
     #[arg(long, value_name = "COMMIT")]
     against: Option<String>,
+    /// Have `interface` write the list instead of comparing with it
+    #[arg(long)]
+    write: bool,
 }
 
 const CHECKS: &[Check<Args>] = &[
     check("licences", "licences, versions and sources are those that deny.toml allows", true, |_| licences::run()),
     check("msrv", "each published crate compiles with the oldest Rust that it names", true, builds::oldest_rust),
     check("features", "each pair of features of each published crate compiles", true, builds::features),
+    check("interface", "the library's interface is as in the list that is kept", true, interface::run),
     check("package", "what is published is packed, and installs from the packages alone", true, package::run),
+    check("docs.rs", "the documentation of what is published, as docs.rs makes it", false, documented::run),
     check("minimal", "published crates compile with the oldest versions that they name", false, |_| builds::minimal()),
     check("deny", "`cargo deny`: licences, bans and sources", false, |_| tools::deny()),
     check("advisories", "`cargo deny`: known faults of dependencies, and abandoned ones", false, |_| {
         tools::advisories()
     }),
-    check("semver", "`cargo semver-checks`: the library's interface against an earlier commit", false, tools::semver),
+    check(
+        "semver",
+        "`cargo semver-checks`: the libraries' interfaces against the last version's",
+        false,
+        tools::semver,
+    ),
     check("sbom", "`cargo cyclonedx`: lists of what is in the tool and both libraries", false, |_| tools::sbom()),
     check("twice", "two builds in different folders have the same bytes", false, |_| twice::run()),
 ];

@@ -11,6 +11,9 @@ use std::process::{Command, Stdio};
 const LIBRARIES: &[&str] = &["turnwise", "turnwise-live"];
 /// What ships: the tool, what it carries, and the C library.
 const SHIPPED: &[&str] = &["turnwise-cli", "turnwise-preload", "turnwise-recorder", "turnwise-capi"];
+/// Why nothing is compared before a version was released.
+const UNTAGGED: &str = "no version has a tag `v…` yet, so nothing can break: name a commit by `--against`. Each change \
+                        of the interface is seen by `cargo xtask supply interface`";
 /// The system of the lists of what ships.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -43,21 +46,27 @@ pub(super) fn advisories() -> Result<Outcome> {
     Ok(Outcome::Ok("as deny.toml says".to_owned()))
 }
 
-/// Compares the libraries' interfaces with those of an earlier commit.
+/// Compares the libraries' interfaces with those of an earlier commit: the one asked for, or that of the last tag of a
+/// version. Before the first there is nothing that programs were written against.
 pub(super) fn semver(args: &Args) -> Result<Outcome> {
     if let Some(skipped) = absent("cargo-semver-checks") {
         return Ok(skipped);
     }
-    let tag = || output(&["git", "describe", "--tags", "--abbrev=0"]).ok().map(|tag| tag.trim().to_owned());
-    let against = args.against.clone().or_else(tag).unwrap_or_else(|| "HEAD^".to_owned());
+    let tag = || output(&["git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*"]).ok();
+    let Some(against) = args.against.clone().or_else(tag) else {
+        return Ok(Outcome::Skipped(UNTAGGED.to_owned()));
+    };
+    let against = against.trim();
     let commit =
         output(&["git", "rev-parse", "--verify", "--short=12", "--end-of-options", &format!("{against}^{{commit}}")])
             .with_context(|| format!("git knows no commit {against}"))?;
+    let (commit, compared) = (commit.trim(), LIBRARIES.join(", "));
+    println!("{compared}: this tree, beside {against} ({commit}); their versions say which changes may be");
     for library in LIBRARIES {
-        let line = ["cargo", "semver-checks", "-p", library, "--baseline-rev", commit.trim()];
+        let line = ["cargo", "semver-checks", "-p", library, "--all-features", "--baseline-rev", commit];
         must(Path::new("."), &[], &line)?;
     }
-    Ok(Outcome::Ok(format!("{} against {against} ({})", LIBRARIES.join(", "), commit.trim())))
+    Ok(Outcome::Ok(format!("{compared} against {against} ({commit})")))
 }
 
 /// Writes the list of what is in each thing that ships, and looks whether it has all that cargo builds into it.

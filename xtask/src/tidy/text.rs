@@ -36,7 +36,9 @@ const CODE: &[&str] = &["rs", "c", "h", "cc", "cpp", "hpp", "toml", "sh", "yml"]
 
 /// Written by people, by hand.
 fn is_written(file: &File) -> bool {
-    let made = file.path.starts_with("docs/results/") || file.path.ends_with(".lock") || file.is(&["json"]);
+    let made = ["docs/results/", "packaging/interface/"].iter().any(|folder| file.path.starts_with(folder))
+        || file.path.ends_with(".lock")
+        || file.is(&["json"]);
     !made && !file.path.starts_with("LICENSE")
 }
 

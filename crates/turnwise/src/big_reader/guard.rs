@@ -65,11 +65,28 @@ macro_rules! guard {
 
 guard! {
     /// Gives `&T` as long as it lives, beside other readers.
+    ///
+    /// ```
+    /// use turnwise::BigReaderLock;
+    ///
+    /// static ROUTES: BigReaderLock<[u32; 2]> = BigReaderLock::new([1, 9]);
+    /// let (one, other) = (ROUTES.read(), ROUTES.try_read().expect("readers share it"));
+    /// assert_eq!(one[0], other[0]);
+    /// ```
     BigReaderReadGuard, unlock_read
 }
 
 guard! {
     /// Gives `&mut T` as long as it lives.
+    ///
+    /// ```
+    /// use turnwise::BigReaderLock;
+    ///
+    /// static ROUTES: BigReaderLock<[u32; 2]> = BigReaderLock::new([1, 9]);
+    /// let mut routes = ROUTES.write();
+    /// routes[1] = 10;
+    /// assert!(ROUTES.try_read().is_none());
+    /// ```
     BigReaderWriteGuard, unlock_write
 }
 

@@ -7,7 +7,7 @@ pub use guard::{BigReaderReadGuard, BigReaderWriteGuard};
 pub use raw::RawBigReaderLock;
 
 use crate::order::{Class, How};
-use crate::platform::{Deadline, DefaultPlatform, Platform};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::time::Duration;
@@ -51,7 +51,15 @@ impl<T, const N: usize> BigReaderLock<T, N> {
     /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        BigReaderLock { raw: RawBigReaderLock::new(), class: Class::new(), data: UnsafeCell::new(value) }
+        Self::const_new_in(value)
+    }
+}
+
+impl<T, const N: usize, P: ConstPlatform> BigReaderLock<T, N, P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        BigReaderLock { raw: RawBigReaderLock::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 

@@ -35,7 +35,9 @@
 //!    only grow then (3). Who takes it there wakes the writer.
 //! 6. A release does not touch the lock after the operation that releases it, but for a wake-up by address.
 
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, PollBackoff, SpinLimit, Word};
+use crate::platform::{
+    ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, PollBackoff, SpinLimit, Word,
+};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
 use crate::rwsem::{Met, RawRwSem};
 use crate::wait::policy;
@@ -71,6 +73,16 @@ struct Slot<P: Platform> {
 
 /// The big-reader lock without data, with `N` slots for readers: a power of two, up to 256. Zero bytes are an unlocked
 /// lock.
+///
+/// ```
+/// use turnwise::{RawBigReaderLock, RawLock, RawRwLock};
+///
+/// static LOCK: RawBigReaderLock<8> = RawBigReaderLock::new();
+/// LOCK.read();
+/// assert!(!LOCK.try_lock(), "a reader has it");
+/// // SAFETY: this thread has just acquired it for reading.
+/// unsafe { LOCK.unlock_read() };
+/// ```
 #[repr(C, align(128))]
 pub struct RawBigReaderLock<const N: usize = 64, P: Platform = DefaultPlatform> {
     gate: P::U32,
@@ -78,7 +90,7 @@ pub struct RawBigReaderLock<const N: usize = 64, P: Platform = DefaultPlatform> 
     slots: [Apart<Slot<P>>; N],
 }
 
-impl Slot<DefaultPlatform> {
+impl<P: ConstPlatform> Slot<P> {
     const fn new() -> Self {
         Slot { count: core::sync::atomic::AtomicU32::new(0), met: core::sync::atomic::AtomicU32::new(0) }
     }
@@ -88,10 +100,18 @@ impl<const N: usize> RawBigReaderLock<N> {
     /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<const N: usize, P: ConstPlatform> RawBigReaderLock<N, P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         const { assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number") };
         RawBigReaderLock {
             gate: core::sync::atomic::AtomicU32::new(0),
-            inner: Apart(RawRwSem::new()),
+            inner: Apart(RawRwSem::const_new_in()),
             slots: [const { Apart(Slot::new()) }; N],
         }
     }
@@ -106,6 +126,7 @@ impl<const N: usize> Default for RawBigReaderLock<N> {
 /// Readers.
 impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     /// Creates an unlocked lock on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         const { assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number") };
         RawBigReaderLock {

@@ -1,7 +1,7 @@
 //! A [`LockRef`] with data that its lock protects.
 
 use super::{LockRef, LockRefGuard};
-use crate::platform::{Deadline, DefaultPlatform, Platform};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
@@ -41,7 +41,19 @@ impl<T> LockRefCell<T> {
     /// If `count` exceeds [`super::COUNT_MAX`].
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(count: u32, value: T) -> Self {
-        LockRefCell { refs: LockRef::new(count), data: UnsafeCell::new(value) }
+        Self::const_new_in(count, value)
+    }
+}
+
+impl<T, P: ConstPlatform> LockRefCell<T, P> {
+    /// Creates an unlocked cell with `count` references, on any platform whose words are core's, also in constants: for
+    /// statics.
+    ///
+    /// # Panics
+    /// If `count` exceeds [`super::COUNT_MAX`].
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(count: u32, value: T) -> Self {
+        LockRefCell { refs: LockRef::const_new_in(count), data: UnsafeCell::new(value) }
     }
 }
 
@@ -143,6 +155,15 @@ impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for LockRefCell<T, P> {
 }
 
 /// The guard of the lock of a [`LockRefCell`], which is held until the guard is dropped.
+///
+/// ```
+/// use turnwise::{LockRefCell, LockRefCellGuard};
+///
+/// let name = LockRefCell::new(1, "old");
+/// let mut guard = name.lock();
+/// *guard = "new";
+/// assert_eq!(LockRefCellGuard::refs(&guard).count(), 1);
+/// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct LockRefCellGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
     held: LockRefGuard<'a, P>,
@@ -176,6 +197,12 @@ impl<T: ?Sized, P: Platform> DerefMut for LockRefCellGuard<'_, T, P> {
 }
 
 impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for LockRefCellGuard<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, P: Platform> fmt::Display for LockRefCellGuard<'_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

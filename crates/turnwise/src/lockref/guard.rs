@@ -2,11 +2,23 @@
 
 use super::raw::{COUNT_MAX, DEAD, LockRef, ONE, count, no_reference, too_many};
 use crate::platform::{DefaultPlatform, IntWord, Platform};
+use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The guard of the lock of a [`LockRef`], which is held until the guard is dropped. Meanwhile only this guard changes
 /// the count.
+///
+/// ```
+/// use turnwise::LockRef;
+///
+/// let refs = LockRef::new(1);
+/// let guard = refs.put_or_lock().expect("the last reference is dropped under the lock");
+/// guard.put();
+/// guard.mark_dead();
+/// drop(guard);
+/// assert!(refs.get_not_dead().is_none());
+/// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct LockRefGuard<'a, P: Platform = DefaultPlatform> {
     of: &'a LockRef<P>,
@@ -23,11 +35,13 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
     }
 
     /// Returns the number of references, which no other thread can change.
+    #[must_use]
     pub fn count(&self) -> u32 {
         self.of.count()
     }
 
     /// Whether the object has been marked dead.
+    #[must_use]
     pub fn is_dead(&self) -> bool {
         self.of.is_dead()
     }
@@ -37,6 +51,7 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
     /// # Panics
     /// If there are [`COUNT_MAX`].
     #[inline]
+    #[expect(clippy::must_use_candidate, reason = "most callers want the reference, not the number")]
     pub fn get(&self) -> u32 {
         if self.count() == COUNT_MAX {
             too_many();
@@ -49,6 +64,7 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
     /// # Panics
     /// If there is none.
     #[inline]
+    #[expect(clippy::must_use_candidate, reason = "dropped is dropped, however many are left")]
     pub fn put(&self) -> u32 {
         if self.count() == 0 {
             no_reference();
@@ -67,5 +83,14 @@ impl<P: Platform> Drop for LockRefGuard<'_, P> {
     fn drop(&mut self) {
         // SAFETY: contract of `LockRef::force_unlock`: the guard has the lock, and is gone.
         unsafe { self.of.force_unlock() }
+    }
+}
+
+impl<P: Platform> fmt::Debug for LockRefGuard<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockRefGuard")
+            .field("count", &self.count())
+            .field("dead", &self.is_dead())
+            .finish_non_exhaustive()
     }
 }

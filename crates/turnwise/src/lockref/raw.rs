@@ -24,6 +24,8 @@
 //! the owner, and each thread with a slot has a word there that counts the releases of contended lockrefs. All waiters
 //! for a lock of that thread sleep on it.
 
+mod make;
+
 use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
@@ -85,36 +87,20 @@ enum Change {
 /// | [`put`](LockRef::put) | a reference | - 1 |
 /// | [`put_not_last`](LockRef::put_not_last) | a reference | - 1 if it is above 1 |
 /// | [`put_or_lock`](LockRef::put_or_lock) | a reference | - 1 if it is above 1; otherwise the lock |
+///
+/// ```
+/// use turnwise::LockRef;
+///
+/// let refs = LockRef::new(1);
+/// refs.get();
+/// assert!(refs.put_or_lock().is_none(), "another is left");
+/// assert!(refs.put_or_lock().is_some(), "it is the last");
+/// ```
 #[repr(C)]
 pub struct LockRef<P: Platform = DefaultPlatform> {
     pub(super) word: P::U64,
     class: Class,
     pub(super) counters: Counters<{ Kind::LockRef as usize }>,
-}
-
-impl LockRef {
-    /// Creates an unlocked [`LockRef`] with `count` references.
-    ///
-    /// # Panics
-    /// If `count` exceeds [`COUNT_MAX`].
-    #[must_use]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(count: u32) -> Self {
-        let word = core::sync::atomic::AtomicU64::new(initial(count));
-        LockRef { word, class: Class::new(), counters: Counters::new() }
-    }
-}
-
-const fn initial(count: u32) -> u64 {
-    assert!(count <= COUNT_MAX, "more references than a LockRef can count");
-    (count as u64) << 32
-}
-
-impl Default for LockRef {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::new(0)
-    }
 }
 
 #[cold]
@@ -131,15 +117,6 @@ pub(super) fn no_reference() -> ! {
 
 /// Operations on the count.
 impl<P: Platform> LockRef<P> {
-    /// Creates an unlocked [`LockRef`] with `count` references, on any platform.
-    ///
-    /// # Panics
-    /// If `count` exceeds [`COUNT_MAX`].
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn new_in(count: u32) -> Self {
-        LockRef { word: P::U64::new(initial(count)), class: Class::new(), counters: Counters::new() }
-    }
-
     /// Adds `delta` to the word if it is unlocked and `may` allows it.
     #[inline(always)]
     #[track_caller]

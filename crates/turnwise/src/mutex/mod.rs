@@ -8,7 +8,7 @@ pub use raw::RawMutex;
 
 use crate::lock::{Lock, LockGuard, MappedLockGuard};
 use crate::order::released;
-use crate::platform::{DefaultPlatform, Platform};
+use crate::platform::{ConstPlatform, DefaultPlatform, Platform};
 
 /// A mutual exclusion lock that protects `T`.
 ///
@@ -30,16 +30,43 @@ use crate::platform::{DefaultPlatform, Platform};
 pub type Mutex<T, P = DefaultPlatform> = Lock<RawMutex<P>, T>;
 
 /// The guard of a [`Mutex`], which is held until the guard is dropped. It stays on its thread.
+///
+/// ```
+/// use turnwise::{Mutex, MutexGuard};
+///
+/// let queue = Mutex::new(vec![1]);
+/// let mut guard: MutexGuard<'_, Vec<u32>> = queue.lock();
+/// guard.push(2);
+/// MutexGuard::unlock_fair(guard); // to the thread that has slept longest for it
+/// assert_eq!(queue.into_inner(), [1, 2]);
+/// ```
 pub type MutexGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawMutex<P>, T>;
 
 /// A guard of a part of a [`Mutex`]'s data.
+///
+/// ```
+/// use turnwise::{MappedMutexGuard, Mutex, MutexGuard};
+///
+/// let queue = Mutex::new(vec![1, 2]);
+/// let last = MutexGuard::try_map(queue.lock(), |queue| queue.last_mut());
+/// let mut last: MappedMutexGuard<'_, u32> = last.expect("it is not empty");
+/// *last = 3;
+/// ```
 pub type MappedMutexGuard<'a, T, P = DefaultPlatform> = MappedLockGuard<'a, RawMutex<P>, T>;
 
 impl<T> Lock<RawMutex, T> {
     /// Creates an unlocked mutex.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        Lock::from_raw(RawMutex::new(), value)
+        Self::const_new_in(value)
+    }
+}
+
+impl<T, P: ConstPlatform> Lock<RawMutex<P>, T> {
+    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        Lock::from_raw(RawMutex::const_new_in(), value)
     }
 }
 

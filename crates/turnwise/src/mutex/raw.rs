@@ -35,7 +35,7 @@ use super::spin;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, PollBackoff, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, PollBackoff, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use crate::wait::{ByPolicy, Settings, Stamp, many_cpus, policy};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -54,6 +54,15 @@ pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
 const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 
 /// The mutex without data. Zero bytes are an unlocked mutex.
+///
+/// ```
+/// use turnwise::{RawLock, RawMutex};
+///
+/// static LOCK: RawMutex = RawMutex::new();
+/// LOCK.lock();
+/// // SAFETY: this thread has just acquired it.
+/// unsafe { LOCK.unlock() };
+/// ```
 #[repr(C)]
 pub struct RawMutex<P: Platform = DefaultPlatform> {
     pub(super) word: P::U32,
@@ -66,10 +75,18 @@ impl RawMutex {
     /// Creates an unlocked mutex.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> RawMutex<P> {
+    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         RawMutex {
             word: core::sync::atomic::AtomicU32::new(0),
             #[cfg(feature = "spin")]
-            spinners: Osq::new(),
+            spinners: Osq::const_new_in(),
             counters: Counters::new(),
         }
     }

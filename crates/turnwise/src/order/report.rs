@@ -6,10 +6,23 @@ use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
 /// A place in the source.
+///
+/// ```
+/// use turnwise::order::SourceLocation;
+///
+/// let here: SourceLocation = std::panic::Location::caller();
+/// assert!(here.line() > 0);
+/// ```
 pub type SourceLocation = &'static Location<'static>;
 
 /// The kind of a fault.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::order::Fault;
+///
+/// assert!(Fault::SelfDeadlock.to_string().starts_with("self-deadlock"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Fault {
     /// The classes were acquired in the other order before.
@@ -39,7 +52,17 @@ impl fmt::Display for Fault {
 }
 
 /// One lock acquired while another was held.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::order::Step;
+///
+/// /// Where a report's step went on.
+/// fn place(step: &Step) -> String {
+///     format!("{}:{}", step.next_at.file(), step.next_at.line())
+/// }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Step {
     /// Where the held lock was made; `None`: in memory of zero bytes.
     pub held: Option<SourceLocation>,
@@ -52,7 +75,17 @@ pub struct Step {
 }
 
 /// A report of something that can deadlock.
-#[derive(Clone, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::{Mutex, order};
+///
+/// // To a log, in place of a panic.
+/// order::set_handler(|report| eprintln!("{}: {report}", report.cycle.len()));
+/// let (a, b) = (Mutex::new(0), Mutex::new(0));
+/// let _both = (a.lock(), b.lock());
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// The kind of the fault.
     pub fault: Fault,

@@ -7,6 +7,16 @@ use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, Thr
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The platform that only spins; every thread is [`Token::ANONYMOUS`].
+///
+/// ```
+/// use turnwise::Mutex;
+/// use turnwise::platform::Bare;
+///
+/// let pages = Mutex::<u64, Bare>::new_in(0);
+/// *pages.lock() += 1;
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Bare;
 
 // SAFETY: contract of `Platform`: `me` never gives out a slot, so there is none to mix up.

@@ -25,7 +25,31 @@ pub use poll_backoff::PollBackoff;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
 
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+/// A platform whose words are core's atomic types: its locks can be made in constants (`const_new_in`), for statics.
+/// Every such platform is one; `T` is what its pointers point to, which matters to [`McsLock`](crate::McsLock) alone.
+///
+/// ```
+/// use turnwise::platform::Bare;
+/// use turnwise::{Condvar, Mutex};
+///
+/// static PAGES: Mutex<u64, Bare> = Mutex::const_new_in(0);
+/// static FREED: Condvar<Bare> = Condvar::const_new_in();
+/// *PAGES.lock() += 1;
+/// FREED.notify_all();
+/// ```
+pub trait ConstPlatform<T: 'static = ()>: Platform<U32 = AtomicU32, U64 = AtomicU64, Ptr<T> = AtomicPtr<T>> {}
+
+impl<T: 'static, P: Platform<U32 = AtomicU32, U64 = AtomicU64, Ptr<T> = AtomicPtr<T>>> ConstPlatform<T> for P {}
+
 /// The platform of `Mutex<T>` when no other is named.
+///
+/// ```
+/// use turnwise::{Mutex, platform::DefaultPlatform};
+///
+/// static HITS: Mutex<u64, DefaultPlatform> = Mutex::new(0); // as `Mutex<u64>`
+/// ```
 #[cfg(feature = "native")]
 pub type DefaultPlatform = Native;
 /// The platform of `Mutex<T>` when no other is named.
@@ -37,6 +61,13 @@ pub type DefaultPlatform = Bare;
 /// [`Token::ANONYMOUS`] stands for every thread without a [`ThreadSlot`]: one that never met contention, one that came
 /// when all slots were taken, or one that is exiting. It owns locks like any other, but nothing can be found out about
 /// it.
+///
+/// ```
+/// use turnwise::platform::Token;
+///
+/// assert_eq!(Token::new(7).map(Token::get), Some(7));
+/// assert!(Token::new(0).is_none() && Token::new(Token::LIMIT).is_none());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(transparent)]
 pub struct Token(core::num::NonZeroU32);
@@ -49,6 +80,7 @@ impl Token {
 
     /// Returns the token with this number, if it is in `1..LIMIT`.
     #[inline]
+    #[must_use]
     pub const fn new(number: u32) -> Option<Token> {
         if number >= Self::LIMIT {
             return None;
@@ -64,6 +96,7 @@ impl Token {
     /// # Safety
     /// `number` is in `1..LIMIT`.
     #[inline]
+    #[must_use]
     pub const unsafe fn new_unchecked(number: u32) -> Token {
         // SAFETY: contract of `new_unchecked`: the number is not 0.
         Token(unsafe { core::num::NonZeroU32::new_unchecked(number) })
@@ -71,13 +104,21 @@ impl Token {
 
     /// Returns the token's number.
     #[inline]
+    #[must_use]
     pub const fn get(self) -> u32 {
         self.0.get()
     }
 }
 
 /// Whether a thread occupies a CPU at this moment, as far as the platform can tell.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::platform::{Bare, OnCpu, Platform, Token};
+///
+/// assert_eq!(Bare::on_cpu(Token::ANONYMOUS), OnCpu::Unknown);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum OnCpu {
     /// The thread runs.
     Running,
@@ -88,7 +129,16 @@ pub enum OnCpu {
 }
 
 /// The clock of a [`Deadline`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::platform::{Clock, Deadline};
+///
+/// let new_year_2030 = Deadline { clock: Clock::Realtime, at: 1_893_456_000_000_000_000 };
+/// let soon = turnwise::Mutex::new(()).try_lock_until(new_year_2030).is_some();
+/// assert!(soon, "it is free");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum Clock {
     /// The clock of [`Platform::now`], which is never set back.
     Monotonic,
@@ -97,7 +147,16 @@ pub enum Clock {
 }
 
 /// A point in time at which a wait ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwise::platform::{Deadline, DefaultPlatform};
+///
+/// let deadline = Deadline::after::<DefaultPlatform>(Duration::from_secs(1));
+/// assert!(turnwise::RwSem::new(7).try_read_until(deadline).is_some());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "a clock and a time on it")]
 pub struct Deadline {
     /// The clock that `at` is on.
     pub clock: Clock,
@@ -107,12 +166,14 @@ pub struct Deadline {
 
 impl Deadline {
     /// Returns the deadline `timeout` from now on `P`'s monotonic clock; it saturates.
+    #[must_use]
     pub fn after<P: Platform>(timeout: core::time::Duration) -> Deadline {
         let ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         Deadline { clock: Clock::Monotonic, at: P::now().saturating_add(ns) }
     }
 
     /// Whether the deadline has passed.
+    #[must_use]
     pub fn expired<P: Platform>(self) -> bool {
         let now = match self.clock {
             Clock::Monotonic => P::now(),
@@ -122,6 +183,7 @@ impl Deadline {
     }
 
     /// Returns when it comes on the clock of [`Platform::now`], if the wall clock is not set meanwhile.
+    #[must_use]
     pub fn monotonic<P: Platform>(self) -> u64 {
         match self.clock {
             Clock::Monotonic => self.at,
@@ -131,7 +193,16 @@ impl Deadline {
 }
 
 /// How long a spin may last.
+///
+/// ```
+/// use turnwise::platform::{Bare, Platform, SpinEnd, SpinLimit};
+///
+/// let word = std::sync::atomic::AtomicU32::new(0);
+/// let limit = SpinLimit { until: Some(Bare::now() + 10), ..SpinLimit::NONE };
+/// assert_eq!(Bare::spin_until(&word, |value| value != 0, limit), Err(SpinEnd::Deadline));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "locks outside make it from `NONE`")]
 pub struct SpinLimit {
     /// Stop at this time on [`Platform::now`]; `None`: never.
     pub until: Option<u64>,
@@ -150,7 +221,15 @@ impl SpinLimit {
 }
 
 /// Why a spin ended without success.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::platform::SpinEnd;
+///
+/// let end: Box<dyn std::error::Error> = SpinEnd::Deadline.into();
+/// assert_eq!(end.to_string(), "the spin took as long as it may");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum SpinEnd {
     /// [`SpinLimit::until`] passed, or the thread's slice is over and [`SpinLimit::need_resched`] asks for that.
     Deadline,
@@ -160,8 +239,28 @@ pub enum SpinEnd {
     StandsStill,
 }
 
+impl core::fmt::Display for SpinEnd {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            SpinEnd::Deadline => "the spin took as long as it may",
+            SpinEnd::NotRunning => "another thread has the owner's CPU",
+            SpinEnd::StandsStill => "the owner has had no CPU time for a while",
+        })
+    }
+}
+
+impl core::error::Error for SpinEnd {}
+
 /// Why [`Platform::park`] returned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::platform::{Bare, Lane, Parked, Platform};
+///
+/// let word = std::sync::atomic::AtomicU32::new(1);
+/// assert_eq!(Bare::park(&word, 0, Lane::Waiters, None), Parked::Changed);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum Parked {
     /// Another thread woke us (spurious wake-ups count as this, too).
     Woken,
@@ -174,7 +273,15 @@ pub enum Parked {
 }
 
 /// A lane of the queue of threads parked on one word: a wake-up goes to one lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::platform::{DefaultPlatform, Lane, Platform};
+///
+/// let word = std::sync::atomic::AtomicU32::new(0);
+/// assert_eq!(DefaultPlatform::wake(&word, Lane::Readers, u32::MAX), 0, "nobody sleeps there");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum Lane {
     /// Ordinary waiters, first come, first woken.
     Waiters,
@@ -190,6 +297,76 @@ pub enum Lane {
 /// [`Platform::current`] and [`Platform::me`] must never name two live threads by one token other than
 /// [`Token::ANONYMOUS`], slots must stay valid for ever, and [`Platform::slot`] must return the slot that belongs
 /// to the token; the queues' memory safety rests on it.
+///
+/// ```
+/// use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+/// use turnwise::platform::*;
+///
+/// /// [`Bare`], but it counts how often somebody would have slept.
+/// struct Counted;
+/// static PARKED: AtomicU32 = AtomicU32::new(0);
+///
+/// // SAFETY: no thread has a token or a slot.
+/// unsafe impl Platform for Counted {
+///     type U32 = AtomicU32;
+///     type U64 = AtomicU64;
+///     type Ptr<T: 'static> = AtomicPtr<T>;
+///
+///     fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+///         PARKED.fetch_add(1, Relaxed);
+///         Bare::park(word, expected, lane, deadline)
+///     }
+///     // ...
+/// #   fn relax() {
+/// #       Bare::relax();
+/// #   }
+/// #   fn spin_until<W: Word>(
+/// #       word: &W,
+/// #       ready: impl FnMut(W::Value) -> bool,
+/// #       limit: SpinLimit,
+/// #   ) -> Result<W::Value, SpinEnd> {
+/// #       Bare::spin_until(word, ready, limit)
+/// #   }
+/// #   fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
+/// #       Bare::wake(word, lane, count)
+/// #   }
+/// #   fn requeue(_: &AtomicU32, _: u32, _: *const AtomicU32) -> Option<u32> {
+/// #       None
+/// #   }
+/// #   fn now() -> u64 {
+/// #       Bare::now()
+/// #   }
+/// #   fn current() -> Token {
+/// #       Token::ANONYMOUS
+/// #   }
+/// #   fn me() -> Option<Me<Self>> {
+/// #       None
+/// #   }
+/// #   fn slot(_: Token) -> &'static ThreadSlot<Self> {
+/// #       unreachable!("there is none")
+/// #   }
+/// #   fn on_cpu(_: Token) -> OnCpu {
+/// #       OnCpu::Unknown
+/// #   }
+/// #   fn cpu() -> u32 {
+/// #       0
+/// #   }
+/// #   fn node() -> u32 {
+/// #       0
+/// #   }
+/// }
+///
+/// let lock = turnwise::RwSem::<u64, Counted>::new_in(7);
+/// std::thread::scope(|s| {
+///     let writer = lock.write();
+///     let late = s.spawn(|| *lock.read());
+///     while PARKED.load(Relaxed) == 0 {
+///         std::thread::yield_now();
+///     }
+///     drop(writer);
+///     assert_eq!(late.join().unwrap(), 7);
+/// });
+/// ```
 pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// A shared 32-bit word.
     type U32: IntWord<Value = u32>;
@@ -221,6 +398,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
 
     /// Returns who is told of waits, if there is somebody: feature `live`.
     #[cfg(feature = "live")]
+    #[must_use]
     fn watcher() -> Option<&'static crate::live::Watcher> {
         None
     }
@@ -241,6 +419,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
 
     /// Returns what it costs to fetch a line that another CPU has written, in nanoseconds, as spinners have seen it; 0:
     /// nobody has.
+    #[must_use]
     fn line_ns() -> u32 {
         0
     }
@@ -249,6 +428,9 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     ///
     /// The loads are relaxed: a caller that needs what the writer published must acquire it afterwards. In a simulator
     /// this parks the coroutine on the word's cache line.
+    ///
+    /// # Errors
+    /// Which part of `limit` ended it.
     #[track_caller]
     fn spin_until<W: Word>(
         word: &W,
@@ -257,6 +439,9 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     ) -> Result<W::Value, SpinEnd>;
 
     /// Spins like [`Platform::spin_until`], on two words at once: `Ok` when either is ready.
+    ///
+    /// # Errors
+    /// Which part of `limit` ended it.
     #[track_caller]
     fn spin_until_either<A: Word, B: Word>(
         a: &A,
@@ -285,6 +470,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Whether the thread should give up its CPU, since its slice is over or a more urgent thread was woken. `None`
     /// where [`Platform::preempt_off`] does nothing and the platform cannot tell: a lock then has to stand in for it.
     #[inline(always)]
+    #[must_use]
     fn need_resched() -> Option<bool> {
         None
     }
@@ -305,6 +491,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     fn now() -> u64;
 
     /// Returns nanoseconds on the wall clock; a platform without one uses [`Platform::now`].
+    #[must_use]
     fn wall() -> u64 {
         Self::now()
     }
@@ -326,6 +513,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     fn cpu() -> u32;
 
     /// Returns how many CPUs threads may run on, as a hint: no more threads can spin at a time.
+    #[must_use]
     fn cpus() -> u32 {
         1
     }
@@ -337,6 +525,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Returns which process of a family this is: a forked child's number differs from its parent's, and the process
     /// never changes its own. The threads of another generation do not exist here, so slow paths check before they rely
     /// on one. Where there are no processes there is one generation.
+    #[must_use]
     fn generation() -> u32 {
         0
     }
@@ -344,6 +533,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Returns the name in a thread's notes of the lock at an address, whose first word it has looked at. A simulator
     /// gives the lock a number where addresses differ from run to run.
     #[inline(always)]
+    #[must_use]
     fn name_of(address: usize) -> usize {
         address
     }

@@ -5,6 +5,14 @@
 /// Nobody tells a program that a thread sleeps, nor that another program took its CPU. But the CPU time that the thread
 /// has had stands still meanwhile, and anybody in the process may ask for it, for the price of a system call. So a
 /// spinner asks when it has waited for a while, and each time as late again: the calls stay a small part of the spin.
+///
+/// ```
+/// use turnwise::platform::OwnerTime;
+///
+/// let mut time = OwnerTime::new();
+/// let stands_still = (0..20_000).step_by(500).any(|now| time.stands_still(now, || Some(3)));
+/// assert!(stands_still, "it has 3 each time");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OwnerTime {
     begin: Option<u64>,

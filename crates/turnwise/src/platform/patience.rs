@@ -7,6 +7,20 @@ use super::Platform;
 ///
 /// The other may need this very CPU for that: the first times the thread gives it away, and then it sleeps, longer each
 /// time, since under a real-time policy a thread of lower priority runs only while it sleeps.
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+/// use turnwise::platform::{DefaultPlatform, Patience};
+///
+/// let done = AtomicBool::new(false);
+/// std::thread::scope(|s| {
+///     s.spawn(|| done.store(true, Relaxed));
+///     let mut patience = Patience::new();
+///     while !done.load(Relaxed) {
+///         patience.wait::<DefaultPlatform>();
+///     }
+/// });
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Patience {
     waits: u32,

@@ -8,6 +8,14 @@
 /// machine charges for a line. A look that finds the line in this CPU's cache, as the look before left it, costs nobody
 /// anything, and shows that the owner is still in the same section: that is watched closely, by looks that follow each
 /// other at once (`docs/lab/0053-sixteen-cpus-again.md`).
+///
+/// ```
+/// use turnwise::platform::{Bare, Platform, PollBackoff, SpinLimit};
+///
+/// let word = std::sync::atomic::AtomicU32::new(7);
+/// let limit = SpinLimit { backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
+/// assert_eq!(Bare::spin_until(&word, |value| value == 7, limit), Ok(7));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PollBackoff {
     /// How many short rests are left.

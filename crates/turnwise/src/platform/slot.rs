@@ -1,11 +1,19 @@
 //! What the locks store per thread: a place in a queue of spinners, and what the thread has learnt about waiting.
 
-use super::{Platform, Token, Word};
+use super::{ConstPlatform, Platform, Token, Word};
 use crate::osq::Node;
 use core::cell::Cell;
 
 /// The storage of one thread. A platform keeps these in static memory, so that no lock path allocates and a
 /// pointer to one never dangles.
+///
+/// ```
+/// use turnwise::platform::{Bare, ThreadSlot};
+///
+/// // A platform has one for each thread.
+/// static SLOTS: [ThreadSlot<Bare>; 4] = [const { ThreadSlot::const_new_in() }; 4];
+/// assert_eq!(SLOTS.len(), 4);
+/// ```
 #[repr(align(128))]
 #[cfg_attr(not(feature = "spin"), allow(dead_code, reason = "read by the optimistic spinners"))]
 pub struct ThreadSlot<P: Platform> {
@@ -119,14 +127,39 @@ impl SpinRecord {
 // `Platform::me`).
 unsafe impl<P: Platform> Sync for ThreadSlot<P> {}
 
+impl<P: ConstPlatform> ThreadSlot<P> {
+    /// Creates a slot on any platform whose words are core's, also in constants: for a static table.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
+        let released = core::sync::atomic::AtomicU32::new(0);
+        ThreadSlot { node: Node::const_new_in(), released, private: Private::new() }
+    }
+}
+
 impl<P: Platform> ThreadSlot<P> {
     /// Creates a slot on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         ThreadSlot { node: Node::new_in(), released: P::U32::new(0), private: Private::new() }
     }
 }
 
+impl<P: Platform> core::fmt::Debug for ThreadSlot<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // The notes are their thread's alone.
+        f.debug_struct("ThreadSlot").field("node", &self.node).finish_non_exhaustive()
+    }
+}
+
 /// The calling thread's token and slot.
+///
+/// ```
+/// use turnwise::platform::{DefaultPlatform, Me, Platform};
+///
+/// let me: Option<Me<DefaultPlatform>> = DefaultPlatform::me();
+/// assert!(me.is_none_or(|me| std::ptr::eq(me.slot, DefaultPlatform::slot(me.token))));
+/// ```
+#[expect(clippy::exhaustive_structs, reason = "a platform makes it")]
 pub struct Me<P: Platform> {
     /// The thread's token.
     pub token: Token,
@@ -141,3 +174,9 @@ impl<P: Platform> Clone for Me<P> {
 }
 
 impl<P: Platform> Copy for Me<P> {}
+
+impl<P: Platform> core::fmt::Debug for Me<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Me").field("token", &self.token).field("slot", self.slot).finish()
+    }
+}

@@ -6,6 +6,17 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 ///
 /// `#[track_caller]` is part of the contract: a model names an ordering by the place that uses it, and weakens it
 /// there to see whether the models notice.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+/// use turnwise::platform::Word;
+///
+/// /// Looks once.
+/// fn seen<W: Word>(word: &W) -> W::Value {
+///     word.load(Relaxed)
+/// }
+/// assert_eq!(seen(&AtomicU32::new(7)), 7);
+/// ```
 pub trait Word: Send + Sync {
     /// The type of the word's value.
     type Value: Copy + PartialEq;
@@ -35,6 +46,17 @@ pub trait Word: Send + Sync {
 }
 
 /// An atomic integer.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// use turnwise::platform::IntWord;
+///
+/// /// Adds one; returns what there was.
+/// fn add<W: IntWord<Value = u64>>(word: &W) -> u64 {
+///     word.fetch_add(1, Relaxed)
+/// }
+/// assert_eq!(add(&AtomicU64::new(7)), 7);
+/// ```
 pub trait IntWord: Word {
     /// Adds, wrapping; returns the old value.
     #[track_caller]

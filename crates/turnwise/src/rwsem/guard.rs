@@ -133,27 +133,72 @@ macro_rules! mapped {
 
 guard!(
     /// The guard of a read lock, which is held until the guard is dropped.
+    ///
+    /// ```
+    /// use turnwise::RwSem;
+    ///
+    /// let lock = RwSem::new(7);
+    /// let (one, other) = (lock.read(), lock.try_read().expect("readers share it"));
+    /// assert_eq!(*one + *other, 14);
+    /// ```
     RwSemReadGuard,
     unlock_read
 );
 guard!(
     /// The guard of the write lock, which is held until the guard is dropped.
+    ///
+    /// ```
+    /// use turnwise::{RwSem, RwSemWriteGuard};
+    ///
+    /// let lock = RwSem::new(7);
+    /// let mut guard = lock.write();
+    /// *guard += 1;
+    /// let guard = RwSemWriteGuard::downgrade(guard);
+    /// assert_eq!((*guard, lock.try_read().is_some()), (8, true));
+    /// ```
     RwSemWriteGuard,
     unlock_write
 );
 guard!(
     /// The guard of the upgradable read lock, which is held until the guard is dropped.
+    ///
+    /// ```
+    /// use turnwise::{RwSem, RwSemUpgradableGuard};
+    ///
+    /// let names = RwSem::new(vec!["a"]);
+    /// let guard = names.upgradable_read();
+    /// if !guard.contains(&"b") {
+    ///     RwSemUpgradableGuard::upgrade(guard).push("b"); // no writer came in between
+    /// }
+    /// assert_eq!(*names.read(), ["a", "b"]);
+    /// ```
     RwSemUpgradableGuard,
     unlock_upgradable
 );
 mapped!(
     /// The guard of a read lock, for a part of the data.
+    ///
+    /// ```
+    /// use turnwise::{RwSem, RwSemReadGuard};
+    ///
+    /// let pair = RwSem::new((1, "one"));
+    /// let name = RwSemReadGuard::map(pair.read(), |pair| &pair.1);
+    /// assert_eq!(*name, "one");
+    /// ```
     MappedRwSemReadGuard,
     unlock_read,
     &'a T
 );
 mapped!(
     /// The guard of the write lock, for a part of the data.
+    ///
+    /// ```
+    /// use turnwise::{RwSem, RwSemWriteGuard};
+    ///
+    /// let pair = RwSem::new((1, "one"));
+    /// *RwSemWriteGuard::map(pair.write(), |pair| &mut pair.0) = 2;
+    /// assert_eq!(pair.into_inner(), (2, "one"));
+    /// ```
     MappedRwSemWriteGuard,
     unlock_write,
     &'a mut T

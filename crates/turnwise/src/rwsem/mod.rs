@@ -2,6 +2,7 @@
 
 mod either;
 mod guard;
+mod make;
 mod prefer;
 mod raw;
 #[cfg(feature = "spin")]
@@ -15,12 +16,19 @@ pub(crate) use raw::Met;
 pub use raw::RawRwSem;
 
 use crate::order::{Class, How};
-use crate::platform::{Deadline, DefaultPlatform, Platform};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::time::Duration;
 
 /// The usual name of [`RwSem`] elsewhere.
+///
+/// ```
+/// use turnwise::RwLock;
+///
+/// static LIMIT: RwLock<u32> = RwLock::new(7);
+/// assert_eq!(*LIMIT.read(), 7);
+/// ```
 pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 
 /// A lock that protects `T` and lets any number of readers in, or one writer.
@@ -63,7 +71,15 @@ impl<T> RwSem<T> {
     /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        RwSem { raw: RawRwSem::new(), class: Class::new(), data: UnsafeCell::new(value) }
+        Self::const_new_in(value)
+    }
+}
+
+impl<T, P: ConstPlatform> RwSem<T, P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        RwSem { raw: RawRwSem::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 

@@ -3,7 +3,17 @@
 use super::raw::{FULL, HANDOFF, UPGRADABLE, WRITER, WRITERS};
 
 /// The preference when a writer waits and a reader comes. All users of one lock should pass the same one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::{RawRwSem, rwsem::Prefer};
+///
+/// let lock = RawRwSem::new();
+/// assert!(lock.read_with(Prefer::Readers, None));
+/// // SAFETY: this thread has just acquired it for reading.
+/// unsafe { lock.unlock_read_with(Prefer::Readers) };
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "there is no third side")]
 pub enum Prefer {
     /// The reader goes first: a thread that reads may read again, even if writers wait or another thread upgrades.
     /// Readers can starve a writer.

@@ -84,6 +84,15 @@ pub(crate) enum Met {
 }
 
 /// The readers-writer lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::RawRwSem;
+///
+/// static LOCK: RawRwSem = RawRwSem::new();
+/// LOCK.write();
+/// // SAFETY: this thread has just acquired it for writing.
+/// unsafe { LOCK.unlock_write() };
+/// ```
 #[repr(C)]
 pub struct RawRwSem<P: Platform = DefaultPlatform> {
     pub(super) word: P::U32,
@@ -96,40 +105,7 @@ pub struct RawRwSem<P: Platform = DefaultPlatform> {
     pub(super) counters: Counters<{ Kind::RwSem as usize }>,
 }
 
-impl RawRwSem {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        RawRwSem {
-            word: core::sync::atomic::AtomicU32::new(0),
-            #[cfg(feature = "spin")]
-            owner: core::sync::atomic::AtomicU32::new(0),
-            #[cfg(feature = "spin")]
-            spinners: Osq::new(),
-            counters: Counters::new(),
-        }
-    }
-}
-
-impl Default for RawRwSem {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<P: Platform> RawRwSem<P> {
-    /// Creates an unlocked lock on any platform.
-    pub fn new_in() -> Self {
-        RawRwSem {
-            word: P::U32::new(0),
-            #[cfg(feature = "spin")]
-            owner: P::U32::new(0),
-            #[cfg(feature = "spin")]
-            spinners: Osq::new_in(),
-            counters: Counters::new(),
-        }
-    }
-
     /// Acquires the lock for reading. Writers go first once they sleep ([`Prefer::Writers`]), so a thread that reads
     /// must not call this again.
     #[inline]

@@ -8,6 +8,14 @@ use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 /// The guard of a blocking read: writers wait until it is dropped.
+///
+/// ```
+/// use turnwise::SeqRwLock;
+///
+/// let bounds = SeqRwLock::new((0, 10));
+/// let guard = bounds.blocking_read();
+/// assert_eq!((guard.0, guard.1), (0, 10));
+/// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct SeqReadGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
     lock: &'a SeqRwLock<T, P>,
@@ -49,6 +57,17 @@ impl<T: Copy, P: Platform> Drop for SeqReadGuard<'_, T, P> {
 }
 
 /// The guard of the write lock, with a copy of the value, which is published when the guard is dropped.
+///
+/// ```
+/// use turnwise::{SeqRwLock, SeqWriteGuard};
+///
+/// let bounds = SeqRwLock::new((0, 10));
+/// let mut guard = bounds.write();
+/// *guard = (5, 15);
+/// assert_eq!(bounds.read(), (0, 10), "not yet");
+/// SeqWriteGuard::publish(&mut guard);
+/// assert_eq!(bounds.read(), (5, 15));
+/// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct SeqWriteGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
     lock: &'a SeqRwLock<T, P>,
@@ -115,6 +134,18 @@ impl<T: Copy + fmt::Debug, P: Platform> fmt::Debug for SeqReadGuard<'_, T, P> {
 }
 
 impl<T: Copy + fmt::Debug, P: Platform> fmt::Debug for SeqWriteGuard<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: Copy + fmt::Display, P: Platform> fmt::Display for SeqReadGuard<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: Copy + fmt::Display, P: Platform> fmt::Display for SeqWriteGuard<'_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -8,7 +8,7 @@ pub use guard::{SeqReadGuard, SeqWriteGuard};
 pub use raw::{RawSeqRwLock, SeqReader};
 
 use crate::order::{Class, How};
-use crate::platform::{Deadline, DefaultPlatform, Platform};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform};
 use cell::SeqCell;
 use core::fmt;
 use core::time::Duration;
@@ -63,7 +63,15 @@ impl<T: Copy> SeqRwLock<T> {
     /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        SeqRwLock { raw: RawSeqRwLock::new(), class: Class::new(), value: SeqCell::new(value) }
+        Self::const_new_in(value)
+    }
+}
+
+impl<T: Copy, P: ConstPlatform> SeqRwLock<T, P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        SeqRwLock { raw: RawSeqRwLock::const_new_in(), class: Class::new(), value: SeqCell::new(value) }
     }
 }
 

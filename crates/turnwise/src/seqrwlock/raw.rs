@@ -19,7 +19,7 @@
 //!    sequence, unless it is the writer itself.
 //! 4. The release of the lock is the last access, in every kind.
 
-use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform, SpinLimit, Word};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
 use crate::rwsem::RawRwSem;
 use crate::wait::policy;
@@ -58,7 +58,15 @@ impl RawSeqRwLock {
     /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
-        RawSeqRwLock { sequence: core::sync::atomic::AtomicU64::new(0), lock: RawRwSem::new() }
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> RawSeqRwLock<P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
+        RawSeqRwLock { sequence: core::sync::atomic::AtomicU64::new(0), lock: RawRwSem::const_new_in() }
     }
 }
 
@@ -75,6 +83,7 @@ const fn is_even(sequence: u64) -> bool {
 /// Optimistic reads.
 impl<P: Platform> RawSeqRwLock<P> {
     /// Creates an unlocked lock on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawSeqRwLock { sequence: P::U64::new(0), lock: RawRwSem::new_in() }
     }
@@ -368,8 +377,15 @@ impl<P: Platform> SeqReader<'_, P> {
     }
 
     /// Whether the lock is held, so that nothing can change.
+    #[must_use]
     pub fn is_blocking(&self) -> bool {
         self.begin.is_none()
+    }
+}
+
+impl<P: Platform> core::fmt::Debug for SeqReader<'_, P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("SeqReader").field("blocking", &self.is_blocking()).finish_non_exhaustive()
     }
 }
 

@@ -26,13 +26,24 @@
 
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
-use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
+use crate::platform::{ConstPlatform, DefaultPlatform, Platform, SpinLimit, Word};
 use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// A thread's place in the line. Padded to two cache lines (adjacent lines are fetched together), so that waiters do
 /// not disturb each other.
+///
+/// ```
+/// use turnwise::spin::mcs::{McsNode, RawMcsLock};
+///
+/// static LOCK: RawMcsLock = RawMcsLock::new();
+/// let node = McsNode::new();
+/// // SAFETY: the node stays where it is until the release, and is in no other line.
+/// unsafe { LOCK.lock(&node) };
+/// // SAFETY: the lock was acquired through this node.
+/// unsafe { LOCK.unlock(&node) };
+/// ```
 #[repr(align(128))]
 pub struct McsNode<P: Platform = DefaultPlatform> {
     next: P::Ptr<McsNode<P>>,
@@ -43,6 +54,14 @@ impl McsNode {
     /// Creates a node in no line.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform<McsNode<P>>> McsNode<P> {
+    /// Creates a node in no line, on any platform whose words are core's, also in constants.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         use core::sync::atomic::{AtomicPtr, AtomicU32};
         McsNode { next: AtomicPtr::new(ptr::null_mut()), granted: AtomicU32::new(0) }
     }
@@ -56,12 +75,29 @@ impl Default for McsNode {
 
 impl<P: Platform> McsNode<P> {
     /// Creates a node in no line, on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         McsNode { next: P::Ptr::new(ptr::null_mut()), granted: P::U32::new(0) }
     }
 }
 
+impl<P: Platform> core::fmt::Debug for McsNode<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("McsNode").field("granted", &(self.granted.load(Relaxed) != 0)).finish_non_exhaustive()
+    }
+}
+
 /// The lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::spin::mcs::{McsNode, RawMcsLock};
+///
+/// let (lock, node, late) = (RawMcsLock::new(), McsNode::new(), McsNode::new());
+/// // SAFETY: both nodes stay where they are until the end.
+/// assert!(unsafe { lock.try_lock(&node) && !lock.try_lock(&late) });
+/// // SAFETY: the lock was acquired through this node.
+/// unsafe { lock.unlock(&node) };
+/// ```
 #[repr(C)]
 pub struct RawMcsLock<P: Platform = DefaultPlatform> {
     tail: P::Ptr<McsNode<P>>,
@@ -72,6 +108,14 @@ impl RawMcsLock {
     /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform<McsNode<P>>> RawMcsLock<P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()), counters: Counters::new() }
     }
 }
@@ -84,6 +128,7 @@ impl Default for RawMcsLock {
 
 impl<P: Platform> RawMcsLock<P> {
     /// Creates an unlocked lock on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawMcsLock { tail: P::Ptr::new(ptr::null_mut()), counters: Counters::new() }
     }
@@ -209,7 +254,15 @@ impl<T> McsLock<T> {
     /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        McsLock { raw: RawMcsLock::new(), class: Class::new(), data: UnsafeCell::new(value) }
+        Self::const_new_in(value)
+    }
+}
+
+impl<T, P: ConstPlatform<McsNode<P>>> McsLock<T, P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        McsLock { raw: RawMcsLock::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 

@@ -28,6 +28,14 @@ macro_rules! constructors {
             /// Creates an unlocked lock with the back-off policy of its type.
             #[must_use]
             pub const fn with_backoff() -> Self {
+                Self::const_new_in()
+            }
+        }
+
+        impl<B: Backoff, P: ConstPlatform> $raw<B, P> {
+            /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+            #[must_use]
+            pub const fn const_new_in() -> Self {
                 $raw { word: $crate::spin::zero(), backoff: PhantomData, counters: Counters::new() }
             }
         }
@@ -51,7 +59,15 @@ macro_rules! constructors {
             /// Creates an unlocked lock with the back-off policy of its type.
             #[cfg_attr(feature = "order-check", track_caller)]
             pub const fn with_backoff(value: T) -> Self {
-                Lock::from_raw($raw::with_backoff(), value)
+                Self::const_new_in(value)
+            }
+        }
+
+        impl<T, B: Backoff, P: ConstPlatform> Lock<$raw<B, P>, T> {
+            /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub const fn const_new_in(value: T) -> Self {
+                Lock::from_raw($raw::const_new_in(), value)
             }
         }
 

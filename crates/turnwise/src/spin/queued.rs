@@ -41,7 +41,7 @@
 use super::attempt_until;
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
 use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -54,6 +54,15 @@ const fn taken_by_head(word: u32, me: u32) -> u32 {
 }
 
 /// The lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::{RawLock, RawQueuedSpinLock};
+///
+/// static LOCK: RawQueuedSpinLock = RawQueuedSpinLock::new();
+/// LOCK.lock();
+/// // SAFETY: this thread has just acquired it.
+/// unsafe { LOCK.unlock() };
+/// ```
 #[repr(C)]
 pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
     word: P::U32,
@@ -77,12 +86,21 @@ impl RawQueuedSpinLock {
     /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> RawQueuedSpinLock<P> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         RawQueuedSpinLock { word: core::sync::atomic::AtomicU32::new(0), counters: Counters::new() }
     }
 }
 
 impl<P: Platform> RawQueuedSpinLock<P> {
     /// Creates an unlocked lock on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         RawQueuedSpinLock { word: P::U32::new(0), counters: Counters::new() }
     }
@@ -92,7 +110,15 @@ impl<T> Lock<RawQueuedSpinLock, T> {
     /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        Lock::from_raw(RawQueuedSpinLock::new(), value)
+        Self::const_new_in(value)
+    }
+}
+
+impl<T, P: ConstPlatform> Lock<RawQueuedSpinLock<P>, T> {
+    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn const_new_in(value: T) -> Self {
+        Lock::from_raw(RawQueuedSpinLock::const_new_in(), value)
     }
 }
 

@@ -36,7 +36,7 @@ use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, SpinLimit, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Platform, SpinLimit, Word};
 use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -69,6 +69,15 @@ const fn serve_next(word: u32) -> u32 {
 }
 
 /// The lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::{RawLock, RawTicketLock};
+///
+/// static LOCK: RawTicketLock = RawTicketLock::new();
+/// LOCK.lock();
+/// // SAFETY: this thread has just acquired it.
+/// unsafe { LOCK.unlock() };
+/// ```
 #[repr(C)]
 pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     word: P::U32,

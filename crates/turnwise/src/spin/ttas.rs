@@ -19,7 +19,7 @@ use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
-use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform, Word};
 use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -27,6 +27,15 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 const FREE: u32 = 0;
 
 /// The lock without data. Zero bytes are an unlocked lock.
+///
+/// ```
+/// use turnwise::{RawLock, RawSpinLock};
+///
+/// static LOCK: RawSpinLock = RawSpinLock::new();
+/// LOCK.lock();
+/// // SAFETY: this thread has just acquired it.
+/// unsafe { LOCK.unlock() };
+/// ```
 #[repr(C)]
 pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     word: P::U32,

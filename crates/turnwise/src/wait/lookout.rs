@@ -17,7 +17,7 @@
 //! the flag is not set ([`Lookout::begin`]), and else kept ([`Lookout::write`]).
 
 use super::policy;
-use crate::platform::{Deadline, Platform, SpinLimit, Word};
+use crate::platform::{ConstPlatform, Deadline, Platform, SpinLimit, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 const GENERATION: u32 = 0xffff;
@@ -25,6 +25,14 @@ const LEFT_OUT: u32 = 0xff << 16;
 const IN_VAIN: u32 = 0xff << 24;
 
 /// The notes about the looks at one condition variable. Zero bytes: nobody has looked.
+///
+/// ```
+/// use turnwise::platform::Bare;
+/// use turnwise::wait::Lookout;
+///
+/// let (notes, word) = (Lookout::<Bare>::new_in(), std::sync::atomic::AtomicU32::new(7));
+/// assert!(notes.watch(&word, |value| value == 7, None));
+/// ```
 #[repr(transparent)]
 pub struct Lookout<P: Platform> {
     notes: P::U32,
@@ -33,14 +41,28 @@ pub struct Lookout<P: Platform> {
 impl Lookout<crate::platform::DefaultPlatform> {
     /// Creates notes that say nothing yet.
     #[must_use]
-    #[expect(clippy::new_without_default, reason = "a static's initial value")]
     pub const fn new() -> Self {
+        Self::const_new_in()
+    }
+}
+
+impl<P: ConstPlatform> Lookout<P> {
+    /// Creates notes that say nothing yet, on any platform whose words are core's, also in constants: for statics.
+    #[must_use]
+    pub const fn const_new_in() -> Self {
         Lookout { notes: core::sync::atomic::AtomicU32::new(0) }
+    }
+}
+
+impl Default for Lookout<crate::platform::DefaultPlatform> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 impl<P: Platform> Lookout<P> {
     /// Creates notes that say nothing yet, on any platform.
+    #[must_use]
     pub fn new_in() -> Self {
         Lookout { notes: P::U32::new(0) }
     }
@@ -119,6 +141,14 @@ impl<P: Platform> Lookout<P> {
     fn write(&self, notes: u32, left_out: u32, in_vain: u32) {
         let new = notes & GENERATION | left_out << 16 | in_vain << 24;
         let _ = self.notes.compare_exchange(notes, new, Relaxed, Relaxed);
+    }
+}
+
+impl<P: Platform> core::fmt::Debug for Lookout<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let notes = self.notes.load(Relaxed);
+        let (left_out, in_vain) = ((notes & LEFT_OUT) >> 16, notes >> 24);
+        f.debug_struct("Lookout").field("left_out", &left_out).field("in_vain", &in_vain).finish_non_exhaustive()
     }
 }
 

@@ -20,7 +20,7 @@ mod turn;
 pub use lookout::Lookout;
 #[cfg(feature = "set-policy")]
 pub use policy::set_policy;
-pub use policy::{Field, Policy, policy};
+pub use policy::{Field, OutOfBounds, Policy, policy};
 #[cfg(feature = "spin")]
 pub(crate) use quantum::yield_quantum;
 #[cfg(feature = "spin")]

@@ -7,6 +7,13 @@ use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 /// One number of a [`Policy`].
+///
+/// ```
+/// use turnwise::wait::{Field, Policy};
+///
+/// let field = Field::named("spin_ns").expect("there is one");
+/// assert_eq!((field.unit, field.get(&Policy::DEFAULT)), ("ns", Policy::DEFAULT.spin_ns));
+/// ```
 #[derive(Clone, Copy)]
 pub struct Field {
     /// The field's name in [`Policy`].
@@ -22,11 +29,13 @@ pub struct Field {
 
 impl Field {
     /// Finds the field with this name.
+    #[must_use]
     pub fn named(name: &str) -> Option<&'static Field> {
         Policy::FIELDS.iter().find(|field| field.name == name)
     }
 
     /// Returns the field's value in `policy`.
+    #[must_use]
     pub fn get(&self, policy: &Policy) -> u64 {
         let mut copy = *policy;
         *(self.place)(&mut copy)
@@ -36,9 +45,9 @@ impl Field {
     ///
     /// # Errors
     /// If the value is outside of [`Field::bounds`]: nothing is changed.
-    pub fn set(&self, policy: &mut Policy, value: u64) -> Result<(), (u64, u64)> {
+    pub fn set(&self, policy: &mut Policy, value: u64) -> Result<(), OutOfBounds> {
         if !(self.bounds.0..=self.bounds.1).contains(&value) {
-            return Err(self.bounds);
+            return Err(OutOfBounds { field: *self, value });
         }
         *(self.place)(policy) = value;
         Ok(())
@@ -51,6 +60,30 @@ impl fmt::Debug for Field {
     }
 }
 
+/// A value that [`Field::set`] refused.
+///
+/// ```
+/// use turnwise::wait::{Field, Policy};
+///
+/// let mut policy = Policy::DEFAULT;
+/// let refused = Field::named("restless").expect("there is one").set(&mut policy, 0).unwrap_err();
+/// assert_eq!(refused.to_string(), "restless is from 1 to 1000000 (failures), not 0");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct OutOfBounds {
+    field: Field,
+    value: u64,
+}
+
+impl fmt::Display for OutOfBounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Field { name, unit, bounds: (from, to), .. } = self.field;
+        write!(f, "{name} is from {from} to {to} ({unit}), not {}", self.value)
+    }
+}
+
+impl core::error::Error for OutOfBounds {}
+
 macro_rules! table {
     ($($(#[doc = $about:literal])* $name:ident = $value:literal $unit:ident, $from:literal..=$to:literal;)*) => {
         /// The numbers that govern how the sleeping locks wait.
@@ -60,7 +93,8 @@ macro_rules! table {
         ///
         /// assert_eq!(Policy::DEFAULT.spin_short_ns, 500);
         /// ```
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[expect(clippy::exhaustive_structs, reason = "experiments change some numbers of `DEFAULT`")]
         pub struct Policy {
             $($(#[doc = $about])* pub $name: u64,)*
         }
@@ -155,6 +189,7 @@ static CURRENT: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::from_ref(&Policy::
 /// Returns the policy in force: the one that ships. Its numbers are constants in the code.
 #[cfg(not(feature = "set-policy"))]
 #[inline(always)]
+#[must_use]
 pub fn policy() -> &'static Policy {
     &Policy::DEFAULT
 }
@@ -162,6 +197,7 @@ pub fn policy() -> &'static Policy {
 /// Returns the policy in force.
 #[cfg(feature = "set-policy")]
 #[inline]
+#[must_use]
 pub fn policy() -> &'static Policy {
     // ORDERING policy.set: pairs with the store in `set_policy`: with the pointer we see the numbers.
     // SAFETY: the pointer is to the constant or to what `set_policy` was given: neither is ever written again.
@@ -188,7 +224,7 @@ mod tests {
             assert!(field.bounds.0 <= before && before <= field.bounds.1, "{field:?}");
             assert!(!field.about.is_empty() && !field.unit.is_empty(), "{field:?}");
             let other = if before == field.bounds.1 { field.bounds.0 } else { before + 1 };
-            assert_eq!(field.set(&mut policy, other), Ok(()));
+            field.set(&mut policy, other).unwrap();
             assert_eq!(field.get(&policy), other);
             let changed = Policy::FIELDS.iter().filter(|f| f.get(&policy) != f.get(&Policy::DEFAULT));
             assert_eq!(changed.count(), 1, "{field:?}");
@@ -200,7 +236,8 @@ mod tests {
     fn a_value_out_of_bounds_changes_nothing() {
         let mut policy = Policy::DEFAULT;
         let field = Field::named("restless").unwrap();
-        assert_eq!(field.set(&mut policy, 0), Err((1, 1_000_000)));
+        let error = field.set(&mut policy, 0).unwrap_err();
+        assert_eq!(std::string::ToString::to_string(&error), "restless is from 1 to 1000000 (failures), not 0");
         assert_eq!(policy, Policy::DEFAULT);
         assert!(Field::named("no_such").is_none());
     }

@@ -9,7 +9,17 @@ use crate::platform::Platform;
 
 /// The numbers that one wait goes by. The default path takes them from the policy ([`ByPolicy`]), where they are
 /// constants in the code.
-pub trait Settings: Copy {
+///
+/// It is sealed: how the locks wait may come to need more numbers.
+///
+/// ```
+/// use turnwise::wait::{ByPolicy, Settings, Tuned};
+///
+/// let patient = Tuned { spin_patient_ns: Some(1_000_000), ..Tuned::default() };
+/// assert_eq!(patient.spin_patient_ns(), 1_000_000);
+/// assert_eq!(patient.turn_ns(), ByPolicy.turn_ns());
+/// ```
+pub trait Settings: Copy + sealed::Sealed {
     /// Whether the thread spins at all before it sleeps.
     fn spins(self) -> bool;
     /// Returns the longest spin before sleeping ([`Policy::spin_ns`](super::Policy::spin_ns), on this machine).
@@ -28,8 +38,23 @@ pub trait Settings: Copy {
     fn claim_after_ns(self) -> u64;
 }
 
+mod sealed {
+    /// What only this crate can implement.
+    #[doc(hidden)]
+    pub trait Sealed {}
+    impl Sealed for super::ByPolicy {}
+    impl Sealed for super::Tuned {}
+}
+
 /// The policy's own numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::wait::{ByPolicy, Policy, Settings};
+///
+/// assert_eq!(ByPolicy.spin_woken_ns(), Policy::DEFAULT.spin_woken_ns);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it has nothing of its own")]
 pub struct ByPolicy;
 
 impl Settings for ByPolicy {
@@ -85,7 +110,8 @@ impl Settings for ByPolicy {
 /// // SAFETY: this thread has the lock.
 /// unsafe { lock.unlock() };
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "users set some and take `..Tuned::default()` for the rest")]
 pub struct Tuned {
     /// The longest spin before sleeping, of a patient thread, too, if that has no other; 0: none at all.
     pub spin_ns: Option<u64>,

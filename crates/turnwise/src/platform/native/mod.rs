@@ -58,6 +58,15 @@ pub(crate) fn thread_counts() -> &'static [AtomicU32; THREAD_COUNTS] {
 }
 
 /// The platform of programs that have std.
+///
+/// ```
+/// use turnwise::platform::{Native, Platform};
+///
+/// let before = Native::now();
+/// assert!(Native::now() >= before);
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Native;
 
 // SAFETY: `thread.rs` hands each token to one thread at a time; slots are in a static.

@@ -6,8 +6,6 @@
 
 use super::super::{Me, ThreadSlot, Token};
 use super::{Native, system, tls};
-use crate::osq::Node;
-use crate::platform::slot::Private;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 
@@ -38,7 +36,7 @@ pub(super) struct Entry {
 
 static TABLE: [Entry; SLOTS] = [const {
     Entry {
-        slot: ThreadSlot { node: Node::new(), released: AtomicU32::new(0), private: Private::new() },
+        slot: ThreadSlot::const_new_in(),
         area: system::Area::new(),
         tid: AtomicU32::new(0),
         next_free: AtomicU32::new(0),

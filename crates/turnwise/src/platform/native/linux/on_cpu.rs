@@ -19,7 +19,15 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// What `on_cpu` is based on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
+///
+/// let is_exact = on_cpu_layer() == OnCpuLayer::Rseq;
+/// # let _ = is_exact;
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum OnCpuLayer {
     /// Nothing but the owner's CPU time: the C library registers no restartable-sequence area.
     None,
@@ -28,6 +36,7 @@ pub enum OnCpuLayer {
 }
 
 /// Returns the layer in force in this process, for reports.
+#[must_use]
 pub fn on_cpu_layer() -> OnCpuLayer {
     if rseq::is_registered() { OnCpuLayer::Rseq } else { OnCpuLayer::None }
 }

@@ -119,6 +119,7 @@ pub(super) fn node() -> u32 {
 
 /// Returns the generation of this process, [`crate::platform::Platform::generation`]: forks are not noticed.
 #[inline]
+#[must_use]
 pub fn generation() -> u32 {
     0
 }

@@ -3,7 +3,15 @@
 use crate::platform::{OnCpu, Token};
 
 /// What `on_cpu` is based on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// ```
+/// use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
+///
+/// let is_exact = on_cpu_layer() == OnCpuLayer::Rseq;
+/// # let _ = is_exact;
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum OnCpuLayer {
     /// Nothing.
     None,
@@ -12,6 +20,7 @@ pub enum OnCpuLayer {
 }
 
 /// Returns the layer in force in this process, for reports.
+#[must_use]
 pub fn on_cpu_layer() -> OnCpuLayer {
     OnCpuLayer::None
 }

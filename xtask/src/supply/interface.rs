@@ -1,0 +1,128 @@
+//! The library's interface, beside the list that is kept of it, and its examples. `cargo semver-checks` knows which
+//! changes break a program; this finds every change, in seconds, and needs nothing but the toolchain.
+
+use super::Args;
+use crate::checks::Outcome;
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The list: of the crate `turnwise` with all its features, on Linux and x86-64.
+const LIST: &str = "packaging/interface/turnwise.txt";
+const SYSTEM: (&str, &str) = ("linux", "x86_64");
+const TARGET: &str = "target/supply/interface";
+/// What each type implements by its fields, and no user relies on.
+const LEFT_OUT: &[&str] = &["Freeze", "UnsafeUnpin", "Unpin", "StructuralPartialEq"];
+
+/// Compares, or writes the list.
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    if (std::env::consts::OS, std::env::consts::ARCH) != SYSTEM {
+        return Ok(Outcome::Skipped(format!("the list is that of {} on {}", SYSTEM.0, SYSTEM.1)));
+    }
+    let documented = documented()?;
+    let api = public_api::Builder::from_rustdoc_json(&documented).omit_blanket_impls(true).build();
+    let api =
+        api.context("rustdoc's JSON is of another version than xtask's `public-api` reads: take that of rustc's")?;
+    let mut seen = BTreeSet::new();
+    // What a type implements of a trait is listed with both.
+    let is_new = |line: &String| !is_left_out(line) && seen.insert(line.clone());
+    let now: Vec<String> = api.items().map(|item| item.to_string()).filter(is_new).collect();
+    let text = std::fs::read_to_string(&documented).with_context(|| format!("cannot read {}", documented.display()))?;
+    let (types, without) = examples(&serde_json::from_str(&text)?)?;
+    ensure!(without.is_empty(), "no example in the documentation of {}", without.join(", "));
+    if args.write {
+        let folder = Path::new(LIST).parent().context("it is in a folder")?;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::write(LIST, now.join("\n") + "\n").with_context(|| format!("cannot write {LIST}"))?;
+    }
+    let kept = std::fs::read_to_string(LIST).with_context(|| format!("cannot read {LIST}"))?;
+    let wrong = differences(&kept.lines().collect(), &now.iter().map(String::as_str).collect());
+    ensure!(
+        wrong.is_empty(),
+        "the interface is not as in {LIST}:\n{}\nIf that is meant, `cargo xtask supply interface --write`, and a line \
+         in CHANGELOG.md where a program may notice",
+        wrong.join("\n")
+    );
+    Ok(Outcome::Ok(format!("{} lines as in {LIST}; {types} types, each with an example", now.len())))
+}
+
+/// Has rustdoc write what it knows of the library; where that lies.
+fn documented() -> Result<std::path::PathBuf> {
+    let line = ["rustdoc", "--quiet", "--locked", "-p", "turnwise", "--lib", "--all-features", "--target-dir", TARGET];
+    println!("+ cargo {} -- --output-format json", line.join(" "));
+    let status = std::process::Command::new("cargo")
+        .args(line)
+        .args(["--", "-Zunstable-options", "--output-format", "json"])
+        // The pinned toolchain, whose format is known: a nightly one has another every few weeks.
+        .env("RUSTC_BOOTSTRAP", OsString::from("1"))
+        .stdin(std::process::Stdio::null())
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(status.success(), "rustdoc ended with {status}");
+    Ok(Path::new(TARGET).join("doc/turnwise.json"))
+}
+
+fn is_left_out(line: &str) -> bool {
+    let implemented = line.split_once(" for ").filter(|_| line.starts_with("impl")).map_or("", |(what, _)| what);
+    let name = implemented.rsplit("::").next().unwrap_or_default();
+    LEFT_OUT.contains(&name)
+}
+
+fn differences(kept: &BTreeSet<&str>, now: &BTreeSet<&str>) -> Vec<String> {
+    let gone = kept.difference(now).map(|line| format!("- {line}"));
+    gone.chain(now.difference(kept).map(|line| format!("+ {line}"))).collect()
+}
+
+/// The number of public types, traits and names of types that rustdoc knows; those whose documentation has no example.
+fn examples(documented: &Value) -> Result<(usize, Vec<String>)> {
+    let index = documented["index"].as_object().context("no `index`")?;
+    let (mut types, mut without) = (0, Vec::new());
+    for item in index.values() {
+        let kind = ["struct", "enum", "union", "trait", "type_alias"];
+        let is_type = kind.iter().any(|kind| item["inner"].get(kind).is_some());
+        // Only what can be named: rustdoc leaves out what cannot.
+        if !is_type || item["visibility"] != "public" || item["crate_id"] != 0 {
+            continue;
+        }
+        types += 1;
+        if !item["docs"].as_str().unwrap_or_default().lines().any(|line| line.trim_start() == "```") {
+            without.push(format!("`{}`", item["name"].as_str().unwrap_or("?")));
+        }
+    }
+    without.sort();
+    ensure!(types > 0, "rustdoc knows no type");
+    Ok((types, without))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_gone_and_one_that_is_new_are_found() {
+        let (kept, now) = (BTreeSet::from(["pub fn a()", "pub fn b()"]), BTreeSet::from(["pub fn b()", "pub fn c()"]));
+        assert_eq!(differences(&kept, &now), ["- pub fn a()", "+ pub fn c()"]);
+        assert!(differences(&kept, &kept).is_empty());
+    }
+
+    #[test]
+    fn what_fields_decide_is_left_out_but_for_send_and_sync() {
+        assert!(is_left_out("impl<T> core::marker::Freeze for a::B<T>"));
+        assert!(!is_left_out("impl<T> core::marker::Send for a::B<T>"));
+        assert!(!is_left_out("impl<T> !core::marker::Send for a::Freeze<T>"));
+    }
+
+    #[test]
+    fn a_type_without_an_example_is_named() {
+        let item = |docs: &str| -> Value {
+            serde_json::json!({
+                "crate_id": 0, "visibility": "public", "name": "T", "docs": docs, "inner": { "struct": {} }
+            })
+        };
+        let of = |docs: &str| examples(&serde_json::json!({ "index": { "1": item(docs) } })).unwrap();
+        assert_eq!(of("A type.\n\n```\nassert!(true);\n```"), (1, Vec::new()));
+        assert_eq!(of("A type.\n\n```text\na picture\n"), (1, vec!["`T`".to_owned()]));
+    }
+}
