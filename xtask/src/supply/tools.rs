@@ -14,6 +14,9 @@ const SHIPPED: &[&str] = &["turnwise-cli", "turnwise-preload", "turnwise-recorde
 /// Why nothing is compared before a version was released.
 const UNTAGGED: &str = "no version has a tag `v…` yet, so nothing can break: name a commit by `--against`. Each change \
                         of the interface is seen by `cargo xtask supply interface`";
+/// Why advisories are not looked at, and what that means.
+const UNFETCHED: &str = "the database of advisories, on github.com, cannot be fetched; a release needs this check, on \
+                         a machine that can";
 /// The system of the lists of what ships.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -40,7 +43,7 @@ pub(super) fn advisories() -> Result<Outcome> {
     if let Err(error) = output(&["cargo", "deny", "fetch", "db"]) {
         let why = error.to_string();
         let why = why.lines().find(|line| line.contains("failed to")).unwrap_or("it says no more");
-        return Ok(Outcome::Skipped(format!("the database of advisories cannot be fetched: {}", why.trim())));
+        return Ok(Outcome::Skipped(format!("{UNFETCHED}: {}", why.trim())));
     }
     must(Path::new("."), &[], &["cargo", "deny", "--locked", "check", "--disable-fetch", "advisories"])?;
     Ok(Outcome::Ok("as deny.toml says".to_owned()))

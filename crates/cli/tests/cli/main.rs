@@ -4,6 +4,7 @@ mod common;
 mod compare;
 mod generate;
 mod inside;
+mod newer;
 mod policy;
 mod profile;
 mod refusals;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// A program under `turnwise run` that ends with the value, and the folder of its live view, which no other test has.
 pub(crate) struct Running {
     pub(crate) child: Child,
-    folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl Running {

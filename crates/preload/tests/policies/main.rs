@@ -149,9 +149,14 @@ fn tables_that_cannot_be_used_end_the_process_before_main() {
         "{told}"
     );
     let damaged = program.beside("damaged");
-    for (content, complaint) in
-        [(&b"twpolicy\x01"[..], "is damaged"), (b"hello, world", "is not a table"), (b"", "is not a table")]
-    {
+    // What follows the number of a newer version is its own affair.
+    let newer = [&b"twpolicy"[..], &u32::MAX.to_le_bytes(), &[7; 100]].concat();
+    for (content, complaint) in [
+        (&b"twpolicy\x01"[..], "is damaged"),
+        (b"hello, world", "is not a table"),
+        (b"", "is not a table"),
+        (&newer, "is from another version of turnwise"),
+    ] {
         std::fs::write(&damaged, content).unwrap();
         let (status, told) = program.run_table(damaged.to_str().unwrap());
         assert_eq!(status, Some(2), "{told}");
