@@ -7,6 +7,7 @@ mod checks;
 mod compatibility;
 mod dist;
 mod faults;
+mod foreign;
 mod fuzz;
 mod guide;
 mod kernel;
@@ -53,6 +54,7 @@ enum Command {
     Fuzz(fuzz::Args),
     Sanitize(sanitize::Args),
     Kernel(kernel::Args),
+    Foreign(foreign::Args),
     Load(load::Args),
     Compatibility(compatibility::Args),
     Supply(supply::Args),
@@ -99,6 +101,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Sanitize(args) => sanitize::run(&args),
         Command::Kernel(args) => kernel::run(&args),
+        Command::Foreign(args) => foreign::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Compatibility(args) => compatibility::run(&args),
         Command::Supply(args) => supply::run(&args),

@@ -103,7 +103,7 @@ impl Recording {
         if length < needs {
             return Err(Error::Truncated(length, needs));
         }
-        let (chunks, parts) = holes::read(&file, CHUNKS, (needs - CHUNKS) as usize)?;
+        let (chunks, parts) = holes::read(&file, CHUNKS, needs - CHUNKS)?;
         let mut recording = Recording {
             threads: region(&file, THREADS, header.threads)?,
             modules: region(&file, MODULES, header.modules)?,
@@ -128,7 +128,7 @@ impl Recording {
         let mut at = 0;
         while let Some(chunk) = self.chunks.get(at..).and_then(first::<ChunkCopy>) {
             let pages = (chunk.pages as usize).max(1);
-            let end = (at + pages * PAGE as usize).min(self.chunks.len());
+            let end = at.saturating_add(pages.saturating_mul(PAGE as usize)).min(self.chunks.len());
             let (start, count) = (at + CHUNK_HEADER as usize, chunk.count);
             let end_of_chunk = end;
             // Records in use were written: a chunk that says it has more, of gigabytes that are not there, has not.
@@ -223,7 +223,7 @@ pub(crate) fn first<T: FromBytes>(bytes: &[u8]) -> Option<T> {
 
 fn region<T: FromBytes>(file: &File, region: Region, used: u32) -> Result<Vec<T>, Error> {
     let count = u64::from(used).min(region.count);
-    let (bytes, parts) = holes::read(file, region.start, (count * region.record) as usize)?;
+    let (bytes, parts) = holes::read(file, region.start, count * region.record)?;
     // Whatever the header says: what nobody wrote is not there.
     let (data, record) = (&bytes[..parts.last().map_or(0, |part| part.end)], region.record as usize);
     let written = data.iter().rposition(|byte| *byte != 0).map_or(0, |last| last / record + 1);

@@ -40,6 +40,8 @@ const TSAN_ENV: &[(&str, &str)] = &[("RUSTFLAGS", "-Zsanitizer=thread"), ("TSAN_
 const PORTABLE: (&str, &str) = ("RUSTFLAGS", "--cfg turnwise_portable");
 /// 32 bits: linked without a compiler for them.
 const LLD_I686: (&str, &str) = ("CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
+/// As `cargo xtask foreign` has it, whose build this goes on with.
+const FOREIGN_DEBUG: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "0");
 /// Nothing of Wine's own on the terminal, and no offers to install more of it.
 const WINE_ENV: &[(&str, &str)] = &[
     ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine"),
@@ -159,14 +161,23 @@ pub(crate) const STEPS: &[Step] = &[
         ],
     },
     Step {
-        name: "arm64",
-        what: "the library, the preload library and the recorder compile for Linux on arm64",
-        needs: &[Need::Target("aarch64-unknown-linux-gnu"), Need::Program("cc", "gcc")],
-        // Nothing is linked, so this machine's compiler will do for the two C files.
-        commands: &[Cmd {
-            env: &[("CC_aarch64_unknown_linux_gnu", "cc")],
-            ..cmd("cargo check -p turnwise -p turnwise-preload -p turnwise-recorder --target aarch64-unknown-linux-gnu")
-        }],
+        name: "foreign",
+        what: "tests of the locks on arm64 and s390x, and of programs on them on arm64, under qemu's user mode",
+        needs: &[
+            Need::Target("aarch64-unknown-linux-gnu"),
+            Need::Target("s390x-unknown-linux-gnu"),
+            Need::Program("qemu-aarch64-static", "qemu-user-static"),
+            Need::Program("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"),
+            Need::Program("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu"),
+        ],
+        commands: &[
+            cmd("cargo xtask foreign --quick"),
+            // Its tests take too long there, but it compiles.
+            Cmd {
+                env: &[FOREIGN_DEBUG],
+                ..cmd("cargo check -p turnwise-recorder --target-dir target/foreign --target aarch64-unknown-linux-gnu")
+            },
+        ],
     },
     Step {
         name: "portable",

@@ -1,6 +1,7 @@
 /* Robust, priority-inheriting, priority-protected and process-shared objects reach the C library untouched, and work
    together with private ones. */
 #include "check.h"
+#include "kernel.h"
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -225,9 +226,13 @@ int main(int argc, char **argv)
         play(map(atoi(argv[1])), 1, 500);
         return 0;
     }
-    check_robust();
+    if (keeps_robust_lists()) {
+        check_robust();
+        check_wait_returns_owner_died();
+    } else {
+        skipped("threads that end with a robust mutex, since the kernel keeps no lists of them here");
+    }
     check_protocols();
-    check_wait_returns_owner_died();
     check_threads(make(PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE, PRIVATE), PRIVATE, CLOCK_REALTIME);
     check_threads(make(PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT, PRIVATE), PRIVATE, CLOCK_MONOTONIC);
     check_threads(make(PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE, SHARED), SHARED, CLOCK_MONOTONIC);

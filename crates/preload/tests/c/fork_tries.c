@@ -2,6 +2,7 @@
    thread, the lock is free once the owner's copy has released it: to a try, to a wait that is shorter than any time
    after which a claim might lapse, and to destroy. */
 #include "check.h"
+#include "kernel.h"
 #include <sys/wait.h>
 
 extern pid_t _Fork(void) __attribute__((weak)); /* runs no handlers; since glibc 2.34 */
@@ -9,7 +10,7 @@ extern pid_t _Fork(void) __attribute__((weak)); /* runs no handlers; since glibc
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_rwlock_t rwlock_writers = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-static int stop;
+static int stop, is_wiped;
 
 /* What the test does with a lock, by kind. */
 struct kind {
@@ -95,7 +96,7 @@ static void forks(const struct kind *kind)
         threads[i] = start(wants_it, (void *)kind);
     for (int i = 0; i < times(12); i++) {
         overtake(kind, 1 + i % 4);
-        pid_t pid = _Fork && i % 2 ? _Fork() : fork();
+        pid_t pid = _Fork && is_wiped && i % 2 ? _Fork() : fork();
         if (pid == 0)
             child(kind, i % 3);
         int status;
@@ -110,6 +111,9 @@ static void forks(const struct kind *kind)
 
 int main(void)
 {
+    is_wiped = wipes_pages_in_children();
+    if (!is_wiped)
+        skipped("_Fork, since no page is wiped in a child here");
     forks(&kinds[0]);
     for (int i = 1; preloaded() && i < 4; i++) /* tries of the C library's readers-writer locks may fail there */
         forks(&kinds[i]);

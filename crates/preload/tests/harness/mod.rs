@@ -172,5 +172,6 @@ fn check(on: &str, ended: std::io::Result<Output>) -> Written {
     let ended = ended.expect("timeout of coreutils");
     let [output, error] = [ended.stdout, ended.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(ended.status.success(), "on {on}: {}\n{error}", ended.status);
+    output.lines().filter(|line| line.starts_with("SKIPPED")).for_each(|line| println!("on {on}: {line}"));
     Written { output, error }
 }

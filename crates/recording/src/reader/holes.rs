@@ -8,10 +8,16 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 /// Reads `bytes` bytes from `start` on, and tells which parts of them were written.
-pub(super) fn read(file: &File, start: u64, bytes: usize) -> io::Result<(Vec<u8>, Vec<Range<usize>>)> {
+pub(super) fn read(file: &File, start: u64, bytes: u64) -> io::Result<(Vec<u8>, Vec<Range<usize>>)> {
+    // Offsets and sizes have the width of a pointer, less a bit.
+    let (end, limit) = (start + bytes, isize::MAX as u64);
+    let Some(room) = usize::try_from(bytes).ok().filter(|_| end <= limit) else {
+        let why = format!("it is {end} bytes long, and this program reads no more than {limit}: read it on 64 bits");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    };
     // Zeros that nobody touches are not there.
-    let mut all = vec![0; bytes];
-    let (mut parts, end) = (Vec::new(), start + bytes as u64);
+    let mut all = vec![0; room];
+    let mut parts = Vec::new();
     let mut at = start;
     while at < end {
         let Some(data) = seek(file, at, libc::SEEK_DATA)?.filter(|data| *data < end) else { break };
@@ -55,7 +61,7 @@ pub(super) fn end(parts: &[Range<usize>], at: usize) -> usize {
 mod tests {
     use super::*;
 
-    const GIB: u64 = 1 << 30;
+    const GIB: u64 = if cfg!(target_pointer_width = "64") { 1 << 30 } else { 1 << 28 };
 
     #[test]
     fn holes_are_zeros_and_take_no_time() {
@@ -65,7 +71,7 @@ mod tests {
         file.set_len(4 * GIB).unwrap();
         file.write_all_at(b"near", PAGE + 8).unwrap();
         file.write_all_at(b"far", 3 * GIB + 5 * PAGE).unwrap();
-        let (bytes, parts) = read(&file, PAGE, (4 * GIB - PAGE) as usize).unwrap();
+        let (bytes, parts) = read(&file, PAGE, 4 * GIB - PAGE).unwrap();
         let far = (3 * GIB + 4 * PAGE) as usize;
         assert_eq!((&bytes[8..12], &bytes[far..far + 3]), (&b"near"[..], &b"far"[..]));
         assert_eq!((next(&parts, 0), next(&parts, 1), end(&parts, far)), (0, 1, parts[parts.len() - 1].end));
@@ -75,5 +81,16 @@ mod tests {
             assert!(next(&parts, here * 512) <= far && next(&parts, far + here * 512) == usize::MAX);
             assert_eq!(end(&parts, here * 512), here * 512);
         }
+    }
+
+    #[test]
+    fn what_has_no_room_in_memory_is_refused() {
+        let file = File::open("/dev/null").unwrap();
+        let refused = read(&file, PAGE, isize::MAX as u64).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
+        assert!(
+            refused.to_string().starts_with(&format!("it is {} bytes long", isize::MAX as u64 + PAGE)),
+            "{refused}"
+        );
     }
 }

@@ -45,7 +45,8 @@ pub(super) fn start() {
     unsafe {
         let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>();
         let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()).cast::<u32>();
-        if !offset.is_null() && !size.is_null() && *size > 0 {
+        // Without a thread pointer there is no way to a thread's area.
+        if !offset.is_null() && !size.is_null() && *size > 0 && thread_pointer() != 0 {
             AREA_OFFSET.store(*offset, Relaxed);
             // An area always has room for the node; whether the kernel knows the field, only the kernel can say.
             HAS_NODE.store(libc::getauxval(AT_RSEQ_FEATURE_SIZE) >= NODE_END, Relaxed);
@@ -53,7 +54,7 @@ pub(super) fn start() {
     }
 }
 
-/// Whether the C library registers areas.
+/// Whether the C library registers areas, and we know where.
 pub(super) fn is_registered() -> bool {
     AREA_OFFSET.load(Relaxed) != 0
 }

@@ -1,0 +1,251 @@
+//! `cargo xtask foreign`: the test suites for other processors, run by qemu's user mode.
+//!
+//! Where a processor is not this machine's, the kernel is told of qemu in a namespace of its own (Linux 6.7 and later),
+//! so that programs start programs there as they do at home, and nothing of the machine changes. The programs and
+//! libraries are those of Debian's cross compilers.
+
+use anyhow::{Context, Result};
+use std::process::{Command, Stdio};
+
+/// One that tests can be run for.
+struct Processor {
+    name: &'static str,
+    target: &'static str,
+    /// What Debian's names for its compiler begin with.
+    tools: &'static str,
+    /// The program that runs its programs; none where this machine does.
+    qemu: Option<Qemu>,
+    /// What the suites are, by cargo's arguments.
+    suites: &'static [&'static str],
+    /// The same in a few minutes.
+    quick: &'static [&'static str],
+}
+
+/// An interpreter of programs.
+struct Qemu {
+    program: &'static str,
+    /// Bytes 5 to 8 and 17 to 20 of its programs, as the kernel's `binfmt_misc` wants them: class, order and version;
+    /// an executable or shared object; the machine.
+    class: &'static str,
+    kind: &'static str,
+    kind_mask: &'static str,
+}
+
+const LITTLE: &str = r"\x02\x01\x01\x00";
+const BIG: &str = r"\x02\x02\x01\x00";
+/// Without the one test that builds a program for this machine.
+const LOCKS: &str = "-p turnwise -p turnwise-recording --lib --tests -- --skip two_versions_link";
+const LOCKS_FEATURES: &str =
+    "-p turnwise --lib --tests --features lock_api,stats,order-check -- --skip two_versions_link";
+/// Without the tests of speed, of valgrind, of the live view, which filters and times system calls, and of the C
+/// library's robust mutexes, which stay taken under qemu.
+const PROGRAMS: &str = "-p turnwise-capi -p turnwise-preload \
+     --test programs --test conformance --test policies --test run_probe --test secure -- \
+     --skip attributes_and_special_mutexes";
+/// What depends on the processor: layouts, versions of symbols, modules, the C part, forks.
+const PROGRAMS_QUICK: &str = "-p turnwise-capi -p turnwise-preload --test programs --test policies -- --exact \
+     every_lock conditions_and_sequences kinds_and_errors condition_variables cancelled_waits readers_writer_locks \
+     mutual_exclusion c11_threads keys_of_thread_specific_data symbol_versions fork_with_threads \
+     exports_the_interposed_symbols_and_nothing_else needs_no_library_but_the_c_librarys \
+     each_lock_by_its_symbol_or_by_the_call_that_makes_it kinds_conditions_and_forks_under_every_policy_at_once";
+
+const PROCESSORS: [Processor; 4] = [
+    Processor {
+        name: "arm64",
+        target: "aarch64-unknown-linux-gnu",
+        tools: "aarch64-linux-gnu-",
+        qemu: Some(Qemu {
+            program: "qemu-aarch64-static",
+            class: LITTLE,
+            kind: r"\x02\x00\xb7\x00",
+            kind_mask: r"\xfe\xff\xff\xff",
+        }),
+        suites: &[LOCKS, LOCKS_FEATURES, PROGRAMS],
+        quick: &[LOCKS, PROGRAMS_QUICK],
+    },
+    Processor {
+        name: "s390x",
+        target: "s390x-unknown-linux-gnu",
+        tools: "s390x-linux-gnu-",
+        qemu: Some(Qemu {
+            program: "qemu-s390x-static",
+            class: BIG,
+            kind: r"\x00\x02\x00\x16",
+            kind_mask: r"\xff\xfe\xff\xff",
+        }),
+        suites: &[LOCKS, LOCKS_FEATURES],
+        quick: &[LOCKS],
+    },
+    Processor {
+        name: "riscv64",
+        target: "riscv64gc-unknown-linux-gnu",
+        tools: "riscv64-linux-gnu-",
+        qemu: Some(Qemu {
+            program: "qemu-riscv64-static",
+            class: LITTLE,
+            kind: r"\x02\x00\xf3\x00",
+            kind_mask: r"\xfe\xff\xff\xff",
+        }),
+        suites: &[LOCKS, LOCKS_FEATURES],
+        quick: &[],
+    },
+    Processor {
+        name: "i686",
+        target: "i686-unknown-linux-gnu",
+        tools: "i686-linux-gnu-",
+        qemu: None,
+        suites: &[LOCKS, LOCKS_FEATURES],
+        quick: &[],
+    },
+];
+
+/// Mounts the kernel's table of interpreters in the namespace that this runs in, writes a row, and goes on.
+const IN_NAMESPACE: &str = "mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc && \
+     printf %s \"$1\" >/proc/sys/fs/binfmt_misc/register && shift && exec \"$@\"";
+
+/// The tests of the locks, and of C programs on them, for other processors under qemu's user mode
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The part that CI runs
+    #[arg(long)]
+    quick: bool,
+    /// Processors (all, if none is named)
+    #[arg(value_parser = PROCESSORS.map(|processor| processor.name))]
+    processors: Vec<String>,
+}
+
+/// Runs the tests; `true` if none failed.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let mut all_well = true;
+    for processor in &PROCESSORS {
+        let suites = if args.quick { processor.quick } else { processor.suites };
+        let is_asked = args.processors.is_empty() || args.processors.iter().any(|name| name == processor.name);
+        if !is_asked || suites.is_empty() {
+            continue;
+        }
+        if let Some(why) = processor.trouble()? {
+            println!("{}: SKIPPED: {why}", processor.name);
+            continue;
+        }
+        for suite in suites {
+            all_well &= processor.test(suite)?;
+        }
+    }
+    Ok(all_well)
+}
+
+impl Processor {
+    /// Why its programs do not run here, if they do not.
+    fn trouble(&self) -> Result<Option<String>> {
+        let compiler = format!("{}gcc", self.tools);
+        if !is_here(&compiler) {
+            return Ok(Some(format!("no `{compiler}` here: `apt-get install {}`", self.packages())));
+        }
+        let Some(qemu) = &self.qemu else {
+            let why = format!("this machine is not {} or x86-64", self.name);
+            return Ok((!cfg!(any(target_arch = "x86", target_arch = "x86_64"))).then_some(why));
+        };
+        if !is_here(qemu.program) {
+            return Ok(Some(format!("no `{}` here: `apt-get install qemu-user-static`", qemu.program)));
+        }
+        let mut alone = self.around();
+        let tried = alone.arg("true").stdin(Stdio::null()).output().context("cannot run unshare of util-linux")?;
+        let why = "this kernel takes no interpreter in a namespace (Linux 6.7 and later do, where users may make them)";
+        Ok((!tried.status.success()).then(|| format!("{why}: {}", String::from_utf8_lossy(&tried.stderr).trim())))
+    }
+
+    fn packages(&self) -> String {
+        let debian = if self.name == "i686" { "i386" } else { self.name };
+        format!("g++-{} libc6-dev-{debian}-cross", self.tools.trim_end_matches('-'))
+    }
+
+    /// A command in which the kernel knows how to run its programs; the words of another are to follow.
+    fn around(&self) -> Command {
+        let Some(qemu) = &self.qemu else { return Command::new("env") };
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", IN_NAMESPACE, "sh"]);
+        command.arg(qemu.row()).env("QEMU_LD_PREFIX", self.libraries());
+        command
+    }
+
+    fn libraries(&self) -> String {
+        format!("/usr/{}", self.tools.trim_end_matches('-'))
+    }
+
+    /// Runs one suite; `true` if all tests passed.
+    fn test(&self, suite: &str) -> Result<bool> {
+        let mut command = self.around();
+        let name = self.target.to_uppercase().replace('-', "_");
+        command.env(format!("CARGO_TARGET_{name}_LINKER"), format!("{}gcc", self.tools));
+        // Where a compiler for the processor is asked for by the tests.
+        command.env("CROSS_COMPILE", self.tools);
+        if self.qemu.is_none() {
+            let folder = format!("{}/lib", self.libraries());
+            let flags = format!("-Clink-arg=-Wl,--dynamic-linker={folder}/ld-linux.so.2,-rpath,{folder}");
+            command.env(format!("CARGO_TARGET_{name}_RUSTFLAGS"), flags);
+        }
+        // Less to link: nobody debugs these.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+        command.args(["cargo", "test", "--no-fail-fast", "--target-dir", "target/foreign", "--target", self.target]);
+        command.args(suite.split_whitespace()).stdin(Stdio::null());
+        println!("{}: cargo test --target {} {suite}", self.name, self.target);
+        Ok(command.status().context("cannot run unshare of util-linux")?.success())
+    }
+}
+
+impl Qemu {
+    /// A row of the kernel's table: qemu is opened now (`F`), outside of the mount namespaces of tests.
+    fn row(&self) -> String {
+        let Qemu { class, kind, kind_mask, .. } = self;
+        let zeros = r"\x00".repeat(8);
+        let ones = r"\xff".repeat(8);
+        let path = format!("/usr/bin/{}", self.program);
+        format!(
+            r":{}:M::\x7fELF{class}{zeros}{kind}:\xff\xff\xff\xff\xff\xff\xff\x00{ones}{kind_mask}:{path}:F",
+            self.program
+        )
+    }
+}
+
+fn is_here(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a program that begins with these bytes is the row's.
+    fn takes(row: &str, program: &[u8]) -> bool {
+        let bytes = |text: &str| -> Vec<u8> {
+            let text = text.replace("ELF", r"\x45\x4c\x46");
+            text.split(r"\x").skip(1).map(|byte| u8::from_str_radix(byte, 16).expect("a byte")).collect()
+        };
+        let fields: Vec<&str> = row.split(':').collect();
+        let (magic, mask) = (bytes(fields[4]), bytes(fields[5]));
+        assert_eq!((fields.len(), magic.len(), mask.len()), (8, 20, 20), "{row}");
+        magic.iter().zip(mask).zip(program).all(|((magic, mask), byte)| magic & mask == byte & mask)
+    }
+
+    #[test]
+    fn the_kernel_is_told_of_the_programs_of_each_processor_alone() {
+        let own = std::fs::read("/proc/self/exe").expect("this program");
+        for (name, machine) in [("arm64", [0xb7, 0]), ("riscv64", [0xf3, 0]), ("s390x", [0, 0x16])] {
+            let order = if name == "s390x" { 2 } else { 1 };
+            let kinds = [2, 3].map(|kind| if order == 2 { [0, kind] } else { [kind, 0] });
+            let processor = PROCESSORS.iter().find(|processor| processor.name == name).expect("it is one of them");
+            let row = processor.qemu.as_ref().expect("it needs one").row();
+            for kind in kinds {
+                let mut program = b"\x7fELF\x02\x00\x01\x03\0\0\0\0\0\0\0\0".to_vec();
+                program[5] = order;
+                program.extend(kind);
+                program.extend(machine);
+                assert!(takes(&row, &program), "{row}");
+                program[16..18].fill(1);
+                assert!(!takes(&row, &program), "an object file: {row}");
+            }
+            assert_eq!(takes(&row, &own), cfg!(target_arch = "aarch64") && name == "arm64", "{row}");
+        }
+    }
+}
