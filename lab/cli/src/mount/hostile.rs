@@ -39,6 +39,7 @@ const OPEN: u8 = 14;
 const READ: u8 = 15;
 const WRITE: u8 = 16;
 const STATFS: u8 = 17;
+const SETXATTR: u8 = 21;
 const INIT: u8 = 26;
 const OPENDIR: u8 = 27;
 const READDIR: u8 = 28;
@@ -62,8 +63,16 @@ fn packet(opcode: u8, node: u64, body: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Requests that end with bytes whose number they say: opcode, what is before the bytes, and where the number is.
-const COUNTED: [(u8, usize, usize); 2] = [(WRITE, 40, 16), (IOCTL, 32, 24)];
+/// In a request that ends with bytes whose number it says: where these begin, and where in it their number is.
+fn counted(opcode: u8, body: &[u8]) -> Option<(usize, usize)> {
+    match opcode {
+        WRITE => Some((40, 16)),
+        IOCTL => Some((32, 24)),
+        // Behind the attribute's name.
+        SETXATTR => Some((9 + body.get(8..)?.iter().position(|byte| *byte == 0)?, 0)),
+        _ => None,
+    }
+}
 
 /// The nanoseconds of three times in a request for attributes: the kernel keeps them below a second, and at 0 in the
 /// least second, beyond which `fuser` panics. Other tests have times with nanoseconds.
@@ -80,11 +89,9 @@ fn packets(mut input: &[u8]) -> Vec<Vec<u8>> {
     while let Some((&[opcode, node, low, high], rest)) = input.split_first_chunk::<HEAD>() {
         let (body, rest) = rest.split_at(usize::from(u16::from_le_bytes([low, high])).min(rest.len()));
         let mut body = body.to_vec();
-        for (counted, head, at) in COUNTED {
-            if opcode == counted && body.len() >= head {
-                let size = (body.len() - head) as u32;
-                body[at..at + 4].copy_from_slice(&size.to_ne_bytes());
-            }
+        if let Some((head, at)) = counted(opcode, &body).filter(|(head, _)| *head <= body.len()) {
+            let size = (body.len() - head) as u32;
+            body[at..at + 4].copy_from_slice(&size.to_ne_bytes());
         }
         if opcode == SETATTR && body.len() >= TIMES.end {
             body[TIMES].copy_from_slice(&[0; 12]);
