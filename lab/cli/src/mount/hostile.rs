@@ -1,8 +1,8 @@
 //! Hostile requests to a mounted file system. In the kernel's place: one end of a pair of sockets that keep packets.
 //!
 //! An input is a list of requests: opcode, node, length of the body (2 bytes), body. Lengths that the kernel knows are
-//! right, as `fuser` 0.18 takes them on trust (it panics at a header's below 40, and at another length of what is
-//! written than there are bytes): they are the kernel's word, and no program's.
+//! right, as `fuser` 0.18 takes them on trust (it panics at a header's below 40, and where more is written or passed to
+//! `ioctl` than there is): they are the kernel's word, and no program's.
 
 use super::counts::Counts;
 use super::server::Server;
@@ -39,10 +39,12 @@ const OPEN: u8 = 14;
 const READ: u8 = 15;
 const WRITE: u8 = 16;
 const STATFS: u8 = 17;
+const SETXATTR: u8 = 21;
 const INIT: u8 = 26;
 const OPENDIR: u8 = 27;
 const READDIR: u8 = 28;
 const CREATE: u8 = 35;
+const IOCTL: u8 = 39;
 const BATCH_FORGET: u8 = 42;
 const FALLOCATE: u8 = 43;
 const READDIRPLUS: u8 = 44;
@@ -61,9 +63,20 @@ fn packet(opcode: u8, node: u64, body: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// A write's request: what is before the bytes, and where in it their number is.
-const WRITE_HEAD: usize = 40;
-const WRITE_SIZE: std::ops::Range<usize> = 16..20;
+/// In a request that ends with bytes whose number it says: where these begin, and where in it their number is.
+fn counted(opcode: u8, body: &[u8]) -> Option<(usize, usize)> {
+    match opcode {
+        WRITE => Some((40, 16)),
+        IOCTL => Some((32, 24)),
+        // Behind the attribute's name.
+        SETXATTR => Some((9 + body.get(8..)?.iter().position(|byte| *byte == 0)?, 0)),
+        _ => None,
+    }
+}
+
+/// The nanoseconds of three times in a request for attributes: the kernel keeps them below a second, and at 0 in the
+/// least second, beyond which `fuser` panics. Other tests have times with nanoseconds.
+const TIMES: std::ops::Range<usize> = 56..68;
 
 /// The number of a node: 16 of the 64 numbers that each directory has for what is made in it. 0 is the root, 16 the
 /// first node in it, 32 the first in the first directory that something is made in next.
@@ -76,9 +89,12 @@ fn packets(mut input: &[u8]) -> Vec<Vec<u8>> {
     while let Some((&[opcode, node, low, high], rest)) = input.split_first_chunk::<HEAD>() {
         let (body, rest) = rest.split_at(usize::from(u16::from_le_bytes([low, high])).min(rest.len()));
         let mut body = body.to_vec();
-        if opcode == WRITE && body.len() >= WRITE_HEAD {
-            let size = (body.len() - WRITE_HEAD) as u32;
-            body[WRITE_SIZE].copy_from_slice(&size.to_ne_bytes());
+        if let Some((head, at)) = counted(opcode, &body).filter(|(head, _)| *head <= body.len()) {
+            let size = (body.len() - head) as u32;
+            body[at..at + 4].copy_from_slice(&size.to_ne_bytes());
+        }
+        if opcode == SETATTR && body.len() >= TIMES.end {
+            body[TIMES].copy_from_slice(&[0; 12]);
         }
         packets.push(packet(opcode, number(node), &body));
         input = rest;
