@@ -180,12 +180,12 @@ impl Lines {
         self.places[cpu as usize].node()
     }
 
-    #[inline]
+    #[inline(always)]
     fn nodes_apart(&self, a: u32, b: u32) -> Class {
         self.between_nodes[(a * self.nodes + b) as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     fn apart(&self, a: u32, b: u32) -> Class {
         let (a, b) = (self.places[a as usize], self.places[b as usize]);
         let differ = a.0 ^ b.0;
@@ -250,7 +250,7 @@ impl Lines {
     }
 
     /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
-    #[inline]
+    #[inline(always)]
     fn class(&self, line: u32, cpu: u32, holder: u32) -> Class {
         let direct = self.apart(cpu, holder);
         // Both are computed, so that nothing has to be predicted.

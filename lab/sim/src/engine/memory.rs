@@ -271,7 +271,7 @@ impl LineTable {
     }
 
     /// The line of this address, if it has one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn known(&self, address: usize) -> Option<u32> {
         match self.place(address) {
             Place::Inside(place) => Some(self.inside[place]).filter(|&line| line != 0),
@@ -326,6 +326,11 @@ impl LineTable {
     pub(crate) fn stack_of(&self, address: usize) -> Option<usize> {
         let offset = self.region.offset(address)?.checked_sub(self.arena_bytes)?;
         Some(self.stacks.owner(offset))
+    }
+
+    /// How many blocks of a thread's stack have words in use.
+    pub(crate) fn blocks_in_use(&self, thread: usize) -> u32 {
+        self.stacks.in_use(thread)
     }
 
     /// Whether the address is one of the arena, which stays as it is.
