@@ -54,8 +54,8 @@ impl OneWord {
 }
 
 impl<P: Platform> Words for OneWord<P> {
-    fn new_in() -> Self {
-        OneWord { word: P::U64::new(0) }
+    fn new_in(count: u32) -> Self {
+        OneWord { word: P::U64::new(count.into()) }
     }
 
     #[inline]

@@ -41,8 +41,8 @@ const DEAD: u32 = 1 << 31;
 
 /// The words of a count, and how they change.
 pub trait Words: Send + Sync + 'static {
-    /// Creates words without references, unlocked.
-    fn new_in() -> Self;
+    /// Creates words with so many references, unlocked.
+    fn new_in(count: u32) -> Self;
     /// Adds a reference; returns whether it took the lock.
     fn get(&self) -> bool;
     /// Adds a reference unless the count is dead; returns whether it did.
@@ -124,7 +124,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
 
     /// Creates an unlocked count without references, on any platform.
     fn new_in() -> Self {
-        DCount { words: Words::new_in() }
+        DCount::with_references_in(0)
     }
 
     /// Acquires the lock (`d_lock`).
@@ -153,6 +153,13 @@ unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
 }
 
 impl<V: Policy, P: Platform> DCount<V, P> {
+    /// Creates an unlocked count with so many references, below 2^31, on any platform. As in the kernel (`__d_alloc`),
+    /// that is no access to a shared word.
+    #[must_use]
+    pub fn with_references_in(count: u32) -> Self {
+        DCount { words: Words::new_in(count) }
+    }
+
     /// Adds a reference (`dget`); returns whether that took the lock. The count must stay below 2^31.
     #[inline]
     pub fn get(&self) -> bool {

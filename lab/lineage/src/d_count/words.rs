@@ -20,8 +20,8 @@ impl<const BY_EXCHANGE: bool> TwoWords<BY_EXCHANGE> {
 }
 
 impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
-    fn new_in() -> Self {
-        TwoWords { d_lock: KernelTicketLock::new_in(), count: P::U32::new(0) }
+    fn new_in(count: u32) -> Self {
+        TwoWords { d_lock: KernelTicketLock::new_in(), count: P::U32::new(count) }
     }
 
     #[inline]

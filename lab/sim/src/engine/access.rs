@@ -14,7 +14,7 @@ use super::lines::{Op, Winner};
 use super::queue::What;
 use super::thread::{SpinEnded, Watch};
 use super::trace::Happened;
-use super::{Engine, Flow};
+use super::{Engine, Flow, for_free};
 use crate::spec::{Class, Ps};
 use std::panic::Location;
 
@@ -170,7 +170,7 @@ impl Engine {
             }
         }
         let mut winners = std::mem::take(&mut self.winners);
-        self.draw_winners(&watchers, &mut winners);
+        for_free(|| self.draw_winners(&watchers, &mut winners));
         self.lines.refill(line, &watchers, &mut winners, self.now);
         self.lines.entry(line).watchers = watchers;
         let goes_on = self.end_spins(&winners);

@@ -19,19 +19,37 @@ pub enum Kind {
     Idle,
 }
 
-/// What a CPU does, and for which line of source; `None`: for the system itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Doing {
-    pub(crate) kind: Kind,
-    pub(crate) at: Option<&'static Location<'static>>,
-}
+/// What a CPU does, and for which line of source, if not for the system itself: the address of a location, which is a
+/// multiple of 8 below 2 to the power of 48, with the kind in its lowest bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Doing(u64);
+
+/// Bits of [`Doing`] for the kind.
+const KIND_BITS: u64 = 7;
+/// The first bit of a key that is not of a [`Doing`].
+const SCOPE_FROM: u32 = 48;
+const _: () = assert!(align_of::<Location<'static>>() as u64 > KIND_BITS && KINDS as u64 <= KIND_BITS + 1);
 
 impl Doing {
-    pub(crate) const IDLE: Doing = Doing { kind: Kind::Idle, at: None };
-    pub(crate) const SWITCH: Doing = Doing { kind: Kind::System, at: None };
+    pub(crate) const IDLE: Doing = Doing(Kind::Idle as u64);
+    pub(crate) const SWITCH: Doing = Doing(Kind::System as u64);
 
+    #[inline]
     pub(crate) fn new(kind: Kind, at: &'static Location<'static>) -> Doing {
-        Doing { kind, at: Some(at) }
+        Doing(std::ptr::from_ref(at).expose_provenance() as u64 | kind as u64)
+    }
+
+    /// The line of source; `None`: the system itself.
+    pub(crate) fn at(self) -> Option<&'static Location<'static>> {
+        let at: *const Location<'static> = std::ptr::with_exposed_provenance((self.0 & !KIND_BITS) as usize);
+        // SAFETY: null, or from a static reference: see `Doing::new`.
+        unsafe { at.as_ref() }
+    }
+
+    /// Tells it apart from all others, in each scope. It is never [`NONE`].
+    #[inline]
+    fn key(self, scope: Scope) -> u64 {
+        self.0 ^ u64::from(scope.0) << SCOPE_FROM
     }
 }
 
@@ -63,37 +81,28 @@ const KINDS: usize = 5;
 
 /// 2 to the power of 64, divided by the golden ratio: spreads what it multiplies over the upper bits.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// No key: there is no scope without a name but the first.
+const NONE: u64 = u64::MAX;
+/// Times that are noted before they are added up.
+const NOTED: usize = 128;
 
-/// Time by place and kind: a table by the address of the location, which is quicker to hash than what it says, and
-/// asked for at each operation. The keys are by themselves, so that those of all places stay in the host's first cache.
+/// Time by place, scope and kind: a table by the address of the location, which is quicker to hash than what it says.
+/// Each operation has a time, which is only noted at first: added up one after the other the look-ups overlap in the
+/// host's CPU.
 pub(crate) struct Profile {
-    /// See [`key`]; 0 where nothing is.
-    keys: Vec<u64>,
-    /// Time at the place of each key, by kind.
-    times: Vec<[Ps; KINDS]>,
-    places: Vec<Option<(&'static Location<'static>, Scope)>>,
+    notes: Box<[(u64, Ps); NOTED]>,
+    noted: usize,
+    /// Keys with the times there; as many as a power of two, less than half of them in use.
+    table: Vec<(u64, Ps)>,
     used: usize,
-    /// Time of the system itself, by kind.
-    system: [Ps; KINDS],
-    busy: Ps,
     /// What scopes are called: the program, and what it does.
     scopes: Vec<[&'static str; 2]>,
 }
 
-/// Tells places and scopes apart: no two locations have one address, which has at most 48 bits and is not 0.
-#[inline]
-fn key(at: &'static Location<'static>, scope: Scope) -> u64 {
-    std::ptr::from_ref(at).addr() as u64 ^ u64::from(scope.0) << 48
-}
-
 impl Profile {
     pub(crate) fn new() -> Profile {
-        Profile::with_room(1024, vec![[""; 2]])
-    }
-
-    fn with_room(room: usize, scopes: Vec<[&'static str; 2]>) -> Profile {
-        let (keys, times, places) = (vec![0; room], vec![[0; KINDS]; room], vec![None; room]);
-        Profile { keys, times, places, used: 0, system: [0; KINDS], busy: 0, scopes }
+        let (notes, table) = (Box::new([(NONE, 0); NOTED]), vec![(NONE, 0); 1024]);
+        Profile { notes, noted: 0, table, used: 0, scopes: vec![[""; 2]] }
     }
 
     /// The scope of the same program when it does this.
@@ -123,70 +132,77 @@ impl Profile {
 
     #[inline]
     pub(crate) fn add(&mut self, doing: Doing, scope: Scope, time: Ps) {
-        if doing.kind != Kind::Idle {
-            self.busy += time;
+        let place = self.noted % NOTED;
+        self.notes[place] = (doing.key(scope), time);
+        self.noted = place + 1;
+        if self.noted == NOTED {
+            self.add_up();
         }
-        let times = match doing.at {
-            Some(at) => self.slot(at, scope),
-            None => &mut self.system,
-        };
-        times[doing.kind as usize] += time;
+    }
+
+    /// Adds up what is noted.
+    #[inline(never)]
+    pub(crate) fn add_up(&mut self) {
+        for note in 0..std::mem::take(&mut self.noted) {
+            let (key, time) = self.notes[note];
+            self.add_to(key, time);
+        }
     }
 
     #[inline]
-    fn slot(&mut self, at: &'static Location<'static>, scope: Scope) -> &mut [Ps; KINDS] {
-        let mask = self.keys.len() - 1;
-        let key = key(at, scope);
-        let mut place = (key >> 3).wrapping_mul(GOLDEN) as usize >> 32 & mask;
+    fn add_to(&mut self, key: u64, time: Ps) {
+        let mask = self.table.len() - 1;
+        let mut place = Profile::first_place(key) & mask;
         loop {
-            let there = self.keys[place];
-            if there == key {
-                return &mut self.times[place];
+            let there = &mut self.table[place & mask];
+            if there.0 == key {
+                there.1 += time;
+                return;
             }
-            if there == 0 {
-                return self.take(place, at, scope);
+            if there.0 == NONE {
+                return self.take(place & mask, key, time);
             }
-            place = (place + 1) & mask;
+            place += 1;
         }
+    }
+
+    #[inline]
+    fn first_place(key: u64) -> usize {
+        key.wrapping_mul(GOLDEN) as usize >> 32
     }
 
     #[cold]
-    fn take(&mut self, place: usize, at: &'static Location<'static>, scope: Scope) -> &mut [Ps; KINDS] {
-        if (self.used + 1) * 2 > self.keys.len() {
-            self.grow();
-            return self.slot(at, scope);
+    fn take(&mut self, place: usize, key: u64, time: Ps) {
+        if (self.used + 1) * 2 > self.table.len() {
+            let room = self.table.len() * 2;
+            let small = std::mem::replace(&mut self.table, vec![(NONE, 0); room]);
+            self.used = 0;
+            small.into_iter().filter(|slot| slot.0 != NONE).for_each(|(key, time)| self.add_to(key, time));
+            return self.add_to(key, time);
         }
         self.used += 1;
-        (self.keys[place], self.places[place]) = (key(at, scope), Some((at, scope)));
-        &mut self.times[place]
+        self.table[place] = (key, time);
     }
 
-    fn grow(&mut self) {
-        let mut larger = Profile::with_room(self.keys.len() * 2, std::mem::take(&mut self.scopes));
-        (larger.system, larger.busy) = (self.system, self.busy);
-        for (&place, &times) in self.places.iter().zip(&self.times) {
-            place.into_iter().for_each(|(at, scope)| *larger.slot(at, scope) = times);
-        }
-        *self = larger;
-    }
-
-    /// Time that CPUs were not idle.
+    /// Time that CPUs were not idle, of what is [added up](Profile::add_up).
     pub(crate) fn busy(&self) -> Ps {
-        self.busy
+        let slots = self.table.iter().filter(|slot| slot.0 != NONE);
+        slots.filter(|slot| slot.0 & KIND_BITS != Kind::Idle as u64).map(|slot| slot.1).sum()
     }
 
-    /// Everything, one entry for each place, scope and kind, in the order of the source.
+    /// Everything that is [added up](Profile::add_up), one entry for each place, scope and kind, in the order of the
+    /// source.
     pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
         const ALL: [Kind; KINDS] = [Kind::Compute, Kind::Memory, Kind::Spin, Kind::System, Kind::Idle];
-        let places = self.places.iter().zip(&self.times);
-        let places = places.filter_map(|(place, times)| place.map(|(at, scope)| (Some(at), scope, times)));
-        let mut all = Vec::new();
-        for (at, scope, times) in places.chain([(None, Scope::default(), &self.system)]) {
+        let slots = self.table.iter().filter(|slot| slot.0 != NONE && slot.1 > 0);
+        let entry = |&(key, ps): &(u64, Ps)| {
+            let at = Doing(key & ((1 << SCOPE_FROM) - 1)).at();
             let (file, line, column) = at.map_or(("", 0, 0), |at| (at.file(), at.line(), at.column()));
-            let spent = ALL.iter().map(|&kind| (kind, times[kind as usize])).filter(|spent| spent.1 > 0);
-            let [command, scope] = self.scopes[usize::from(scope.0)];
-            all.extend(spent.map(|(kind, ps)| ProfileEntry { file, line, column, scope, command, kind, ps }));
-        }
+            let scope = if at.is_some() { (key >> SCOPE_FROM) as usize } else { 0 };
+            let [command, scope] = self.scopes[scope];
+            ProfileEntry { file, line, column, scope, command, kind: ALL[(key & KIND_BITS) as usize], ps }
+        };
+        let mut all: Vec<ProfileEntry> = slots.map(entry).collect();
         all.sort_unstable();
         // A location can have more than one address.
         all.dedup_by(|next, kept| {

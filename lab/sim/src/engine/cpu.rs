@@ -138,14 +138,25 @@ impl Posted {
     /// Nobody else accesses the word at this moment.
     #[inline]
     pub(super) unsafe fn write(&self) {
-        let from = self.value.as_ptr().cast::<u8>();
-        // SAFETY: the contract of `Posted::new` and the caller's promise. The usual sizes need no call.
-        unsafe {
-            match self.bytes {
-                4 => from.copy_to_nonoverlapping(self.word, 4),
-                8 => from.copy_to_nonoverlapping(self.word, 8),
-                bytes => from.copy_to_nonoverlapping(self.word, bytes),
-            }
+        // SAFETY: the contract of `Posted::new` and the caller's promise.
+        unsafe { copy(self.value, self.word, self.bytes) };
+    }
+}
+
+/// Writes so many bytes of a value. The usual numbers need no call.
+///
+/// # Safety
+/// `to` points to so many bytes, at most 8, to which nobody else has access at this moment; `value` holds as many.
+#[inline]
+pub(crate) unsafe fn copy(value: MaybeUninit<u64>, to: *mut u8, bytes: usize) {
+    let from = value.as_ptr().cast::<u8>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            0 => {}
+            4 => from.copy_to_nonoverlapping(to, 4),
+            8 => from.copy_to_nonoverlapping(to, 8),
+            bytes => from.copy_to_nonoverlapping(to, bytes),
         }
     }
 }

@@ -20,7 +20,7 @@
 //! Without tenures a loop around a compare-exchange succeeds once in as many transfers as there are CPUs; with them
 //! about every other time.
 
-use crate::spec::{ByClass, Class, Coherence, Machine, Protocol, Ps};
+use crate::spec::{Class, Machine, Protocol, Ps, Topology};
 use std::sync::Arc;
 
 /// What is done to a line.
@@ -75,12 +75,30 @@ pub(crate) struct Winner {
     pub(crate) at: Ps,
 }
 
-/// Where a CPU is: what the topology computes by division, once for all.
+/// Where a CPU is, as the topology computes it by division: the numbers of its node, its cluster and its core. So two
+/// differ from the bit on that says how far they are apart.
 #[derive(Clone, Copy)]
-struct CpuPosition {
-    core: u32,
-    cluster: u32,
-    node: u32,
+struct CpuPosition(u64);
+
+/// Bits of [`CpuPosition`] for the core, and as many above them for the cluster.
+const NUMBER: u32 = 24;
+
+impl CpuPosition {
+    fn new(topology: &Topology, cpu: u32) -> CpuPosition {
+        let (node, cluster, core) = (topology.node(cpu), topology.cluster(cpu), topology.core(cpu));
+        debug_assert!(cluster < 1 << NUMBER && core < 1 << NUMBER && node < 1 << (64 - 2 * NUMBER));
+        CpuPosition(u64::from(node) << (2 * NUMBER) | u64::from(cluster) << NUMBER | u64::from(core))
+    }
+
+    #[inline]
+    fn node(self) -> u32 {
+        (self.0 >> (2 * NUMBER)) as u32
+    }
+
+    #[inline]
+    fn cluster(self) -> u32 {
+        (self.0 >> NUMBER) as u32 & ((1 << NUMBER) - 1)
+    }
 }
 
 /// A line that a CPU got, and until when it has it although the entry names another.
@@ -91,9 +109,45 @@ struct Tenure {
     exclusive: bool,
 }
 
+/// What accesses cost, by their [`Op`], where the tables of the machine are one table.
+struct Costs {
+    hits: [Ps; 3],
+    /// A row for each operation on modified lines, one on shared lines, and one for memory: each has all classes.
+    misses: Vec<Ps>,
+    classes: usize,
+}
+
+impl Costs {
+    const MODIFIED: usize = 0;
+    const SHARED: usize = 3;
+    const MEMORY: usize = 6;
+
+    fn new(machine: &Machine) -> Costs {
+        let (c, cpu) = (&machine.coherence, &machine.cpu);
+        let rows = [
+            &c.load_modified,
+            &c.store_modified,
+            &c.rmw_modified,
+            &c.load_shared,
+            &c.store_shared,
+            &c.rmw_shared,
+            &c.memory,
+        ];
+        let last = Class::hops(machine.topology.farthest()).0;
+        let misses = rows.iter().flat_map(|row| (0..=last).map(|class| row.at(Class(class)))).collect();
+        Costs { hits: [cpu.load_hit, cpu.store_hit, cpu.rmw_hit], misses, classes: usize::from(last) + 1 }
+    }
+
+    #[inline]
+    fn of(&self, row: usize, class: Class) -> Ps {
+        self.misses[row * self.classes + usize::from(class.0)]
+    }
+}
+
 /// The directory.
 pub(crate) struct Lines {
     machine: Arc<Machine>,
+    costs: Costs,
     places: Vec<CpuPosition>,
     /// The last line that each CPU was served.
     tenures: Vec<Tenure>,
@@ -111,36 +165,32 @@ impl Lines {
     pub(crate) fn new(machine: Arc<Machine>, chance: fastrand::Rng) -> Lines {
         let topology = &machine.topology;
         let stride = topology.cpus().div_ceil(64) as usize;
-        let place = |c| CpuPosition { core: topology.core(c), cluster: topology.cluster(c), node: topology.node(c) };
-        let places: Vec<CpuPosition> = (0..topology.cpus()).map(place).collect();
+        let places: Vec<CpuPosition> = (0..topology.cpus()).map(|cpu| CpuPosition::new(topology, cpu)).collect();
         let tenures = vec![Tenure { line: NOBODY, until: 0, exclusive: false }; places.len()];
         let nodes = topology.nodes;
         let between_nodes = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
         let between_nodes = between_nodes.map(|(a, b)| topology.between_nodes(a, b)).collect();
         let (entries, sharers) = (Vec::new(), Vec::new());
-        Lines { places, tenures, between_nodes, nodes, entries, sharers, stride, chance, machine }
+        let costs = Costs::new(&machine);
+        Lines { costs, places, tenures, between_nodes, nodes, entries, sharers, stride, chance, machine }
     }
 
     #[inline]
     pub(crate) fn node(&self, cpu: u32) -> u32 {
-        self.places[cpu as usize].node
+        self.places[cpu as usize].node()
     }
 
-    #[inline]
+    #[inline(always)]
     fn nodes_apart(&self, a: u32, b: u32) -> Class {
         self.between_nodes[(a * self.nodes + b) as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     fn apart(&self, a: u32, b: u32) -> Class {
         let (a, b) = (self.places[a as usize], self.places[b as usize]);
-        if a.core == b.core {
-            Class::SAME_CORE
-        } else if a.cluster == b.cluster {
-            Class::SAME_CLUSTER
-        } else {
-            self.nodes_apart(a.node, b.node)
-        }
+        let differ = a.0 ^ b.0;
+        let (nodes, within) = (self.nodes_apart(a.node(), b.node()), Class(u8::from(differ != 0)));
+        if differ >> NUMBER == 0 { within } else { nodes }
     }
 
     /// Makes entries up to this line, whose memory is on `home`.
@@ -187,12 +237,7 @@ impl Lines {
     /// The cost, if this CPU's copy will do.
     #[inline(always)]
     pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op, now: Ps) -> Option<Ps> {
-        let costs = &self.machine.cpu;
-        let cost = match op {
-            Op::Load => costs.load_hit,
-            Op::Store => costs.store_hit,
-            Op::Rmw => costs.rmw_hit,
-        };
+        let cost = self.costs.hits[op as usize];
         let owned = self.entries[line as usize].owner == cpu || self.keeps(line, cpu, op, now);
         (owned || op == Op::Load && self.shares(line, cpu)).then_some(cost)
     }
@@ -205,13 +250,12 @@ impl Lines {
     }
 
     /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
-    #[inline]
+    #[inline(always)]
     fn class(&self, line: u32, cpu: u32, holder: u32) -> Class {
         let direct = self.apart(cpu, holder);
-        if direct <= Class::SAME_NODE {
-            return direct;
-        }
-        direct.max(self.nodes_apart(self.node(cpu), self.entries[line as usize].home))
+        // Both are computed, so that nothing has to be predicted.
+        let by_home = direct.max(self.nodes_apart(self.node(cpu), self.entries[line as usize].home));
+        if direct <= Class::SAME_NODE { direct } else { by_home }
     }
 
     /// Who answers a read of a shared line, and how far away.
@@ -237,7 +281,7 @@ impl Lines {
             return false;
         }
         let size = topology.cores_per_cluster * topology.threads_per_core;
-        let first = self.places[cpu as usize].cluster * size;
+        let first = self.places[cpu as usize].cluster() * size;
         (first..first + size).any(|other| self.shares(line, other))
     }
 
@@ -257,32 +301,22 @@ impl Lines {
         farthest
     }
 
-    fn modified(&self, op: Op) -> &ByClass {
-        let Coherence { load_modified, store_modified, rmw_modified, .. } = &self.machine.coherence;
-        match op {
-            Op::Load => load_modified,
-            Op::Store => store_modified,
-            Op::Rmw => rmw_modified,
-        }
-    }
-
     /// The latency of a miss as things stand, and where the line comes from.
+    #[inline]
     pub(crate) fn latency(&self, line: u32, cpu: u32, op: Op) -> (Ps, Option<Class>) {
         let entry = &self.entries[line as usize];
-        let costs = &self.machine.coherence;
         if entry.owner != NOBODY {
             let class = self.class(line, cpu, entry.owner);
-            return (self.modified(op).at(class), Some(class));
+            return (self.costs.of(Costs::MODIFIED + op as usize, class), Some(class));
         }
         if entry.nodes == 0 {
-            return (costs.memory.at(self.nodes_apart(self.node(cpu), entry.home)), None);
+            return (self.costs.of(Costs::MEMORY, self.nodes_apart(self.node(cpu), entry.home)), None);
         }
-        let (table, class) = match op {
-            Op::Load => (&costs.load_shared, self.reader_class(line, cpu)),
-            Op::Store => (&costs.store_shared, self.farthest_sharer(line, cpu)),
-            Op::Rmw => (&costs.rmw_shared, self.farthest_sharer(line, cpu)),
+        let class = match op {
+            Op::Load => self.reader_class(line, cpu),
+            Op::Store | Op::Rmw => self.farthest_sharer(line, cpu),
         };
-        (table.at(class), Some(class))
+        (self.costs.of(Costs::SHARED + op as usize, class), Some(class))
     }
 
     /// A latency as it is this time.
@@ -329,7 +363,7 @@ impl Lines {
         (entry.owner, entry.modified) = (cpu, true);
     }
 
-    /// `cpu` gets a copy, or the line as a whole: see [`Coherence::migratory`].
+    /// `cpu` gets a copy, or the line as a whole: see [`crate::spec::Coherence::migratory`].
     fn hand_copy(&mut self, line: u32, cpu: u32) {
         let migrates = self.machine.coherence.migratory;
         let entry = &mut self.entries[line as usize];

@@ -8,8 +8,8 @@
 //! dropped.
 
 use super::stacks::{BLOCK, Stacks};
-use corosensei::stack::{Stack, StackPointer};
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::io;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -47,37 +47,73 @@ fn reserve(bytes: usize) -> io::Result<NonNull<u8>> {
     Ok(NonNull::new(base.cast()).expect("a mapping is not at address 0"))
 }
 
-/// The mapping.
-pub(crate) struct Region {
+/// Address space, until it is dropped.
+struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
     arena_bytes: usize,
     stack_bytes: usize,
 }
 
-impl Region {
-    /// Address space for so many bytes of arena and so many stacks; pages come into being as they are touched.
-    pub(crate) fn map(arena_bytes: usize, stacks: usize, stack_bytes: usize) -> io::Result<Region> {
+impl Mapping {
+    /// Room for so many bytes of arena and so many stacks; pages come into being as they are touched.
+    fn new(arena_bytes: usize, stacks: usize, stack_bytes: usize) -> io::Result<Mapping> {
         let bytes = arena_bytes + stacks * stack_bytes;
         let base = reserve(bytes)?;
+        let mapping = Mapping { base, bytes, arena_bytes, stack_bytes };
         // SAFETY: `reserve` made the mapping; nobody uses it yet.
         if unsafe { libc::mprotect(base.as_ptr().cast(), bytes, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        let region = Region { base, bytes, arena_bytes, stack_bytes };
         for stack in 0..stacks {
-            let lowest = region.base.as_ptr().wrapping_add(arena_bytes + stack * stack_bytes);
+            let lowest = base.as_ptr().wrapping_add(arena_bytes + stack * stack_bytes);
             // SAFETY: within the mapping; nobody uses these bytes yet.
             if unsafe { libc::mprotect(lowest.cast(), GUARD, libc::PROT_NONE) } != 0 {
                 return Err(io::Error::last_os_error());
             }
         }
-        Ok(region)
+        Ok(mapping)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new`; whoever has it is the last to use it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+thread_local! {
+    /// Address space that nobody uses. The next simulation on this thread of the host takes it with its pages, as they
+    /// were left, rather than have the host clear others.
+    static SPARE: Cell<Option<Mapping>> = const { Cell::new(None) };
+}
+
+/// The mapping, or as much of it as a simulation uses.
+pub(crate) struct Region {
+    base: NonNull<u8>,
+    bytes: usize,
+    arena_bytes: usize,
+    stack_bytes: usize,
+    /// Until it is dropped.
+    mapping: Option<Mapping>,
+}
+
+impl Region {
+    /// Memory for so many bytes of arena and so many stacks, which may be full of anything.
+    pub(crate) fn map(arena_bytes: usize, stacks: usize, stack_bytes: usize) -> io::Result<Region> {
+        let bytes = arena_bytes + stacks * stack_bytes;
+        let fits = |spare: &Mapping| (spare.arena_bytes, spare.stack_bytes) == (arena_bytes, stack_bytes);
+        let mapping = match SPARE.take().filter(|spare| fits(spare) && spare.bytes >= bytes) {
+            Some(spare) => spare,
+            None => Mapping::new(arena_bytes, stacks, stack_bytes)?,
+        };
+        Ok(Region { base: mapping.base, bytes, arena_bytes, stack_bytes, mapping: Some(mapping) })
     }
 
-    pub(crate) fn stack(self: &Rc<Region>, number: usize) -> StackOf {
-        let top = self.base.as_ptr().addr() + self.arena_bytes + (number + 1) * self.stack_bytes;
-        StackOf { top, bytes: self.stack_bytes, _region: Rc::clone(self) }
+    /// The end of a thread's stack.
+    pub(crate) fn stack_top(&self, number: usize) -> usize {
+        self.base.as_ptr().expose_provenance() + self.arena_bytes + (number + 1) * self.stack_bytes
     }
 
     fn offset(&self, address: usize) -> Option<usize> {
@@ -87,27 +123,11 @@ impl Region {
 }
 
 impl Drop for Region {
+    /// Handles to it hold it alive, so nobody uses it any more: the next simulation may.
     fn drop(&mut self) {
-        // SAFETY: mapped in `map`; handles to it hold it alive, so nobody uses it any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
-    }
-}
-
-/// The stack of one thread.
-pub(crate) struct StackOf {
-    top: usize,
-    bytes: usize,
-    _region: Rc<Region>,
-}
-
-// SAFETY: `map` made these bytes writable but for the guard, which is above the limit's page and below all else; the
-// region stays as long as the stack.
-unsafe impl Stack for StackOf {
-    fn base(&self) -> StackPointer {
-        StackPointer::new(self.top).expect("not at address 0")
-    }
-    fn limit(&self) -> StackPointer {
-        StackPointer::new(self.top - self.bytes).expect("not at address 0")
+        let mapping = self.mapping.take();
+        // Where the host's thread ends, nothing is left there, and it goes back to the host.
+        let _ = SPARE.try_with(|spare| spare.set(mapping));
     }
 }
 
@@ -251,7 +271,7 @@ impl LineTable {
     }
 
     /// The line of this address, if it has one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn known(&self, address: usize) -> Option<u32> {
         match self.place(address) {
             Place::Inside(place) => Some(self.inside[place]).filter(|&line| line != 0),
@@ -306,6 +326,11 @@ impl LineTable {
     pub(crate) fn stack_of(&self, address: usize) -> Option<usize> {
         let offset = self.region.offset(address)?.checked_sub(self.arena_bytes)?;
         Some(self.stacks.owner(offset))
+    }
+
+    /// How many blocks of a thread's stack have words in use.
+    pub(crate) fn blocks_in_use(&self, thread: usize) -> u32 {
+        self.stacks.in_use(thread)
     }
 
     /// Whether the address is one of the arena, which stays as it is.

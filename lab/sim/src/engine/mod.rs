@@ -1,7 +1,7 @@
 //! Time, cache lines, CPUs and threads.
 //!
 //! Everything that happens has a time in integer picoseconds; events of one time happen in the order of their making,
-//! and all chance comes from one seeded generator, so a seed is a run. Threads are coroutines that run the locks' own
+//! and all chance comes from one seeded generator, so a seed is a run. Threads are fibers that run the locks' own
 //! code up to the next operation, whose cost decides when they go on. As long as nothing else happens before that, they
 //! go on without a switch.
 //!
@@ -20,6 +20,7 @@
 //! | file | what |
 //! |---|---|
 //! | `run.rs` | a simulation from start to end |
+//! | `fibers.rs`, `switch.rs` | threads as fibers, and how the host goes from one to another |
 //! | `cpu.rs`, `thread.rs` | what is known about a CPU and about a thread |
 //! | `queue.rs` | events |
 //! | `memory.rs`, `stacks.rs`, `lines.rs` | which word is on which line; who has the line |
@@ -34,6 +35,7 @@
 mod access;
 mod charge;
 mod cpu;
+mod fibers;
 mod futex;
 mod grace;
 mod heap;
@@ -51,6 +53,7 @@ mod runqueue;
 mod sched;
 mod stacks;
 mod stuck;
+mod switch;
 mod thread;
 mod trace;
 
@@ -64,7 +67,8 @@ pub use stuck::{Stuck, StuckKind};
 pub use trace::{Happened, TraceEvent};
 
 pub(crate) use charge::Doing;
-pub(crate) use cpu::Posted;
+pub(crate) use cpu::{Posted, copy};
+pub(crate) use fibers::suspend;
 pub(crate) use lines::Op;
 pub(crate) use objects::{allocate, free, live, retire};
 pub(crate) use thread::{SpinEnded, Watch};
@@ -72,7 +76,6 @@ pub(crate) use thread::{SpinEnded, Watch};
 use crate::platform::{Sim, SimWord};
 use crate::spec::{Machine, Ps};
 use charge::{Profile, Scope};
-use corosensei::Yielder;
 use cpu::Cpu;
 use holders::Known;
 use lines::Lines;
@@ -100,7 +103,7 @@ pub(crate) struct Engine {
     pub(crate) machine: Arc<Machine>,
     pub(crate) now: Ps,
     queue: Queue,
-    /// The thread whose coroutine runs, and its CPU.
+    /// The thread that runs, and its CPU.
     pub(crate) current: u32,
     pub(crate) current_cpu: u32,
     cpus: Vec<Cpu>,
@@ -130,6 +133,7 @@ pub(crate) struct Engine {
     perturb: perturb::State,
     counts: Counts,
     last_progress: Ps,
+    owner: fibers::Owner,
     /// What a spinner that stays away takes a line to cost, in nanoseconds: a running mean of its looks.
     pub(crate) line_ns: u32,
 }
@@ -151,8 +155,6 @@ thread_local! {
     static WHOLE: Cell<*mut Engine> = const { Cell::new(std::ptr::null_mut()) };
     /// The memory of the simulation that is being built on this thread of the host.
     static BUILDING: Cell<*mut objects::Memory> = const { Cell::new(std::ptr::null_mut()) };
-    /// How the running coroutine suspends itself.
-    static YIELDER: Cell<*const Yielder<(), ()>> = const { Cell::new(std::ptr::null()) };
 }
 
 /// Whether the caller is a simulated thread.
@@ -166,8 +168,8 @@ pub(crate) fn inside() -> bool {
 pub(crate) fn with<R>(f: impl FnOnce(&mut Engine) -> R) -> R {
     let engine = ENGINE.get();
     assert!(!engine.is_null(), "only a simulated thread can do this");
-    // SAFETY: set by the main loop while a coroutine runs, which is the only code that runs on this thread then;
-    // references made here end before the coroutine is suspended or looks again.
+    // SAFETY: set while a thread runs, whose code is all that runs on this thread of the host then; references made
+    // here end before it is suspended or looks again.
     f(unsafe { &mut *engine })
 }
 
@@ -218,13 +220,6 @@ pub(crate) fn reach(address: usize, op: Op, doing: Doing) -> u32 {
 fn reach_drained(line: u32, op: Op, doing: Doing) {
     step(Engine::drain);
     step(|e| e.access(line, op, doing));
-}
-
-/// Back to the main loop, until it resumes this coroutine.
-pub(crate) fn suspend() {
-    let yielder = YIELDER.get();
-    // SAFETY: set by the main loop to that of the coroutine which runs now.
-    unsafe { (*yielder).suspend(()) };
 }
 
 impl Engine {

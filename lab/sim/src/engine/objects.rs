@@ -38,8 +38,8 @@ impl Memory {
 fn with<R>(f: impl FnOnce(&mut Memory, Option<u32>) -> R) -> Option<R> {
     let engine = WHOLE.get();
     if !engine.is_null() {
-        // SAFETY: set by the main loop while a coroutine runs, which is the only code that runs on this thread then;
-        // references made here and in `engine::with` end before anybody looks again.
+        // SAFETY: set while a thread runs, whose code is all that runs on this thread of the host then; references made
+        // here and in `engine::with` end before anybody looks again.
         let engine = unsafe { &mut *engine };
         return Some(f(&mut engine.memory, Some(engine.current_cpu)));
     }

@@ -58,10 +58,11 @@ impl Engine {
     #[inline]
     pub(crate) fn must_drain(&self, line: u32, op: Op) -> bool {
         let waiting = &self.buffer().waiting;
-        match op {
-            Op::Load => waiting.iter().any(|store| store.line == line),
-            Op::Store | Op::Rmw => !waiting.is_empty(),
-        }
+        !waiting.is_empty()
+            && match op {
+                Op::Load => waiting.iter().any(|store| store.line == line),
+                Op::Store | Op::Rmw => true,
+            }
     }
 
     /// Whether the buffer has no room for another store.

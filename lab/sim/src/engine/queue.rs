@@ -29,11 +29,58 @@ pub(crate) enum What {
     Action { index: u32 },
 }
 
+/// [`What`] in one word, so that the host moves it in a register: a copy of an enum is read in other widths than it
+/// was written in, for which the CPU waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Packed(u64);
+
+/// Bits for what happens, below those for a CPU or a thread, which are below those for a generation or a number.
+const KIND_BITS: u32 = 4;
+/// What a CPU's or a thread's number is below.
+const NUMBERS: u32 = 1 << (32 - KIND_BITS);
+
+impl Packed {
+    #[inline]
+    fn new(what: What) -> Packed {
+        let (kind, who, number) = match what {
+            What::Resume { cpu, generation } => (0, cpu, generation),
+            What::Arrive { cpu } => (1, cpu, 0),
+            What::StoreArrives { cpu, number } => (2, cpu, number),
+            What::StoreDone { cpu, number } => (3, cpu, number),
+            What::Refill { line } => (4, 0, line),
+            What::Dispatch { cpu } => (5, cpu, 0),
+            What::Started { cpu } => (6, cpu, 0),
+            What::Slice { cpu, generation } => (7, cpu, generation),
+            What::Alarm { thread, generation } => (8, thread, generation),
+            What::Action { index } => (9, 0, index),
+        };
+        debug_assert!(who < NUMBERS, "machines have fewer CPUs, simulations fewer threads");
+        Packed(kind | u64::from(who) << KIND_BITS | u64::from(number) << 32)
+    }
+
+    #[inline(always)]
+    pub(crate) fn what(self) -> What {
+        let (who, number) = (self.0 as u32 >> KIND_BITS, (self.0 >> 32) as u32);
+        match self.0 & ((1 << KIND_BITS) - 1) {
+            0 => What::Resume { cpu: who, generation: number },
+            1 => What::Arrive { cpu: who },
+            2 => What::StoreArrives { cpu: who, number },
+            3 => What::StoreDone { cpu: who, number },
+            4 => What::Refill { line: number },
+            5 => What::Dispatch { cpu: who },
+            6 => What::Started { cpu: who },
+            7 => What::Slice { cpu: who, generation: number },
+            8 => What::Alarm { thread: who, generation: number },
+            _ => What::Action { index: number },
+        }
+    }
+}
+
 /// An event to come, later than the next ones, and its place among those of its time.
 struct Far {
     time: Ps,
     place: u64,
-    what: What,
+    what: Packed,
 }
 
 impl PartialEq for Far {
@@ -64,10 +111,9 @@ const WORDS: usize = 64;
 const NONE: u32 = u32::MAX;
 
 /// An event in the wheel, and the next one of its bucket.
-#[derive(Clone, Copy)]
 struct Node {
     time: Ps,
-    what: What,
+    what: Packed,
     next: u32,
 }
 
@@ -94,24 +140,23 @@ impl Wheel {
     }
 
     #[inline]
-    fn node(&mut self, node: Node) -> u32 {
+    fn node(&mut self, time: Ps, what: Packed, next: u32) -> u32 {
         let number = self.free;
-        match self.nodes.get_mut(number as usize) {
-            Some(free) => self.free = std::mem::replace(free, node).next,
-            None => return self.new_node(node),
-        }
+        let Some(node) = self.nodes.get_mut(number as usize) else { return self.new_node(time, what, next) };
+        self.free = node.next;
+        (node.time, node.what, node.next) = (time, what, next);
         number
     }
 
     #[cold]
-    fn new_node(&mut self, node: Node) -> u32 {
-        self.nodes.push(node);
+    fn new_node(&mut self, time: Ps, what: Packed, next: u32) -> u32 {
+        self.nodes.push(Node { time, what, next });
         self.nodes.len() as u32 - 1
     }
 
     /// Adds an event.
     #[inline]
-    fn insert(&mut self, time: Ps, what: What) {
+    fn insert(&mut self, time: Ps, what: Packed) {
         let bucket = (time >> WIDTH) as usize % BUCKETS;
         if time < self.first_time || self.words == 0 {
             (self.first, self.first_time) = (bucket, time);
@@ -120,19 +165,19 @@ impl Wheel {
         if next != NONE {
             return self.insert_after(bucket, next, time, what);
         }
-        self.heads[bucket] = self.node(Node { time, what, next: NONE });
+        self.heads[bucket] = self.node(time, what, NONE);
         self.bits[bucket / 64] |= 1 << (bucket % 64);
         self.words |= 1 << (bucket / 64);
     }
 
     /// Adds an event to a bucket that has others: behind those of its time.
     #[inline(never)]
-    fn insert_after(&mut self, bucket: usize, head: u32, time: Ps, what: What) {
+    fn insert_after(&mut self, bucket: usize, head: u32, time: Ps, what: Packed) {
         let (mut before, mut next) = (NONE, head);
         while next != NONE && self.nodes[next as usize].time <= time {
             (before, next) = (next, self.nodes[next as usize].next);
         }
-        let number = self.node(Node { time, what, next });
+        let number = self.node(time, what, next);
         if before == NONE {
             self.heads[bucket] = number;
         } else {
@@ -142,11 +187,11 @@ impl Wheel {
 
     /// Takes the first event out; there is one.
     #[inline]
-    fn take_first(&mut self) -> (Ps, What) {
+    fn take_first(&mut self) -> (Ps, Packed) {
         let bucket = self.first % BUCKETS;
         let number = self.heads[bucket];
         let node = &mut self.nodes[number as usize];
-        let Node { time, what, next } = *node;
+        let (time, what, next) = (node.time, node.what, node.next);
         node.next = std::mem::replace(&mut self.free, number);
         self.heads[bucket] = next;
         let first = if next == NONE { self.empty_bucket(bucket) } else { next };
@@ -200,6 +245,12 @@ impl Queue {
     /// Adds an event, which is not earlier than the last one that happened.
     #[inline]
     pub(crate) fn push(&mut self, time: Ps, what: What) {
+        self.push_packed(time, Packed::new(what));
+    }
+
+    /// As [`Queue::push`]. The copies of that are small, and this one is not repeated.
+    #[inline(never)]
+    fn push_packed(&mut self, time: Ps, what: Packed) {
         debug_assert!(time >> WIDTH >= self.base, "an event of the past");
         self.made += 1;
         if (time >> WIDTH) - self.base >= BUCKETS as u64 {
@@ -211,7 +262,7 @@ impl Queue {
     }
 
     #[inline(never)]
-    fn push_far(&mut self, time: Ps, what: What) {
+    fn push_far(&mut self, time: Ps, what: Packed) {
         self.far.push(Far { time, place: self.made, what });
         self.far_from = self.far_from.min(time);
     }
@@ -249,8 +300,8 @@ impl Queue {
         self.next = self.near.first_time.min(self.far_from).min(self.horizon);
     }
 
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Ps, What)> {
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<(Ps, Packed)> {
         if self.near.words == 0 {
             if self.far.is_empty() {
                 return None;
@@ -303,7 +354,7 @@ mod tests {
                 let first = (!expected.is_empty()).then(|| expected.remove(0));
                 assert_eq!(queue.next_time(), first.map_or(Ps::MAX, |first| first.0));
                 let found = queue.pop().map(|(time, what)| {
-                    let What::Action { index } = what else { panic!("{what:?}") };
+                    let What::Action { index } = what.what() else { panic!("{what:?}") };
                     (time, index)
                 });
                 assert_eq!(found, first);

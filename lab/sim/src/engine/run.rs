@@ -2,20 +2,20 @@
 
 use super::charge::ProfileEntry;
 use super::cpu::{Activity, Cpu};
+use super::fibers::{Body, Owner, Stop};
 use super::heap::Heap;
 use super::lines::Lines;
-use super::memory::{LineTable, Placed, Region, StackOf};
+use super::memory::{LineTable, Placed, Region};
 use super::objects::Memory;
 use super::perturb::{self, Perturb};
 use super::place::IdleCpus;
 use super::queue::{Queue, What};
-use super::stuck::{Stuck, StuckKind};
+use super::stuck::Stuck;
 use super::thread::{At, Thread};
 use super::trace::{Happened, TraceEvent};
-use super::{Counts, ENGINE, Engine, Handoffs, WHOLE, YIELDER};
+use super::{Counts, ENGINE, Engine, Handoffs};
 use crate::platform::SimWord;
 use crate::spec::{Machine, NS, Ps};
-use corosensei::{Coroutine, CoroutineResult, Yielder};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -112,9 +112,7 @@ pub struct Outcome {
     pub objects: usize,
 }
 
-type Body = Box<dyn FnOnce()>;
 type Action = Box<dyn FnOnce(&Snapshot)>;
-type Fiber = Coroutine<(), (), (), StackOf>;
 
 /// What an action sees.
 #[derive(Clone, Debug)]
@@ -204,22 +202,27 @@ impl Simulation {
     /// When a thread panics, and when called from a simulated thread.
     pub fn run(mut self) -> Result<Outcome, Stuck> {
         assert!(ENGINE.get().is_null(), "a simulation cannot run inside of another");
-        let threads = std::mem::take(&mut self.threads);
-        let mut engine = self.engine(&threads);
-        let mut fibers = Fibers(Vec::with_capacity(threads.len()));
-        for (number, (_, body)) in threads.into_iter().enumerate() {
-            fibers.0.push(fiber(self.region.stack(number), body));
-        }
+        let mut engine = self.engine();
+        engine.prepare_stacks(|number| self.region.stack_top(number));
         engine.start(&self.actions);
-        let result = self.drive(&mut engine, &mut fibers.0);
-        drop(fibers);
-        match result? {
-            Some(kind) => Err(engine.stuck(kind, self.config.seed)),
-            None => Ok(engine.outcome()),
+        loop {
+            // Threads that have not ended are given up with their stacks, and what they own is leaked: nothing outside
+            // of the simulation points there.
+            match engine.run_until_stop() {
+                Stop::Action(index) => {
+                    let snapshot = engine.snapshot();
+                    self.actions[index as usize].1.take().into_iter().for_each(|action| action(&snapshot));
+                }
+                Stop::Stuck(kind) => return Err(engine.stuck(kind, self.config.seed)),
+                Stop::Ended => return Ok(engine.outcome()),
+                Stop::Panicked(panic) => std::panic::resume_unwind(panic),
+            }
         }
     }
 
-    fn engine(&mut self, threads: &[(Affinity, Body)]) -> Engine {
+    fn engine(&mut self) -> Engine {
+        let (threads, bodies): (Vec<Affinity>, Vec<_>) =
+            std::mem::take(&mut self.threads).into_iter().map(|(affinity, body)| (affinity, Some(body))).unzip();
         let machine = Arc::clone(&self.config.machine);
         let mut memory = self.memory.take().expect("a simulation runs once");
         let mut chance = fastrand::Rng::with_seed(self.config.seed);
@@ -235,7 +238,7 @@ impl Simulation {
             current: 0,
             current_cpu: cpus[0],
             cpus: (0..machine.topology.cpus()).map(|_| Cpu::new()).collect(),
-            threads: threads.iter().enumerate().map(|(n, t)| home(n, t.0)).collect(),
+            threads: threads.iter().enumerate().map(|(n, &affinity)| home(n, affinity)).collect(),
             allowed: cpus.clone(),
             idle: IdleCpus::new(&machine.topology),
             waiting: 0,
@@ -257,84 +260,9 @@ impl Simulation {
             perturb,
             counts: Counts::default(),
             last_progress: 0,
+            owner: Owner::new(bodies, self.config.silence_ns, self.config.starvation_ns),
             line_ns: 0,
             machine,
-        }
-    }
-
-    /// The main loop. `Ok(None)`: all threads have ended.
-    fn drive(&mut self, engine: &mut Engine, fibers: &mut [Fiber]) -> Result<Option<StuckKind>, Stuck> {
-        let mut left = fibers.len();
-        let mut steps: u32 = 0;
-        while left > 0 {
-            let Some((time, what)) = engine.queue.pop() else { return Ok(Some(StuckKind::Deadlock)) };
-            engine.now = time;
-            steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(1024) || time >= engine.queue.horizon() {
-                if let Some(kind) = engine.watchdog(&self.config) {
-                    return Ok(Some(kind));
-                }
-                let silence = self.config.silence_ns.saturating_mul(NS).max(1);
-                engine.queue.set_horizon(time.saturating_add(silence));
-            }
-            let thread = match what {
-                What::Action { index } => {
-                    let snapshot = engine.snapshot();
-                    self.actions[index as usize].1.take().into_iter().for_each(|action| action(&snapshot));
-                    None
-                }
-                what => engine.handle(what),
-            };
-            if let Some(thread) = thread
-                && resume(engine, fibers, thread)
-            {
-                left -= 1;
-                engine.end_thread(thread);
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// Runs a thread up to its next suspension; whether it returned. If it panics, the panic goes on here.
-#[inline]
-fn resume(engine: &mut Engine, fibers: &mut [Fiber], thread: u32) -> bool {
-    /// From its drop on no thread runs.
-    struct Inside;
-    impl Drop for Inside {
-        #[inline]
-        fn drop(&mut self) {
-            ENGINE.set(std::ptr::null_mut());
-            WHOLE.set(std::ptr::null_mut());
-        }
-    }
-    YIELDER.set(engine.threads[thread as usize].yielder);
-    let inside = Inside;
-    ENGINE.set(engine);
-    WHOLE.set(engine);
-    let result = fibers[thread as usize].resume(());
-    drop(inside);
-    engine.threads[thread as usize].yielder = YIELDER.get();
-    matches!(result, CoroutineResult::Return(()))
-}
-
-fn fiber(stack: StackOf, body: Body) -> Fiber {
-    Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
-        YIELDER.set(yielder);
-        body();
-    })
-}
-
-/// The threads' coroutines.
-struct Fibers(Vec<Fiber>);
-
-impl Drop for Fibers {
-    /// Gives up the stacks of threads that will not go on, as after the panic of one of them.
-    fn drop(&mut self) {
-        for fiber in self.0.iter_mut().filter(|f| f.started() && !f.done()) {
-            // SAFETY: nothing outside of the simulation points to the stack, and no thread of it runs any more. What
-            // the thread owned is leaked.
-            unsafe { fiber.force_reset() };
         }
     }
 }
@@ -361,43 +289,24 @@ impl Engine {
         }
     }
 
-    /// The thread that goes on, if this event makes one go on.
-    fn handle(&mut self, what: What) -> Option<u32> {
-        match what {
-            What::Resume { cpu, generation } => return self.resumed(cpu, generation),
-            What::Started { cpu } => return self.started(cpu),
-            What::Arrive { cpu } => return self.arrive(cpu),
-            What::StoreArrives { cpu, number } => return self.store_arrives(cpu, number),
-            What::StoreDone { cpu, number } => return self.store_done(cpu, number),
-            What::Refill { line } => return self.refill(line),
-            What::Dispatch { cpu } => self.dispatch(cpu),
-            What::Slice { cpu, generation } => self.slice_over(cpu, generation),
-            What::Alarm { thread, generation } => self.alarm(thread, generation),
-            What::Action { .. } => {}
-        }
-        None
-    }
-
-    fn end_thread(&mut self, thread: u32) {
-        self.current = thread;
+    /// The running thread ends.
+    pub(super) fn end_thread(&mut self) {
         self.assert_may_leave("ends", None);
+        let left = self.table.blocks_in_use(self.current as usize);
+        debug_assert!(
+            left == 0,
+            "thread {} ends, and words on its stack that were accessed have not been dropped ({left} blocks of 64 \
+             bytes): they were forgotten, or moved after the first access, so that their lines depend on the compiler",
+            self.current
+        );
         self.leave(self.current_cpu, At::Ended, Happened::Ends);
-    }
-
-    /// Whether the run is stuck, or one thread starves.
-    fn watchdog(&self, config: &Config) -> Option<StuckKind> {
-        if self.now > self.last_progress + config.silence_ns.saturating_mul(NS) {
-            return Some(StuckKind::Livelock);
-        }
-        let (_, since) = config.starvation_ns.and_then(|_| self.longest_wait())?;
-        let bound = config.starvation_ns?.saturating_mul(NS);
-        (self.now > since.saturating_add(bound)).then_some(StuckKind::Starvation)
     }
 
     fn snapshot(&mut self) -> Snapshot {
         for cpu in self.allowed.clone() {
             self.settle(cpu);
         }
+        self.profile.add_up();
         Snapshot { counters: self.counters(), profile: self.profile.entries() }
     }
 

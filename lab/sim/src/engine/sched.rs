@@ -146,6 +146,7 @@ impl Engine {
     }
 
     /// The operation of the CPU's thread is done. The thread that goes on, if any does.
+    #[inline]
     pub(super) fn resumed(&mut self, cpu: u32, generation: u32) -> Option<u32> {
         let c = &mut self.cpus[cpu as usize];
         if c.generation != generation {

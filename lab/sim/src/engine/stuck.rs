@@ -85,7 +85,7 @@ impl Engine {
             At::Running => {
                 let doing = self.cpus[thread.cpu as usize].doing;
                 let what = if thread.watch.is_some() { "spins" } else { "runs" };
-                format!("{what} on CPU {}{}", thread.cpu, place(doing.at))
+                format!("{what} on CPU {}{}", thread.cpu, place(doing.at()))
             }
             At::Ended => "has ended".to_owned(),
         };

@@ -1,8 +1,8 @@
 //! What the engine knows about a thread: where it is, what it waits for, which sections it is in.
 
 use super::charge::{Doing, Scope};
+use super::switch::Suspended;
 use crate::spec::Ps;
-use corosensei::Yielder;
 use std::fmt::Write;
 use std::panic::Location;
 use turnwise::platform::{Lane, Parked};
@@ -23,7 +23,8 @@ pub(crate) enum At {
 /// A thread. In this order what each event looks at is on one line of the host's.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
-    pub(crate) yielder: *const Yielder<(), ()>,
+    /// Where its stack goes on, while it does not run.
+    pub(super) stack: Suspended,
     pub(crate) scope: Scope,
     pub(crate) spin_ended: SpinEnded,
     /// The CPU that it is on, or was on last.
@@ -66,7 +67,7 @@ impl Thread {
             parked_at: None,
             sections: Sections::default(),
             scope: Scope::default(),
-            yielder: std::ptr::null(),
+            stack: 0,
         }
     }
 }
@@ -77,7 +78,7 @@ pub(crate) struct Watch {
     count: u8,
     /// Whether it also ends when another thread wants its CPU.
     pub(super) need_resched: bool,
-    /// Whether its wait is over, by the values as they are. Lives on the stack of the suspended coroutine.
+    /// Whether its wait is over, by the values as they are. Lives on the stack of the suspended thread.
     pub(super) ready: *mut dyn FnMut() -> bool,
 }
 

@@ -150,7 +150,7 @@ impl SimWord<u32> {
 pub(super) unsafe fn store(to: *mut u8, value: MaybeUninit<u64>, bytes: usize, at: &'static Location<'static>) {
     let write = || {
         // SAFETY: the caller's promise; nobody else accesses the word at this moment.
-        unsafe { value.as_ptr().cast::<u8>().copy_to_nonoverlapping(to, bytes) };
+        unsafe { engine::copy(value, to, bytes) };
     };
     if !engine::inside() {
         return write();

@@ -2,7 +2,6 @@
 
 use super::{Count, PathsBy, Rename};
 use turnwise::platform::Platform;
-use turnwise::raw::RawLock;
 use turnwise::{LockRef, RawSeqRwLock};
 use turnwise_lineage::{DCount, RenameLock, d_count, rename_lock};
 
@@ -50,11 +49,7 @@ impl<P: Platform> Rename for RawSeqRwLock<P> {
 
 impl<V: d_count::Policy, P: Platform> Count for DCount<V, P> {
     fn with_references(count: u32) -> Self {
-        let fresh = Self::new_in();
-        for _ in 0..count {
-            fresh.get();
-        }
-        fresh
+        Self::with_references_in(count)
     }
     #[inline]
     fn get(&self) {

@@ -1,0 +1,204 @@
+//! Threads as fibers: each has a stack of its own, and whoever suspends itself lets things happen until a thread goes
+//! on, and goes straight to that one's stack.
+//!
+//! The owner of the simulation has the stack on which it called [`super::Simulation::run`]. It goes on when there is
+//! something for it to do ([`Stop`]), of which all else is a part.
+
+use super::queue::What;
+use super::stuck::StuckKind;
+use super::switch::{Suspended, prepare, switch};
+use super::{ENGINE, Engine, WHOLE};
+use crate::spec::{NS, Ps};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a thread does.
+pub(super) type Body = Box<dyn FnOnce()>;
+
+/// What the owner goes on for.
+pub(super) enum Stop {
+    /// A thing that it wanted done at this time.
+    Action(u32),
+    /// Nobody gets on.
+    Stuck(StuckKind),
+    /// All threads have ended.
+    Ended,
+    /// A thread panicked.
+    Panicked(Box<dyn Any + Send>),
+}
+
+/// The owner, as the engine sees it.
+pub(super) struct Owner {
+    /// Where its stack goes on.
+    stack: Suspended,
+    stop: Option<Stop>,
+    /// What threads do that have not begun.
+    bodies: Vec<Option<Body>>,
+    /// Threads that have not ended.
+    left: usize,
+    /// Events so far, but for those that never were in the queue.
+    steps: u32,
+    silence: Ps,
+    starvation: Option<Ps>,
+}
+
+impl Owner {
+    pub(super) fn new(bodies: Vec<Option<Body>>, silence_ns: u64, starvation_ns: Option<u64>) -> Owner {
+        Owner {
+            stack: 0,
+            stop: None,
+            left: bodies.len(),
+            bodies,
+            steps: 0,
+            silence: silence_ns.saturating_mul(NS),
+            starvation: starvation_ns.map(|ns| ns.saturating_mul(NS)),
+        }
+    }
+}
+
+/// The running thread waits until it is resumed.
+#[inline(never)]
+pub(crate) fn suspend() {
+    let engine = ENGINE.get();
+    // SAFETY: set while a thread runs, which is what calls this; the caller looks at the engine no more.
+    let looked = unsafe { &mut *engine };
+    let me = looked.current;
+    let next = looked.next_to_run();
+    if next != Some(me) {
+        // SAFETY: as above; all looks have ended.
+        unsafe { go(engine, Some(me), next) };
+    }
+}
+
+/// From one stack to another; `None` is the owner's.
+///
+/// # Safety
+/// The caller runs on the first of them, and looks at the engine no more until it goes on.
+#[inline(always)]
+unsafe fn go(engine: *mut Engine, from: Option<u32>, to: Option<u32>) {
+    let stack = |of: Option<u32>| {
+        // SAFETY: there is an engine, at which nobody looks (contract).
+        let engine = unsafe { &mut *engine };
+        match of {
+            Some(thread) => &raw mut engine.threads[thread as usize].stack,
+            None => &raw mut engine.owner.stack,
+        }
+    };
+    let (from, to) = (stack(from), stack(to));
+    // SAFETY: the other stack is prepared or was left here, and each goes on only if it does not run: a CPU resumes its
+    // thread once for each of its operations. What the stacks share is looked at through the engine, by nobody now.
+    unsafe { switch(from, *to) };
+}
+
+/// What the stack of a thread begins with.
+extern "C" fn run_thread(number: usize) -> ! {
+    let body = super::with(|e| e.owner.bodies[number].take());
+    let result = catch_unwind(AssertUnwindSafe(|| body.into_iter().for_each(|body| body())));
+    let engine = WHOLE.get();
+    // SAFETY: as in `suspend`.
+    let looked = unsafe { &mut *engine };
+    // What happens next is beyond that function, but a panic must not get beyond this one.
+    let next = result.and_then(|()| catch_unwind(AssertUnwindSafe(|| looked.ended())));
+    let next = next.unwrap_or_else(|panic| looked.stop(Stop::Panicked(panic)));
+    // SAFETY: as in `suspend`.
+    unsafe { go(engine, Some(number as u32), next) };
+    unreachable!("thread {number} has ended")
+}
+
+impl Engine {
+    /// Gives threads their stacks, whose ends `top` tells.
+    pub(super) fn prepare_stacks(&mut self, top: impl Fn(usize) -> usize) {
+        for (number, thread) in self.threads.iter_mut().enumerate() {
+            // SAFETY: the stack of this thread alone, whose bytes can be written but for the lowest page.
+            thread.stack = unsafe { prepare(top(number), run_thread, number) };
+        }
+    }
+
+    /// Lets things happen until the owner has something to do. Until then it must not look at the engine, whatever it
+    /// is called.
+    pub(super) fn run_until_stop(&mut self) -> Stop {
+        /// From its drop on no thread runs.
+        struct Inside;
+        impl Drop for Inside {
+            fn drop(&mut self) {
+                ENGINE.set(std::ptr::null_mut());
+                WHOLE.set(std::ptr::null_mut());
+            }
+        }
+        let next = if self.owner.left == 0 { self.stop(Stop::Ended) } else { self.next_to_run() };
+        if let Some(thread) = next {
+            let engine: *mut Engine = self;
+            let _inside = Inside;
+            ENGINE.set(engine);
+            WHOLE.set(engine);
+            // SAFETY: this is the owner's stack, and `self` is not used before it goes on.
+            unsafe { go(engine, None, Some(thread)) };
+        }
+        self.owner.stop.take().expect("the owner goes on for a reason")
+    }
+
+    /// Lets things happen until a thread goes on. `None`: the owner has something to do before.
+    #[inline]
+    fn next_to_run(&mut self) -> Option<u32> {
+        loop {
+            let Some((time, what)) = self.queue.pop() else { return self.stop(Stop::Stuck(StuckKind::Deadlock)) };
+            self.now = time;
+            self.owner.steps = self.owner.steps.wrapping_add(1);
+            if self.owner.steps.is_multiple_of(1024) || time >= self.queue.horizon() {
+                if let Some(kind) = self.watchdog() {
+                    return self.stop(Stop::Stuck(kind));
+                }
+                self.queue.set_horizon(time.saturating_add(self.owner.silence.max(1)));
+            }
+            let thread = match what.what() {
+                What::Resume { cpu, generation } => self.resumed(cpu, generation),
+                What::Arrive { cpu } => self.arrive(cpu),
+                What::StoreArrives { cpu, number } => self.store_arrives(cpu, number),
+                What::StoreDone { cpu, number } => self.store_done(cpu, number),
+                What::Refill { line } => self.refill(line),
+                What::Started { cpu } => self.started(cpu),
+                What::Dispatch { cpu } => {
+                    self.dispatch(cpu);
+                    None
+                }
+                What::Slice { cpu, generation } => {
+                    self.slice_over(cpu, generation);
+                    None
+                }
+                What::Alarm { thread, generation } => {
+                    self.alarm(thread, generation);
+                    None
+                }
+                What::Action { index } => return self.stop(Stop::Action(index)),
+            };
+            if thread.is_some() {
+                return thread;
+            }
+        }
+    }
+
+    #[cold]
+    fn stop(&mut self, stop: Stop) -> Option<u32> {
+        self.owner.stop = Some(stop);
+        None
+    }
+
+    /// The running thread has ended; who goes on.
+    #[cold]
+    fn ended(&mut self) -> Option<u32> {
+        self.end_thread();
+        self.owner.left -= 1;
+        if self.owner.left == 0 { self.stop(Stop::Ended) } else { self.next_to_run() }
+    }
+
+    /// Whether the run is stuck, or one thread starves.
+    #[cold]
+    fn watchdog(&self) -> Option<StuckKind> {
+        if self.now > self.last_progress.saturating_add(self.owner.silence) {
+            return Some(StuckKind::Livelock);
+        }
+        let bound = self.owner.starvation?;
+        let (_, since) = self.longest_wait()?;
+        (self.now > since.saturating_add(bound)).then_some(StuckKind::Starvation)
+    }
+}
