@@ -328,11 +328,6 @@ impl LineTable {
         Some(self.stacks.owner(offset))
     }
 
-    /// How many blocks of a thread's stack have words in use.
-    pub(crate) fn blocks_in_use(&self, thread: usize) -> u32 {
-        self.stacks.in_use(thread)
-    }
-
     /// Whether the address is one of the arena, which stays as it is.
     pub(crate) fn is_placed(&self, address: usize) -> bool {
         self.region.offset(address).is_some_and(|offset| offset < self.arena_bytes)

@@ -83,11 +83,6 @@ impl Stacks {
         }
     }
 
-    /// How many blocks of a stack have words in use.
-    pub(super) fn in_use(&self, owner: usize) -> u32 {
-        self.taken[owner].iter().map(|word| word.count_ones()).sum()
-    }
-
     /// Takes the lowest free place of a stack, which has as many as blocks.
     fn take(&mut self, owner: usize) -> usize {
         let taken = &mut self.taken[owner];

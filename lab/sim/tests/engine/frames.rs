@@ -126,21 +126,6 @@ fn frames_of_other_sizes_and_stacks_that_are_shifted_change_nothing() {
     }
 }
 
-/// Where the word lay before would be in use for ever, and whatever comes to lie there next would have its line: in one
-/// build that is this object, in another one that.
-#[test]
-#[cfg_attr(not(debug_assertions), ignore = "checked in builds with debug assertions")]
-#[should_panic(expected = "words on its stack that were accessed have not been dropped (1 blocks of 64 bytes)")]
-fn a_word_that_moves_after_its_first_access_is_noticed() {
-    let mut sim = Simulation::new(traced(&support::shared(1, 1), 1), 1);
-    sim.spawn(Affinity::Any, || {
-        let count = word();
-        count.fetch_add(1, Relaxed);
-        drop(black_box(Box::new(count)));
-    });
-    let _ = sim.run();
-}
-
 /// Lines on which two nodes would have room.
 fn long_lines() -> Arc<Machine> {
     let mut machine = support::machine(2, 2);
