@@ -401,37 +401,59 @@ impl Guarded {
     }
 }
 
+/// What threads wait for that the locks know nothing of.
+struct Gates([LoomU32; 2]);
+
+impl Gates {
+    fn shut() -> Gates {
+        Gates([LoomU32::new(0), LoomU32::new(0)])
+    }
+
+    fn pass(&self, gate: usize) {
+        Loom::park(&self.0[gate], 0, Lane::Waiters, None);
+    }
+
+    fn open(&self, gate: usize) {
+        self.0[gate].store(1, Relaxed);
+        Loom::wake(&raw const self.0[gate], Lane::Waiters, 1);
+    }
+}
+
+/// Reads from one gate to the next.
+fn read_between(guarded: &Guarded, gates: &Gates) {
+    gates.pass(0);
+    guarded.raw.read();
+    gates.pass(1);
+    guarded.leave_reading();
+}
+
+/// Returns when so many threads sleep.
+fn sleepers(count: usize) {
+    while sleeping() < count {
+        rest();
+    }
+}
+
 /// A writer claims the next turn while an upgradable reader and a reader are inside; then that one upgrades. Both sleep
 /// in one lane, and the reader that leaves must wake the upgrader.
 fn upgrade_beside_claim() {
     let guarded = Guarded::keep();
-    let gates = keep([LoomU32::new(0), LoomU32::new(0)]);
-    let pass = |gate: usize| Loom::park(&gates[gate], 0, Lane::Waiters, None);
-    let sleepers = |count: usize| {
-        while sleeping() < count {
-            rest()
-        }
-    };
+    let gates = keep(Gates::shut());
     let mut others = Vec::new();
     set_stage(|| {
         guarded.raw.write();
-        others.push(spawn(move || {
-            pass(0);
-            guarded.raw.read();
-            pass(1);
-            guarded.leave_reading();
-        }));
+        others.push(spawn(move || read_between(guarded, gates)));
         sleepers(1);
         others.push(spawn(move || write(guarded)));
         sleepers(2);
         later();
         guarded.leave_writing();
         guarded.raw.upgradable_read();
-        Loom::wake(&raw const gates[0], Lane::Waiters, 1);
+        gates.open(0);
         rest();
         sleepers(2);
     });
-    Loom::wake(&raw const gates[1], Lane::Waiters, 1);
+    gates.open(1);
     guarded.upgrade_and_leave();
     others.into_iter().for_each(Handle::join);
     guarded.settled();
@@ -444,11 +466,9 @@ fn restless() {
     let mut writers = Vec::new();
     set_stage(|| {
         guarded.raw.write();
-        for sleepers in 1..=2 {
+        for count in 1..=2 {
             writers.push(spawn(move || write(guarded)));
-            while sleeping() < sleepers {
-                rest();
-            }
+            sleepers(count);
         }
         guarded.leave_writing();
         guarded.raw.write();
@@ -500,29 +520,14 @@ fn reads_again(other: Role) {
 /// again, past another reader that leaves only when the late one has been in.
 fn late_beside_upgrade() {
     let guarded = Guarded::keep();
-    let gates = keep([LoomU32::new(0), LoomU32::new(0)]);
-    let pass = |gate: usize| Loom::park(&gates[gate], 0, Lane::Waiters, None);
-    let open = |gate: usize| {
-        gates[gate].store(1, Relaxed);
-        Loom::wake(&raw const gates[gate], Lane::Waiters, 1);
-    };
-    let sleepers = |count: usize| {
-        while sleeping() < count {
-            rest()
-        }
-    };
+    let gates = keep(Gates::shut());
     let mut others = Vec::new();
     set_stage(|| {
         guarded.raw.write();
-        others.push(spawn(move || {
-            pass(0);
-            guarded.raw.read();
-            pass(1);
-            guarded.leave_reading();
-        }));
+        others.push(spawn(move || read_between(guarded, gates)));
         others.push(spawn(move || {
             read_first(guarded);
-            open(1);
+            gates.open(1);
         }));
         sleepers(2);
         later();
@@ -530,7 +535,7 @@ fn late_beside_upgrade() {
     });
     // SAFETY: it has the write lock.
     unsafe { guarded.raw.downgrade_to_upgradable() };
-    open(0);
+    gates.open(0);
     rest();
     guarded.upgrade_and_leave();
     others.into_iter().for_each(Handle::join);
