@@ -375,6 +375,17 @@ fn a_kernel_that_cannot_make_pages_writable_has_a_smaller_view() {
 }
 
 #[test]
+fn a_deadlock_at_the_first_contention_is_seen_though_the_file_takes_its_time() {
+    let mut run = Run::with("crosswise", "adaptive", |command| command.env(environment::LIVE, "1"));
+    assert_eq!(run.hear().what, "circle");
+    let snapshot = run.snapshot();
+    let waiting: Vec<_> = snapshot.threads.iter().filter_map(|thread| thread.waiting).collect();
+    let [one, other] = waiting[..] else { panic!("{:?}", snapshot.threads) };
+    assert!(one.lock != other.lock && one.owner.is_some() && other.owner.is_some(), "{waiting:?}");
+    run.ends();
+}
+
+#[test]
 fn a_program_whose_locks_are_free_makes_no_file() {
     let run = Run::of("nothing");
     let files = run.files();

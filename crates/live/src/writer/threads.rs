@@ -19,11 +19,17 @@ const MANY_LOOKS: usize = 64;
 /// Which block is looked at next.
 static HAND: AtomicU32 = AtomicU32::new(0);
 
-/// A thread that begins its first wait while another makes the view looks so often whether it is there, and sleeps so
-/// long in between. Making it takes some hundred microseconds, and more only if that thread loses its CPU: that may be
-/// for a few slices of others, and a deadlock at a program's first contention would have a thread that nobody sees.
-const LOOKS_FOR_VIEW: u32 = 400;
-const BETWEEN_LOOKS_NS: u64 = 100_000;
+/// A thread that begins its first wait while another makes the view looks whether it is there after sleeps of this
+/// length, which doubles up to the second, and for as long as the third. Making it takes some hundred microseconds, and
+/// more only if that thread loses its CPU or the disk is slow: a deadlock at a program's first contention would then
+/// have a thread that nobody sees.
+const FIRST_SLEEP_NS: u64 = 100_000;
+const LONGEST_SLEEP_NS: u64 = 10_000_000;
+const PATIENCE_NS: u64 = 5_000_000_000;
+
+/// 1, and the generation of the process in which a thread has waited in vain for the view; 0: none has. Where a view
+/// takes that long, on a file system that hangs, no other wait of the process is to take longer for it.
+static IN_VAIN: AtomicU32 = AtomicU32::new(0);
 
 /// Returns the calling thread's block; `None`: it has none. `for_a_wait`: the thread is about to wait for a lock, so it
 /// may wait for the view before.
@@ -77,14 +83,17 @@ fn find(me: &Me, for_a_wait: bool) -> Result<&'static Block, Missing> {
 /// Waits for the view that another thread makes, for a bounded time. Whoever begins to wait for a lock in a program's
 /// first contended moment may never wait again: without this, it would not be seen.
 fn await_view(generation: u32) -> Result<View, Missing> {
-    for _ in 0..LOOKS_FOR_VIEW {
-        if !view::may_call_system() {
-            break;
-        }
-        sys::sleep_ns(BETWEEN_LOOKS_NS);
+    let (mut slept_ns, mut sleep_ns) = (0, FIRST_SLEEP_NS);
+    while IN_VAIN.load(Relaxed) != generation + 1 && view::may_call_system() {
+        sys::sleep_ns(sleep_ns);
         match view::of_or_make(generation) {
             Err(Missing::Yet) => {}
             found => return found,
+        }
+        slept_ns += sleep_ns;
+        sleep_ns = (2 * sleep_ns).min(LONGEST_SLEEP_NS);
+        if slept_ns >= PATIENCE_NS {
+            IN_VAIN.store(generation + 1, Relaxed);
         }
     }
     Err(Missing::Yet)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -353,6 +354,57 @@ static void on_an_old_kernel(void)
     many_locks();
 }
 
+/* Two threads that wait for each other in their first waits, while the file of the view takes its time. */
+static atomic_int listener = -1, is_begun;
+
+static void *wait_crosswise(void *unused)
+{
+    CHECK(pthread_mutex_lock(&mutexes[1]) == 0);
+    CHECK(pthread_mutex_lock(&mutexes[0]) == 0);
+    return unused;
+}
+
+/* Lets the first `ftruncate` of the other threads begin late. */
+static void *supervise(void *unused)
+{
+    struct seccomp_notif call = {0};
+    struct seccomp_notif_resp answer = {.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    while (listener < 0)
+        nap(1);
+    CHECK(ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0);
+    is_begun = 1;
+    nap(300);
+    answer.id = call.id;
+    CHECK(ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0);
+    while (!is_waited_for(&mutexes[0]) || !is_waited_for(&mutexes[1]))
+        nap(1);
+    tell("circle", 0, mutexes);
+    _exit(0);
+    return unused;
+}
+
+static void crosswise(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ftruncate, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, supervise, NULL) == 0);
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    int filter = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    CHECK(filter >= 0);
+    CHECK(pthread_mutex_lock(&mutexes[0]) == 0);
+    CHECK(pthread_create(&thread, NULL, wait_crosswise, NULL) == 0);
+    listener = filter;
+    while (!is_begun)
+        nap(1);
+    CHECK(pthread_mutex_lock(&mutexes[1]) == 0);
+}
+
 int main(int count, char **arguments)
 {
     const char *what = getenv("DO");
@@ -378,6 +430,8 @@ int main(int count, char **arguments)
         filtered();
     else if (!strcmp(what, "old-kernel"))
         on_an_old_kernel();
+    else if (!strcmp(what, "crosswise"))
+        crosswise();
     else if (!strcmp(what, "any"))
         any_policy();
     else if (strcmp(what, "nothing"))
