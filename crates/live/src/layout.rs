@@ -28,7 +28,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
 /// Grows with every change of the layout or its meaning.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The header and each block begin on a page.
 pub const PAGE: usize = 4096;
 /// Histograms are by powers of two: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first has those of
@@ -36,7 +36,7 @@ pub const PAGE: usize = 4096;
 pub const BUCKETS: usize = 32;
 /// The number of locks and call sites that a block has room for.
 pub const ENTRIES: usize = 20;
-/// The number of records in the table: a power of two.
+/// The number of records in the table.
 pub const LOCKS: usize = 1 << 14;
 /// The number of threads that have a block at the same time.
 pub const BLOCKS: usize = 1 << 11;
@@ -75,7 +75,7 @@ pub const LAYOUT: u32 = (size_of::<Header>()
 
 const _: () = {
     assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && size_of::<Lock>() == 328);
-    assert!(size_of::<Header>() <= PAGE && BLOCKS_START.is_multiple_of(PAGE) && LOCKS.is_power_of_two());
+    assert!(size_of::<Header>() <= PAGE && BLOCKS_START.is_multiple_of(PAGE));
 };
 
 /// [`Header::clock`]: the processor's counter.
@@ -112,7 +112,7 @@ pub struct Header {
     pub blocks: AtomicU32,
     /// The number of blocks that were ever taken: the others are zeros.
     pub blocks_used: AtomicU32,
-    /// The number of records of the table that are taken.
+    /// The number of records of the table that were ever taken: the others are zeros.
     pub locks_used: AtomicU32,
     /// 0.
     pub spare: AtomicU32,

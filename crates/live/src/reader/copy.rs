@@ -6,7 +6,8 @@
 
 use super::error::{Error, Fault};
 use super::table::Table;
-use crate::layout::{BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, MAGIC, VERSION};
+use crate::layout::{BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, LOCKS, MAGIC, VERSION};
+use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use std::fs::File;
@@ -61,10 +62,11 @@ pub(crate) fn copy(path: &Path, file: &File, table: &mut Table) -> Result<Copy, 
 fn copy_once(path: &Path, file: &File, table: &mut Table) -> Result<Copy, Error> {
     let before = header(path, file)?;
     let fault = |error| Error::io(path, error);
-    // The table first: an entry that moves meanwhile is missing, and not counted twice.
-    if before.locks_used.load(Relaxed) != 0 {
-        table.read(file).map_err(fault)?;
-    }
+    // The table first: an entry that moves meanwhile is missing, and not counted twice. How many records there are is
+    // read after the number of moves, not with it: else it could be without the last move's.
+    let mut locks_used = AtomicU32::new(0);
+    file.read_exact_at(locks_used.as_mut_bytes(), offset_of!(Header, locks_used) as u64).map_err(fault)?;
+    table.read(file, (locks_used.into_inner() as usize).min(LOCKS)).map_err(fault)?;
     let used = before.blocks_used.load(Relaxed).min(before.blocks.load(Relaxed)).min(BLOCKS as u32);
     let blocks = blocks(file, used as usize).map_err(fault)?;
     let header = header(path, file)?;

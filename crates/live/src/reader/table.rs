@@ -1,6 +1,6 @@
 //! The table's records as they were read last. Few change from one look to the next, and no others are added up anew.
 
-use crate::layout::{LOCKS, LOCKS_START, Lock};
+use crate::layout::{LOCKS_START, Lock};
 use core::sync::atomic::Ordering::Relaxed;
 use std::fs::File;
 use std::io;
@@ -9,28 +9,27 @@ use zerocopy::{FromZeros, IntoBytes};
 
 /// So many records are read at a time.
 const AT_A_TIME: usize = 256;
-const _: () = assert!(LOCKS.is_multiple_of(AT_A_TIME));
 
 /// The records of the table.
 #[derive(Default)]
 pub(crate) struct Table {
-    /// All of them; none, before one was taken.
+    /// All that are taken.
     records: Vec<Lock>,
     part: Vec<Lock>,
     changed: Vec<usize>,
 }
 
 impl Table {
-    /// Reads all records anew.
-    pub(crate) fn read(&mut self, file: &File) -> io::Result<()> {
-        if self.records.is_empty() {
-            self.records.resize_with(LOCKS, Lock::new_zeroed);
+    /// Reads the first so many records anew.
+    pub(crate) fn read(&mut self, file: &File, used: usize) -> io::Result<()> {
+        if used > self.records.len() {
+            self.records.resize_with(used, Lock::new_zeroed);
             self.part.resize_with(AT_A_TIME, Lock::new_zeroed);
         }
-        for (part, records) in self.records.chunks_exact_mut(AT_A_TIME).enumerate() {
-            let first = part * AT_A_TIME;
-            file.read_exact_at(self.part.as_mut_bytes(), (LOCKS_START + first * size_of::<Lock>()) as u64)?;
-            for (place, (record, read)) in records.iter_mut().zip(&mut self.part).enumerate() {
+        for (part, records) in self.records.chunks_mut(AT_A_TIME).enumerate() {
+            let (first, part_read) = (part * AT_A_TIME, &mut self.part[..records.len()]);
+            file.read_exact_at(part_read.as_mut_bytes(), (LOCKS_START + first * size_of::<Lock>()) as u64)?;
+            for (place, (record, read)) in records.iter_mut().zip(part_read).enumerate() {
                 if record.as_mut_bytes() != read.as_mut_bytes() {
                     core::mem::swap(record, read);
                     self.changed.push(first + place);

@@ -1,13 +1,14 @@
 //! The table of locks: what threads that are gone waited for, and what found no room in a thread's block.
 //!
-//! Records are found by hash, each at most some places behind its own, and are never freed. All threads add to them.
+//! Records are taken one after the other, so that few pages are touched, and are never freed. An index by hash finds
+//! them, which is in the process's own memory: nothing in the file decides where is written. All threads add to them.
 
 use super::view::View;
-use crate::layout::{Block, Entry, LOCKS, Lock};
-use core::sync::atomic::Ordering::{Relaxed, Release};
+use crate::layout::{Block, Entry, Lock};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64, fence};
 
-/// So many places are looked at.
+/// So many slots are looked at.
 const PROBES: usize = 32;
 /// Fibonacci hashing: the high bits of the product mix all bits of a word.
 const FIBONACCI: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -44,22 +45,31 @@ pub(super) fn move_entry(block: &Block, entry: &Entry, view: &View) {
 /// Finds a record, or makes it; `None`: there is no room, on the disk or in the table.
 fn find(key: u64, site: u64, view: &View) -> Option<&'static Lock> {
     let (start, written) = (hash(key, site) as usize, site.wrapping_add(1));
-    for place in (0..PROBES).map(|step| start.wrapping_add(step) % LOCKS) {
-        let lock = view.lock(place)?;
-        let found = match lock.key.compare_exchange(0, key, Relaxed, Relaxed) {
-            Ok(_) => {
-                lock.site.store(written, Relaxed);
-                view.header().locks_used.fetch_add(1, Relaxed);
-                return Some(lock);
+    let mut made = None;
+    for slot in (0..PROBES).map(|step| view.slot(start.wrapping_add(step))) {
+        // ORDERING live.index: Acquire pairs with the Release below: who sees the place sees whose the record is.
+        let mut found = slot.load(Acquire);
+        if found == 0 {
+            let (place, lock) = match made {
+                Some(made) => made,
+                None => view.new_lock()?,
+            };
+            made = Some((place, lock));
+            lock.site.store(written, Relaxed);
+            lock.key.store(key, Relaxed);
+            // ORDERING live.index: Release pairs with the Acquire above, and Acquire does, too.
+            match slot.compare_exchange(0, place as u16 + 1, AcqRel, Acquire) {
+                Ok(_) => return Some(lock),
+                Err(other) => found = other,
             }
-            Err(found) => found,
-        };
-        // One that is being made has no site yet: then there are two records, which readers add.
-        if found == key && lock.site.load(Relaxed) == written {
+        }
+        let lock = view.lock(usize::from(found) - 1)?;
+        if lock.key.load(Relaxed) == key && lock.site.load(Relaxed) == written {
             return Some(lock);
         }
     }
-    None
+    // Two records of a lock are added by readers.
+    made.map(|(_, lock)| lock)
 }
 
 fn add(lock: &Lock, entry: &Entry) {
@@ -68,9 +78,14 @@ fn add(lock: &Lock, entry: &Entry) {
             sum.fetch_add(more, Relaxed);
         }
     };
-    lock.rule.fetch_max(entry.rule.load(Relaxed), Relaxed);
+    let raise = |most: &AtomicU64, value: u64| {
+        if value > most.load(Relaxed) {
+            most.fetch_max(value, Relaxed);
+        }
+    };
+    raise(&lock.rule, entry.rule.load(Relaxed));
     add(&lock.wait_ns, entry.wait_ns.load(Relaxed));
-    lock.longest_ns.fetch_max(entry.longest_ns.load(Relaxed), Relaxed);
+    raise(&lock.longest_ns, entry.longest_ns.load(Relaxed));
     let sums = [&lock.sleeps, &lock.steals, &lock.handoffs, &lock.gave_up];
     let counts: [&AtomicU32; 4] = [&entry.sleeps, &entry.steals, &entry.handoffs, &entry.gave_up];
     for (sum, count) in sums.into_iter().zip(counts).chain(lock.histogram.iter().zip(&entry.histogram)) {

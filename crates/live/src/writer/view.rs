@@ -12,7 +12,7 @@ use crate::settings::{FILE_RULES, Rule, TABLES, Table};
 use core::ffi::CStr;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// The pages of the file.
 pub(super) const PAGES: usize = FILE_BYTES / PAGE;
@@ -40,11 +40,18 @@ static BASE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS_USED: AtomicU32 = AtomicU32::new(0);
+static LOCKS_USED: AtomicU32 = AtomicU32::new(0);
 /// The number of the next recorded wait, and of the next release: nothing in the file decides where is written.
 static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
 static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
 /// Which pages can be written, a bit each.
 static THERE: [AtomicU64; PAGES.div_ceil(64)] = [const { AtomicU64::new(0) }; PAGES.div_ceil(64)];
+
+/// The number of slots of the index: a power of two. At most half of them are taken.
+const SLOTS: usize = 2 * LOCKS;
+const _: () = assert!(SLOTS.is_power_of_two() && LOCKS < u16::MAX as usize);
+/// 1 more than the place of a record in the table, by the hash of its lock and site, or a few slots behind; 0: none.
+static INDEX: [AtomicU16; SLOTS] = [const { AtomicU16::new(0) }; SLOTS];
 
 /// A view that can be written to. It is mapped as long as the process lives.
 #[derive(Clone, Copy)]
@@ -143,10 +150,12 @@ fn make(mine: u32) -> Result<View, Missing> {
         // a thread was about to write there.
         // SAFETY: it is a mapping that an ancestor made here.
         unsafe { sys::replace(parents, FILE_BYTES) };
+        INDEX.iter().filter(|slot| slot.load(Relaxed) != 0).for_each(|slot| slot.store(0, Relaxed));
     }
     PROCESS.store(made.process, Relaxed);
     BLOCKS.store(made.blocks as u32, Relaxed);
     BLOCKS_USED.store(0, Relaxed);
+    LOCKS_USED.store(0, Relaxed);
     NEXT_RECORD.store(0, Relaxed);
     NEXT_RELEASE.store(0, Relaxed);
     // Not those of the log: who can have no answer for a page records no waits one by one.
@@ -162,6 +171,11 @@ fn make(mine: u32) -> Result<View, Missing> {
         settings::tell(&view, rules);
     }
     Ok(view)
+}
+
+/// Takes the next of so many places; `None`: all are taken.
+fn next(used: &AtomicU32, places: u32) -> Option<u32> {
+    used.fetch_update(Relaxed, Relaxed, |used| (used < places).then_some(used + 1)).ok()
 }
 
 fn file_rules() -> Option<FileRules> {
@@ -197,6 +211,19 @@ impl View {
         debug_assert!(place < FILE_RULES);
         // SAFETY: the file has such a place.
         unsafe { self.reach(FILE_RULES_START + place * size_of::<Rule>()) }
+    }
+
+    /// Returns a slot of the table's index, whatever the number.
+    pub(super) fn slot(&self, number: usize) -> &'static AtomicU16 {
+        &INDEX[number % SLOTS]
+    }
+
+    /// Returns a record of the table that was never taken, and its place; `None`: there is no room for it.
+    pub(super) fn new_lock(&self) -> Option<(usize, &'static Lock)> {
+        let place = next(&LOCKS_USED, LOCKS as u32)?;
+        let lock = self.lock(place as usize)?;
+        self.header().locks_used.fetch_max(place + 1, Relaxed);
+        Some((place as usize, lock))
     }
 
     /// Returns a record of the table; `None`: there is no room for it.
@@ -245,8 +272,7 @@ impl View {
 
     /// Returns a block that was never taken.
     pub(super) fn new_block(&self) -> Option<&'static Block> {
-        let next = |used: u32| (used < BLOCKS.load(Relaxed)).then_some(used + 1);
-        let place = BLOCKS_USED.fetch_update(Relaxed, Relaxed, next).ok()?;
+        let place = next(&BLOCKS_USED, BLOCKS.load(Relaxed))?;
         let block = self.block(place as usize)?;
         self.header().blocks_used.fetch_max(place + 1, Relaxed);
         Some(block)

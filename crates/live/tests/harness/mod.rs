@@ -77,7 +77,7 @@ impl File {
 
     /// A record of the table, and that it is taken.
     pub(crate) fn lock(&self, index: usize) -> &Lock {
-        self.header().locks_used.fetch_add(1, Relaxed);
+        self.header().locks_used.fetch_max(index as u32 + 1, Relaxed);
         self.at(LOCKS_START + index * size_of::<Lock>())
     }
 
