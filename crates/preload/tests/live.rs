@@ -322,6 +322,7 @@ fn snapshots_of_a_busy_program_only_grow() {
     let mut run = Run::of("busy");
     run.hear();
     let channel = run.awaited_channel();
+    std::thread::sleep(Duration::from_millis(200)); // by then the program knows its clock well
     let mut last: HashMap<u64, Arc<Lock>> = HashMap::new();
     let (mut exact, begun) = (0, Instant::now());
     let is_enough = |exact, locks| exact > 10 && locks >= 30 && begun.elapsed() > Duration::from_secs(2);
@@ -341,7 +342,7 @@ fn snapshots_of_a_busy_program_only_grow() {
                     "{before:?}, then {lock:?}"
                 );
                 assert!(
-                    before.sleeps <= lock.sleeps && before.longest_ns <= lock.longest_ns,
+                    before.sleeps <= lock.sleeps && before.longest_ns <= lock.longest_ns + CLOCK_NS,
                     "{before:?}, then {lock:?}"
                 );
             }
