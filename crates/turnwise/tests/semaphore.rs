@@ -76,6 +76,14 @@ fn one_permit_is_a_lock() {
     assert_eq!(total.into_inner(), 3 * ROUNDS);
 }
 
+/// Waits until so many threads have said that they go to a semaphore, and another moment, in which they fall asleep.
+fn await_comers(coming: &AtomicU32, threads: u32) {
+    while coming.load(Relaxed) < threads {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(MOMENT);
+}
+
 /// Whether something is so in one of several tries: a thread that stands still on its way to sleep comes too late.
 fn once(is_so: impl Fn() -> bool) -> bool {
     (0..20).any(|_| is_so())
@@ -88,15 +96,17 @@ fn a_fair_semaphore_serves_in_order_and_a_large_request_is_not_overtaken() {
 
 fn serves_in_order() -> bool {
     let (semaphore, order) = (FairSemaphore::new_fair(0), Mutex::new(Vec::new()));
+    let coming = AtomicU32::new(0);
     let in_turn = std::thread::scope(|s| {
         for (place, wants) in [3, 1, 2].into_iter().enumerate() {
-            let (semaphore, order) = (&semaphore, &order);
+            let (semaphore, order, coming) = (&semaphore, &order, &coming);
             s.spawn(move || {
+                coming.fetch_add(1, Relaxed);
                 let permits = semaphore.acquire_many(wants);
                 order.lock().push(place);
                 permits.forget();
             });
-            std::thread::sleep(MOMENT);
+            await_comers(coming, place as u32 + 1);
         }
         let _on_panic = OnPanic(&semaphore);
         semaphore.release(2);
@@ -123,10 +133,14 @@ fn a_newcomer_overtakes_on_a_barging_semaphore_until_the_first_claims() {
 
 fn a_newcomer_overtakes_until_the_claim() -> bool {
     let semaphore = Semaphore::new(1);
+    let coming = AtomicU32::new(0);
     let as_it_should = std::thread::scope(|s| {
-        let waiter = s.spawn(|| drop(semaphore.acquire_many(2)));
+        let waiter = s.spawn(|| {
+            coming.fetch_add(1, Relaxed);
+            drop(semaphore.acquire_many(2));
+        });
         let _on_panic = OnPanic(&semaphore);
-        std::thread::sleep(MOMENT);
+        await_comers(&coming, 1);
         // Interpreted and beside other work, it may take so long until it sleeps that it claims at once.
         let overtook = semaphore.try_acquire().map(drop).is_some();
         // It has waited too long, and was woken in vain: from now on permits are kept for it.
