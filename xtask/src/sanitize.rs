@@ -38,7 +38,7 @@ const PRELOADED: [&str; 16] = [
     "timed",
 ];
 /// Seconds that a program may take.
-const LIMIT: &str = "60";
+const LIMIT: &str = "300";
 
 /// Programs in C and C++ on our libraries under address and undefined-behaviour sanitizers
 #[derive(clap::Args)]

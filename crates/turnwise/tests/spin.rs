@@ -80,8 +80,8 @@ fn tries_and_times_out<R: RawTimedLock>(lock: Lock<R, Pair>) {
             let start = Instant::now();
             assert!(lock.try_lock_for(Duration::from_millis(5)).is_none());
             assert!(start.elapsed() >= Duration::from_millis(5));
-            let wall = Deadline { clock: Clock::Realtime, at: Native::wall() + 5_000_000 };
             let start = Instant::now();
+            let wall = Deadline { clock: Clock::Realtime, at: Native::wall() + 5_000_000 };
             assert!(lock.try_lock_until(wall).is_none());
             assert!(start.elapsed() >= Duration::from_millis(4));
         });

@@ -41,6 +41,12 @@ mod on {
         });
     }
 
+    /// Whether something is so in one of several tries: in each alone a thread may stand still until its time is out,
+    /// or until the lock is free.
+    fn once(is_so: impl Fn() -> bool) -> bool {
+        (0..50).any(|_| is_so())
+    }
+
     /// Every acquisition was counted, once.
     fn adds_up(stats: Stats) {
         assert_eq!(stats.acquisitions(), 2 * ROUNDS, "{stats}");
@@ -116,6 +122,10 @@ mod on {
 
     #[test]
     fn waits_for_a_lockref_are_counted_as_they_end() {
+        assert!(once(a_wait_for_a_lockref_sleeps), "nobody sleeps");
+    }
+
+    fn a_wait_for_a_lockref_sleeps() -> bool {
         let cell = LockRefCell::new(1, ());
         let held = cell.lock();
         std::thread::scope(|s| {
@@ -128,12 +138,16 @@ mod on {
         let stats = cell.stats();
         // `try_lock_for` begins with a try.
         assert_eq!((stats[Event::TryFailed], stats[Event::TimedOut], stats[Event::Acquired]), (2, 1, 1), "{stats}");
-        assert!(stats[Event::Slept] >= 1, "{stats}");
         assert_eq!(stats.acquisitions(), 1);
+        stats[Event::Slept] >= 1
     }
 
     #[test]
     fn a_try_that_fails_and_a_wait_that_gives_up_are_counted() {
+        assert!(once(a_wait_that_gives_up_sleeps), "nobody sleeps");
+    }
+
+    fn a_wait_that_gives_up_sleeps() -> bool {
         let mutex = Mutex::new(());
         let held = mutex.lock();
         std::thread::scope(|s| {
@@ -146,12 +160,16 @@ mod on {
         let stats = mutex.stats();
         // `try_lock_for` begins with a try.
         assert_eq!((stats[Event::TryFailed], stats[Event::TimedOut], stats[Event::Acquired]), (2, 1, 1), "{stats}");
-        assert!(stats[Event::Slept] >= 1, "{stats}");
         assert_eq!(stats.acquisitions(), 1);
+        stats[Event::Slept] >= 1
     }
 
     #[test]
     fn a_fair_release_is_a_hand_off_and_a_sleeper_is_woken() {
+        assert!(once(a_fair_release_wakes), "no hand-off");
+    }
+
+    fn a_fair_release_wakes() -> bool {
         let mutex = Mutex::new(());
         let before = mutex.stats();
         let held = mutex.lock();
@@ -165,8 +183,9 @@ mod on {
             MutexGuard::unlock_fair(held);
         });
         let between = mutex.stats() - before;
-        assert_eq!((between[Event::HandedOff], between[Event::Contended]), (1, 1), "{between}");
-        assert!(between[Event::Woken] >= 1, "{between}");
+        println!("{between}");
+        assert_eq!(between[Event::Contended], 1, "{between}");
+        between[Event::HandedOff] == 1 && between[Event::Woken] >= 1
     }
 
     #[test]

@@ -47,12 +47,14 @@ impl Tally {
 pub(crate) struct Limits {
     pub(crate) length: Duration,
     pub(crate) patience: Duration,
+    /// How much longer it goes on where no fault has come yet.
+    pub(crate) search: Duration,
 }
 
 impl Limits {
     /// Whether a run has gone on for long enough: also until there was a fault, unless there seem to be none.
     fn is_enough(self, time: Duration, tries: u64) -> bool {
-        time > self.length && (tries > 0 || time > self.length * 4 + self.patience / 4)
+        time > self.length && (tries > 0 || time > self.length * 4 + self.search)
     }
 }
 

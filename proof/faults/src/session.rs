@@ -223,11 +223,16 @@ impl Session {
         Ok(tally)
     }
 
+    /// How long a run waits for its first fault: on a busy CPU a thread is seldom seen where it is to be hit.
+    pub(crate) fn search(&self) -> Duration {
+        3 * self.patience
+    }
+
     /// Those of the victims that this form runs, and the limits of each.
     fn chosen(&self, victims: &[Victim]) -> (Vec<Victim>, Limits) {
         let chosen: Vec<_> = victims.iter().copied().filter(|victim| self.wide || !victim.wide).collect();
         let length = self.length / chosen.len().max(1) as u32;
-        (chosen, Limits { length, patience: self.patience })
+        (chosen, Limits { length, patience: self.patience, search: self.search() })
     }
 
     /// Runs each victim under an injector of its own.

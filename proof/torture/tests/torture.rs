@@ -56,7 +56,7 @@ fn run(flags: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn a_hang_says_who_waits_and_exits_3() {
     let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
-    let flags = ["--here", "--lock", "lost-wake-up", "--scenario", "sleepy", "--seconds", "20", "--patience", "0.4"];
+    let flags = ["--here", "--lock", "lost-wake-up", "--scenario", "sleepy", "--seconds", "60", "--patience", "3"];
     let (code, output) = run(&flags);
     assert_eq!(code, Some(3), "{output}");
     assert!(output.contains("Acquires") && output.contains("lock 0: 0x"), "{output}");

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A step that takes longer hangs.
-const LIMIT_S: &str = "300";
+const LIMIT_S: &str = "900";
 
 /// Arguments of `cargo xtask guide`.
 #[derive(clap::Args)]

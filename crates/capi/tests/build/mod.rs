@@ -38,7 +38,7 @@ pub(crate) fn run_ok(command: &mut Command) {
 /// A command that runs a program and stops it if it hangs.
 pub(crate) fn limited(program: &Path) -> Command {
     let mut command = Command::new("timeout");
-    command.args(["-k", "5", "60"]).arg(program);
+    command.args(["-k", "5", "300"]).arg(program);
     command
 }
 

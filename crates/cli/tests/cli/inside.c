@@ -1,15 +1,22 @@
 // Waits for a mutex as it is told on its input, and says when it has done so.
 //
-// w N: N threads wait for `gate` once each, which the main thread has meanwhile, for 20 ms; they are new ones each time
+// w N: N threads wait for `gate` once each, which the main thread has meanwhile, until all have slept for 20 ms; they
+//      are new ones each time
 // f:   forks; the child does the same with two threads, says so, and ends when its input does
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { THREADS = 64 };
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static volatile long passed;
+static atomic_int tids[THREADS];
 
 static __attribute__((noinline)) void pass_gate(void) {
     pthread_mutex_lock(&gate);
@@ -24,17 +31,35 @@ static __attribute__((noinline)) void walk_up(void) {
     passed++;
 }
 
-static void *walker(void *unused) {
-    (void)unused;
+static void *walker(void *tid) {
+    *(atomic_int *)tid = (int)syscall(SYS_gettid);
     walk_up();
     return NULL;
 }
 
+// Whether a thread sleeps, as the system sees it.
+static int sleeps(int tid) {
+    char name[64], text[512], *end;
+    snprintf(name, sizeof name, "/proc/self/task/%d/stat", tid);
+    FILE *file = fopen(name, "r");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = 0;
+    end = strrchr(text, ')');
+    return end && end[2] == 'S';
+}
+
 static void wait_with(int threads) {
-    pthread_t thread[64];
+    pthread_t thread[THREADS];
     pthread_mutex_lock(&gate);
+    for (int i = 0; i < threads; i++) {
+        tids[i] = 0;
+        pthread_create(&thread[i], NULL, walker, &tids[i]);
+    }
     for (int i = 0; i < threads; i++)
-        pthread_create(&thread[i], NULL, walker, NULL);
+        while (tids[i] == 0 || !sleeps(tids[i]))
+            usleep(1000);
     usleep(20000);
     pthread_mutex_unlock(&gate);
     for (int i = 0; i < threads; i++)

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use turnwise_live::layout::Header;
 use turnwise_profile::model::{Method, Profile};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(120);
 
 /// The program of `inside.c` under `turnwise run`, with a folder for its live view that no other test has.
 struct Running {
@@ -212,7 +212,7 @@ fn waits_alone_are_recorded_from_the_programs_start() {
 #[test]
 fn a_busy_lock_is_sampled_by_its_wait_time() {
     let folder = scratch();
-    let mut command = turnwise(&["run", "--", "@sample", "-t", "4", "-s", "60"]);
+    let mut command = turnwise(&["run", "--", "@sample", "-t", "4", "-s", "300"]);
     let mut sample = command.env("XDG_RUNTIME_DIR", folder.path()).stdout(Stdio::null()).spawn().unwrap();
     let (pid, file) = (sample.id().to_string(), folder.path().join("profile.json"));
     let begun = Instant::now();
@@ -277,7 +277,7 @@ fn one_profiler_at_a_time() {
 #[test]
 fn of_a_program_that_is_killed_the_report_says_what_there_was() {
     let mut running = Running::start();
-    let profiling = running.profile(&["--for", "60s"]);
+    let profiling = running.profile(&["--for", "600s"]);
     running.wait(3);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
@@ -323,7 +323,8 @@ fn no_rights_are_needed_but_the_users_own() {
     if !answers {
         return println!("SKIPPED: another user cannot run {}", crate::PROGRAM);
     }
-    let mut sample = as_nobody(&["run", "--", "@sample", "-t", "4", "-s", "60"]).stdout(Stdio::null()).spawn().unwrap();
+    let mut sample =
+        as_nobody(&["run", "--", "@sample", "-t", "4", "-s", "300"]).stdout(Stdio::null()).spawn().unwrap();
     let pid = sample.id().to_string();
     let begun = Instant::now();
     let found = loop {

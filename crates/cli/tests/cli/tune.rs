@@ -1,7 +1,7 @@
 //! `turnwise tune`, on programs that run.
 
 use crate::common::{expect_of, scratch, shown, signal, text};
-use crate::top::{Running, compiled};
+use crate::top::{LONG, Running, compiled};
 use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ static void *run(void *unused) {
 int main(void) {
     pthread_t thread;
     for (int i = 0; i < 3; i++) pthread_create(&thread, 0, run, 0);
-    sleep(100);
+    sleep(600);
     return 0;
 }";
 
@@ -64,11 +64,17 @@ impl Server {
         assert!(parts.iter().all(|part| told.contains(part)), "{parts:?} in {told}");
     }
 
-    /// Hand-offs for each wait, over nearly half a second.
+    /// Hand-offs for each wait, over nearly half a second in which the machine let the threads run.
     fn handoffs(&self) -> f64 {
-        let look = self.running.json(&["--interval", "0.4"]);
-        let figure = |name: &str| look["locks"][0][name].as_f64().unwrap_or_else(|| panic!("{name} in {look}"));
-        figure("handoffs") / figure("waits").max(1.0)
+        let begun = Instant::now();
+        loop {
+            let look = self.running.json(&["--interval", "0.4"]);
+            let figure = |name: &str| look["locks"][0][name].as_f64();
+            if let (Some(handoffs), Some(waits @ 20.0..)) = (figure("handoffs"), figure("waits")) {
+                return handoffs / waits;
+            }
+            assert!(begun.elapsed() < LONG, "no waits: {look}");
+        }
     }
 
     fn settings(&self) -> String {
@@ -85,9 +91,9 @@ fn what_is_set_is_shown_until_it_is_taken_back() {
     let look = server.running.json(&[]);
     assert_eq!(look["locks"][0]["settings"], "spin=off", "{look}");
     assert_eq!(look["processes"][0]["settings"][0]["name"], "cache", "{look}");
-    let (table, _) = expect_of(0, &mut server.running.turnwise(&["top", "--once", "--interval", "0.2"]));
+    let (table, _) = expect_of(0, &mut server.running.turnwise(&["top", "--once", "--interval", "2"]));
     assert!(table.contains("* cache") && table.contains("cache: spin=off"), "{table}");
-    let (advice, _) = expect_of(0, &mut server.running.turnwise(&["top", "--advise", "--interval", "0.2"]));
+    let (advice, _) = expect_of(0, &mut server.running.turnwise(&["top", "--advise", "--interval", "2"]));
     assert!(advice.contains("Not judged here") && advice.contains("short-holds"), "{advice}");
     let (told, _) = server.tune(0, &["--undo"]);
     assert!(told.starts_with("Nothing is set"), "{told}");
@@ -215,7 +221,7 @@ fn a_trial_proves_what_matters_and_refutes_what_does_not() {
     let trial = ["--trial", "cache=fair-after=4ms", "--rounds", "8", "--for", "0.01", "--metric-cmd", &null];
     let (told, _) = server.tune(0, &trial);
     assert!(told.contains("no difference beyond 5%"), "{told}");
-    let by_view = ["--trial", "*=spin=off", "--rounds", "2", "--for", "0.1"];
+    let by_view = ["--trial", "*=spin=off", "--rounds", "2", "--for", "1"];
     let (told, _) = server.tune(0, &by_view);
     assert!(told.contains("threads that wait, by the live view, in 2 rounds"), "{told}");
     assert!(told.contains("6 are needed (--rounds)"), "{told}");
@@ -251,21 +257,24 @@ fn a_trial_that_ends_early_leaves_settings_as_they_were() {
         .complaint(&["--trial", "cache=spin=off", "--metric-cmd", "echo none"], &["round 1", "no number", "\"none\""]);
     server.complaint(&["--trial", "cache=spin=off", "--metric-cmd", "exit 7"], &["round 1", "exit status: 7"]);
     let pid = server.running.pid();
-    for command in [&["--metric-cmd", "sleep 60; echo 1"][..], &["--for", "60"]] {
+    for command in [&["--metric-cmd", "sleep 600; echo 1"][..], &["--for", "600"]] {
         let mut trial = server.running.turnwise(&[&["tune", &pid, "--trial", "cache=spin=off"], command].concat());
         let trial = trial.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
-        while !server.settings().contains("trial of cache") && begun.elapsed() < Duration::from_secs(2) {
+        while !server.settings().contains("trial of cache") {
+            assert!(begun.elapsed() < LONG, "the trial does not begin");
             std::thread::sleep(Duration::from_millis(20));
         }
         signal(trial.id().cast_signed(), "INT");
         let output = trial.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
         assert!(text(&output.stderr).contains("the settings are as they were"), "{}", text(&output.stderr));
-        assert!(begun.elapsed() < Duration::from_secs(20) && !server.settings().contains("trial"));
+        assert!(begun.elapsed() < 2 * LONG && !server.settings().contains("trial"));
     }
     assert!(server.settings().starts_with("cache: respin=5us ("), "{}", server.settings());
-    let killer = format!("kill -9 {pid}; sleep 0.1; echo 1");
+    // Its parent is this test: until it is waited for, it is a zombie.
+    let ended = format!("grep -q ') Z ' /proc/{pid}/stat && [ $(ls /proc/{pid}/task | wc -l) = 1 ]");
+    let killer = format!("kill -9 {pid}; until {ended}; do sleep 0.02; done; echo 1");
     server.complaint(&["--trial", "cache=spin=off", "--metric-cmd", &killer], &["round 1", "has ended"]);
     server.running.child.wait().unwrap();
     server.complaint(&["--lock", "cache=spin=off"], &[&pid]);

@@ -29,7 +29,7 @@ static int read_locked(const int *value)
 static void until(const int *value, int expected)
 {
     for (int i = 0; read_locked(value) != expected; i++) {
-        CHECK(i < 5000);
+        CHECK(i < 60000);
         sleep_ms(1);
     }
 }
@@ -64,16 +64,16 @@ static void check_wakeups(void)
 
 static void timed_out(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, clockid_t given)
 {
-    struct timespec at = in_ns(clock, 40 * MS);
     pthread_mutex_lock(m);
     long long begun = now_ns(CLOCK_MONOTONIC);
+    struct timespec at = in_ns(clock, 40 * MS);
     int result;
     do
         result = given < 0 ? pthread_cond_timedwait(c, m, &at) : pthread_cond_clockwait(c, m, given, &at);
     while (result == 0);
     long long took = now_ns(CLOCK_MONOTONIC) - begun;
     CHECK_EQ(result, ETIMEDOUT);
-    CHECK(took >= 39 * MS && took < 3000LL * MS);
+    CHECK(took >= 39 * MS && took < 60000LL * MS);
     CHECK_EQ(pthread_mutex_unlock(m), 0);
 }
 

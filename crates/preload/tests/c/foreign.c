@@ -114,8 +114,8 @@ static void check_threads(pthread_mutex_t mutex, int cond_shared, clockid_t cloc
     play(&p, 0, times(300));
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(p.rounds, 2 * times(300));
-    struct timespec at = in_ns(clock, 15 * MS);
     long long begun = now_ns(CLOCK_MONOTONIC);
+    struct timespec at = in_ns(clock, 15 * MS);
     CHECK_EQ(pthread_mutex_lock(&p.mutex), 0);
     int result;
     while ((result = pthread_cond_timedwait(&p.cond, &p.mutex, &at)) == 0) {

@@ -170,7 +170,6 @@ static void hold(const char *kind, void *(*start)(void *), const void *lock, int
     CHECK(pthread_create(&thread, NULL, start, NULL) == 0);
     while (tid == 0)
         nap(1);
-    nap(50);
     tell(kind, tid, lock);
     CHECK(release(argument) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
@@ -207,7 +206,6 @@ static void kinds(void)
         nap(1);
     CHECK(pthread_mutex_lock(&mutexes[0]) == 0);
     CHECK(pthread_cond_signal(&cond) == 0);
-    nap(50);
     tell("mutex", tid, &mutexes[0]);
     CHECK(release_mutex(&mutexes[0]) == 0);
     CHECK(pthread_join(thread, NULL) == 0);

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { INSIDE = 1000, OUTSIDE = 1000, LENGTH_MS = 250 };
+enum { INSIDE = 1000, OUTSIDE = 1000, LENGTH_MS = 250 /* of CPU time, of both together */ };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -90,7 +90,11 @@ int main(void)
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         threads[i] = start(contend, (void *)(intptr_t)i);
-    sleep_ms(LENGTH_MS);
+    clockid_t clocks[2];
+    CHECK_EQ(pthread_getcpuclockid(threads[1], &clocks[0]), 0);
+    CHECK_EQ(clock_getcpuclockid(busy, &clocks[1]), 0);
+    while (now_ns(clocks[0]) + now_ns(clocks[1]) < LENGTH_MS * 1000000LL)
+        sleep_ms(5);
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     for (int i = 0; i < 2; i++)
         CHECK_EQ(pthread_join(threads[i], NULL), 0);

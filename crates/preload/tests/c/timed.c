@@ -19,18 +19,18 @@ static int attempt_lock(struct attempt *a, const struct timespec *at)
 static void *attempt(void *argument)
 {
     struct attempt *a = argument;
+    long long begun = now_ns(CLOCK_MONOTONIC);
     struct timespec at = in_ns(a->clock == CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC, a->after_ns);
     if (a->bad_ns)
         at.tv_nsec = a->bad_ns;
     errno = 99;
-    long long begun = now_ns(CLOCK_MONOTONIC);
     int result = attempt_lock(a, &at);
     long long took = now_ns(CLOCK_MONOTONIC) - begun;
     CHECK_EQ(errno, 99);
     CHECK_EQ(result, a->expected);
     if (result == ETIMEDOUT && a->after_ns > 0)
         CHECK(took >= a->after_ns - MS);
-    CHECK(took < 5000LL * MS);
+    CHECK(took < 60000LL * MS);
     if (result == 0)
         CHECK_EQ(pthread_mutex_unlock(a->mutex), 0);
     return NULL;
@@ -54,7 +54,7 @@ static void check_clock(pthread_mutex_t *m, clockid_t clock)
     from_elsewhere(m, clock, -1000LL * MS, 0, ETIMEDOUT);
     from_elsewhere(m, clock, 50 * MS, 1000000000, EINVAL);
     from_elsewhere(m, clock, 50 * MS, -1, EINVAL);
-    struct attempt patient = {m, clock, 4000LL * MS, 0, 0};
+    struct attempt patient = {m, clock, 50000LL * MS, 0, 0};
     pthread_t thread = start(attempt, &patient);
     sleep_ms(30);
     CHECK_EQ(pthread_mutex_unlock(m), 0);

@@ -10,7 +10,7 @@ use turnwise_preload_abi::{environment, libraries};
 pub(crate) const POLICIES: [&str; 4] = ["adaptive", "queued", "ttas", "ticket"];
 
 /// Longer than any program takes; a hang ends as exit status 124 or 137.
-const LIMIT_S: &str = "120";
+const LIMIT_S: &str = "300";
 
 /// The shared object that cargo built for this test: beside the test's own executable, or one folder up.
 pub(crate) fn library() -> PathBuf {

@@ -5,6 +5,7 @@
  * on. Exit status 77: this system cannot do it.
  */
 #define _GNU_SOURCE
+#include "sleeps.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -44,30 +45,15 @@ static pthread_t start(void *(*run)(void *), long number)
     return id;
 }
 
-/* Whether a thread sleeps, as the system sees it. */
-static int sleeps(int tid)
-{
-    char name[64], text[512], *end;
-    snprintf(name, sizeof name, "/proc/self/task/%d/stat", tid);
-    FILE *file = fopen(name, "r");
-    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[length] = 0;
-    end = strrchr(text, ')');
-    return end && end[2] == 'S';
-}
-
 /* Until the waiter has said who it is and sleeps: it does nothing between the two but lock. */
 static void await_sleeper(int number)
 {
-    while (tids[number] == 0 || !sleeps(tids[number]))
-        pause_ms(1);
+    await_asleep(&tids[number]);
 }
 
 static void here(long number)
 {
-    tids[number] = (int)syscall(SYS_gettid);
+    tids[number] = my_tid();
 }
 
 static void *one_wait(void *number)

@@ -2,6 +2,7 @@
  * A thread that takes many locks by turns, each under another and with one under it: `journal NAME`.
  */
 #define _GNU_SOURCE
+#include "sleeps.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ enum { LOCKS = 1024, ROUNDS = 60 };
 pthread_rwlock_t outer = PTHREAD_RWLOCK_INITIALIZER;
 pthread_mutex_t array[LOCKS], inner = PTHREAD_MUTEX_INITIALIZER, late = PTHREAD_MUTEX_INITIALIZER,
                 held = PTHREAD_MUTEX_INITIALIZER, made;
-static atomic_int stage;
+static atomic_int stage, waiter;
 
 static void await(int wanted)
 {
@@ -61,6 +62,7 @@ static void __attribute__((noinline)) keep(void)
 {
     pthread_mutex_lock(&held);
     stage = 1;
+    await_asleep(&waiter);
     usleep(100000);
     pthread_mutex_unlock(&held);
 }
@@ -69,6 +71,7 @@ static void *other(void *unused)
 {
     many(ROUNDS);
     await(1);
+    waiter = my_tid();
     pthread_mutex_lock(&held);
     pthread_mutex_unlock(&held);
     under(&late, &array[5]);

@@ -2,6 +2,7 @@
  * Programs whose locks do what is known beforehand: `truth NAME`. The test (tests/recorded.rs) compares the recording.
  */
 #define _GNU_SOURCE
+#include "sleeps.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,7 +22,7 @@ struct {
     _Alignas(64) pthread_spinlock_t a;
     pthread_spinlock_t b;
 } line;
-static atomic_int stage;
+static atomic_int stage, tids[2];
 
 static void pause_ms(long ms)
 {
@@ -98,6 +99,7 @@ static void *__attribute__((noinline)) long_holder(void *unused)
     pthread_setname_np(pthread_self(), "holder");
     pthread_mutex_lock(&first);
     stage = 1;
+    await_asleep(&tids[0]);
     pause_ms(100);
     pthread_mutex_unlock(&first);
     return unused;
@@ -106,6 +108,7 @@ static void *__attribute__((noinline)) long_holder(void *unused)
 static void __attribute__((noinline)) waiter(void)
 {
     await(1);
+    tids[0] = my_tid();
     pthread_mutex_lock(&first);
     pthread_mutex_unlock(&first);
 }
@@ -326,12 +329,17 @@ static int neighbours(void)
     return 0;
 }
 
+/* Of the sleeper: under the mutex. */
+static int waits;
+
 static void *sleeper(void *unused)
 {
     pthread_mutex_lock(&first);
     stage = 1;
-    while (stage < 2)
+    while (stage < 2) {
+        waits++;
         pthread_cond_wait(&changed, &first);
+    }
     pthread_mutex_unlock(&first);
     return unused;
 }
@@ -342,12 +350,15 @@ static int nothing(void)
     pthread_t id = start(sleeper);
     struct timespec past = {.tv_sec = 1};
     await(1);
-    for (int i = 0; i < 4; i++) {
-        pause_ms(30);
+    for (int i = 0; i < 4;) {
+        pause_ms(5);
         pthread_mutex_lock(&first);
-        if (i == 3)
-            stage = 2;
-        pthread_cond_signal(&changed);
+        /* Only one that waits again finds nothing. */
+        if (waits > i) {
+            if (++i == 4)
+                stage = 2;
+            pthread_cond_signal(&changed);
+        }
         pthread_mutex_unlock(&first);
     }
     pthread_join(id, NULL);
@@ -367,7 +378,7 @@ static void *cancelled_sleeper(void *unused)
 {
     pthread_mutex_lock(&first);
     pthread_cleanup_push(unlock_first, NULL);
-    stage = 1;
+    tids[0] = my_tid();
     for (;;)
         pthread_cond_wait(&changed, &first);
     pthread_cleanup_pop(1);
@@ -378,8 +389,7 @@ static int cancel(void)
 {
     pthread_t id = start(cancelled_sleeper);
     void *result;
-    await(1);
-    pause_ms(20);
+    await_asleep(&tids[0]);
     pthread_cancel(id);
     pthread_join(id, &result);
     pthread_mutex_lock(&first);
@@ -498,6 +508,7 @@ static void *first_then_second(void *unused)
     pthread_mutex_lock(&first);
     stage++;
     await(2);
+    tids[0] = my_tid();
     pthread_mutex_lock(&second);
     return unused;
 }
@@ -507,6 +518,7 @@ static void *second_then_first(void *unused)
     pthread_mutex_lock(&second);
     stage++;
     await(2);
+    tids[1] = my_tid();
     pthread_mutex_lock(&first);
     return unused;
 }
@@ -516,7 +528,8 @@ static int deadlock(void)
 {
     start(first_then_second);
     start(second_then_first);
-    await(2);
+    await_asleep(&tids[0]);
+    await_asleep(&tids[1]);
     pause_ms(100);
     return 0;
 }

@@ -62,7 +62,7 @@ fn tools_that_look_for_races_find_none_of_ours() {
     writer::create(&file).expect("a recording");
     for tool in ["helgrind", "drd"] {
         let mut command = Command::new("timeout");
-        command.args(["-k", "5", "120", "valgrind", "-q", &format!("--tool={tool}"), "--error-exitcode=9"]);
+        command.args(["-k", "5", "300", "valgrind", "-q", &format!("--tool={tool}"), "--error-exitcode=9"]);
         command.arg(program("sanitized")).env("LD_PRELOAD", library(libraries::RECORDER));
         let ended = command.env(environment::RECORDING, &file).output().expect("timeout of coreutils");
         let told = String::from_utf8_lossy(&ended.stderr);

@@ -13,7 +13,7 @@ use turnwise_recording::writer::{self, End};
 use turnwise_recording::{EXITED, SIGNALLED};
 
 /// Longer than any program takes, in seconds; a hang ends as exit status 124.
-const LIMIT_S: &str = "60";
+const LIMIT_S: &str = "300";
 
 /// A shared object that cargo built for this test: beside the test's own executable, or one folder up.
 pub(crate) fn library(stem: &str) -> PathBuf {

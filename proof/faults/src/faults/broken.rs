@@ -38,7 +38,8 @@ const LATE: Victim = Victim::posix("adaptive", "broken-late");
 
 /// A hang is expected, or soon seen: nobody waits long for it.
 fn run(session: &mut Session, victim: &Victim, with: &mut dyn Injector) -> Result<Outcome> {
-    let limits = Limits { length: session.length.max(Duration::from_secs(1)), patience: Duration::from_secs(2) };
+    let (length, patience) = (session.length.max(Duration::from_secs(1)), Duration::from_secs(2));
+    let limits = Limits { length, patience, search: session.search() };
     let tally = session.one(victim, "none", with, limits)?;
     Ok(Outcome::Ran(Tally { trouble: Vec::new(), ..tally }))
 }

@@ -124,7 +124,9 @@ fn once(session: &Session, tool: &[&str], victim: &Victim, with: &mut dyn Inject
         command.args(tool).arg(program.get_program()).args(program.get_args());
         command
     };
-    let limits = Limits { length: Duration::from_millis(20), patience: session.patience };
+    // There need not be any.
+    let (length, patience) = (Duration::from_millis(20), session.patience);
+    let limits = Limits { length, patience, search: patience / 4 };
     watch(&board, command, with, limits)
 }
 
