@@ -115,6 +115,13 @@ pub(crate) struct Exports {
     pub(crate) old_conditions: bool,
 }
 
+/// Whether the build is for one of the targets that crate turnwise-interpose compiles for.
+pub(crate) fn is_known_target() -> bool {
+    let set = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
+    let is_known_arch = ["x86_64", "aarch64"].contains(&set("ARCH").as_str());
+    is_known_arch && set("OS") == "linux" && set("ENV") == "gnu" && set("POINTER_WIDTH") == "64"
+}
+
 /// Tells cargo how to link the library.
 pub(crate) fn link(exports: &Exports) {
     println!("cargo::rerun-if-changed=versions.rs");

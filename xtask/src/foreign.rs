@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use std::process::{Command, Stdio};
 
 /// One that tests can be run for.
-struct Processor {
+pub(crate) struct Processor {
     name: &'static str,
     target: &'static str,
     /// What Debian's names for its compiler begin with.
-    tools: &'static str,
+    pub(crate) tools: &'static str,
     /// The program that runs its programs; none where this machine does.
     qemu: Option<Qemu>,
     /// What the suites are, by cargo's arguments.
@@ -37,11 +37,14 @@ const BIG: &str = r"\x02\x02\x01\x00";
 const LOCKS: &str = "-p turnwise -p turnwise-recording --lib --tests -- --skip two_versions_link";
 const LOCKS_FEATURES: &str =
     "-p turnwise --lib --tests --features lock_api,stats,order-check -- --skip two_versions_link";
-/// Without the tests of speed, of valgrind, of the live view, which filters and times system calls, and of the C
-/// library's robust mutexes, which stay taken under qemu.
+/// Without the tests of speed, of valgrind, of the C library's robust mutexes, which stay taken under qemu, and of what
+/// the live view needs and qemu lacks: docs/lab/0055 says what, for each.
 const PROGRAMS: &str = "-p turnwise-capi -p turnwise-preload \
-     --test programs --test conformance --test policies --test run_probe --test secure -- \
-     --skip attributes_and_special_mutexes";
+     --test programs --test conformance --test policies --test run_probe --test secure --test live -- \
+     --skip attributes_and_special_mutexes --skip a_full_disk_costs --skip a_kernel_that_cannot_make_pages_writable \
+     --skip a_process_whose_system_calls_are_filtered --skip a_program_that_replaces_another \
+     --skip a_waiter_is_seen_with_the_owner --skip snapshots_of_a_busy_program --skip what_is_recorded_of_a_busy \
+     --skip waits_are_counted_under_every_policy";
 /// What depends on the processor: layouts, versions of symbols, modules, the C part, forks.
 const PROGRAMS_QUICK: &str = "-p turnwise-capi -p turnwise-preload --test programs --test policies -- --exact \
      every_lock conditions_and_sequences kinds_and_errors condition_variables cancelled_waits readers_writer_locks \
@@ -49,7 +52,7 @@ const PROGRAMS_QUICK: &str = "-p turnwise-capi -p turnwise-preload --test progra
      exports_the_interposed_symbols_and_nothing_else needs_no_library_but_the_c_librarys \
      each_lock_by_its_symbol_or_by_the_call_that_makes_it kinds_conditions_and_forks_under_every_policy_at_once";
 
-const PROCESSORS: [Processor; 4] = [
+static PROCESSORS: [Processor; 4] = [
     Processor {
         name: "arm64",
         target: "aarch64-unknown-linux-gnu",
@@ -110,8 +113,13 @@ pub(crate) struct Args {
     #[arg(long)]
     quick: bool,
     /// Processors (all, if none is named)
-    #[arg(value_parser = PROCESSORS.map(|processor| processor.name))]
+    #[arg(value_parser = PROCESSORS.each_ref().map(|processor| processor.name))]
     processors: Vec<String>,
+}
+
+/// The one that packages are made for, too.
+pub(crate) fn arm64() -> &'static Processor {
+    &PROCESSORS[0]
 }
 
 /// Runs the tests; `true` if none failed.
@@ -136,7 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 
 impl Processor {
     /// Why its programs do not run here, if they do not.
-    fn trouble(&self) -> Result<Option<String>> {
+    pub(crate) fn trouble(&self) -> Result<Option<String>> {
         let compiler = format!("{}gcc", self.tools);
         if !is_here(&compiler) {
             return Ok(Some(format!("no `{compiler}` here: `apt-get install {}`", self.packages())));
@@ -159,12 +167,20 @@ impl Processor {
         format!("g++-{} libc6-dev-{debian}-cross", self.tools.trim_end_matches('-'))
     }
 
-    /// A command in which the kernel knows how to run its programs; the words of another are to follow.
+    /// The first words of a command in which the kernel knows how to run its programs.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let Some(qemu) = &self.qemu else { return vec!["env".to_owned()] };
+        let begin = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", IN_NAMESPACE, "sh"];
+        let mut words = begin.map(str::to_owned).to_vec();
+        words.extend([qemu.row(), "env".to_owned(), format!("QEMU_LD_PREFIX={}", self.libraries())]);
+        words
+    }
+
+    /// The same as a command; the words of another are to follow.
     fn around(&self) -> Command {
-        let Some(qemu) = &self.qemu else { return Command::new("env") };
-        let mut command = Command::new("unshare");
-        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", IN_NAMESPACE, "sh"]);
-        command.arg(qemu.row()).env("QEMU_LD_PREFIX", self.libraries());
+        let words = self.words();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
         command
     }
 

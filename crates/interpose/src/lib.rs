@@ -13,6 +13,19 @@
 //! | `thread.rs` | variables that every thread has of its own |
 #![no_std]
 
+// The one error on other processors, and with other C libraries: all that is loaded into programs needs this crate.
+#[cfg(not(all(
+    target_os = "linux",
+    target_env = "gnu",
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!(
+    "live views and what is loaded into programs (the preload library, the recorder) know glibc's objects on x86-64 \
+     and aarch64 only; what works here are the locks: crate `turnwise`, and on 64 bits `turnwise-capi` with \
+     `--no-default-features`"
+);
+
 mod environment;
 mod jump;
 mod module;

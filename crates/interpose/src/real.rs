@@ -59,6 +59,8 @@ impl Symbol {
         }
         // SAFETY: the name is a string.
         let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        // Where it does not exist, nothing of this crate compiles: it would be a second error.
+        #[cfg(target_env = "gnu")]
         if let Some(version) = self.version {
             // SAFETY: the name and the version are strings.
             let versioned = unsafe { libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()) };

@@ -31,14 +31,6 @@
 
 extern crate std as _;
 
-#[cfg(not(all(
-    target_os = "linux",
-    target_env = "gnu",
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-)))]
-compile_error!("the recorder knows glibc's objects on x86-64 and aarch64 only");
-
 mod acquire;
 mod alone;
 mod brief;

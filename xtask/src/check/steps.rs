@@ -108,7 +108,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "supply",
         what: "licences and versions of dependencies, the oldest Rust, features one by one",
-        needs: &[],
+        needs: &[Need::Target("i686-unknown-linux-gnu")],
         commands: &[cmd("cargo xtask supply --quick")],
     },
     Step {

@@ -93,7 +93,8 @@ pub(super) fn run(way: Way, case: &Case, here: &Path, folder: &Path, turnwise: &
     std::fs::write(&script, format!("{BEGIN}{}", case.script)).context("cannot write the script")?;
     let dir = file("dir");
     std::fs::create_dir(&dir).context("cannot make a folder")?;
-    let mut command = Command::new(if way == Way::Alone { Path::new("sh") } else { turnwise });
+    let mut command = with_signals();
+    command.arg(if way == Way::Alone { Path::new("sh") } else { turnwise });
     match way {
         Way::Alone => {}
         Way::Run => drop(command.args(["run", "--", "sh"])),
@@ -125,8 +126,8 @@ pub(super) fn run(way: Way, case: &Case, here: &Path, folder: &Path, turnwise: &
 
 /// Runs the set-up of the case.
 pub(super) fn set_up(case: &Case, here: &Path, folder: &Path) -> Result<()> {
-    let mut command = Command::new("sh");
-    command.args(["-eu", "-c", &case.setup]).current_dir(folder);
+    let mut command = with_signals();
+    command.args(["sh", "-eu", "-c", &case.setup]).current_dir(folder);
     surroundings(&mut command, here, folder, folder);
     let log = folder.join("setup.log");
     let out = File::create(&log).context("cannot make a file")?;
@@ -136,6 +137,14 @@ pub(super) fn set_up(case: &Case, here: &Path, folder: &Path) -> Result<()> {
     let is_done = status.is_some_and(|status| status.success());
     anyhow::ensure!(is_done, "its set-up failed: {}", crate::programs::run::last_lines(&printed()));
     Ok(())
+}
+
+/// A command whose words are to follow, with the signals as at a terminal: a shell's background jobs, and what they
+/// start, are deaf to these, and Python's tests of threads fail then.
+fn with_signals() -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,QUIT");
+    command
 }
 
 /// An environment that is the same everywhere.
@@ -185,4 +194,18 @@ fn acquisitions(json: &Path) -> Option<u64> {
     }
     let profile: Profile = serde_json::from_slice(&std::fs::read(json).ok()?).ok()?;
     Some(profile.threads.iter().map(|thread| thread.usage.acquisitions).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_hears_signals_though_its_caller_does_not() {
+        let words = with_signals();
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' INT; exec \"$@\"", "sh"]).arg(words.get_program()).args(words.get_args());
+        let out = command.args(["sh", "-c", "kill -INT $$; echo deaf"]).output().expect("sh runs");
+        assert_eq!((out.status.signal(), out.stdout.as_slice()), (Some(Signal::INT.as_raw()), &b""[..]), "{out:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Debian's packages, made, unpacked beside the system and used there.
 
-use super::{Args, FOLDER, VERSION, deb, empty_folder, portable, symbols};
+use super::machine::Machine;
+use super::{Args, VERSION, deb, empty_folder, glibc, portable, symbols};
 use crate::checks::{Outcome, is_here, must, output};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -37,9 +38,36 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         Ok(packages) => packages,
         Err(why) => return Ok(Outcome::Skipped(why)),
     };
+    let mut seen = look(&Machine::own(), &packages)?;
+    if !args.which.quick {
+        seen += &lint(&packages)?;
+    }
+    Ok(Outcome::Ok(seen))
+}
+
+/// Makes packages for arm64 and looks at them as at this machine's; their programs run by qemu.
+pub(super) fn run_arm64() -> Result<Outcome> {
+    if !is_here("dpkg-deb") {
+        return Ok(Outcome::Skipped("no dpkg-deb here: `apt-get install dpkg`".to_owned()));
+    }
+    let machine = match Machine::arm64()? {
+        Ok(machine) => machine,
+        Err(why) => return Ok(Outcome::Skipped(why)),
+    };
+    let built = match portable::build(&machine)? {
+        Ok(folder) => folder,
+        Err(why) => return Ok(Outcome::Skipped(why)),
+    };
+    let asked = glibc::look(&machine, &built)?;
+    let packages = deb::make(&machine, &built, &empty_folder(&format!("debian{}", machine.suffix()))?)?;
+    Ok(Outcome::Ok(format!("{}{}; {asked}", look(&machine, &packages)?, lint(&packages)?)))
+}
+
+/// Unpacks packages beside the system, and uses what they bring; what was seen.
+fn look(machine: &Machine, packages: &[PathBuf]) -> Result<String> {
     let folder = tempfile::tempdir()?;
     let root = folder.path();
-    for package in &packages {
+    for package in packages {
         let shown = package.display().to_string();
         let (control, at) = (root.join("control"), root.display().to_string());
         must(Path::new("."), &[], &["dpkg-deb", "--extract", &shown, &at])?;
@@ -49,19 +77,17 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         std::fs::remove_dir_all(&control)?;
         let version = output(&["dpkg-deb", "--field", &shown, "Version"])?;
         ensure!(version.trim() == format!("{VERSION}-1"), "{shown} has version {version}");
+        let architecture = output(&["dpkg-deb", "--field", &shown, "Architecture"])?;
+        ensure!(architecture.trim() == machine.debian()?, "{shown} is for {architecture}");
     }
-    let lib = format!("lib/{}", deb::multiarch()?);
+    let lib = format!("lib/{}", machine.multiarch()?);
     for needed in NEEDED {
         let path = root.join("usr").join(needed.replace("LIB", &lib));
         ensure!(path.exists(), "no package has {}", path.strip_prefix(root).unwrap_or(&path).display());
     }
-    let used = portable::use_tool(&root.join("usr/bin/turnwise"))?;
-    link(root, &lib)?;
-    let mut seen = format!("{} packages; {used}", packages.len());
-    if !args.which.quick {
-        seen += &lint(&packages)?;
-    }
-    Ok(Outcome::Ok(seen))
+    let used = portable::use_tool(machine, &root.join("usr/bin/turnwise"))?;
+    link(machine, root, &lib)?;
+    Ok(format!("{} packages; {used}", packages.len()))
 }
 
 /// Makes the packages; where they are, or why they cannot be made.
@@ -71,11 +97,11 @@ pub(super) fn packages(args: &Args) -> Result<Result<Vec<PathBuf>, String>> {
         Err(why) => return Ok(Err(why)),
     };
     let name = if args.which.quick { "debian-of-debug" } else { "debian" };
-    Ok(Ok(deb::make(&built, &empty_folder(name)?)?))
+    Ok(Ok(deb::make(&Machine::own(), &built, &empty_folder(name)?)?))
 }
 
 /// Compiles a program with what was unpacked, and runs it.
-fn link(root: &Path, lib: &str) -> Result<()> {
+fn link(machine: &Machine, root: &Path, lib: &str) -> Result<()> {
     let out = Command::new("pkg-config")
         .args(["--cflags", "--libs", "turnwise"])
         .env("PKG_CONFIG_LIBDIR", root.join("usr").join(lib).join("pkgconfig"))
@@ -87,11 +113,12 @@ fn link(root: &Path, lib: &str) -> Result<()> {
     ensure!(out.status.success(), "pkg-config finds no turnwise: {}", String::from_utf8_lossy(&out.stderr));
     let flags = String::from_utf8(out.stdout)?;
     let program = root.join("program").display().to_string();
-    let mut line = vec!["cc", "-std=c11", "-pthread", "-o", &program, "crates/capi/examples/queue.c"];
+    let compiler = machine.compiler();
+    let mut line = vec![&*compiler, "-std=c11", "-pthread", "-o", &program, "crates/capi/examples/queue.c"];
     line.extend(flags.split_whitespace());
     must(Path::new("."), &[], &line)?;
     let libraries = root.join("usr").join(lib);
-    must(root, &[("LD_LIBRARY_PATH", libraries.as_os_str())], &[&program])
+    must(root, &[("LD_LIBRARY_PATH", libraries.as_os_str())], &machine.line(&[&program]))
 }
 
 /// What lintian finds; nothing that it calls an error.
@@ -103,7 +130,6 @@ fn lint(packages: &[PathBuf]) -> Result<String> {
     let line = ["lintian", "--allow-root", "--fail-on", "none", "--tag-display-limit", "0"];
     let found = output(&[&line[..], &files.iter().map(String::as_str).collect::<Vec<_>>()].concat())?;
     print!("{found}");
-    std::fs::write(format!("{FOLDER}/lintian"), &found)?;
     let errors: Vec<&str> = found.lines().filter(|line| line.starts_with("E:")).collect();
     ensure!(errors.is_empty(), "lintian:\n{}", errors.join("\n"));
     Ok(format!("; lintian finds {} lesser things", found.lines().filter(|line| line.starts_with("W:")).count()))

@@ -3,6 +3,7 @@
 //! By `dpkg-deb` and three short templates. `cargo-deb` was looked at: it packs one crate's files, and the C library
 //! needs two packages, a symbols file and a sum of its own.
 
+use super::machine::Machine;
 use super::{PACKAGING, VERSION, copy, glibc, notices, symbols, write};
 use crate::capi::lay;
 use crate::checks::{must, output};
@@ -21,6 +22,8 @@ const DEVELOPMENT: &str = "libturnwise-dev";
 
 /// What packages are made of.
 struct Maker<'a> {
+    /// What they are for.
+    machine: &'a Machine,
     /// The folder with the tool and the C library.
     built: &'a Path,
     /// Where the packages go, and their files lie.
@@ -34,15 +37,10 @@ struct Maker<'a> {
 }
 
 /// Makes the packages in `to`; their paths.
-pub(super) fn make(built: &Path, to: &Path) -> Result<Vec<PathBuf>> {
-    let word = |line: &[&str]| output(line).map(|text| text.trim().to_owned());
-    let maker = Maker {
-        built,
-        to,
-        architecture: word(&["dpkg", "--print-architecture"])?,
-        multiarch: multiarch()?,
-        time: word(&["git", "log", "-1", "--format=%ct"])?,
-    };
+pub(super) fn make(machine: &Machine, built: &Path, to: &Path) -> Result<Vec<PathBuf>> {
+    let time = output(&["git", "log", "-1", "--format=%ct"])?.trim().to_owned();
+    let (architecture, multiarch) = (machine.debian()?, machine.multiarch()?);
+    let maker = Maker { machine, built, to, architecture, multiarch, time };
     let library = format!("libturnwise{MAJOR}");
     maker.tool()?;
     maker.library(&library)?;
@@ -50,11 +48,6 @@ pub(super) fn make(built: &Path, to: &Path) -> Result<Vec<PathBuf>> {
         .into_iter()
         .map(|(name, of)| maker.pack(name, of))
         .collect()
-}
-
-/// The folder of this architecture's libraries.
-pub(super) fn multiarch() -> Result<String> {
-    Ok(output(&["gcc", "-print-multiarch"])?.trim().to_owned())
 }
 
 impl Maker<'_> {
@@ -67,11 +60,11 @@ impl Maker<'_> {
         let usr = self.root(TOOL).join("usr");
         let (from, program) = (self.built.join(TOOL), usr.join("bin/turnwise"));
         copy(&from, &program)?;
-        strip(&program, &["--strip-all"])?;
+        self.strip(&program, &["--strip-all"])?;
         let manuals = usr.join("share/man/man1");
         std::fs::create_dir_all(&manuals)?;
         let tool = program.display().to_string();
-        output(&[&tool, "man", &manuals.display().to_string()])?;
+        output(&self.machine.line(&[&tool, "man", &manuals.display().to_string()]))?;
         for page in files_below(&manuals)? {
             compress(&page)?;
         }
@@ -81,7 +74,7 @@ impl Maker<'_> {
             ("zsh", "zsh/vendor-completions/_turnwise"),
             ("fish", "fish/vendor_completions.d/turnwise.fish"),
         ] {
-            write(&share.join(file), output(&[&tool, "completions", shell])?)?;
+            write(&share.join(file), output(&self.machine.line(&[&tool, "completions", shell]))?)?;
         }
         Ok(())
     }
@@ -96,8 +89,8 @@ impl Maker<'_> {
         for name in [format!("libturnwise.so.{VERSION}"), format!("libturnwise.so.{MAJOR}")] {
             std::fs::rename(from.join(&name), to.join(&name)).with_context(|| format!("cannot move {name}"))?;
         }
-        strip(&to.join(format!("libturnwise.so.{VERSION}")), &["--strip-unneeded"])?;
-        strip(&from.join("libturnwise.a"), &["--strip-debug", "--enable-deterministic-archives"])?;
+        self.strip(&to.join(format!("libturnwise.so.{VERSION}")), &["--strip-unneeded"])?;
+        self.strip(&from.join("libturnwise.a"), &["--strip-debug", "--enable-deterministic-archives"])?;
         let control = self.root(package).join("DEBIAN");
         copy(&Path::new(PACKAGING).join(symbols::LIST), &control.join("symbols"))?;
         write(&control.join("shlibs"), format!("libturnwise {MAJOR} {package} (>= {VERSION})\n"))?;
@@ -127,7 +120,7 @@ impl Maker<'_> {
             .replace("@MAINTAINER@", MAINTAINER)
             .replace("@MAJOR@", MAJOR)
             .replace("@SIZE@", &size.to_string())
-            .replace("@DEPENDS@", &depends(&files)?);
+            .replace("@DEPENDS@", &self.depends(&files)?);
         ensure!(
             !control.contains('@') || control.matches('@').count() == 1,
             "something is left to fill in:\n{control}"
@@ -161,6 +154,36 @@ impl Maker<'_> {
         write(&folder.join("third-party"), notices::of(of)?)?;
         ["changelog", "changelog.Debian", "third-party"].iter().try_for_each(|name| compress(&folder.join(name)))
     }
+
+    fn strip(&self, file: &Path, flags: &[&str]) -> Result<()> {
+        must(Path::new("."), &[], &[&[&*self.machine.tool("strip")], flags, &[&file.display().to_string()]].concat())
+    }
+
+    /// The packages that bring what these files are linked with. By the versions of the symbols that they ask for:
+    /// `dpkg-shlibdeps` goes by this machine's C library, in which functions have moved, and says 2.34 for each.
+    fn depends(&self, files: &[PathBuf]) -> Result<String> {
+        let is_linked = |file: &&PathBuf| file.ends_with("bin/turnwise") || file.to_string_lossy().contains(".so.");
+        let linked: Vec<String> = files.iter().filter(is_linked).map(|file| file.display().to_string()).collect();
+        if linked.is_empty() {
+            return Ok(String::new());
+        }
+        let objdump = self.machine.tool("objdump");
+        let line =
+            |flags| [objdump.as_str(), flags].into_iter().chain(linked.iter().map(String::as_str)).collect::<Vec<_>>();
+        let (headers, symbols) = (output(&line("-p"))?, output(&line("-T"))?);
+        let needed = headers.lines().filter_map(|line| line.trim().strip_prefix("NEEDED")).map(str::trim);
+        let mut packages =
+            vec![format!("libc6 (>= {})", glibc::newest(&symbols).context("nothing of glibc is asked for")?)];
+        for library in needed.collect::<BTreeSet<_>>() {
+            let stem = library.split('.').next().unwrap_or(library);
+            match stem {
+                "libgcc_s" => packages.push("libgcc-s1 | libgcc1".to_owned()),
+                _ if stem.starts_with("ld-linux") || OF_GLIBC.contains(&stem) => {}
+                _ => bail!("no package is known that brings {library}"),
+            }
+        }
+        Ok(packages.join(", "))
+    }
 }
 
 /// A licence's text as the field of a copyright file.
@@ -168,36 +191,8 @@ fn paragraphs(licence: &str) -> String {
     licence.lines().map(|line| if line.trim().is_empty() { " .\n".to_owned() } else { format!(" {line}\n") }).collect()
 }
 
-fn strip(file: &Path, flags: &[&str]) -> Result<()> {
-    must(Path::new("."), &[], &[&["strip"], flags, &[&file.display().to_string()]].concat())
-}
-
 fn compress(file: &Path) -> Result<()> {
     output(&["gzip", "-9n", "--force", &file.display().to_string()]).map(|_| ())
-}
-
-/// The packages that bring what these files are linked with. By the versions of the symbols that they ask for:
-/// `dpkg-shlibdeps` goes by this machine's C library, in which functions have moved, and says 2.34 for each.
-fn depends(files: &[PathBuf]) -> Result<String> {
-    let is_linked = |file: &&PathBuf| file.ends_with("bin/turnwise") || file.to_string_lossy().contains(".so.");
-    let linked: Vec<String> = files.iter().filter(is_linked).map(|file| file.display().to_string()).collect();
-    if linked.is_empty() {
-        return Ok(String::new());
-    }
-    let line = |flags| ["objdump", flags].into_iter().chain(linked.iter().map(String::as_str)).collect::<Vec<_>>();
-    let (headers, symbols) = (output(&line("-p"))?, output(&line("-T"))?);
-    let needed = headers.lines().filter_map(|line| line.trim().strip_prefix("NEEDED")).map(str::trim);
-    let mut packages =
-        vec![format!("libc6 (>= {})", glibc::newest(&symbols).context("nothing of glibc is asked for")?)];
-    for library in needed.collect::<BTreeSet<_>>() {
-        let stem = library.split('.').next().unwrap_or(library);
-        match stem {
-            "libgcc_s" => packages.push("libgcc-s1 | libgcc1".to_owned()),
-            _ if stem.starts_with("ld-linux") || OF_GLIBC.contains(&stem) => {}
-            _ => bail!("no package is known that brings {library}"),
-        }
-    }
-    Ok(packages.join(", "))
 }
 
 /// Sums of the files, with paths from the root.

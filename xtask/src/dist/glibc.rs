@@ -1,39 +1,44 @@
 //! Which versions of the C library's symbols is asked for by what ships.
 
+use super::machine::Machine;
 use super::portable::{self, GLIBC};
 use crate::checks::{Outcome, output};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Looks at the tool, the files that it carries, and the C library.
 pub(super) fn run() -> Result<Outcome> {
-    let built = match portable::build()? {
-        Ok(folder) => folder,
-        Err(why) => return Ok(Outcome::Skipped(why)),
-    };
+    let machine = Machine::own();
+    match portable::build(&machine)? {
+        Ok(built) => Ok(Outcome::Ok(look(&machine, &built)?)),
+        Err(why) => Ok(Outcome::Skipped(why)),
+    }
+}
+
+/// Looks at what was built for a machine; what was seen.
+pub(super) fn look(machine: &Machine, built: &Path) -> Result<String> {
     let carried = tempfile::tempdir()?;
     let mut files = vec![built.join("turnwise"), built.join("libturnwise_c.so")];
-    files.extend(unpack(&built.join("turnwise"), carried.path())?);
+    files.extend(unpack(machine, &built.join("turnwise"), carried.path())?);
     ensure!(files.len() == 5, "the tool carries other files than two libraries and the sample: {files:?}");
     let mut wrong = Vec::new();
     for file in &files {
-        let listing = output(&["objdump", "-T", &file.display().to_string()])?;
+        let listing = output(&[&machine.tool("objdump"), "-T", &file.display().to_string()])?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         wrong.extend(too_new(&listing).map(|symbol| format!("{name} asks for {symbol}")));
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
-    Ok(Outcome::Ok(format!("{} programs and libraries ask for glibc {GLIBC} or older", files.len())))
+    Ok(format!("{} programs and libraries ask for glibc {GLIBC} or older", files.len()))
 }
 
 /// Has the tool put what it carries into a folder.
-fn unpack(tool: &Path, to: &Path) -> Result<Vec<PathBuf>> {
-    let line = ["profile", "--", "@sample", "-t", "1", "-s", "0.05"];
-    let out = Command::new(tool).args(line).env("XDG_CACHE_HOME", to).output();
-    let out = out.with_context(|| format!("cannot start {}", tool.display()))?;
-    ensure!(out.status.success(), "`turnwise profile` fails:\n{}", String::from_utf8_lossy(&out.stderr));
-    let out = Command::new(tool).args(["run", "--", "true"]).env("XDG_CACHE_HOME", to).output()?;
-    ensure!(out.status.success(), "`turnwise run` fails:\n{}", String::from_utf8_lossy(&out.stderr));
+fn unpack(machine: &Machine, tool: &Path, to: &Path) -> Result<Vec<PathBuf>> {
+    for command in ["profile", "run"] {
+        let line = [command, "--", "@sample", "-t", "1", "-s", "0.05"];
+        let out = machine.command(tool).args(line).env("XDG_CACHE_HOME", to).output();
+        let out = out.with_context(|| format!("cannot start {}", tool.display()))?;
+        ensure!(out.status.success(), "`turnwise {command}` fails:\n{}", String::from_utf8_lossy(&out.stderr));
+    }
     let entries = std::fs::read_dir(to.join("turnwise")).context("the tool has unpacked nothing")?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<Vec<_>>>()?;
     Ok(paths.into_iter().filter(|path| path.is_file()).collect())

@@ -5,6 +5,7 @@ mod container;
 mod contents;
 mod deb;
 mod glibc;
+mod machine;
 mod notices;
 mod portable;
 mod roots;
@@ -35,6 +36,9 @@ const CHECKS: &[Check<Args>] = &[
     check("symbols", "the C library exports what packaging/debian/libturnwise.symbols says", true, symbols::run),
     check("contents", "Debian's packages: files, fields, sums; programs and library run", true, contents::run),
     check("glibc", "nothing that ships asks for a glibc later than 2.28", false, |_| glibc::run()),
+    check("arm64", "Debian's packages for arm64, cross-compiled, unpacked and used under qemu", false, |_| {
+        contents::run_arm64()
+    }),
     check("roots", "the packages, installed, used and removed in clean Debian roots", false, roots::run),
     check("static", "the program for musl, without libraries, runs programs of glibc on our locks", false, |_| {
         portable::try_static()

@@ -4,6 +4,7 @@
 //! linked with stubs of an older glibc instead, which the Zig compiler makes of its lists of symbols; everything else
 //! comes from this machine's compiler.
 
+use super::machine::Machine;
 use super::{FOLDER, VERSION, copy, empty_folder, write};
 use crate::checks::{Outcome, must, output};
 use anyhow::{Context, Result, ensure};
@@ -20,9 +21,9 @@ const REQUIRED: &str = "packaging/requirements.txt";
 const PACKAGES: [&str; 2] = ["turnwise-cli", "turnwise-capi"];
 
 /// Builds the tool and the C library for old C libraries; where they lie, or why they cannot be built.
-pub(super) fn build() -> Result<Result<PathBuf, String>> {
-    let target = format!("{ARCH}-unknown-linux-gnu");
-    let env = match environment()? {
+pub(super) fn build(machine: &Machine) -> Result<Result<PathBuf, String>> {
+    let target = format!("{}-unknown-linux-gnu", machine.arch);
+    let env = match environment(machine)? {
         Ok(env) => env,
         Err(why) => return Ok(Err(why)),
     };
@@ -46,12 +47,12 @@ fn borrowed(env: &[(String, OsString)]) -> Vec<(&str, &OsStr)> {
 }
 
 /// Has cargo, and what it starts, link with the stubs; or why that cannot be.
-fn environment() -> Result<Result<Vec<(String, OsString)>, String>> {
-    let compiler = match stubs()? {
+fn environment(machine: &Machine) -> Result<Result<Vec<(String, OsString)>, String>> {
+    let compiler = match stubs(machine)? {
         Ok(folder) => folder.join("cc").into_os_string(),
         Err(why) => return Ok(Err(why)),
     };
-    let (upper, target) = (ARCH.to_uppercase(), format!("{ARCH}_unknown_linux_gnu"));
+    let (upper, target) = (machine.arch.to_uppercase(), format!("{}_unknown_linux_gnu", machine.arch));
     Ok(Ok(vec![
         (format!("CARGO_TARGET_{upper}_UNKNOWN_LINUX_GNU_LINKER"), compiler.clone()),
         (format!("CC_{target}"), compiler),
@@ -78,8 +79,8 @@ pub(super) fn python() -> Result<Result<PathBuf, String>> {
 }
 
 /// The folder with the stubs and a compiler that links with them.
-fn stubs() -> Result<Result<PathBuf, String>> {
-    let folder = std::path::absolute(FOLDER)?.join(format!("glibc-{GLIBC}"));
+fn stubs(machine: &Machine) -> Result<Result<PathBuf, String>> {
+    let folder = std::path::absolute(FOLDER)?.join(format!("glibc-{GLIBC}{}", machine.suffix()));
     if folder.join("cc").exists() {
         return Ok(Ok(folder));
     }
@@ -89,7 +90,7 @@ fn stubs() -> Result<Result<PathBuf, String>> {
     };
     let work = empty_folder("zig")?;
     write(&work.join("main.c"), "int main(void) { return 0; }\n")?;
-    let target = format!("{ARCH}-linux-gnu.{GLIBC}");
+    let target = format!("{}-linux-gnu.{GLIBC}", machine.arch);
     let out = Command::new(python)
         .args(["-m", "ziglang", "build-exe", "main.c", "--verbose-link", "-target", &target])
         .args(["-lc", "-lm", "-lpthread", "-ldl", "-lrt", "-lutil"])
@@ -103,7 +104,7 @@ fn stubs() -> Result<Result<PathBuf, String>> {
     let link = shown.lines().rfind(|line| line.starts_with("ld.lld")).context("Zig does not say what it links")?;
     let files: Vec<&Path> = parts(link).map(Path::new).collect();
     ensure!(files.len() >= 10, "Zig links fewer files than expected: {link}");
-    lay_stubs(&files, &folder)?;
+    lay_stubs(&files, &folder, &machine.compiler())?;
     Ok(Ok(folder))
 }
 
@@ -117,7 +118,7 @@ fn parts(link: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn lay_stubs(files: &[&Path], folder: &Path) -> Result<()> {
+fn lay_stubs(files: &[&Path], folder: &Path, compiler: &str) -> Result<()> {
     for file in files {
         let name = file.file_name().context("a file has a name")?.to_string_lossy();
         copy(file, &folder.join(&*name))?;
@@ -134,7 +135,7 @@ fn lay_stubs(files: &[&Path], folder: &Path) -> Result<()> {
     // This machine's libgcc_s may ask for later symbols, too, but it is not what runs there.
     let compiler = format!(
         "#!/bin/sh\ncase \"$*\" in *-print-file-name=libgcc_eh.a*) echo libgcc_eh.a; exit ;; esac\n\
-         exec cc '-B{here}' '-L{here}' -Wl,--allow-shlib-undefined \"$@\"\n"
+         exec {compiler} '-B{here}' '-L{here}' -Wl,--allow-shlib-undefined \"$@\"\n"
     );
     // Last: it says that the rest is complete.
     let file = folder.join("cc.new");
@@ -149,7 +150,8 @@ pub(super) fn try_static() -> Result<Outcome> {
     if Command::new("musl-gcc").arg("-dumpversion").output().is_err() {
         return Ok(Outcome::Skipped("no musl-gcc here: `apt-get install musl-tools`".to_owned()));
     }
-    let env = match environment()? {
+    let machine = Machine::own();
+    let env = match environment(&machine)? {
         Ok(env) => env,
         Err(why) => return Ok(Outcome::Skipped(why)),
     };
@@ -167,7 +169,7 @@ pub(super) fn try_static() -> Result<Outcome> {
     write(&to.join("THIRD-PARTY"), super::notices::of("turnwise-cli")?)?;
     let headers = output(&["objdump", "-p", &tool.display().to_string()])?;
     ensure!(!headers.contains("NEEDED"), "the static program needs libraries:\n{headers}");
-    let used = use_tool(&tool)?;
+    let used = use_tool(&machine, &tool)?;
     let archive = format!("{FOLDER}/{name}.tar.gz");
     let line = ["tar", "-C", &folder.display().to_string(), "--owner=0", "--group=0", "--sort=name", "-czf"];
     must(Path::new("."), &[], &[&line[..], &[&archive, &name]].concat())?;
@@ -175,10 +177,10 @@ pub(super) fn try_static() -> Result<Outcome> {
 }
 
 /// Runs programs with an installed tool; what they did.
-pub(super) fn use_tool(tool: &Path) -> Result<String> {
+pub(super) fn use_tool(machine: &Machine, tool: &Path) -> Result<String> {
     let cache = tempfile::tempdir()?;
     let run = |arguments: &[&str]| -> Result<String> {
-        let out = Command::new(tool).args(arguments).env("XDG_CACHE_HOME", cache.path()).output();
+        let out = machine.command(tool).args(arguments).env("XDG_CACHE_HOME", cache.path()).output();
         let out = out.with_context(|| format!("cannot start {}", tool.display()))?;
         let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
         ensure!(out.status.success(), "`turnwise {}` ended with {}:\n{text}", arguments.join(" "), out.status);
@@ -186,7 +188,7 @@ pub(super) fn use_tool(tool: &Path) -> Result<String> {
     };
     let version = run(&["--version"])?;
     ensure!(version.contains(VERSION), "it is another version: {version}");
-    let maps = run(&["run", "--", "cat", "/proc/self/maps"])?;
+    let maps = run(&["run", "--", &machine.cat(cache.path())?, "/proc/self/maps"])?;
     ensure!(maps.contains("libturnwise_preload"), "`turnwise run` does not load the preload library");
     let profile = run(&["profile", "--", "@sample", "-t", "2", "-s", "0.2"])?;
     ensure!(profile.contains("acquisitions"), "the profile has no acquisitions:\n{profile}");

@@ -1,5 +1,6 @@
 //! What the C library exports, beside the list that is kept: programs that were linked with it go on working.
 
+use super::machine::Machine;
 use super::{Args, PACKAGING, VERSION, portable};
 use crate::checks::{Outcome, must, output};
 use anyhow::{Context, Result, ensure};
@@ -31,7 +32,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 /// The folder with the tool and the C library: of the debug build in the quick form.
 pub(super) fn built(args: &Args) -> Result<Result<PathBuf, String>> {
     if !args.which.quick {
-        return portable::build();
+        return portable::build(&Machine::own());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     // The whole workspace: what its tests have built.

@@ -1,5 +1,6 @@
 //! The Python wheel: made, installed in an environment that has nothing else, and used.
 
+use super::machine::Machine;
 use super::portable::{self, GLIBC};
 use super::{PACKAGING, VERSION, copy, empty_folder, notices, write};
 use crate::checks::{Outcome, must, output};
@@ -20,7 +21,7 @@ print('python counted', len(count))
 
 /// Makes and tries it.
 pub(super) fn run() -> Result<Outcome> {
-    let (python, built) = match (portable::python()?, portable::build()?) {
+    let (python, built) = match (portable::python()?, portable::build(&Machine::own())?) {
         (Ok(python), Ok(built)) => (python, built),
         (Err(why), _) | (_, Err(why)) => return Ok(Outcome::Skipped(why)),
     };
@@ -63,7 +64,7 @@ fn use_wheel(wheel: &Path) -> Result<String> {
     let install = [&python, "-m", "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", &wheel];
     must(Path::new("."), &[], &install)?;
     let tool = fresh.join("bin/turnwise");
-    let used = portable::use_tool(&tool)?;
+    let used = portable::use_tool(&Machine::own(), &tool)?;
     let counted = output(&[&tool.display().to_string(), "run", "--", &python, "-c", PROGRAM])?;
     ensure!(counted.contains("python counted 40000"), "Python says {counted}");
     let remove = [&python, "-m", "pip", "uninstall", "--quiet", "--yes", "turnwise"];

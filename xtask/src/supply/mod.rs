@@ -6,6 +6,7 @@ mod graph;
 mod interface;
 mod licences;
 mod package;
+mod refused;
 mod tools;
 mod twice;
 
@@ -33,6 +34,7 @@ const CHECKS: &[Check<Args>] = &[
     check("licences", "licences, versions and sources are those that deny.toml allows", true, |_| licences::run()),
     check("msrv", "each published crate compiles with the oldest Rust that it names", true, builds::oldest_rust),
     check("features", "each pair of features of each published crate compiles", true, builds::features),
+    check("refused", "what is loaded into programs says by one error which targets it knows", true, |_| refused::run()),
     check("interface", "the library's interface is as in the list that is kept", true, interface::run),
     check("package", "what is published is packed, and installs from the packages alone", true, package::run),
     check("docs.rs", "the documentation of what is published, as docs.rs makes it", false, documented::run),

@@ -49,8 +49,14 @@ fn build(name: &str) -> Result<PathBuf> {
     // As a distribution builds: paths are those of no machine.
     let rust = format!("--remap-path-prefix={here}=/turnwise --remap-path-prefix={home}=/cargo");
     let c = format!("-ffile-prefix-map={here}=/turnwise");
-    let env: &[(&str, &OsStr)] =
-        &[("RUSTFLAGS", OsStr::new(&rust)), ("CFLAGS", OsStr::new(&c)), ("CARGO_INCREMENTAL", OsStr::new("0"))];
+    let env: &[(&str, &OsStr)] = &[
+        ("RUSTFLAGS", OsStr::new(&rust)),
+        ("CFLAGS", OsStr::new(&c)),
+        ("CARGO_INCREMENTAL", OsStr::new("0")),
+        // As what ships. Names of local symbols end in a number of their module, which differed between the folders.
+        ("CARGO_PROFILE_RELEASE_DEBUG", OsStr::new("false")),
+        ("CARGO_PROFILE_RELEASE_STRIP", OsStr::new("symbols")),
+    ];
     let packages: Vec<&str> = PACKAGES.iter().flat_map(|package| ["-p", package]).collect();
     must(&tree, env, &[&["cargo", "build", "--quiet", "--locked", "--release"], &packages[..]].concat())?;
     Ok(tree.join("target/release"))

@@ -1,0 +1,104 @@
+//! What is packed for which machine: this one, or arm64, by Debian's cross compiler and qemu's user mode.
+
+use crate::checks::{must, output};
+use crate::foreign;
+use anyhow::Result;
+use std::env::consts::ARCH;
+use std::path::Path;
+use std::process::Command;
+
+/// Prints which files lie in its memory, as `cat /proc/self/maps` does where there is a `cat`.
+const CAT: &str = "\
+#include <stdio.h>
+int main(void) {
+    FILE *maps = fopen(\"/proc/self/maps\", \"r\");
+    for (int byte; maps && (byte = getc(maps)) != EOF;) putchar(byte);
+    return !maps;
+}
+";
+
+/// A machine that packages are for.
+pub(super) struct Machine {
+    /// As Rust calls its processor.
+    pub(super) arch: &'static str,
+    /// What the names of its compiler and of the programs beside it begin with.
+    tools: &'static str,
+    /// The words before a command of its.
+    around: Vec<String>,
+}
+
+impl Machine {
+    /// This one.
+    pub(super) fn own() -> Self {
+        Self { arch: ARCH, tools: "", around: Vec::new() }
+    }
+
+    /// An arm64 one; or why nothing can be built for it here, or run.
+    pub(super) fn arm64() -> Result<Result<Self, String>> {
+        if ARCH == "aarch64" {
+            return Ok(Err("this machine is one: the other checks make its packages".to_owned()));
+        }
+        let processor = foreign::arm64();
+        if let Some(why) = processor.trouble()? {
+            return Ok(Err(why));
+        }
+        must(Path::new("."), &[], &["rustup", "target", "add", "aarch64-unknown-linux-gnu"])?;
+        Ok(Ok(Self { arch: "aarch64", tools: processor.tools, around: processor.words() }))
+    }
+
+    /// Whether its programs run by an emulator.
+    pub(super) fn is_foreign(&self) -> bool {
+        !self.around.is_empty()
+    }
+
+    /// What a folder of this machine's has behind its name.
+    pub(super) fn suffix(&self) -> &'static str {
+        if self.is_foreign() { "-arm64" } else { "" }
+    }
+
+    pub(super) fn compiler(&self) -> String {
+        if self.tools.is_empty() { "cc".to_owned() } else { self.tool("gcc") }
+    }
+
+    /// A program of binutils, or the compiler.
+    pub(super) fn tool(&self, name: &str) -> String {
+        format!("{}{name}", self.tools)
+    }
+
+    /// The folder of its libraries.
+    pub(super) fn multiarch(&self) -> Result<String> {
+        Ok(output(&[&self.tool("gcc"), "-print-multiarch"])?.trim().to_owned())
+    }
+
+    /// As Debian calls it.
+    pub(super) fn debian(&self) -> Result<String> {
+        if self.is_foreign() {
+            return Ok("arm64".to_owned());
+        }
+        Ok(output(&["dpkg", "--print-architecture"])?.trim().to_owned())
+    }
+
+    /// The words by which this machine runs a program of that one.
+    pub(super) fn line<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
+        self.around.iter().map(String::as_str).chain(words.iter().copied()).collect()
+    }
+
+    /// The same as a command, to which arguments are to be added.
+    pub(super) fn command(&self, program: &Path) -> Command {
+        let Some((first, rest)) = self.around.split_first() else { return Command::new(program) };
+        let mut command = Command::new(first);
+        command.args(rest).arg(program);
+        command
+    }
+
+    /// A program of that machine that prints a file's text, if the file is its own map of memory.
+    pub(super) fn cat(&self, folder: &Path) -> Result<String> {
+        if !self.is_foreign() {
+            return Ok("cat".to_owned());
+        }
+        let (source, program) = (folder.join("cat.c"), folder.join("cat").display().to_string());
+        super::write(&source, CAT)?;
+        must(Path::new("."), &[], &[&self.compiler(), "-o", &program, &source.display().to_string()])?;
+        Ok(program)
+    }
+}
