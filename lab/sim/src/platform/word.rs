@@ -13,7 +13,7 @@ use turnwise::platform::{IntWord, Word};
 #[repr(transparent)]
 pub struct SimWord<T>(Cell<T>);
 
-// SAFETY: the threads of a simulation are coroutines of one thread of the host, which a simulation never leaves.
+// SAFETY: the threads of a simulation are fibers of one thread of the host, which a simulation never leaves.
 unsafe impl<T> Send for SimWord<T> {}
 // SAFETY: all threads of a simulation run on one thread of the host, so no access is concurrent.
 unsafe impl<T> Sync for SimWord<T> {}
