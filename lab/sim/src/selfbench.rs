@@ -1,8 +1,8 @@
-//! How fast the simulator is on this host, beside a bare switch of coroutines in the same run.
+//! How fast the simulator is on this host, beside its bare switch from stack to stack in the same run.
 
+use crate::engine::there_and_back;
 use crate::spec::Machine;
 use crate::{Affinity, Config, Sim, Simulation};
-use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,7 +31,7 @@ impl Row {
 /// The speed of the simulator.
 #[derive(Clone, Debug)]
 pub struct SelfBench {
-    /// Into a coroutine that does nothing and back, per second.
+    /// To another stack and back, where nothing else is done, per second.
     pub switches_per_s: f64,
     /// Simulated workloads.
     pub rows: Vec<Row>,
@@ -72,12 +72,9 @@ pub fn run(machine: &Arc<Machine>) -> io::Result<SelfBench> {
 
 fn switches_per_s() -> io::Result<f64> {
     const SWITCHES: u32 = 5_000_000;
-    let mut coroutine = Coroutine::new(|yielder: &Yielder<(), ()>, ()| {
-        (0..SWITCHES).for_each(|_| yielder.suspend(()));
-    });
     let begin = cpu_seconds()?;
-    while let CoroutineResult::Yield(()) = coroutine.resume(()) {}
-    Ok(f64::from(SWITCHES) / (cpu_seconds()? - begin))
+    let switches = there_and_back(SWITCHES);
+    Ok(f64::from(switches) / (cpu_seconds()? - begin))
 }
 
 /// CPU time of the calling thread of the host.

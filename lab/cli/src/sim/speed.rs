@@ -21,7 +21,7 @@ pub(crate) fn text(machine: &Machine) -> Result<String> {
     let switches = short(bench.switches_per_s);
     let memory = bench.peak_bytes >> 20;
     Ok(format!(
-        "machine {}; a bare switch to a coroutine and back: {switches} per second; memory: {memory} MiB at most\n\
+        "machine {}; a bare switch to another stack and back: {switches} per second; memory: {memory} MiB at most\n\
          {table}\naccesses: loads, stores and read-modify-writes that were charged, those of waiters that read a \
          line again included\n",
         machine.name

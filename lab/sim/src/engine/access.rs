@@ -163,15 +163,17 @@ impl Engine {
             return None;
         }
         self.counts.accesses += watchers.len() as u64;
+        let mut all_hit = true;
         for &cpu in &watchers {
             if self.lines.hit(line, cpu, Op::Load, self.now).is_none() {
+                all_hit = false;
                 let class = self.lines.source(line, cpu);
                 self.count_transfer(cpu, line, class);
             }
         }
         let mut winners = std::mem::take(&mut self.winners);
         for_free(|| self.draw_winners(&watchers, &mut winners));
-        self.lines.refill(line, &watchers, &mut winners, self.now);
+        self.lines.refill(line, &watchers, all_hit, &mut winners, self.now);
         self.lines.entry(line).watchers = watchers;
         let goes_on = self.end_spins(&winners);
         self.winners = winners;

@@ -386,12 +386,12 @@ impl Lines {
 
     /// Serves the reads of all who watch a line, which arrive at about the same time: the first takes it from whoever
     /// has it, the others follow at the occupancy of a read. The `winners` get the times at which they have their
-    /// copies; for the others nothing else happens.
-    pub(crate) fn refill(&mut self, line: u32, watchers: &[u32], winners: &mut [Winner], now: Ps) {
+    /// copies; for the others nothing else happens. `all_hit`: the copies that they have will do.
+    pub(crate) fn refill(&mut self, line: u32, watchers: &[u32], all_hit: bool, winners: &mut [Winner], now: Ps) {
         let leader = winners.iter().find(|w| w.place == 0).map_or(watchers[0], |w| w.cpu);
         let occupancy = self.machine.coherence.read_occupancy;
         let count = watchers.len() as Ps;
-        if watchers.iter().all(|&cpu| self.hit(line, cpu, Op::Load, now).is_some()) {
+        if all_hit {
             // Their reads stand in line behind the write that calls them: the copies are on the way, or there.
             let (last, soon) = (self.entries[line as usize].busy_until, now + self.machine.cpu.load_hit);
             let copy = |place: u32| last.saturating_sub((count - 1 - Ps::from(place)) * occupancy);

@@ -43,7 +43,8 @@ impl Engine {
         let buffer = &mut self.cpu().stores;
         buffer.made = buffer.made.wrapping_add(1);
         store.number = buffer.made;
-        if self.store_misses(store.line) {
+        // To an empty buffer only stores go that miss: see `posts`.
+        if buffer.waiting.is_empty() || self.store_misses(store.line) {
             let (latency, _) = self.lines.latency(store.line, cpu, Op::Store);
             let more = self.perturbation(latency);
             store.travel = latency / 2;

@@ -1,8 +1,6 @@
 //! What happens next.
 
 use crate::spec::Ps;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 
 /// Something that happens at a time. Those with a generation are void if their CPU or thread has moved on since.
 #[derive(Clone, Copy, Debug)]
@@ -76,160 +74,215 @@ impl Packed {
     }
 }
 
-/// An event to come, later than the next ones, and its place among those of its time.
-struct Far {
-    time: Ps,
-    place: u64,
-    what: Packed,
-}
-
-impl PartialEq for Far {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-impl Eq for Far {}
-impl PartialOrd for Far {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Far {
-    /// The greatest is the first to happen.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.time, other.place).cmp(&(self.time, self.place))
-    }
-}
-
 /// A bucket's width is 2 to the power of this, in picoseconds: on a machine of 80 CPUs few buckets have two events.
 const WIDTH: u32 = 10;
-/// Buckets of the wheel, which turns once in 4 microseconds: longer than nearly everything that is not sleep. As many
-/// as words of the bitmap times bits of a word, so that the words that are not 0 fit a bitmap of one `u64`.
+/// Buckets of a wheel. That of the next events turns once in 4 microseconds, longer than what locks take. As many as
+/// words of the bitmap times bits of a word, so that the words that are not 0 fit a bitmap of one `u64`.
 const BUCKETS: usize = 64 * WORDS;
 const WORDS: usize = 64;
+/// The same for a bucket of the later events, which is half a turn of the other wheel: that has the events of two such
+/// buckets, and this one turns once in 9 milliseconds, longer than most slices.
+const FAR_WIDTH: u32 = WIDTH + BUCKETS.trailing_zeros() - 1;
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
-/// An event in the wheel, and the next one of its bucket.
+/// Which buckets have events.
+struct Filled {
+    bits: [u64; WORDS],
+    /// Which words of `bits` are not 0.
+    words: u64,
+}
+
+impl Filled {
+    fn new() -> Filled {
+        Filled { bits: [0; WORDS], words: 0 }
+    }
+
+    #[inline]
+    fn insert(&mut self, bucket: usize) {
+        self.bits[bucket / 64] |= 1 << (bucket % 64);
+        self.words |= 1 << (bucket / 64);
+    }
+
+    #[inline]
+    fn remove(&mut self, bucket: usize) {
+        let word = bucket / 64;
+        self.bits[word] &= !(1 << (bucket % 64));
+        self.words &= !(u64::from(self.bits[word] == 0) << word);
+    }
+
+    /// The first bucket that has events, from this one on and once around.
+    #[inline]
+    fn from(&self, bucket: usize) -> Option<usize> {
+        let mut word = bucket / 64;
+        let mut later = self.bits[word] & (u64::MAX << (bucket % 64));
+        if later == 0 {
+            if self.words == 0 {
+                return None;
+            }
+            // This word last.
+            word = (word + 1 + self.words.rotate_right(word as u32 + 1).trailing_zeros() as usize) % WORDS;
+            later = self.bits[word];
+        }
+        Some(word * 64 + later.trailing_zeros() as usize % 64)
+    }
+}
+
+/// An event in a wheel, and the next one of its bucket.
 struct Node {
     time: Ps,
     what: Packed,
     next: u32,
 }
 
-/// The events of the next turn, by time. A bucket's list is in the order of times, and of making.
-struct Wheel {
-    heads: Box<[u32; BUCKETS]>,
-    /// Which buckets have events.
-    bits: [u64; WORDS],
-    /// Which words of `bits` are not 0.
-    words: u64,
-    nodes: Vec<Node>,
-    /// Nodes to use again.
+/// Nodes in use, and nodes to use again.
+struct Nodes {
+    all: Vec<Node>,
     free: u32,
+}
+
+impl Nodes {
+    #[inline]
+    fn take(&mut self, time: Ps, what: Packed) -> u32 {
+        let number = self.free;
+        let Some(node) = self.all.get_mut(number as usize) else { return self.make(time, what) };
+        self.free = node.next;
+        (node.time, node.what, node.next) = (time, what, NONE);
+        number
+    }
+
+    #[cold]
+    fn make(&mut self, time: Ps, what: Packed) -> u32 {
+        self.all.push(Node { time, what, next: NONE });
+        self.all.len() as u32 - 1
+    }
+}
+
+/// The next events, by time. A bucket's list is in the order of times, and of making.
+struct Near {
+    heads: Box<[u32; BUCKETS]>,
+    filled: Filled,
     /// The bucket of the first event, if there is one.
     first: usize,
     /// The time of the first event; the end of time if there is none.
     first_time: Ps,
 }
 
-impl Wheel {
-    fn new() -> Wheel {
-        let (heads, nodes) = (Box::new([NONE; BUCKETS]), Vec::with_capacity(256));
-        Wheel { heads, bits: [0; WORDS], words: 0, nodes, free: NONE, first: 0, first_time: Ps::MAX }
-    }
-
-    #[inline]
-    fn node(&mut self, time: Ps, what: Packed, next: u32) -> u32 {
-        let number = self.free;
-        let Some(node) = self.nodes.get_mut(number as usize) else { return self.new_node(time, what, next) };
-        self.free = node.next;
-        (node.time, node.what, node.next) = (time, what, next);
-        number
-    }
-
-    #[cold]
-    fn new_node(&mut self, time: Ps, what: Packed, next: u32) -> u32 {
-        self.nodes.push(Node { time, what, next });
-        self.nodes.len() as u32 - 1
-    }
-
+impl Near {
     /// Adds an event.
     #[inline]
-    fn insert(&mut self, time: Ps, what: Packed) {
+    fn insert(&mut self, nodes: &mut Nodes, number: u32, time: Ps) {
         let bucket = (time >> WIDTH) as usize % BUCKETS;
-        if time < self.first_time || self.words == 0 {
+        if time < self.first_time {
             (self.first, self.first_time) = (bucket, time);
         }
-        let next = self.heads[bucket];
-        if next != NONE {
-            return self.insert_after(bucket, next, time, what);
+        let head = self.heads[bucket];
+        if head != NONE {
+            return self.insert_after(nodes, bucket, number, time);
         }
-        self.heads[bucket] = self.node(time, what, NONE);
-        self.bits[bucket / 64] |= 1 << (bucket % 64);
-        self.words |= 1 << (bucket / 64);
+        self.heads[bucket] = number;
+        self.filled.insert(bucket);
     }
 
     /// Adds an event to a bucket that has others: behind those of its time.
     #[inline(never)]
-    fn insert_after(&mut self, bucket: usize, head: u32, time: Ps, what: Packed) {
-        let (mut before, mut next) = (NONE, head);
-        while next != NONE && self.nodes[next as usize].time <= time {
-            (before, next) = (next, self.nodes[next as usize].next);
+    fn insert_after(&mut self, nodes: &mut Nodes, bucket: usize, number: u32, time: Ps) {
+        let (mut before, mut next) = (NONE, self.heads[bucket]);
+        while next != NONE && nodes.all[next as usize].time <= time {
+            (before, next) = (next, nodes.all[next as usize].next);
         }
-        let number = self.node(time, what, next);
+        nodes.all[number as usize].next = next;
         if before == NONE {
             self.heads[bucket] = number;
         } else {
-            self.nodes[before as usize].next = number;
+            nodes.all[before as usize].next = number;
         }
     }
 
     /// Takes the first event out; there is one.
     #[inline]
-    fn take_first(&mut self) -> (Ps, Packed) {
+    fn take_first(&mut self, nodes: &mut Nodes) -> (Ps, Packed) {
         let bucket = self.first % BUCKETS;
         let number = self.heads[bucket];
-        let node = &mut self.nodes[number as usize];
-        let (time, what, next) = (node.time, node.what, node.next);
-        node.next = std::mem::replace(&mut self.free, number);
+        let node = &mut nodes.all[number as usize];
+        let (time, what, mut next) = (node.time, node.what, node.next);
+        node.next = std::mem::replace(&mut nodes.free, number);
         self.heads[bucket] = next;
-        let first = if next == NONE { self.empty_bucket(bucket) } else { next };
-        self.first_time = self.nodes.get(first as usize).map_or(Ps::MAX, |node| node.time);
-        (time, what)
-    }
-
-    /// A bucket, the first, is empty now: the next that is not becomes the first. Its first node.
-    #[inline]
-    fn empty_bucket(&mut self, bucket: usize) -> u32 {
-        let mut word = bucket / 64;
-        self.bits[word] &= !(1 << (bucket % 64));
-        let mut later = self.bits[word] & (u64::MAX << (bucket % 64));
-        if later == 0 {
-            self.words &= !(u64::from(self.bits[word] == 0) << word);
-            if self.words == 0 {
-                return NONE;
+        if next == NONE {
+            self.filled.remove(bucket);
+            if let Some(bucket) = self.filled.from(bucket) {
+                (self.first, next) = (bucket, self.heads[bucket]);
             }
-            // Once around, and this word last.
-            word = (word + 1 + self.words.rotate_right(word as u32 + 1).trailing_zeros() as usize) % WORDS;
-            later = self.bits[word];
         }
-        self.first = word * 64 + later.trailing_zeros() as usize % 64;
-        self.heads[self.first]
+        self.first_time = nodes.all.get(next as usize).map_or(Ps::MAX, |node| node.time);
+        (time, what)
     }
 }
 
-/// The events to come. Events of one time happen in the order of their making.
+/// A bucket of later events: a list in the order of their making, whatever their times.
+#[derive(Clone, Copy)]
+struct FarBucket {
+    head: u32,
+    tail: u32,
+    /// The time of the first to happen.
+    first_time: Ps,
+}
+
+const EMPTY: FarBucket = FarBucket { head: NONE, tail: NONE, first_time: Ps::MAX };
+
+/// Later events.
+struct Far {
+    buckets: Box<[FarBucket; BUCKETS]>,
+    filled: Filled,
+}
+
+impl Far {
+    /// Adds an event.
+    fn insert(&mut self, nodes: &mut Nodes, number: u32, time: Ps) {
+        let place = (time >> FAR_WIDTH) as usize % BUCKETS;
+        let bucket = &mut self.buckets[place];
+        match nodes.all.get_mut(bucket.tail as usize) {
+            Some(last) => last.next = number,
+            None => bucket.head = number,
+        }
+        bucket.tail = number;
+        bucket.first_time = bucket.first_time.min(time);
+        self.filled.insert(place);
+    }
+
+    /// The first bucket, from this number on.
+    fn first_from(&self, number: u64) -> Option<&FarBucket> {
+        self.filled.from(number as usize % BUCKETS).map(|place| &self.buckets[place])
+    }
+
+    /// Takes a bucket's events out; the first of their list.
+    fn take(&mut self, number: u64) -> u32 {
+        let place = number as usize % BUCKETS;
+        self.filled.remove(place);
+        std::mem::replace(&mut self.buckets[place], EMPTY).head
+    }
+}
+
+/// The events to come. Events of one time happen in the order of their making. They are in three places by their time,
+/// and move from one to the next before a new event of their time can be put there, so that what was made first comes
+/// first.
 pub(crate) struct Queue {
-    /// Those of the buckets from `base` on, up to one turn.
-    near: Wheel,
-    /// All others, which are later. They move to the wheel before a new event can be put into their bucket, so that
-    /// what was made first comes first.
-    far: BinaryHeap<Far>,
+    nodes: Nodes,
+    /// Those of this bucket of `far` and of the next one.
+    near: Near,
+    far: Far,
+    /// The first bucket that `far` may have. All before it are in `near`.
+    far_begin: u64,
+    /// The end of those that `far` may have.
+    far_end: u64,
+    /// All others, in the order of their making.
+    beyond: Vec<(Ps, Packed)>,
+    /// The time of the first of them.
+    beyond_from: Ps,
+    /// The first time that is in `far` or beyond it.
+    far_from: Ps,
     /// The number of the bucket of the last event that happened, counted without turning.
     base: u64,
-    /// The first time that may be in `far` and not in the wheel.
-    far_from: Ps,
     made: u64,
     /// The time of the next event, or the horizon.
     next: Ps,
@@ -238,8 +291,20 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub(crate) fn new() -> Queue {
-        let (near, far) = (Wheel::new(), BinaryHeap::new());
-        Queue { near, far, base: 0, far_from: Ps::MAX, made: 0, next: 0, horizon: 0 }
+        Queue {
+            nodes: Nodes { all: Vec::with_capacity(256), free: NONE },
+            near: Near { heads: Box::new([NONE; BUCKETS]), filled: Filled::new(), first: 0, first_time: Ps::MAX },
+            far: Far { buckets: Box::new([EMPTY; BUCKETS]), filled: Filled::new() },
+            far_begin: 2,
+            far_end: BUCKETS as u64,
+            beyond: Vec::new(),
+            beyond_from: Ps::MAX,
+            far_from: Ps::MAX,
+            base: 0,
+            made: 0,
+            next: 0,
+            horizon: 0,
+        }
     }
 
     /// Adds an event, which is not earlier than the last one that happened.
@@ -253,28 +318,69 @@ impl Queue {
     fn push_packed(&mut self, time: Ps, what: Packed) {
         debug_assert!(time >> WIDTH >= self.base, "an event of the past");
         self.made += 1;
-        if (time >> WIDTH) - self.base >= BUCKETS as u64 {
-            self.push_far(time, what);
+        if time >> FAR_WIDTH < self.far_begin {
+            let number = self.nodes.take(time, what);
+            self.near.insert(&mut self.nodes, number, time);
         } else {
-            self.near.insert(time, what);
+            self.push_far(time, what);
         }
         self.next = self.next.min(time);
     }
 
     #[inline(never)]
     fn push_far(&mut self, time: Ps, what: Packed) {
-        self.far.push(Far { time, place: self.made, what });
         self.far_from = self.far_from.min(time);
+        if time >> FAR_WIDTH < self.far_end {
+            let number = self.nodes.take(time, what);
+            self.far.insert(&mut self.nodes, number, time);
+        } else {
+            self.beyond.push((time, what));
+            self.beyond_from = self.beyond_from.min(time);
+        }
     }
 
-    /// The wheel has turned to the bucket of `time`: far events that are less than a turn away are near from now on.
+    /// The near wheel has turned to another bucket of the far one, that of `time`: what is in that one and in the next
+    /// is near from now on.
     #[cold]
-    fn fetch_near(&mut self) {
-        while let Some(far) = self.far.peek().filter(|far| (far.time >> WIDTH) - self.base < BUCKETS as u64) {
-            self.near.insert(far.time, far.what);
-            self.far.pop();
+    fn turn_to(&mut self, time: Ps) {
+        let begin = (time >> FAR_WIDTH) + 2;
+        while let Some(bucket) = self.far.first_from(self.far_begin).map(|first| first.first_time >> FAR_WIDTH)
+            && bucket < begin
+        {
+            let mut number = self.far.take(bucket);
+            while let Some(node) = self.nodes.all.get_mut(number as usize) {
+                let (time, next) = (node.time, std::mem::replace(&mut node.next, NONE));
+                self.near.insert(&mut self.nodes, number, time);
+                number = next;
+            }
         }
-        self.far_from = self.far.peek().map_or(Ps::MAX, |far| far.time);
+        self.far_begin = begin;
+        if self.far_end < begin + BUCKETS as u64 / 2 {
+            self.fetch_beyond();
+        }
+        self.far_from = self.far.first_from(begin).map_or(self.beyond_from, |first| first.first_time);
+    }
+
+    /// The far wheel has turned by half: what is less than a turn away is in it, or near, from now on.
+    #[cold]
+    fn fetch_beyond(&mut self) {
+        self.far_end = self.far_begin + BUCKETS as u64;
+        self.beyond_from = Ps::MAX;
+        let (nodes, near, far) = (&mut self.nodes, &mut self.near, &mut self.far);
+        self.beyond.retain(|&(time, what)| {
+            let bucket = time >> FAR_WIDTH;
+            if bucket >= self.far_end {
+                self.beyond_from = self.beyond_from.min(time);
+                return true;
+            }
+            let number = nodes.take(time, what);
+            if bucket < self.far_begin {
+                near.insert(nodes, number, time);
+            } else {
+                far.insert(nodes, number, time);
+            }
+            false
+        });
     }
 
     /// The time of the next event, or the horizon.
@@ -302,17 +408,16 @@ impl Queue {
 
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Ps, Packed)> {
-        if self.near.words == 0 {
-            if self.far.is_empty() {
+        if self.near.filled.words == 0 {
+            if self.far_from == Ps::MAX {
                 return None;
             }
-            self.base = self.far_from >> WIDTH;
-            self.fetch_near();
+            self.turn_to(self.far_from);
         }
-        let (time, what) = self.near.take_first();
+        let (time, what) = self.near.take_first(&mut self.nodes);
         self.base = time >> WIDTH;
-        if (self.far_from >> WIDTH) - self.base < BUCKETS as u64 {
-            self.fetch_near();
+        if (time >> FAR_WIDTH) + 2 > self.far_begin {
+            self.turn_to(time);
         }
         self.find_next();
         Some((time, what))
@@ -339,13 +444,14 @@ mod tests {
     #[test]
     fn events_happen_in_the_order_of_their_times_and_of_their_making() {
         let mut chance = fastrand::Rng::with_seed(1);
-        for spread in [1, 10, 1_000, 1_000_000, 100_000_000] {
+        for spread in [1, 10, 1_000, 1_000_000, 100_000_000, 10_000_000_000, 1_000_000_000_000] {
             let (mut queue, mut expected, mut now) = (Queue::new(), Vec::new(), 0);
             queue.set_horizon(Ps::MAX);
             for number in 0..20_000 {
                 // In turns it grows and becomes empty.
                 if chance.u32(0..100) < if number / 2_000 % 2 == 0 { 70 } else { 25 } {
-                    let time = now + chance.u64(0..spread);
+                    // Many of one time, made while it was far and while it was near.
+                    let time = (now + chance.u64(0..spread)).next_multiple_of((spread / 1_000).max(1));
                     queue.push(time, What::Action { index: number });
                     expected.push((time, number));
                     continue;

@@ -1,6 +1,6 @@
 //! Words of the simulated memory: as large as those of the hardware, so that what shares a line there shares one here.
 
-use crate::engine::{self, Doing, Kind, Op, Posted};
+use crate::engine::{self, Doing, Flow, Kind, Op, Posted};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::panic::Location;
@@ -13,7 +13,7 @@ use turnwise::platform::{IntWord, Word};
 #[repr(transparent)]
 pub struct SimWord<T>(Cell<T>);
 
-// SAFETY: the threads of a simulation are coroutines of one thread of the host, which a simulation never leaves.
+// SAFETY: the threads of a simulation are fibers of one thread of the host, which a simulation never leaves.
 unsafe impl<T> Send for SimWord<T> {}
 // SAFETY: all threads of a simulation run on one thread of the host, so no access is concurrent.
 unsafe impl<T> Sync for SimWord<T> {}
@@ -159,20 +159,24 @@ pub(super) unsafe fn store(to: *mut u8, value: MaybeUninit<u64>, bytes: usize, a
     if engine::with(|e| e.buffer_full()) {
         engine::step(engine::Engine::drain);
     }
-    let (line, posts) = engine::with(|e| {
+    let (line, posted) = engine::with(|e| {
         let line = e.line(to.addr());
-        (line, e.posts(line, to.addr()))
+        let posted = e.posts(line, to.addr()).then(|| {
+            // SAFETY: it lies in the arena, as `posts` says, which stays in place.
+            e.post(unsafe { Posted::new(line, to, value, bytes) });
+            e.spend(doing, e.machine.cpu.store_hit)
+        });
+        (line, posted)
     });
-    if !posts {
-        engine::reach(to.addr(), Op::Store, doing);
-        write();
-        return engine::with(|e| e.wrote(line));
+    match posted {
+        Some(Flow::On) => {}
+        Some(Flow::Suspend) => engine::suspend(),
+        None => {
+            engine::reach(to.addr(), Op::Store, doing);
+            write();
+            engine::with(|e| e.wrote(line));
+        }
     }
-    engine::step(|e| {
-        // SAFETY: it lies in the arena, as `posts` says, which stays in place.
-        e.post(unsafe { Posted::new(line, to, value, bytes) });
-        e.spend(doing, e.machine.cpu.store_hit)
-    });
 }
 
 macro_rules! int_word {

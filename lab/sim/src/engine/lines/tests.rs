@@ -58,7 +58,8 @@ fn check(lines: &Lines, cpus: u32) {
 /// The watchers read line 1; when each of the winners (CPU, place in the line) has its copy.
 fn refill(lines: &mut Lines, watchers: &[u32], winners: &[(u32, u32)], now: Ps) -> Vec<(u32, Ps)> {
     let mut winners: Vec<Winner> = winners.iter().map(|&(cpu, place)| Winner { cpu, place, at: 0 }).collect();
-    lines.refill(1, watchers, &mut winners, now);
+    let all_hit = watchers.iter().all(|&cpu| lines.hit(1, cpu, Op::Load, now).is_some());
+    lines.refill(1, watchers, all_hit, &mut winners, now);
     winners.iter().map(|winner| (winner.cpu, winner.at)).collect()
 }
 
