@@ -39,7 +39,7 @@ fn a_newer_recording_is_refused_with_its_number_whatever_follows() {
 fn a_profile_with_new_keys_is_read_and_one_of_a_newer_schema_refused() {
     let directory = scratch();
     let file = directory.path().join("p.json");
-    expect(0, &["profile", "--json", shown(&file), "--", "@sample", "-t", "2", "-s", "0.1"]);
+    expect(0, &["profile", "--json", shown(&file), "--", "@sample", "-t", "2", "-s", "2"]);
     let (report, _) = expect(0, &["profile", "--from", shown(&file)]);
     let mut profile: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     profile["made_up"] = serde_json::json!({ "of": 1 });

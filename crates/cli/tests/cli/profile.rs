@@ -65,7 +65,7 @@ fn a_replay_is_of_its_run() -> bool {
 fn it_works_on_other_locks() {
     let directory = scratch();
     let file = directory.path().join("p.json");
-    expect(0, &["profile", "--lock", "adaptive", "--json", shown(&file), "--", "@sample", "-s", "0.2"]);
+    expect(0, &["profile", "--lock", "adaptive", "--json", shown(&file), "--", "@sample", "-s", "2"]);
     let profile = json(&file);
     assert_eq!((profile.program.policy.as_str(), profile.locks[0].name.as_str()), ("adaptive", "cache"));
 }

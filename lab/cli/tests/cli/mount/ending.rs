@@ -63,13 +63,14 @@ fn a_second_signal_ends_it_at_once() {
 
 #[test]
 fn statistics_come_when_asked_for_and_at_the_end() {
-    let Some(mounted) = mount(&["--stats"]) else { return };
+    let Some(mut mounted) = mount(&["--stats"]) else { return };
     std::fs::write(mounted.path("file"), [1; 5000]).unwrap();
     signal(mounted.pid(), "USR1");
-    std::thread::sleep(Duration::from_millis(200));
+    let asked = mounted.says("statistics of");
     assert_eq!(std::fs::read(mounted.path("file")).unwrap().len(), 5000, "it goes on after SIGUSR1");
     signal(mounted.pid(), "INT");
     let (status, said) = mounted.end();
+    let said = asked + &said;
     assert_eq!((status, said.matches("statistics of").count()), (Some(0), 2), "{said}");
     let written = said.lines().rfind(|line| line.trim_start().starts_with("bytes written")).expect("a line for it");
     assert_eq!(written.split_whitespace().last(), Some("5000"), "{said}");
