@@ -24,3 +24,15 @@ pub fn counter() -> u64 {
     #[cfg(not(target_arch = "x86_64"))]
     0
 }
+
+/// Reads the counter and a clock in nanoseconds at the same time, as far as possible: a thread may lose its CPU in
+/// between, so the closest of some readings is taken.
+pub fn counter_and(clock_ns: impl Fn() -> u64) -> (u64, u64) {
+    const TRIES: u32 = 4;
+    let read = |_| {
+        let (before, ns) = (counter(), clock_ns());
+        (counter().saturating_sub(before), before, ns)
+    };
+    let (took, before, ns) = (0..TRIES).map(read).min().unwrap_or_default();
+    (before + took / 2, ns)
+}

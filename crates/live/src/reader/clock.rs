@@ -3,7 +3,7 @@
 use crate::layout::{CLOCK_COUNTER, Header};
 use core::sync::atomic::Ordering::Relaxed;
 use rustix::time::ClockId;
-use turnwise_preload_abi::counter;
+use turnwise_preload_abi::counter::counter_and;
 
 /// The view's clock.
 pub(crate) struct Clock {
@@ -18,12 +18,12 @@ pub(crate) struct Clock {
 impl Clock {
     /// Looks at the clock now.
     pub(crate) fn of(header: &Header) -> Clock {
-        let time = rustix::time::clock_gettime(ClockId::Monotonic);
-        let ns = time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs();
         if header.clock.load(Relaxed) != CLOCK_COUNTER {
+            let ns = monotonic_ns();
             return Clock { ticks: ns, ns, ns_per_tick: 1.0, scale: 1 << 32 };
         }
-        let (ticks, scale) = (counter::counter(), header.ns_per_tick.load(Relaxed));
+        let (ticks, ns) = counter_and(monotonic_ns);
+        let scale = header.ns_per_tick.load(Relaxed);
         let told = scale as f64 / 4_294_967_296.0;
         let measured =
             match (ns.checked_sub(header.base_ns.load(Relaxed)), ticks.checked_sub(header.base_ticks.load(Relaxed))) {
@@ -55,4 +55,9 @@ impl Clock {
     pub(crate) fn length(&self, ticks: u64) -> u64 {
         ((u128::from(ticks) * u128::from(self.scale)) >> 32).min(u128::from(u64::MAX)) as u64
     }
+}
+
+fn monotonic_ns() -> u64 {
+    let time = rustix::time::clock_gettime(ClockId::Monotonic);
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }

@@ -7,7 +7,7 @@ use super::sys;
 use crate::layout::{CLOCK_COUNTER, CLOCK_MONOTONIC, Header};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
-use turnwise_preload_abi::counter;
+use turnwise_preload_abi::counter::{self, counter_and};
 
 static CLOCK: AtomicU32 = AtomicU32::new(CLOCK_MONOTONIC);
 /// A moment in ticks and in nanoseconds.
@@ -26,7 +26,7 @@ const SHORT_NS: u64 = 20_000;
 /// Notes the time at which the process begins. Which clock is taken is found out later: asking the processor costs a
 /// virtual machine dearly.
 pub(super) fn start() {
-    let (ticks, ns) = both();
+    let (ticks, ns) = counter_and(sys::monotonic_ns);
     BASE_TICKS.store(ticks, Relaxed);
     BASE_NS.store(ns, Relaxed);
 }
@@ -40,17 +40,6 @@ pub(super) fn choose() {
         CLOCK.store(CLOCK_COUNTER, Relaxed);
         find_scale();
     }
-}
-
-/// Reads the counter and the clock at the same time, as far as possible: a thread may lose its CPU in between.
-fn both() -> (u64, u64) {
-    const TRIES: u32 = 4;
-    let read = |_| {
-        let (before, ns) = (counter::counter(), sys::monotonic_ns());
-        (counter::counter().saturating_sub(before), before, ns)
-    };
-    let (took, before, ns) = (0..TRIES).map(read).min().unwrap_or_default();
-    (before + took / 2, ns)
 }
 
 /// Reads the clock.
@@ -72,7 +61,7 @@ pub(super) fn length(ticks: u64, now: u64, header: &Header) -> u64 {
 /// they find about the same.
 #[cold]
 fn find_scale() -> bool {
-    let (ticks, ns) = both();
+    let (ticks, ns) = counter_and(sys::monotonic_ns);
     let since = ns.saturating_sub(BASE_NS.load(Relaxed));
     let ticks_since = ticks.saturating_sub(BASE_TICKS.load(Relaxed));
     if since < SHORT_NS || ticks_since == 0 {
@@ -105,9 +94,9 @@ mod tests {
         if CLOCK.load(Relaxed) != CLOCK_COUNTER {
             return; // ticks are nanoseconds
         }
-        let (ticks, ns) = both();
+        let (ticks, ns) = counter_and(sys::monotonic_ns);
         std::thread::sleep(Duration::from_millis(20));
-        let (ticks_later, ns_later) = both();
+        let (ticks_later, ns_later) = counter_and(sys::monotonic_ns);
         let told = (u128::from(ticks_later - ticks) * u128::from(SCALE.load(Relaxed))) >> 32;
         let is = u128::from(ns_later - ns);
         assert!(told.abs_diff(is) < is / 50, "{told} ns for {is} ns");
