@@ -220,6 +220,11 @@ impl View {
 
     /// Returns a record of the table that was never taken, and its place; `None`: there is no room for it.
     pub(super) fn new_lock(&self) -> Option<(usize, &'static Lock)> {
+        // A disk that is full now may not stay so: no place is taken before there is a page for one.
+        let likely = LOCKS_USED.load(Relaxed) as usize;
+        if likely >= LOCKS || self.lock(likely).is_none() {
+            return None;
+        }
         let place = next(&LOCKS_USED, LOCKS as u32)?;
         let lock = self.lock(place as usize)?;
         self.header().locks_used.fetch_max(place + 1, Relaxed);
