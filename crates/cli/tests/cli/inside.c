@@ -4,12 +4,11 @@
 //      are new ones each time
 // f:   forks; the child does the same with two threads, says so, and ends when its input does
 #define _GNU_SOURCE
+#include "sleeps.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,22 +31,9 @@ static __attribute__((noinline)) void walk_up(void) {
 }
 
 static void *walker(void *tid) {
-    *(atomic_int *)tid = (int)syscall(SYS_gettid);
+    *(atomic_int *)tid = my_tid();
     walk_up();
     return NULL;
-}
-
-// Whether a thread sleeps, as the system sees it.
-static int sleeps(int tid) {
-    char name[64], text[512], *end;
-    snprintf(name, sizeof name, "/proc/self/task/%d/stat", tid);
-    FILE *file = fopen(name, "r");
-    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[length] = 0;
-    end = strrchr(text, ')');
-    return end && end[2] == 'S';
 }
 
 static void wait_with(int threads) {
@@ -58,8 +44,7 @@ static void wait_with(int threads) {
         pthread_create(&thread[i], NULL, walker, &tids[i]);
     }
     for (int i = 0; i < threads; i++)
-        while (tids[i] == 0 || !sleeps(tids[i]))
-            usleep(1000);
+        await_asleep(&tids[i]);
     usleep(20000);
     pthread_mutex_unlock(&gate);
     for (int i = 0; i < threads; i++)

@@ -26,7 +26,8 @@ impl Running {
         let program = folder.path().join("inside");
         let mut compiler = Command::new("cc");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/inside.c");
-        compiler.args(["-O1", "-g", "-pthread", "-o"]).arg(&program).arg(source);
+        let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../recorder/tests/c");
+        compiler.args(["-O1", "-g", "-pthread", headers, "-o"]).arg(&program).arg(source);
         assert!(compiler.status().unwrap().success());
         let mut command = turnwise(&["run", "--", shown(&program)]);
         command.env("XDG_RUNTIME_DIR", folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
