@@ -225,3 +225,15 @@ fn no_number_of_cpus_is_a_cliff() {
         assert!(steps.clone().all(|step| step < 1.1), "{lock}: {ns:?}");
     }
 }
+
+/// Where nobody does anything outside, the owner would take the lock again and again: a claim takes it from that thread
+/// until all others have had it, however many CPUs there are.
+#[test]
+fn nobody_keeps_a_lock_with_long_sections_from_the_others() {
+    let machine = support::shared(1, 16);
+    for (cpus, lock) in [(8, "mutex"), (16, "mutex"), (16, "reentrant")] {
+        let plan = Plan { duration_ns: 60 * SMALL_MS, ..on(cpus, plan(&machine, lock, "20000/0")) };
+        let figures = figures(&Plan { threads: 8, ..plan });
+        assert!(figures.fairness > 0.3, "{lock}, {cpus} CPUs: {figures:?}");
+    }
+}

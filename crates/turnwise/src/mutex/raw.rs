@@ -27,8 +27,8 @@
 //!
 //! Waiting has three stages: a short look without the queue if it is empty; then one thread at a time spins on the
 //! word, at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken
-//! `claim_after_ns` after it came, and finds the lock taken once more, claims the next turn; with
-//! `many_cpus` only if it was woken before, too. These numbers are in [`crate::wait::Policy`].
+//! `claim_after_ns` after it came, and finds the lock taken once more, claims the next turn; who leaves the lock to it
+//! and comes back at once does not spin for it. These numbers are in [`crate::wait::Policy`].
 
 #[cfg(feature = "spin")]
 use super::spin;
@@ -37,7 +37,7 @@ use crate::events::{Counters, Event, Kind};
 use crate::osq::Osq;
 use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, PollBackoff, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
-use crate::wait::{ByPolicy, Settings, Stamp, many_cpus, policy};
+use crate::wait::{ByPolicy, Settings, Stamp, policy};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const OWNER: u32 = 0xffff;
@@ -327,6 +327,8 @@ impl<P: Platform> RawMutex<P> {
         }
         if word & HANDOFF != 0 {
             P::wake(address, Lane::First, 1);
+            #[cfg(feature = "spin")]
+            spin::left_to_claimant::<P>(address.addr());
         } else if word & WAITERS != 0 {
             P::wake(address, Lane::Waiters, 1);
         }
@@ -383,7 +385,7 @@ impl<P: Platform> RawMutex<P> {
 
     /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked<S: Settings>(&self, deadline: Option<Deadline>, woken: bool, settings: S) -> bool {
-        Waiter { woken, woken_again: false, lines_up: false, claim: 0, since: P::now(), settings }.wait(self, deadline)
+        Waiter { woken, lines_up: false, claim: 0, since: P::now(), settings }.wait(self, deadline)
     }
 }
 
@@ -391,8 +393,6 @@ impl<P: Platform> RawMutex<P> {
 struct Waiter<S> {
     /// Whether it was woken since it came (invariant 2).
     woken: bool,
-    /// Whether it was woken more than once: it was overtaken, and has not merely waited for its turn to wake up.
-    woken_again: bool,
     /// Whether it stands in line again, since it was woken and the lock's owners have turns.
     lines_up: bool,
     /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it.
@@ -476,7 +476,6 @@ impl<S: Settings> Waiter<S> {
         let parked = P::park(&lock.word, word, lane, deadline);
         lock.counters.count_sleep(parked);
         if parked == Parked::Woken {
-            self.woken_again = self.woken;
             self.woken = true;
             #[cfg(feature = "spin")]
             {
@@ -508,9 +507,8 @@ impl<S: Settings> Waiter<S> {
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
     fn announce<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> Option<u32> {
-        let overtaken = if many_cpus::<P>() { self.woken_again } else { self.woken };
         let claims = !self.is_first()
-            && overtaken
+            && self.woken
             && word & PROMISE == 0
             && P::now().saturating_sub(self.since) >= self.settings.claim_after_ns();
         let claim = if claims { HANDOFF | STAMP.now::<P>() } else { 0 };
@@ -586,8 +584,7 @@ mod tests {
         let lock = RawMutex::new();
         lock.word.store(elsewhere(HANDOFF) | WAITERS, Relaxed);
         let settings = ByPolicy;
-        let mut waiter =
-            Waiter { woken: true, woken_again: false, lines_up: false, claim: elsewhere(HANDOFF), since: 0, settings };
+        let mut waiter = Waiter { woken: true, lines_up: false, claim: elsewhere(HANDOFF), since: 0, settings };
         assert!(waiter.wait(&lock, None) && !waiter.is_first());
         assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
     }

@@ -25,6 +25,11 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
         return false;
     }
     let turn = OwnTurn::of::<P>(private, address, came);
+    // Else it would have the lock again after one section of the claimant's, and so ahead of all who sleep.
+    if turn.would_take_it_back() {
+        lock.counters.count(Event::SpinLeftOut);
+        return false;
+    }
     // In its own turn it needs its CPU for the lock.
     let begin = if turn.end().is_some() { came } else { yield_quantum::<P>(private, address, came, settings) };
     // The node is busy when a signal handler interrupted a wait.
@@ -44,6 +49,13 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
         Err(SpinEnd::NotRunning | SpinEnd::StandsStill) => Event::SpinOffCpu,
     });
     end.is_ok()
+}
+
+/// Notes that this thread has left the lock at `address` to the one that claimed it.
+pub(super) fn left_to_claimant<P: Platform>(address: usize) {
+    if let Some(me) = P::me() {
+        OwnTurn::leaves::<P>(&me.slot.private, address);
+    }
 }
 
 /// Whether the lock has an owner that is known to be off its CPU.

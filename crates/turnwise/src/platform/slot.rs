@@ -36,6 +36,9 @@ pub(crate) struct Private {
     /// When that ends: the low bits of [`Platform::now`].
     #[cfg(feature = "spin")]
     pub(crate) turn_end: Cell<u32>,
+    /// Whether it has ended since the lock went to a thread that had claimed it.
+    #[cfg(feature = "spin")]
+    pub(crate) turn_claimed: Cell<bool>,
     /// The thread's quantum on its CPU, with the lock that it last contended for.
     #[cfg(feature = "spin")]
     pub(crate) quantum: Cell<Quantum>,
@@ -76,6 +79,8 @@ impl Private {
             turn_of: Cell::new(0),
             #[cfg(feature = "spin")]
             turn_end: Cell::new(0),
+            #[cfg(feature = "spin")]
+            turn_claimed: Cell::new(false),
             #[cfg(feature = "spin")]
             quantum: Cell::new(Quantum::NEW),
             #[cfg(feature = "spin")]

@@ -30,11 +30,11 @@ pub(crate) use stamp::Stamp;
 #[cfg(feature = "spin")]
 pub(crate) use turn::{Known, OwnTurn};
 
-use crate::platform::Platform;
 #[cfg(feature = "spin")]
-use crate::platform::{Deadline, SpinEnd};
+use crate::platform::{Deadline, Platform, SpinEnd};
 
 /// Whether there are enough CPUs for a crowd to compete for a lock without sharing CPUs ([`Policy::many_cpus`]).
+#[cfg(feature = "spin")]
 #[inline]
 pub(crate) fn many_cpus<P: Platform>() -> bool {
     u64::from(P::cpus()) >= policy().many_cpus

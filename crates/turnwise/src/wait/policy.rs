@@ -140,7 +140,9 @@ table! {
     turn_ns = 64_000 ns, 1..=1_000_000_000;
     /// How long the first in line leaves the lock to its owner where owners come back soon: many times what it takes to
     /// hand the lock over, with what it guards, on the simulated machines, and a line of 224 threads goes round in 2 ms
-    /// (`docs/lab/0034-turns-in-line.md`). A trial is a quarter of it.
+    /// (`docs/lab/0034-turns-in-line.md`). A trial is a quarter of it. Also how soon a thread is back that has left the
+    /// lock to a claimant and would take it again after one section: such a thread sleeps
+    /// (`docs/lab/0063-who-leaves-the-lock.md`).
     owner_turn_ns = 8_000 ns, 0..=1_000_000;
     /// How much credit a line needs to have turns; each trial that an owner passes gives three. 0: it always has them.
     turns_after = 8 credits, 0..=14;
@@ -163,11 +165,10 @@ table! {
     /// How many failures in a row to take the lock, to announce itself or to fall asleep make a waiter join the line of
     /// spinners again.
     restless = 3 failures, 1..=1_000_000;
-    /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. From
-    /// `many_cpus` on it must have been woken before, too.
+    /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn.
     claim_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
-    /// How many CPUs let a crowd compete for a lock without sharing CPUs. There more threads may sleep than get the
-    /// lock within `claim_after_ns`, and a lock that is promised to a sleeper, or not looked at, leaves many CPUs idle.
+    /// How many CPUs let a crowd compete for a lock without sharing CPUs: a lock that is promised to a sleeper, or not
+    /// looked at, leaves many of them idle.
     many_cpus = 16 CPUs, 1..=4_294_967_295;
     /// How long the only waiter of a condition variable looks for its notification before it sleeps: about what a sleep
     /// and the wake-up cost both sides together.

@@ -123,6 +123,11 @@ fn trial_ns() -> u64 {
     policy().owner_turn_ns / 4
 }
 
+/// Returns bits of the address of a lock, not 0.
+fn tag<P: Platform>(address: usize) -> u16 {
+    (P::name_of(address) >> 1) as u16 | 1
+}
+
 /// What a thread knows, at the beginning of a wait, about the last turn or trial that it had.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnTurn<'a> {
@@ -131,6 +136,8 @@ pub(crate) struct OwnTurn<'a> {
     /// How long ago its turn with this lock ended, negative if it is not over; `None`: it had none when it last stood
     /// in line, or has waited since.
     over_ns: Option<i32>,
+    /// How long ago it left this lock to a thread that had claimed it, if it has not waited since.
+    left_ns: Option<u32>,
     begin: u64,
 }
 
@@ -138,10 +145,24 @@ impl<'a> OwnTurn<'a> {
     /// Begins a wait at `now` for the lock at `address`. The note of the last turn is torn off: what this wait tells of
     /// it, a later one does not.
     pub(crate) fn of<P: Platform>(private: &'a Private, address: usize, now: u64) -> Self {
-        let lock = (P::name_of(address) >> 1) as u16 | 1;
-        let over_ns = (private.turn_of.get() == lock).then(|| (now as u32).wrapping_sub(private.turn_end.get()) as i32);
+        let lock = tag::<P>(address);
+        let over = (private.turn_of.get() == lock).then(|| (now as u32).wrapping_sub(private.turn_end.get()));
         private.turn_of.set(0);
-        OwnTurn { private, lock, over_ns, begin: now }
+        let (over_ns, left_ns) =
+            if private.turn_claimed.get() { (None, over) } else { (over.map(|ns| ns as i32), None) };
+        OwnTurn { private, lock, over_ns, left_ns, begin: now }
+    }
+
+    /// Notes that the thread has left the lock at `address` to one that had claimed it.
+    pub(crate) fn leaves<P: Platform>(private: &Private, address: usize) {
+        private.turn_of.set(tag::<P>(address));
+        private.turn_end.set(P::now() as u32);
+        private.turn_claimed.set(true);
+    }
+
+    /// Whether the thread left the lock to one that had claimed it, and is back as soon as an owner that has turns.
+    pub(crate) fn would_take_it_back(self) -> bool {
+        self.left_ns.is_some_and(|left_ns| u64::from(left_ns) < policy().owner_turn_ns)
     }
 
     /// Whether it came back so soon that it would have gone on; `None`: not known.
@@ -179,6 +200,7 @@ impl<'a> OwnTurn<'a> {
         }
         self.private.turn_of.set(if turn_ns > 0 { self.lock } else { 0 });
         self.private.turn_end.set((now + turn_ns) as u32);
+        self.private.turn_claimed.set(false);
     }
 }
 
@@ -266,6 +288,26 @@ mod tests {
         OwnTurn::of::<Native>(&private, 64, 1600).begins(1600, 0);
         assert_eq!(OwnTurn::of::<Native>(&private, 64, 1601).would_have_gone_on::<Native>(400), None);
     }
+
+    #[test]
+    fn who_left_the_lock_to_a_claimant_would_take_it_back_if_it_comes_soon() {
+        let private = Private::new();
+        let back_after = |ns: u64, address: usize| {
+            OwnTurn::of::<Native>(&private, 64, 1000).begins(1000, 500);
+            OwnTurn::leaves::<Native>(&private, 64);
+            let left = Native::now();
+            OwnTurn::of::<Native>(&private, address, left + ns)
+        };
+        let turn = back_after(0, 64);
+        assert!(turn.would_take_it_back());
+        assert_eq!(turn.end(), None, "its turn is over");
+        assert_eq!(turn.would_have_gone_on::<Native>(400), None, "and tells nothing");
+        assert!(!back_after(policy().owner_turn_ns, 64).would_take_it_back(), "it came late");
+        assert!(!back_after(0, 128).would_take_it_back(), "this is another lock");
+        OwnTurn::of::<Native>(&private, 64, 2000).begins(2000, 500);
+        assert!(!OwnTurn::of::<Native>(&private, 64, 2500).would_take_it_back(), "nobody claimed it since");
+    }
+
     #[test]
     fn a_turn_tells_one_wait_alone_unless_it_goes_on() {
         let private = Private::new();

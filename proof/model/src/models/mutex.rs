@@ -200,7 +200,7 @@ fn barging() {
     guarded.settled(5);
 }
 
-/// A thread that comes again and again while one waits: who claims among many CPUs must have been woken before.
+/// A thread that comes again and again while one waits, and claims as soon as it was woken in vain.
 fn overtaken_twice() {
     let guarded = Guarded::keep();
     guarded.raw.lock();
