@@ -58,8 +58,7 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn access(&mut self, line: u32, op: Op, doing: Doing) -> Flow {
         self.counts.accesses += 1;
-        self.settle_if_due(self.current_cpu);
-        self.cpu().doing = doing;
+        self.does(self.current_cpu, doing);
         match self.lines.hit(line, self.current_cpu, op, self.now) {
             Some(cost) => {
                 if op != Op::Load {
@@ -282,7 +281,6 @@ impl Engine {
         let end = self.now + time;
         if end < self.queue.next_time() {
             self.now = end;
-            self.settle(self.current_cpu);
             return Flow::On;
         }
         let (cpu, generation) = (self.current_cpu, self.cpu().generation);

@@ -92,7 +92,8 @@ const NOTED: usize = 128;
 pub(crate) struct Profile {
     notes: Box<[(u64, Ps); NOTED]>,
     noted: usize,
-    /// Keys with the times there; as many as a power of two, less than half of them in use.
+    /// Keys with the times there; as many as a power of two, less than an eighth of them in use, so that hardly any
+    /// look-up meets another key.
     table: Vec<(u64, Ps)>,
     used: usize,
     /// What scopes are called: the program, and what it does.
@@ -101,7 +102,7 @@ pub(crate) struct Profile {
 
 impl Profile {
     pub(crate) fn new() -> Profile {
-        let (notes, table) = (Box::new([(NONE, 0); NOTED]), vec![(NONE, 0); 1024]);
+        let (notes, table) = (Box::new([(NONE, 0); NOTED]), vec![(NONE, 0); 4096]);
         Profile { notes, noted: 0, table, used: 0, scopes: vec![[""; 2]] }
     }
 
@@ -173,7 +174,7 @@ impl Profile {
 
     #[cold]
     fn take(&mut self, place: usize, key: u64, time: Ps) {
-        if (self.used + 1) * 2 > self.table.len() {
+        if (self.used + 1) * 8 > self.table.len() {
             let room = self.table.len() * 2;
             let small = std::mem::replace(&mut self.table, vec![(NONE, 0); room]);
             self.used = 0;

@@ -208,12 +208,25 @@ pub(crate) fn reach(address: usize, op: Op, doing: Doing) -> u32 {
         let flow = if e.must_drain(line, op) { None } else { Some(e.access(line, op, doing)) };
         (line, flow)
     });
+    after_reach(line, op, doing, flow);
+    line
+}
+
+/// As [`reach`], where the line is known.
+#[inline]
+pub(crate) fn reach_line(line: u32, op: Op, doing: Doing) {
+    let flow = with(|e| if e.must_drain(line, op) { None } else { Some(e.access(line, op, doing)) });
+    after_reach(line, op, doing, flow);
+}
+
+/// Waits for a line, if that takes time. No flow: it must come after the store buffer.
+#[inline(always)]
+fn after_reach(line: u32, op: Op, doing: Doing, flow: Option<Flow>) {
     match flow {
         Some(Flow::On) => {}
         Some(Flow::Suspend) => suspend(),
         None => reach_drained(line, op, doing),
     }
-    line
 }
 
 /// Gets a line after the store buffer.
@@ -268,11 +281,19 @@ impl Engine {
     /// What CPUs have done so far is charged; `doing` is what this one does from now on.
     #[inline]
     fn does(&mut self, cpu: u32, doing: Doing) {
-        self.settle(cpu);
-        self.cpus[cpu as usize].doing = doing;
+        let c = &mut self.cpus[cpu as usize];
+        if c.doing == doing {
+            return; // and is charged with what comes
+        }
+        let (before, since) = (std::mem::replace(&mut c.doing, doing), std::mem::replace(&mut c.accounted, self.now));
+        if self.now > since {
+            let scope = c.thread.map_or(Scope::default(), |thread| self.threads[thread as usize].scope);
+            self.profile.add(before, scope, self.now - since);
+        }
     }
 
-    /// Charges the time up to now.
+    /// Charges the time up to now: before somebody reads the profile, or another thread or scope is charged. What the
+    /// CPU does changes in [`Engine::does`], which settles.
     #[inline]
     fn settle(&mut self, cpu: u32) {
         let cpu = &mut self.cpus[cpu as usize];
@@ -280,14 +301,6 @@ impl Engine {
             let scope = cpu.thread.map_or(Scope::default(), |thread| self.threads[thread as usize].scope);
             self.profile.add(cpu.doing, scope, self.now - cpu.accounted);
             cpu.accounted = self.now;
-        }
-    }
-
-    /// Settles, quicker than [`Engine::settle`] where there is often nothing to charge.
-    #[inline]
-    fn settle_if_due(&mut self, cpu: u32) {
-        if self.now > self.cpus[cpu as usize].accounted {
-            self.settle(cpu);
         }
     }
 
@@ -302,7 +315,6 @@ impl Engine {
     fn go_on_at(&mut self, time: Ps) -> Flow {
         if time < self.queue.next_time() {
             self.now = time;
-            self.settle(self.current_cpu);
             return Flow::On;
         }
         let (cpu, generation) = (self.current_cpu, self.cpu().generation);

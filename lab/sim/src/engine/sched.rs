@@ -153,15 +153,15 @@ impl Engine {
             return None;
         }
         let thread = c.thread?;
-        let keeps = self.threads[thread as usize].sections.any();
-        let resched = !keeps && std::mem::take(&mut c.resched);
-        let spun = c.activity == Activity::Spin;
-        let idle_queue = c.ready.is_empty();
-        self.settle(cpu);
-        if spun {
+        let resched = c.resched && !self.threads[thread as usize].sections.any();
+        if resched {
+            c.resched = false;
+        }
+        let preempted = resched && !c.ready.is_empty();
+        if c.activity == Activity::Spin {
             self.end_spin(cpu, SpinEnded::Deadline);
         }
-        if resched && !idle_queue {
+        if preempted {
             self.counts.involuntary += 1;
             self.leave(cpu, At::Ready, Happened::Preempted);
             return None;
@@ -291,7 +291,6 @@ impl Engine {
 
     /// The CPU has switched to its thread, which goes on, if it does not go on computing; or to none.
     pub(super) fn started(&mut self, cpu: u32) -> Option<u32> {
-        self.settle(cpu);
         let c = &mut self.cpus[cpu as usize];
         c.slice_start = self.now;
         let Some(thread) = c.thread else {

@@ -172,7 +172,7 @@ pub(super) unsafe fn store(to: *mut u8, value: MaybeUninit<u64>, bytes: usize, a
         Some(Flow::On) => {}
         Some(Flow::Suspend) => engine::suspend(),
         None => {
-            engine::reach(to.addr(), Op::Store, doing);
+            engine::reach_line(line, Op::Store, doing);
             write();
             engine::with(|e| e.wrote(line));
         }
