@@ -262,6 +262,12 @@ impl View {
     /// Returns a block that was taken before.
     pub(super) fn block(&self, place: usize) -> Option<&'static Block> {
         debug_assert!(place < self.blocks_used());
+        self.block_at(place)
+    }
+
+    /// Returns a block; `None`: there is no room for it.
+    fn block_at(&self, place: usize) -> Option<&'static Block> {
+        debug_assert!(place < crate::layout::BLOCKS);
         // SAFETY: the file has such a block.
         unsafe { self.reach(BLOCKS_START + place * size_of::<Block>()) }
     }
@@ -293,7 +299,12 @@ impl View {
 
     /// Returns a block that was never taken.
     pub(super) fn new_block(&self) -> Option<&'static Block> {
-        let place = take_next(&BLOCKS_USED, BLOCKS.load(Relaxed))?;
+        // As for a record of the table.
+        let (likely, all) = (self.blocks_used(), BLOCKS.load(Relaxed));
+        if likely >= all as usize || self.block_at(likely).is_none() {
+            return None;
+        }
+        let place = take_next(&BLOCKS_USED, all)?;
         let block = self.block(place as usize)?;
         self.header().blocks_used.fetch_max(place + 1, Relaxed);
         Some(block)
