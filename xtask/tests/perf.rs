@@ -69,6 +69,8 @@ impl Lab {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
         command.env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+        // Who is killed leaves its files.
+        command.env("TMPDIR", self.folder.path());
         command.arg("perf").arg("--old-program").arg(&self.old).arg("--new-program").arg(&self.new).args(args);
         command
     }

@@ -5,7 +5,7 @@
 //! | 0 | [`Header`] | 1 |
 //! | [`SETTINGS_START`] | [`Table`](settings::Table): what is set for locks (`settings.rs`) | [`settings::TABLES`] |
 //! | [`FILE_RULES_START`] | [`Rule`](settings::Rule): what the policy file sets, for readers | [`settings::FILE_RULES`] |
-//! | [`LOCKS_START`] | [`Lock`]: waits of threads that are gone, or that found no room in their block | [`LOCKS`] |
+//! | [`LOCKS_START`] | [`Entry`]: waits of threads that are gone, or that found no room in their block | [`LOCKS`] |
 //! | [`BLOCKS_START`] | [`Block`]: a thread's own waits | [`BLOCKS`] |
 //! | [`LOG_START`] | [`crate::log`]: waits one by one, while a profiler has them recorded | |
 //!
@@ -22,13 +22,16 @@
 //! 4. [`Header::magic`] is written last: a file without it is being made.
 
 use crate::{log, settings};
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
 /// Grows with every change of the layout or its meaning.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
+/// Bytes that processors fetch together.
+const LINE: usize = 64;
 /// The header and each block begin on a page.
 pub const PAGE: usize = 4096;
 /// Histograms are by powers of two: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first has those of
@@ -54,7 +57,7 @@ pub const FILE_RULES_START: usize = SETTINGS_START + settings::TABLES * size_of:
 /// Where the table begins.
 pub const LOCKS_START: usize = FILE_RULES_START + settings::FILE_RULES * size_of::<settings::Rule>();
 /// Where the blocks begin.
-pub const BLOCKS_START: usize = LOCKS_START + LOCKS * size_of::<Lock>();
+pub const BLOCKS_START: usize = LOCKS_START + LOCKS * size_of::<Entry>();
 /// Where the log begins.
 pub const LOG_START: usize = BLOCKS_START + BLOCKS * size_of::<Block>();
 /// Length of the file.
@@ -62,7 +65,6 @@ pub const FILE_BYTES: usize = LOG_START + log::BYTES;
 
 /// Sizes of all records: a reader of another build sees that it does not understand the file.
 pub const LAYOUT: u32 = (size_of::<Header>()
-    + 3 * size_of::<Lock>()
     + 5 * size_of::<Entry>()
     + 7 * size_of::<Wait>()
     + 11 * size_of::<Block>()
@@ -74,8 +76,9 @@ pub const LAYOUT: u32 = (size_of::<Header>()
     + 31 * size_of::<settings::Rule>()) as u32;
 
 const _: () = {
-    assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && size_of::<Lock>() == 328);
+    assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && LOCKS_START.is_multiple_of(LINE));
     assert!(size_of::<Header>() <= PAGE && BLOCKS_START.is_multiple_of(PAGE));
+    assert!(offset_of!(Header, settings) / LINE < offset_of!(Header, locks_used) / LINE);
 };
 
 /// [`Header::clock`]: the processor's counter.
@@ -86,7 +89,8 @@ pub const CLOCK_MONOTONIC: u32 = 2;
 /// [`Header::policy`]: a policy file's rules decide, lock by lock.
 pub const POLICY_FILE: u32 = 255;
 
-/// What the file is about.
+/// What the file is about. What threads read at each wait has no cache line in common with what they change as entries
+/// move, which is at the end.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Header {
@@ -112,10 +116,25 @@ pub struct Header {
     pub blocks: AtomicU32,
     /// The number of blocks that were ever taken: the others are zeros.
     pub blocks_used: AtomicU32,
+    /// Whether waits are recorded one by one: the one part that readers write.
+    pub switch: log::Switch,
+    /// Which settings are in force (`settings.rs`). Others than the program write it.
+    pub settings: AtomicU64,
+    /// The policy of the process's locks: 1 and its number, or [`POLICY_FILE`]; 0: not known.
+    pub policy: AtomicU32,
+    /// 0.
+    pub spare: AtomicU32,
+    /// The program's path; zeros follow.
+    pub name: [AtomicU8; NAME],
+    /// The words by which the program was called, each with a zero behind it: the first one's file name is another
+    /// name of the program (`python3` for `python3.11`).
+    pub called: [AtomicU8; CALLED],
+    /// The first thread's name, and a line feed: a third one, as that of a script that runs by its first line.
+    pub title: [AtomicU8; TITLE],
     /// The number of records of the table that were ever taken: the others are zeros.
     pub locks_used: AtomicU32,
     /// 0.
-    pub spare: AtomicU32,
+    pub spare_too: AtomicU32,
     /// Entries that began to move to the table (invariant 3).
     pub moves_begun: AtomicU64,
     /// Entries that have moved.
@@ -128,50 +147,10 @@ pub struct Header {
     pub lost_nested: AtomicU64,
     /// Records of waits and of releases that found no room: on the disk, or since another thread still wrote the slot.
     pub lost_records: AtomicU64,
-    /// Whether waits are recorded one by one: the one part that readers write.
-    pub switch: log::Switch,
-    /// Which settings are in force (`settings.rs`). Others than the program write it.
-    pub settings: AtomicU64,
-    /// The policy of the process's locks: 1 and its number, or [`POLICY_FILE`]; 0: not known.
-    pub policy: AtomicU32,
-    /// 0.
-    pub spare_too: AtomicU32,
-    /// The program's path; zeros follow.
-    pub name: [AtomicU8; NAME],
-    /// The words by which the program was called, each with a zero behind it: the first one's file name is another
-    /// name of the program (`python3` for `python3.11`).
-    pub called: [AtomicU8; CALLED],
-    /// The first thread's name, and a line feed: a third one, as that of a script that runs by its first line.
-    pub title: [AtomicU8; TITLE],
 }
 
-/// What the waits for one lock, in one way, at one call site come to: in the table.
-#[derive(FromBytes, IntoBytes)]
-#[repr(C)]
-pub struct Lock {
-    /// The lock and the way of waiting: [`crate::Key`]. 0: the record is free.
-    pub key: AtomicU64,
-    /// The call site plus 1, so that it is not 0 once it is written.
-    pub site: AtomicU64,
-    /// Length of all waits together.
-    pub wait_ns: AtomicU64,
-    /// Length of the longest.
-    pub longest_ns: AtomicU64,
-    /// Sleeps.
-    pub sleeps: AtomicU64,
-    /// Acquisitions past threads that slept.
-    pub steals: AtomicU64,
-    /// Acquisitions by a promised turn.
-    pub handoffs: AtomicU64,
-    /// Waits that ended without the lock.
-    pub gave_up: AtomicU64,
-    /// 1 and the number of the policy file's rule for the lock; 0: none is.
-    pub rule: AtomicU64,
-    /// All waits, by length.
-    pub histogram: [AtomicU64; BUCKETS],
-}
-
-/// What the waits of one thread for one lock, in one way, at one call site come to: in its block.
+/// What waits for one lock, in one way, at one call site come to: those of one thread in its block, those of all others
+/// in the table. Where a counter may run over, further waits are in another entry: readers add them.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Entry {

@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::{File, fill, fill_lock, monotonic_ns};
+use harness::{File, fill, monotonic_ns};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::collections::VecDeque;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
@@ -27,8 +27,8 @@ fn fault(path: &Path) -> Fault {
 #[test]
 fn a_lock_is_the_sum_over_threads_table_and_waits_that_just_ended() {
     let file = File::new();
-    fill_lock(file.lock(0), LOCK, 0x400_100, &[(1_000, 3), (5_000, 1)]);
-    fill_lock(file.lock(7), LOCK, 0x400_200, &[(2_000, 1)]);
+    fill(file.lock(0), LOCK, 0x400_100, &[(1_000, 3), (5_000, 1)]);
+    fill(file.lock(7), LOCK, 0x400_200, &[(2_000, 1)]);
     let block = file.thread(0, 1);
     fill(&block.entries[3], LOCK, 0x400_100, &[(100_000, 2)]);
     block.entries[3].sleeps.store(2, Relaxed);
@@ -136,7 +136,7 @@ fn a_follower_sees_what_snapshots_say() {
             // A record keeps its lock, but for the last rounds, in which the file is damaged.
             let (record, other) = (random.usize(0..60), if round > 180 { random.usize(0..40) } else { 0 });
             let lock = file.lock(record * 77);
-            fill_lock(lock, keys[(record + other) % 40], record as u64, &[(random.u64(1..9_999), 1)]);
+            fill(lock, keys[(record + other) % 40], record as u64, &[(random.u64(1..9_999), 1)]);
             let entry = random.usize(0..20);
             block.entries[entry].key.store(0, Relaxed);
             fill(&block.entries[entry], keys[random.usize(0..40)], 7, &[(random.u64(1..9_999), 1)]);
@@ -165,7 +165,7 @@ fn a_follower_goes_on_when_a_damaged_file_names_other_locks() {
     let file = File::new();
     let mut follower = Follower::new(Channel::open(file.path()).expect("a sound file"));
     let (record, block) = (file.lock(5), file.thread(0, process::id()));
-    fill_lock(record, LOCK, 1, &[(10, 1)]);
+    fill(record, LOCK, 1, &[(10, 1)]);
     for (entry, address) in block.entries.iter().zip(1..) {
         fill(entry, Key::new(0x9000 + 64 * address, Kind::Read), 1, &[(10, 1)]);
     }

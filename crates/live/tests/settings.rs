@@ -1,11 +1,11 @@
 //! Settings from the tuner to the program: this process is both. And a hostile hand in between.
 
 use std::ffi::CString;
-use std::fs::{self, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::{process, thread};
-use tempfile::TempDir;
 use turnwise_live::layout::{Header, LOCKS_START, SETTINGS_START};
 use turnwise_live::settings::RULES;
 use turnwise_live::writer::{self, End, Me, Start};
@@ -15,10 +15,12 @@ const SITE: usize = 0x40_1234;
 const LOCK: usize = 0x7f00_0000_1000;
 const ME: Me = Me { generation: 0, events: [0; 3] };
 
-/// The folder of this process's view.
-static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().expect("a folder for the file");
-    let path = CString::new(folder.path().to_str().expect("UTF-8")).expect("a path");
+/// The folder of this process's view. Nothing removes a static one at the end, so it is the same in each run.
+static FOLDER: LazyLock<&Path> = LazyLock::new(|| {
+    let folder = Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/settings"));
+    let _ = fs::remove_dir_all(folder);
+    DirBuilder::new().mode(0o700).create(folder).expect("a folder for the file");
+    let path = CString::new(folder.to_str().expect("UTF-8")).expect("a path");
     writer::start(Some(&path), false, 1);
     in_force(LOCK, SITE);
     folder
@@ -30,7 +32,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Runs a test on this process's own view, with nothing set.
 fn with_view(test: impl FnOnce(&Channel, &Tuner)) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut files = fs::read_dir(FOLDER.path().join("turnwise")).expect("a view").map(|file| file.unwrap().path());
+    let mut files = fs::read_dir(FOLDER.join("turnwise")).expect("a view").map(|file| file.unwrap().path());
     let path = files.find(|path| path.to_str().is_some_and(|p| p.contains(&process::id().to_string())));
     let channel = Channel::open(&path.expect("this process's")).expect("a sound file");
     let tuner = channel.tuner().expect("this process runs, and the file is ours");

@@ -44,6 +44,16 @@ pub(crate) fn ticks() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
+/// Reads the clock, and nanoseconds of `CLOCK_MONOTONIC` at the same time.
+pub(crate) fn ticks_and_nanoseconds() -> (u64, u64) {
+    let now = || nanoseconds(libc::CLOCK_MONOTONIC);
+    if CLOCK.load(Relaxed) == file::CLOCK_TSC {
+        return file::clock::counter_and(now);
+    }
+    let ns = now();
+    (ns, ns)
+}
+
 /// How many ticks it takes to read the clock, on average: some counters go by steps that are longer than a reading.
 pub(crate) fn takes() -> u64 {
     const READINGS: u64 = 1000;

@@ -139,7 +139,7 @@ impl Mapping {
     /// Notes both clocks, so that the reader can tell their rates apart.
     pub(crate) fn look_at_clock(&self) {
         let header = self.header();
-        let (ticks, ns) = (clock::ticks(), clock::nanoseconds(libc::CLOCK_MONOTONIC));
+        let (ticks, ns) = clock::ticks_and_nanoseconds();
         header.ticks_end.store(ticks, Relaxed);
         header.monotonic_end.store(ns, Relaxed);
         let since = |now: u64, start: u64| now.saturating_sub(start);

@@ -193,8 +193,9 @@ impl Process {
         header.stack_one_in.store(STACK_ONE_IN, Relaxed);
         header.clock_ticks.store(clock::takes(), Relaxed);
         header.started_unix_ns.store(clock::nanoseconds(libc::CLOCK_REALTIME), Relaxed);
-        header.ticks_start.store(clock::ticks(), Relaxed);
-        header.monotonic_start.store(clock::nanoseconds(libc::CLOCK_MONOTONIC), Relaxed);
+        let (ticks, ns) = clock::ticks_and_nanoseconds();
+        header.ticks_start.store(ticks, Relaxed);
+        header.monotonic_start.store(ns, Relaxed);
         self.mapping.look_at_clock();
         let tells = real::next_is_preload() && !real::THREAD_EVENTS.get().is_null();
         header.lock_events.store(u32::from(tells), Relaxed);

@@ -5,6 +5,7 @@ samples.py ROUNDS NAME=PRELOAD...    # each is a libturnwise_preload.so; "off" i
 """
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -39,4 +40,7 @@ def main():
             print(name, what, "median", statistics.median(column), "most", max(column))
 
 
-main()
+try:
+    main()
+finally:
+    shutil.rmtree(FOLDER)

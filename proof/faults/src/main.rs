@@ -90,6 +90,7 @@ fn run(flags: &Flags) -> Result<bool> {
         .seed
         .unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64 >> 10));
     let length = Duration::from_secs(flags.seconds.into()) / chosen.len() as u32;
+    keep_shared_memory_apart();
     let mut session = Session::new(seed, built, flags.wide, length, Duration::from_secs(flags.patience.into()))?;
     println!("seed {seed}, {} faults, {:.1} s each", chosen.len(), length.as_secs_f64());
     println!("{}", page::HEAD);
@@ -112,6 +113,16 @@ fn run(flags: &Flags) -> Result<bool> {
         if wrong == 0 { "Nothing lost, nothing hung.".into() } else { format!("{wrong} rows are wrong.") }
     );
     Ok(wrong == 0)
+}
+
+/// Gives this process and all that it starts a /dev/shm of their own, which goes away with the last of them: tools that
+/// are killed leave recordings there, and those that cannot write a report keep them. Who is not root cannot have one.
+fn keep_shared_memory_apart() {
+    use nix::mount::{MsFlags, mount};
+    const NOTHING: Option<&str> = None;
+    let _ = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS)
+        .and_then(|()| mount(NOTHING, "/", NOTHING, MsFlags::MS_PRIVATE | MsFlags::MS_REC, NOTHING))
+        .and_then(|()| mount(Some("none"), "/dev/shm", Some("tmpfs"), MsFlags::empty(), Some("mode=1777")));
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Fault>> {

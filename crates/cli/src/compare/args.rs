@@ -126,11 +126,31 @@ fn parse_margin(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses a time in seconds.
+/// Reads a time with its unit, of seconds if there is none.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(timeout) if !timeout.is_zero() => Ok(timeout),
-        _ => Err("expected a time above zero".to_owned()),
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("min", 60.0), ("h", 3600.0)];
+    let start = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(start);
+    let wrong = || format!("expected a time above zero, as 10s, 500ms or 2m, and not `{text}`");
+    let seconds = match unit {
+        "" => 1.0,
+        unit => units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1,
+    };
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(number * seconds).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let ms = |text: &str| parse_time(text).map(|time| time.as_millis());
+        let times = ["10", "10s", "0.5", "500ms", "2m", "1min", "1h"].map(|text| ms(text).unwrap());
+        assert_eq!(times, [10_000, 10_000, 500, 500, 120_000, 60_000, 3_600_000]);
+        for wrong in ["", "s", "-1", "0", "0ms", "10 parsecs", "1e999", "nan", "inf"] {
+            assert!(parse_time(wrong).unwrap_err().contains("500ms"), "{wrong}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod record;
 mod source;
 mod what_if;
 
+use crate::compare::parse_time;
 use crate::measure::{Bounds, End, last_lines};
 use crate::policy;
 use crate::policy_file::PolicyFile;
@@ -81,7 +82,7 @@ pub(crate) struct Args {
     pid: Option<u32>,
     /// Stop after this time: 10s, 500ms, 2m
     #[arg(long = "for", alias = "seconds", value_name = "TIME", requires = "pid",
-          conflicts_with_all = ["command", "from"], value_parser = parse_span)]
+          conflicts_with_all = ["command", "from"], value_parser = parse_time)]
     time: Option<Duration>,
     /// Report on an existing recording or JSON profile instead of running a program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "policy", "command"])]
@@ -190,20 +191,6 @@ fn of_process(pid: u32, args: &Args) -> Result<Profile> {
 const HINT: &str = "it has no live view, so what it does in its locks is not seen. Started by `turnwise run -- CMD`, a \
      program has one once a thread has waited for a lock; then --pid profiles its locks from inside, without root";
 
-/// Reads a time with its unit, of seconds if there is none.
-fn parse_span(text: &str) -> Result<Duration, String> {
-    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("min", 60.0), ("h", 3600.0)];
-    let start = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(start);
-    let wrong = || format!("expected a time above zero, as 10s, 500ms or 2m, and not `{text}`");
-    let seconds = match unit {
-        "" => 1.0,
-        unit => units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1,
-    };
-    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(number * seconds).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
-}
-
 /// All that a terminal shows.
 fn report(profile: &Profile) -> String {
     let advice = advice::text(&advice::advise(profile), profile);
@@ -242,19 +229,4 @@ fn waits_of(args: &Args, target: &Target, is_to_be_replayed: bool) -> Result<Sou
     }
     let (profile, status) = live::run(&args.locks.on(target, Policy::ADAPTIVE)?, target)?;
     Ok(Source { profile, status, recording: None })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units() {
-        let ms = |text: &str| parse_span(text).map(|time| time.as_millis());
-        let times = ["10", "10s", "0.5", "500ms", "2m", "1min", "1h"].map(|text| ms(text).unwrap());
-        assert_eq!(times, [10_000, 10_000, 500, 500, 120_000, 60_000, 3_600_000]);
-        for wrong in ["", "s", "-1", "0", "0ms", "10 parsecs", "1e999", "nan", "inf"] {
-            assert!(parse_span(wrong).unwrap_err().contains("500ms"), "{wrong}");
-        }
-    }
 }

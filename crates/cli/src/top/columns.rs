@@ -2,6 +2,7 @@
 
 use crate::live::{Names, Row, View};
 use turnwise_present::figures::{percent, short, time};
+use turnwise_profile::text::shortened;
 
 /// What a cell is made of.
 pub(super) struct Context<'a> {
@@ -21,6 +22,8 @@ pub(super) struct Column {
     pub(super) cell: fn(&Row, &mut Context) -> String,
 }
 
+/// What stands before the function that a lock is named by, if nothing else names it.
+const TAKEN_IN: &str = "taken in ";
 /// In place of a figure that is not known.
 const NONE: &str = "-";
 
@@ -98,9 +101,51 @@ pub(super) fn whole(value: f64) -> String {
     if value >= 10.0 { short(value.round()) } else { short((value * 10.0).round() / 10.0) }
 }
 
+/// A name in at most so many columns. Of a lock that is named by a function, the function stays: first the namespaces
+/// that it is in go, then the words before it.
+pub(super) fn fitting(name: &str, columns: usize) -> String {
+    let mut name = name.to_owned();
+    while name.chars().count() > columns
+        && let Some(shorter) = without_namespace(&name)
+    {
+        name = shorter;
+    }
+    let is_long = name.chars().count() > columns;
+    let function = name.strip_prefix(TAKEN_IN).filter(|_| is_long).unwrap_or(&name);
+    shortened(function, columns)
+}
+
+/// A name without the first namespace in it, if there is one: of a template's or a trait's arguments none is taken.
+fn without_namespace(name: &str) -> Option<String> {
+    let end = name.find("::")?;
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let start = name[..end].rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
+    let stands_alone = start == 0 || name[..start].ends_with(' ');
+    (start < end && stands_alone && !name[..end].contains('<')).then(|| name[..start].to_owned() + &name[end + 2..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_function_is_what_stays_of_a_long_name() {
+        let writer = "taken in kyotocabinet::RWLock::lock_writer @0x45e3e";
+        let cases = [
+            ("cache", 20, "cache"),
+            (writer, 60, writer),
+            (writer, 40, "taken in RWLock::lock_writer @0x45e3e"),
+            (writer, 20, "lock_writer @0x45e3e"),
+            (writer, 10, "lock_…5e3e"),
+            ("taken in kyotocabinet::Mutex::lock @0x4585e #12", 20, "lock @0x4585e #12"),
+            ("taken in store::Shard<a::b>::get", 24, "Shard<a::b>::get"),
+            ("<a::b as c::d>::lock_slow", 12, "<a::b …_slow"),
+            ("::odd", 3, ":…d"),
+        ];
+        for (name, columns, expected) in cases {
+            assert_eq!(fitting(name, columns), expected);
+        }
+    }
 
     #[test]
     fn what_is_shown_fits_from_80_columns_on() {

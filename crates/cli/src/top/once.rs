@@ -1,13 +1,13 @@
 //! `turnwise top --once`: one look as a table.
 
-use super::columns::{Context, columns};
+use super::columns::{Context, columns, fitting};
 use crate::live::{Names, Process, Row, View};
 use crate::setting::shown;
 use std::fmt::Write;
 use turnwise_live::{Lost, Rule};
 use turnwise_present::figures::{count, time};
 use turnwise_present::table::{self, CellAlignment, ContentArrangement};
-use turnwise_profile::text::shortened;
+use turnwise_profile::text::{shared, shortened};
 
 /// Columns of the table; figures go by it, and names are shortened to what is left.
 const WIDTH: u16 = 100;
@@ -69,14 +69,17 @@ fn locks(view: &View, names: &mut Names, rows: &[Row]) -> table::Table {
     let columns: Vec<_> = columns(WIDTH, view.processes.len() > 1).collect();
     table.set_header(columns.iter().map(|column| column.title));
     let fixed: u16 = columns.iter().filter(|column| !column.grows).map(|column| column.width + 2).sum();
-    let growing = columns.iter().filter(|column| column.grows).count() as u16;
-    let room = usize::from(WIDTH.saturating_sub(fixed) / growing.max(1)).saturating_sub(2);
-    for row in rows {
-        let mut context = Context { view, names };
-        table.add_row(columns.iter().map(|column| {
-            let cell = (column.cell)(row, &mut context);
-            if column.grows { shortened(&cell, room) } else { cell }
-        }));
+    let mut context = Context { view, names };
+    let cells: Vec<Vec<String>> =
+        rows.iter().map(|row| columns.iter().map(|column| (column.cell)(row, &mut context)).collect()).collect();
+    let longest = |place: usize| cells.iter().map(|row| row[place].chars().count() + 2).max().unwrap_or(0);
+    let growing: Vec<usize> = (0..columns.len()).filter(|place| columns[*place].grows).collect();
+    let wanted: Vec<usize> = growing.iter().map(|place| longest(*place).max(columns[*place].title.len() + 2)).collect();
+    let rooms = shared(&wanted, usize::from(WIDTH.saturating_sub(fixed)));
+    let room = |place: usize| growing.iter().position(|of| *of == place).map(|name| rooms[name].saturating_sub(2));
+    for row in cells {
+        let cells = row.into_iter().enumerate();
+        table.add_row(cells.map(|(place, cell)| room(place).map_or_else(|| cell.clone(), |room| fitting(&cell, room))));
     }
     for (place, column) in columns.iter().enumerate() {
         if let (false, Some(column)) = (column.grows, table.column_mut(place)) {

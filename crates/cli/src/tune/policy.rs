@@ -51,6 +51,9 @@ pub(super) fn rules(path: &Path, program: &mut Program) -> Result<Vec<Rule>> {
     if !found {
         bail!("{}: no rule has settings: add one such as `spin = \"off\"` below a [[rule]]", file.origin);
     }
+    if rules.is_empty() {
+        bail!("{}: none of its settings applies to process {}: nothing is changed", file.origin, program.snapshot.pid);
+    }
     Ok(rules)
 }
 

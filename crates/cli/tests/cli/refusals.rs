@@ -118,7 +118,7 @@ fn numbers_and_patterns() {
     expect_complaint(2, &["compare", "--margin", "0", "true"], &["above 0 and up to 100"]);
     expect_complaint(2, &["compare", "--json", "--", "true"], &["value is required for '--json <FILE>'"]);
     expect_complaint(2, &["compare", "--timeout", "0", "true"], &["above zero"]);
-    expect_complaint(2, &["compare", "--timeout", "soon", "true"], &["expected a number of seconds"]);
+    expect_complaint(2, &["compare", "--timeout", "soon", "true"], &["expected a time above zero", "soon"]);
     expect_complaint(2, &["compare", "--metric", "(", "true"], &["is not a valid regular expression"]);
     expect_complaint(2, &["compare", "--metric", "ops", "true"], &["no group", "([0-9.]+)"]);
     expect_complaint(2, &["compare", "--metric", "a(.)", "--metric", "a(.)", "true"], &["two metrics"]);

@@ -149,6 +149,11 @@ fn settings_come_from_a_policy_file_too() {
     }
     std::fs::write(&file, "[[rule]]\nsymbol = \"cache\"\nlock = \"queued\"\n").unwrap();
     server.complaint(&["--from", shown(&file)], &["no rule has settings"]);
+    std::fs::write(&file, "[[rule]]\nfunction = \"make\"\nspin = \"off\"\n").unwrap();
+    let nothing = ["not applied", "none of its settings applies to process", "nothing is changed"];
+    server.complaint(&["--from", shown(&file)], &nothing);
+    let (kept, _) = server.tune(0, &[]);
+    assert_eq!(kept, told, "what was set before is still in force");
 }
 
 #[test]

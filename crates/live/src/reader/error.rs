@@ -94,8 +94,8 @@ impl fmt::Display for Error {
             ),
             Fault::NoView(pid) => write!(
                 f,
-                "process {pid} has no live view: it does not run under `turnwise run`, no thread has waited for a lock \
-                 yet, or it belongs to another user"
+                "process {pid} has no live view: it has ended, it does not run under `turnwise run`, no thread has \
+                 waited for a lock yet, or it belongs to another user"
             ),
         }
     }

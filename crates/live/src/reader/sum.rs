@@ -135,7 +135,7 @@ impl Sums {
         let mut shared = self.empty(self.locks[place].key);
         let mut next = self.locks[place].first;
         while let (Some(record), Some(lock)) = (next, Arc::get_mut(&mut shared)) {
-            if let Some((_, sum)) = of_lock(self.table.record(record)) {
+            if let Some((_, sum)) = of_entry(self.table.record(record)) {
                 add(lock, &sum);
             }
             next = self.links[record].next;
@@ -176,7 +176,7 @@ impl Sums {
 pub(crate) fn by_site(table: &Table, blocks: &[BlockCopy], clock: &Clock) -> Vec<SiteSum> {
     let mut places: FxHashMap<(Key, u64), usize> = FxHashMap::default();
     let mut sites: Vec<SiteSum> = Vec::new();
-    let of_table = table.taken().into_iter().filter_map(|place| of_lock(table.record(place)));
+    let of_table = table.taken().into_iter().filter_map(|place| of_entry(table.record(place)));
     for (key, sum) in of_table.chain(blocks.iter().flat_map(|block| of_block(block, clock))) {
         let place = *places.entry((key, sum.address)).or_insert(sites.len());
         match sites.get_mut(place) {
@@ -226,24 +226,6 @@ fn ended(block: &BlockCopy) -> Option<&Wait> {
 fn last(block: &BlockCopy, clock: &Clock) -> Option<(Key, u64)> {
     let wait = ended(block).filter(|_| block.block.state.load(Relaxed) != state::FREE)?;
     Some((Key::read(wait.key.load(Relaxed))?, clock.at(wait.until.load(Relaxed))))
-}
-
-fn of_lock(lock: &layout::Lock) -> Option<(Key, SiteSum)> {
-    let key = Key::read(lock.key.load(Relaxed))?;
-    Some((
-        key,
-        SiteSum {
-            lock: key.address(),
-            kind: key.kind(),
-            address: lock.site.load(Relaxed).saturating_sub(1),
-            wait_ns: lock.wait_ns.load(Relaxed),
-            longest_ns: lock.longest_ns.load(Relaxed),
-            events: [&lock.sleeps, &lock.steals, &lock.handoffs].map(|count: &AtomicU64| count.load(Relaxed)),
-            gave_up: lock.gave_up.load(Relaxed),
-            rule: rule(&lock.rule),
-            histogram: lock.histogram.each_ref().map(|count| count.load(Relaxed)),
-        },
-    ))
 }
 
 fn of_entry(entry: &Entry) -> Option<(Key, SiteSum)> {

@@ -1,6 +1,6 @@
 //! The table's records as they were read last. Few change from one look to the next, and no others are added up anew.
 
-use crate::layout::{LOCKS_START, Lock};
+use crate::layout::{Entry, LOCKS_START};
 use core::sync::atomic::Ordering::Relaxed;
 use std::fs::File;
 use std::io;
@@ -14,8 +14,8 @@ const AT_A_TIME: usize = 256;
 #[derive(Default)]
 pub(crate) struct Table {
     /// All that are taken.
-    records: Vec<Lock>,
-    part: Vec<Lock>,
+    records: Vec<Entry>,
+    part: Vec<Entry>,
     changed: Vec<usize>,
 }
 
@@ -23,12 +23,12 @@ impl Table {
     /// Reads the first so many records anew.
     pub(crate) fn read(&mut self, file: &File, used: usize) -> io::Result<()> {
         if used > self.records.len() {
-            self.records.resize_with(used, Lock::new_zeroed);
-            self.part.resize_with(AT_A_TIME, Lock::new_zeroed);
+            self.records.resize_with(used, Entry::new_zeroed);
+            self.part.resize_with(AT_A_TIME, Entry::new_zeroed);
         }
         for (part, records) in self.records.chunks_mut(AT_A_TIME).enumerate() {
             let (first, part_read) = (part * AT_A_TIME, &mut self.part[..records.len()]);
-            file.read_exact_at(part_read.as_mut_bytes(), (LOCKS_START + first * size_of::<Lock>()) as u64)?;
+            file.read_exact_at(part_read.as_mut_bytes(), (LOCKS_START + first * size_of::<Entry>()) as u64)?;
             for (place, (record, read)) in records.iter_mut().zip(part_read).enumerate() {
                 if record.as_mut_bytes() != read.as_mut_bytes() {
                     core::mem::swap(record, read);
@@ -50,7 +50,7 @@ impl Table {
     }
 
     /// Returns a record that was read.
-    pub(crate) fn record(&self, place: usize) -> &Lock {
+    pub(crate) fn record(&self, place: usize) -> &Entry {
         &self.records[place]
     }
 }

@@ -7,9 +7,6 @@ use crate::layout::{Block, ENTRIES, Entry, HELD, Wait, bucket, flags};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
 
-/// A bucket that has so many waits moves to the table, where counters are wider.
-const MANY: u32 = 1 << 31;
-
 /// Begins a wait, after the last one is counted; `false`: the thread is inside another one, which a signal has
 /// interrupted.
 #[inline]
@@ -152,7 +149,7 @@ fn count(block: &Block, generation: u32) {
     }
     let waits = &entry.histogram[bucket(ns)];
     add_few(waits, 1);
-    if waits.load(Relaxed) >= MANY || entry.sleeps.load(Relaxed) >= MANY {
+    if waits.load(Relaxed) >= table::MANY || entry.sleeps.load(Relaxed) >= table::MANY {
         table::move_entry(block, entry, &view);
     }
 }

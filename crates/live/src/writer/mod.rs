@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `block.rs` | a thread's waits: what a wait costs is here |
 //! | `table.rs` | what moves from the blocks to the table of locks |
+//! | `index.rs` | finds a lock's record in it |
 //! | `log.rs` | waits one by one, while a profiler asks for them |
 //! | `threads.rs` | gives blocks to threads, and takes them from those that are gone |
 //! | `view.rs` | the process's view: its mapping, which pages of it are there, forked children |
@@ -28,6 +29,7 @@ mod block;
 mod clock;
 mod file;
 mod folder;
+mod index;
 mod log;
 mod settings;
 mod sys;

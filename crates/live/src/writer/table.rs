@@ -1,15 +1,18 @@
 //! The table of locks: what threads that are gone waited for, and what found no room in a thread's block.
 //!
 //! Records are taken one after the other, so that few pages are touched, and are never freed. An index by hash finds
-//! them, which is in the process's own memory: nothing in the file decides where is written. All threads add to them.
+//! them. All threads add to them.
 
+use super::index;
 use super::view::View;
-use crate::layout::{Block, Entry, Lock};
+use crate::layout::{Block, Entry};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64, fence};
 
-/// So many slots are looked at.
-const PROBES: usize = 32;
+/// A counter of an entry that has so much has it moved to the table.
+pub(super) const MANY: u32 = 1 << 24;
+/// A record with a counter of so much is left as it is: a hundred threads may just be about to add [`MANY`].
+const FULL: u32 = 1 << 31;
 /// Fibonacci hashing: the high bits of the product mix all bits of a word.
 const FIBONACCI: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -28,8 +31,10 @@ pub(super) fn move_entry(block: &Block, entry: &Entry, view: &View) {
     block.moves.store(before.wrapping_add(1), Relaxed);
     // ORDERING live.moves: Release fence, then the changes, as for live.sequence.
     fence(Release);
-    match find(entry.key.load(Relaxed), entry.site.load(Relaxed), view) {
-        Some(lock) => add(lock, entry),
+    let found = find(entry.key.load(Relaxed), entry.site.load(Relaxed), view);
+    match &found {
+        Some(Found { lock, .. }) if add(lock, entry) => {}
+        Some(full) => full.hide(),
         None => {
             let waits = entry.histogram.iter().map(|count| u64::from(count.load(Relaxed))).sum();
             header.lost_waits.fetch_add(waits, Relaxed);
@@ -42,55 +47,85 @@ pub(super) fn move_entry(block: &Block, entry: &Entry, view: &View) {
     header.moves_ended.fetch_add(1, Release);
 }
 
-/// Finds a record, or makes it; `None`: there is no room, on the disk or in the table.
-fn find(key: u64, site: u64, view: &View) -> Option<&'static Lock> {
-    let (start, written) = (hash(key, site) as usize, site.wrapping_add(1));
-    let mut made = None;
-    for slot in (0..PROBES).map(|step| view.slot(start.wrapping_add(step))) {
-        // ORDERING live.index: Acquire pairs with the Release below: who sees the place sees whose the record is.
-        let mut found = slot.load(Acquire);
-        if found == 0 {
-            let (place, lock) = match made {
-                Some(made) => made,
-                None => view.new_lock()?,
-            };
-            made = Some((place, lock));
-            lock.site.store(written, Relaxed);
-            lock.key.store(key, Relaxed);
-            // ORDERING live.index: Release pairs with the Acquire above, and Acquire does, too.
-            match slot.compare_exchange(0, place as u16 + 1, AcqRel, Acquire) {
-                Ok(_) => return Some(lock),
-                Err(other) => found = other,
-            }
+/// A record, and the slot of the index that it was found by, with what it was.
+struct Found {
+    lock: &'static Entry,
+    by: Option<(&'static AtomicU32, u32)>,
+}
+
+impl Found {
+    /// Has nobody find the record any more: the lock's next waits are in another one.
+    #[cold]
+    fn hide(&self) {
+        if let Some((slot, word)) = self.by {
+            let _ = slot.compare_exchange(word, index::hidden(word), Relaxed, Relaxed);
         }
-        let lock = view.lock(usize::from(found) - 1)?;
-        if lock.key.load(Relaxed) == key && lock.site.load(Relaxed) == written {
-            return Some(lock);
+    }
+}
+
+/// Finds a record, or makes it; `None`: there is no room, on the disk or in the table.
+fn find(key: u64, site: u64, view: &View) -> Option<Found> {
+    let hash = hash(key, site);
+    let mut made = None;
+    for part in 0..index::PARTS {
+        for slot in index::slots(part, hash) {
+            // ORDERING live.index: Acquire pairs with the Release below: who sees the place sees whose the record is.
+            let mut found = slot.load(Acquire);
+            if found == 0 {
+                if made.is_none() && part < index::part_of(view.locks_used()) {
+                    break;
+                }
+                let (place, lock) = match made {
+                    Some(made) => made,
+                    None => view.new_lock()?,
+                };
+                made = Some((place, lock));
+                lock.site.store(site, Relaxed);
+                lock.key.store(key, Relaxed);
+                if part != index::part_of(place) {
+                    break;
+                }
+                let word = index::word(hash, place);
+                // ORDERING live.index: Release pairs with the Acquire above, and Acquire does, too.
+                match slot.compare_exchange(0, word, AcqRel, Acquire) {
+                    Ok(_) => return Some(Found { lock, by: Some((slot, word)) }),
+                    Err(other) => found = other,
+                }
+            }
+            let Some(place) = index::place_in(found, hash) else { continue };
+            let lock = view.lock(place)?;
+            if lock.key.load(Relaxed) == key && lock.site.load(Relaxed) == site {
+                return Some(Found { lock, by: Some((slot, found)) });
+            }
         }
     }
     // Two records of a lock are added by readers.
-    made.map(|(_, lock)| lock)
+    made.map(|(_, lock)| Found { lock, by: None })
 }
 
-fn add(lock: &Lock, entry: &Entry) {
-    let add = |sum: &AtomicU64, more: u64| {
-        if more != 0 {
-            sum.fetch_add(more, Relaxed);
-        }
-    };
+/// Adds an entry to a record; `false`: then the record is as good as full.
+fn add(lock: &Entry, entry: &Entry) -> bool {
     let raise = |most: &AtomicU64, value: u64| {
         if value > most.load(Relaxed) {
             most.fetch_max(value, Relaxed);
         }
     };
     raise(&lock.rule, entry.rule.load(Relaxed));
-    add(&lock.wait_ns, entry.wait_ns.load(Relaxed));
     raise(&lock.longest_ns, entry.longest_ns.load(Relaxed));
-    let sums = [&lock.sleeps, &lock.steals, &lock.handoffs, &lock.gave_up];
-    let counts: [&AtomicU32; 4] = [&entry.sleeps, &entry.steals, &entry.handoffs, &entry.gave_up];
-    for (sum, count) in sums.into_iter().zip(counts).chain(lock.histogram.iter().zip(&entry.histogram)) {
-        add(sum, count.load(Relaxed).into());
+    lock.wait_ns.fetch_add(entry.wait_ns.load(Relaxed), Relaxed);
+    let mut has_room = true;
+    for (sum, count) in counters(lock).zip(counters(entry)) {
+        let more = count.load(Relaxed);
+        if more != 0 {
+            has_room &= sum.fetch_add(more, Relaxed) < FULL - more.min(FULL);
+        }
     }
+    has_room
+}
+
+/// The narrow counters of an entry.
+fn counters(entry: &Entry) -> impl Iterator<Item = &AtomicU32> {
+    [&entry.sleeps, &entry.steals, &entry.handoffs, &entry.gave_up].into_iter().chain(&entry.histogram)
 }
 
 fn clear(entry: &Entry) {
@@ -98,7 +133,5 @@ fn clear(entry: &Entry) {
     for word in [&entry.site, &entry.wait_ns, &entry.longest_ns, &entry.rule] {
         word.store(0, Relaxed);
     }
-    for count in [&entry.sleeps, &entry.steals, &entry.handoffs, &entry.gave_up].into_iter().chain(&entry.histogram) {
-        count.store(0, Relaxed);
-    }
+    counters(entry).for_each(|count| count.store(0, Relaxed));
 }

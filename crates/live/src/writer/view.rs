@@ -2,17 +2,18 @@
 //!
 //! Nothing that decides where we write is read from the file: whoever may write to it may write anything.
 
-use super::{FileRule, file, settings, sys};
+use super::{FileRule, file, index, settings, sys};
 use crate::layout::{
-    BLOCKS_START, Block, FILE_BYTES, FILE_RULES_START, Header, LOCKS, LOCKS_START, LOG_START, Lock, PAGE,
+    BLOCKS_START, Block, Entry, FILE_BYTES, FILE_RULES_START, Header, LOCKS, LOCKS_START, LOG_START, PAGE,
     SETTINGS_START,
 };
 use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Record, Release as ReleaseRecord};
 use crate::settings::{FILE_RULES, Rule, TABLES, Table};
 use core::ffi::CStr;
+use core::ops::Range;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
 
 /// The pages of the file.
 pub(super) const PAGES: usize = FILE_BYTES / PAGE;
@@ -47,11 +48,11 @@ static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
 /// Which pages can be written, a bit each.
 static THERE: [AtomicU64; PAGES.div_ceil(64)] = [const { AtomicU64::new(0) }; PAGES.div_ceil(64)];
 
-/// The number of slots of the index: a power of two. At most half of them are taken.
-const SLOTS: usize = 2 * LOCKS;
-const _: () = assert!(SLOTS.is_power_of_two() && LOCKS < u16::MAX as usize);
-/// 1 more than the place of a record in the table, by the hash of its lock and site, or a few slots behind; 0: none.
-static INDEX: [AtomicU16; SLOTS] = [const { AtomicU16::new(0) }; SLOTS];
+/// The pages of the table.
+const LOCK_PAGES: Range<usize> = LOCKS_START / PAGE..BLOCKS_START.div_ceil(PAGE);
+/// The table grows by as many pages as it has, within these bounds: a call for each would cost more than a page does.
+const FEWEST_PAGES: usize = 2;
+const MOST_PAGES: usize = 16;
 
 /// A view that can be written to. It is mapped as long as the process lives.
 #[derive(Clone, Copy)]
@@ -150,8 +151,9 @@ fn make(mine: u32) -> Result<View, Missing> {
         // a thread was about to write there.
         // SAFETY: it is a mapping that an ancestor made here.
         unsafe { sys::replace(parents, FILE_BYTES) };
-        INDEX.iter().filter(|slot| slot.load(Relaxed) != 0).for_each(|slot| slot.store(0, Relaxed));
+        index::clear(LOCKS_USED.load(Relaxed) as usize);
     }
+    make_index(0);
     PROCESS.store(made.process, Relaxed);
     BLOCKS.store(made.blocks as u32, Relaxed);
     BLOCKS_USED.store(0, Relaxed);
@@ -174,7 +176,7 @@ fn make(mine: u32) -> Result<View, Missing> {
 }
 
 /// Takes the next of so many places; `None`: all are taken.
-fn next(used: &AtomicU32, places: u32) -> Option<u32> {
+fn take_next(used: &AtomicU32, places: u32) -> Option<u32> {
     used.fetch_update(Relaxed, Relaxed, |used| (used < places).then_some(used + 1)).ok()
 }
 
@@ -213,29 +215,43 @@ impl View {
         unsafe { self.reach(FILE_RULES_START + place * size_of::<Rule>()) }
     }
 
-    /// Returns a slot of the table's index, whatever the number.
-    pub(super) fn slot(&self, number: usize) -> &'static AtomicU16 {
-        &INDEX[number % SLOTS]
+    /// The number of records of the table that were ever taken.
+    pub(super) fn locks_used(&self) -> usize {
+        LOCKS_USED.load(Relaxed) as usize
     }
 
     /// Returns a record of the table that was never taken, and its place; `None`: there is no room for it.
-    pub(super) fn new_lock(&self) -> Option<(usize, &'static Lock)> {
+    pub(super) fn new_lock(&self) -> Option<(usize, &'static Entry)> {
         // A disk that is full now may not stay so: no place is taken before there is a page for one.
-        let likely = LOCKS_USED.load(Relaxed) as usize;
-        if likely >= LOCKS || self.lock(likely).is_none() {
+        if !self.has_lock(self.locks_used()) {
             return None;
         }
-        let place = next(&LOCKS_USED, LOCKS as u32)?;
+        let place = take_next(&LOCKS_USED, LOCKS as u32)?;
         let lock = self.lock(place as usize)?;
         self.header().locks_used.fetch_max(place + 1, Relaxed);
+        let next = place as usize + 1;
+        if index::part_of(next) != index::part_of(place as usize) {
+            make_index(index::part_of(next));
+        }
         Some((place as usize, lock))
     }
 
+    /// Whether there is a record of this place; makes the table longer if need be.
+    fn has_lock(&self, place: usize) -> bool {
+        let last = (LOCKS_START + (place + 1) * size_of::<Entry>() - 1) / PAGE;
+        let more = (last - LOCK_PAGES.start).clamp(FEWEST_PAGES, MOST_PAGES);
+        // Else a page less than these may still have room.
+        place < LOCKS
+            && (is_there(last)
+                || self.make_pages(last..(last + more).min(LOCK_PAGES.end))
+                || self.lock(place).is_some())
+    }
+
     /// Returns a record of the table; `None`: there is no room for it.
-    pub(super) fn lock(&self, place: usize) -> Option<&'static Lock> {
+    pub(super) fn lock(&self, place: usize) -> Option<&'static Entry> {
         debug_assert!(place < LOCKS);
         // SAFETY: the table has such a record.
-        unsafe { self.reach(LOCKS_START + place * size_of::<Lock>()) }
+        unsafe { self.reach(LOCKS_START + place * size_of::<Entry>()) }
     }
 
     /// The number of blocks that were ever taken.
@@ -246,6 +262,12 @@ impl View {
     /// Returns a block that was taken before.
     pub(super) fn block(&self, place: usize) -> Option<&'static Block> {
         debug_assert!(place < self.blocks_used());
+        self.block_at(place)
+    }
+
+    /// Returns a block; `None`: there is no room for it.
+    fn block_at(&self, place: usize) -> Option<&'static Block> {
+        debug_assert!(place < crate::layout::BLOCKS);
         // SAFETY: the file has such a block.
         unsafe { self.reach(BLOCKS_START + place * size_of::<Block>()) }
     }
@@ -277,7 +299,12 @@ impl View {
 
     /// Returns a block that was never taken.
     pub(super) fn new_block(&self) -> Option<&'static Block> {
-        let place = next(&BLOCKS_USED, BLOCKS.load(Relaxed))?;
+        // As for a record of the table.
+        let (likely, all) = (self.blocks_used(), BLOCKS.load(Relaxed));
+        if likely >= all as usize || self.block_at(likely).is_none() {
+            return None;
+        }
+        let place = take_next(&BLOCKS_USED, all)?;
         let block = self.block(place as usize)?;
         self.header().blocks_used.fetch_max(place + 1, Relaxed);
         Some(block)
@@ -295,16 +322,35 @@ impl View {
     }
 
     fn has_page(&self, page: usize) -> bool {
-        let (word, bit) = (&THERE[page / 64], 1 << (page % 64));
-        if word.load(Relaxed) & bit != 0 {
-            return true;
-        }
-        // SAFETY: the page is one of the mapping.
-        let start = unsafe { self.base.add(page * PAGE) };
-        let can = sys::keeping_errno(|| may_call_system() && sys::populate(start, PAGE).is_ok());
+        is_there(page) || self.make_pages(page..page + 1)
+    }
+
+    /// Makes pages writable; `false`: there is no room for some of them.
+    fn make_pages(&self, pages: Range<usize>) -> bool {
+        // SAFETY: the pages are of the mapping.
+        let start = unsafe { self.base.add(pages.start * PAGE) };
+        let can = populate(start, pages.len() * PAGE);
         if can {
-            word.fetch_or(bit, Relaxed);
+            pages.for_each(|page| _ = THERE[page / 64].fetch_or(1 << (page % 64), Relaxed));
         }
         can
     }
+}
+
+/// Makes the memory of a part of the index before anybody reads it: a page that is read before it is written is made
+/// twice, and the second time interrupts all CPUs that run the process.
+fn make_index(part: usize) {
+    if let Some(slots) = index::memory(part) {
+        populate(slots.as_ptr().cast_mut().cast(), size_of_val(slots));
+    }
+}
+
+/// Makes memory of ours writable; `false`: some of it cannot be had now.
+fn populate(start: *mut u8, bytes: usize) -> bool {
+    sys::keeping_errno(|| may_call_system() && sys::populate(start, bytes).is_ok())
+}
+
+/// Whether a page can be written.
+fn is_there(page: usize) -> bool {
+    THERE[page / 64].load(Relaxed) >> (page % 64) & 1 != 0
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use tempfile::TempDir;
 use turnwise_live::Key;
 use turnwise_live::layout::{
-    BLOCKS, BLOCKS_START, Block, CLOCK_MONOTONIC, Entry, FILE_BYTES, Header, LAYOUT, LOCKS_START, Lock, MAGIC, VERSION,
+    BLOCKS, BLOCKS_START, Block, CLOCK_MONOTONIC, Entry, FILE_BYTES, Header, LAYOUT, LOCKS_START, MAGIC, VERSION,
     bucket, state,
 };
 
@@ -76,9 +76,9 @@ impl File {
     }
 
     /// A record of the table, and that it is taken.
-    pub(crate) fn lock(&self, index: usize) -> &Lock {
+    pub(crate) fn lock(&self, index: usize) -> &Entry {
         self.header().locks_used.fetch_max(index as u32 + 1, Relaxed);
-        self.at(LOCKS_START + index * size_of::<Lock>())
+        self.at(LOCKS_START + index * size_of::<Entry>())
     }
 
     /// The block of a thread.
@@ -106,17 +106,6 @@ pub(crate) fn fill(entry: &Entry, key: Key, site: u64, waits: &[(u64, u32)]) {
         entry.wait_ns.fetch_add(ns * u64::from(*count), Relaxed);
         entry.longest_ns.fetch_max(*ns, Relaxed);
         entry.histogram[bucket(*ns)].fetch_add(*count, Relaxed);
-    }
-}
-
-/// Adds waits to a record of the table.
-pub(crate) fn fill_lock(lock: &Lock, key: Key, site: u64, waits: &[(u64, u64)]) {
-    lock.key.store(key.word(), Relaxed);
-    lock.site.store(site + 1, Relaxed);
-    for (ns, count) in waits {
-        lock.wait_ns.fetch_add(ns * count, Relaxed);
-        lock.longest_ns.fetch_max(*ns, Relaxed);
-        lock.histogram[bucket(*ns)].fetch_add(*count, Relaxed);
     }
 }
 

@@ -54,7 +54,8 @@ pub(super) fn fitted(parts: &[(&str, &str)], after: &str) -> String {
 }
 
 /// The room for each name: those that need less than an equal part leave the rest to the longer ones.
-fn shared(wanted: &[usize], room: usize) -> Vec<usize> {
+#[must_use]
+pub fn shared(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|&name| wanted[name]);
     let (mut rooms, mut left) = (vec![0; wanted.len()], room);

@@ -10,8 +10,8 @@ mod summary;
 use crate::model::{FrameId, Method, Profile, Site};
 use crate::output::names::base;
 use figures::{count, plural, share, time};
-pub use lines::shortened;
 use lines::{fitted, wrapped};
+pub use lines::{shared, shortened};
 use std::fmt::Write;
 
 /// Lines of a section that is not about the locks themselves.

@@ -24,7 +24,7 @@ pub(crate) struct Browser {
     session: Option<String>,
     /// What the page complained about.
     pub(crate) complaints: Vec<String>,
-    _profile: tempfile::TempDir,
+    profile: tempfile::TempDir,
 }
 
 impl Browser {
@@ -56,7 +56,7 @@ impl Browser {
             }
         });
         let (last, session, complaints) = (0, None, Vec::new());
-        let mut browser = Browser { process, commands, answers, last, session, complaints, _profile: profile };
+        let mut browser = Browser { process, commands, answers, last, session, complaints, profile };
         browser.attach(page);
         browser
     }
@@ -165,5 +165,10 @@ impl Drop for Browser {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        // The processes that it started write there until they notice.
+        let begun = std::time::Instant::now();
+        while std::fs::remove_dir_all(self.profile.path()).is_err() && begun.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! The list of locks.
 
 use super::super::app::App;
-use super::super::columns::{Column, Context, columns};
+use super::super::columns::{Column, Context, columns, fitting};
 use super::Look;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Rect};
 use ratatui::text::Text;
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
-use turnwise_profile::text::shortened;
 
 pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look) {
     if app.rows.is_empty() {
@@ -26,7 +25,7 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look) {
     let mut context = Context { view: &app.view, names: &mut app.names };
     let rows = app.rows.iter().skip(first).take(seen).map(|row| {
         let cells = columns.iter().zip(&widths).map(|(column, width)| {
-            let cell = shortened(&(column.cell)(row, &mut context), usize::from(*width));
+            let cell = fitting(&(column.cell)(row, &mut context), usize::from(*width));
             aligned(cell, column)
         });
         Row::new(cells.collect::<Vec<_>>()).style(look.share(row.share))

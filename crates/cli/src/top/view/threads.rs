@@ -1,7 +1,7 @@
 //! The threads: what they wait for, and how many wait for them.
 
 use super::super::app::App;
-use super::super::columns::thread_name;
+use super::super::columns::{fitting, thread_name};
 use super::Look;
 use crate::live::{Names, ThreadView, View};
 use ratatui::Frame;
@@ -9,7 +9,6 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::widgets::{Paragraph, Row, Table, TableState};
 use std::collections::HashMap;
 use turnwise_present::figures::time;
-use turnwise_profile::text::shortened;
 
 /// Threads that wait, longest first; then those that others wait for; then the rest.
 pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look) {
@@ -40,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look) {
     let first = app.thread.saturating_sub(seen - 1);
     let widths = widths(area.width);
     let rows = lines.iter().skip(first).take(seen).map(|line| {
-        Row::new(line.iter().zip(widths).map(|(cell, width)| shortened(cell, usize::from(width))).collect::<Vec<_>>())
+        Row::new(line.iter().zip(widths).map(|(cell, width)| fitting(cell, usize::from(width))).collect::<Vec<_>>())
     });
     let header = Row::new(["thread", "waits for", "since", "held by", "blocks", "call site"]).style(look.heading());
     let table = Table::new(rows.collect::<Vec<_>>(), widths.map(Constraint::Length))
