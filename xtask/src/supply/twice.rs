@@ -6,11 +6,10 @@ use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What ships: the tool, which carries the preload library and the recorder, and the C library.
-const MADE: &[&str] =
-    &["turnwise", "libturnwise_c.so", "libturnwise_c.a", "libturnwise_preload.so", "libturnwise_recorder.so"];
+/// What ships: the tool and the C library. The preload library and the recorder are in the tool, byte for byte.
+const MADE: &[&str] = &["turnwise", "libturnwise_c.so", "libturnwise_c.a"];
 /// Packages that make it.
-const PACKAGES: &[&str] = &["turnwise-cli", "turnwise-capi", "turnwise-preload", "turnwise-recorder"];
+const PACKAGES: &[&str] = &["turnwise-cli", "turnwise-capi"];
 /// Two folders whose paths differ in length, too.
 const FOLDERS: [&str; 2] = ["one", "another/of/them"];
 
