@@ -3,9 +3,17 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use tempfile::TempDir;
 use turnwise_fuzz::{check, patches};
 use turnwise_live::layout::FILE_BYTES;
 use turnwise_live::{Channel, Follower, Target};
+
+/// A view's, as far as a reader cares.
+const NAME: &str = "17-1.live";
+/// What to do when the layout has changed.
+const RENEW: &str = "copy the live view of a program called `small`, whose two threads and more wait under `turnwise \
+                     run`, after `turnwise tune --lock '*=spin=9us'`, and run `TURNWISE_FUZZ_VIEW=COPY cargo test -p \
+                     turnwise-fuzz --test fuzz sound_view`: it writes corpus/live/two-threads";
 
 fn fill(file: &File, input: &[u8]) {
     let mut length = FILE_BYTES as u64;
@@ -43,16 +51,46 @@ fn look(path: &Path, input: &[u8], file: &File) {
     }
 }
 
-#[test]
-fn fuzz_live() {
+/// A folder for a view; in memory, if there is such a folder.
+fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    let folder = folder.expect("a folder");
-    let path = folder.path().join("17-1.live");
+    folder.expect("a folder")
+}
+
+/// The view that an input makes, in a new file.
+fn view(path: &Path, input: &[u8]) -> File {
+    let _ = fs::remove_file(path);
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).expect("a file");
+    fill(&file, input);
+    file
+}
+
+#[test]
+fn fuzz_live() {
+    let folder = folder();
+    let path = folder.path().join(NAME);
     check("live", 1200, Vec::new(), |input| {
-        let _ = fs::remove_file(&path);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).expect("a file");
-        fill(&file, input);
+        let file = view(&path, input);
         look(&path, input, &file);
     });
+}
+
+/// What is kept is of the layout of today: an older one is refused by its number, and nothing else is tried.
+#[test]
+fn the_corpus_has_a_sound_view() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/live/two-threads");
+    let read = |file: &Path| fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    if let Some(copy) = std::env::var_os("TURNWISE_FUZZ_VIEW") {
+        let mut input = Vec::new();
+        patches::write(&mut input, 0, &read(Path::new(&copy)));
+        fs::write(&kept, input).expect("written");
+    }
+    let folder = folder();
+    let path = folder.path().join(NAME);
+    let _file = view(&path, &read(&kept));
+    let channel = Channel::open(&path).unwrap_or_else(|error| panic!("{error:#}; {RENEW}"));
+    let snapshot = Follower::new(channel).look().expect("it is sound");
+    let seen = (snapshot.name.as_str(), snapshot.threads.len() >= 2, snapshot.rules.len());
+    assert_eq!(seen, ("small", true, 1), "{RENEW}");
 }
