@@ -1,18 +1,26 @@
 //! `cargo xtask fuzz`: the targets of `cargo test`, driven by libFuzzer, for as long as one likes (`proof/fuzz`).
 
+use crate::checks::output;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// What `proof/fuzz/src/lib.rs` reads.
 const SECONDS: &str = "TURNWISE_FUZZ_SECONDS";
 const KEEP: &str = "TURNWISE_FUZZ_KEEP";
-/// How cargo builds the tests that have targets.
+/// How cargo builds the tests that have targets, their packages apart.
 const BUILD: &str = "test --quiet --no-run --message-format=json --target-dir target/fuzz-build \
-     --features turnwise-fuzz/libfuzzer \
-     -p turnwise-fuzz -p turnwise-futex-trace -p turnwise-cli -p turnwise-lab \
-     --lib --bin turnwise --bin turnwise-lab --test fuzz";
+     --features turnwise-fuzz/libfuzzer";
+/// Where targets are: the package, its folder, and which of its tests have them. The first has few dependencies, the
+/// last nearly all that there are.
+const HOMES: [(&str, &str, &[&str]); 4] = [
+    ("turnwise-fuzz", "proof/fuzz", &["--test", "fuzz"]),
+    ("turnwise-futex-trace", "crates/futex-trace", &["--lib"]),
+    ("turnwise-cli", "crates/cli", &["--bin", "turnwise"]),
+    ("turnwise-lab", "lab/cli", &["--bin", "turnwise-lab"]),
+];
 /// libFuzzer sees by these which code an input reaches. They are of the stable compiler, too.
 const COVERAGE: [&str; 6] = [
     "-Cpasses=sancov-module",
@@ -47,28 +55,32 @@ struct Target {
     folder: PathBuf,
 }
 
-/// Builds the targets and runs those asked for; `true` if none failed.
+/// Builds the targets asked for and runs them; `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    let all = targets()?;
+    let named = names()?;
     if args.list {
-        all.iter().for_each(|target| println!("{}", target.name));
+        named.iter().for_each(|(name, _)| println!("{name}"));
         return Ok(true);
     }
-    if let Some(unknown) = args.targets.iter().find(|name| all.iter().all(|target| target.name != **name)) {
+    if let Some(unknown) = args.targets.iter().find(|name| named.iter().all(|(known, _)| known != *name)) {
         bail!("no target is called `{unknown}`; `cargo xtask fuzz --list` lists them");
     }
-    let is_chosen = |target: &&Target| args.targets.is_empty() || args.targets.contains(&target.name);
-    let mut failed = Vec::new();
-    for target in all.iter().filter(is_chosen) {
-        println!("\n==> {}", target.name);
-        let mut command = Command::new(&target.executable);
-        command.args(["--exact", &target.test, "--nocapture"]).current_dir(&target.folder);
-        command.env("CARGO_MANIFEST_DIR", &target.folder).env(SECONDS, args.seconds.to_string());
-        command.envs(args.keep.then_some((KEEP, "1")));
-        if !command.status().with_context(|| format!("cannot run {}", target.executable.display()))?.success() {
-            failed.push(target.name.as_str());
+    let is_chosen = |name: &str| args.targets.is_empty() || args.targets.iter().any(|chosen| chosen == name);
+    let has_chosen = |home: usize| named.iter().any(|(name, of)| *of == home && is_chosen(name));
+    let (mut rows, mut failed) = (Vec::new(), Vec::new());
+    // One after the other: those that are built first run while nobody waits for the rest.
+    for home in (0..HOMES.len()).filter(|home| has_chosen(*home)) {
+        for target in build(home)?.iter().filter(|target| is_chosen(&target.name)) {
+            println!("\n==> {}", target.name);
+            let (ok, seen) = target.run(args)?;
+            rows.push(format!("| {} | {} | {}", target.name, seen.row(), if ok { "0 |" } else { "1 |" }));
+            if !ok {
+                failed.push(target.name.clone());
+            }
         }
     }
+    println!("\n| target | executions | code reached at first | at the end | crashes |\n|---|---|---|---|---|");
+    rows.iter().for_each(|row| println!("{row}"));
     if !failed.is_empty() {
         println!(
             "\nFailed: {}. Their inputs lie in target/fuzz: mend what they show, and keep them",
@@ -78,16 +90,77 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(failed.is_empty())
 }
 
-/// Builds all tests that have targets, and asks them.
-fn targets() -> Result<Vec<Target>> {
-    let host = host()?;
+/// The targets, by name, and the place of each one's home in [`HOMES`].
+fn names() -> Result<Vec<(String, usize)>> {
+    let mut names = Vec::new();
+    for (place, (_, folder, _)) in HOMES.iter().enumerate() {
+        let found =
+            output(&["git", "grep", "--untracked", "-hoE", r"^ *fn fuzz_[a-z_]+\(\)", "--", &format!(":/{folder}")])?;
+        let found = found.lines().filter_map(|line| line.trim().strip_prefix("fn fuzz_")?.strip_suffix("()"));
+        names.extend(found.map(|name| (name.replace('_', "-"), place)));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// What libFuzzer says of a run: what it has reached is counted in edges of the code's graph.
+#[derive(Default)]
+struct Seen {
+    executions: Option<u64>,
+    first: Option<u64>,
+    last: Option<u64>,
+}
+
+impl Seen {
+    /// Takes a line such as `#2048 pulse  cov: 712 ft: 1843 …`.
+    fn line(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(executions) = words.first().and_then(|word| word.strip_prefix('#')?.parse().ok()) else { return };
+        let reached = words.iter().skip_while(|word| **word != "cov:").nth(1).and_then(|word| word.parse().ok());
+        self.executions = Some(executions);
+        self.last = reached.or(self.last);
+        if words.get(1) == Some(&"INITED") {
+            self.first = reached;
+        }
+    }
+
+    fn row(&self) -> String {
+        let told = |number: Option<u64>| number.map_or_else(|| "not told".to_owned(), |number| number.to_string());
+        [self.executions, self.first, self.last].map(told).join(" | ")
+    }
+}
+
+impl Target {
+    /// Has libFuzzer run it; whether it found nothing, and what it said.
+    fn run(&self, args: &Args) -> Result<(bool, Seen)> {
+        let mut command = Command::new(&self.executable);
+        command.args(["--exact", &self.test, "--nocapture"]).current_dir(&self.folder);
+        command.env("CARGO_MANIFEST_DIR", &self.folder).env(SECONDS, args.seconds.to_string());
+        command.envs(args.keep.then_some((KEEP, "1"))).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot run {}", self.executable.display()))?;
+        let told = child.stderr.take().context("the pipe that was asked for")?;
+        let mut seen = Seen::default();
+        for line in BufReader::new(told).split(b'\n') {
+            let line = line.context("cannot read what libFuzzer says")?;
+            let line = String::from_utf8_lossy(&line);
+            eprintln!("{line}");
+            seen.line(&line);
+        }
+        Ok((child.wait().context("cannot wait for libFuzzer")?.success(), seen))
+    }
+}
+
+/// Builds the tests of one home that have targets, and asks them.
+fn build(home: usize) -> Result<Vec<Target>> {
+    let (package, _, tests) = HOMES[home];
+    println!("building the targets of {package}");
     let mut build = Command::new("cargo");
     // With a target, build scripts and derive macros are built without the flags.
-    build.args(BUILD.split_whitespace()).args(["--target", &host]).stdout(Stdio::piped());
+    build.args(BUILD.split_whitespace()).args(["--target", &host()?, "-p", package]).args(tests).stdout(Stdio::piped());
     build.env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\x1f"));
     build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_INCREMENTAL", "0");
     let built = build.spawn().context("cannot run cargo")?.wait_with_output()?;
-    ensure!(built.status.success(), "the targets do not build");
+    ensure!(built.status.success(), "the targets of {package} do not build");
     let mut found = Vec::new();
     for line in String::from_utf8(built.stdout)?.lines() {
         let message: Value = serde_json::from_str(line)?;
@@ -115,4 +188,35 @@ fn host() -> Result<String> {
     let told = String::from_utf8(told.stdout)?;
     let host = told.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc does not say which machine it is for")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_home_has_targets_and_no_two_have_one_name() {
+        let named = names().unwrap();
+        for (place, (package, ..)) in HOMES.iter().enumerate() {
+            assert!(named.iter().any(|(_, home)| *home == place), "{package} has none");
+        }
+        assert!(named.windows(2).all(|pair| pair[0].0 != pair[1].0), "{named:?}");
+        assert!(named.contains(&("lab-command".to_owned(), 3)), "{named:?}");
+    }
+
+    #[test]
+    fn what_libfuzzer_reached_is_told() {
+        let mut seen = Seen::default();
+        assert_eq!(seen.row(), "not told | not told | not told");
+        for line in [
+            "INFO: Seed: 1",
+            "#2\tINITED cov: 40 ft: 41 corp: 1/1b exec/s: 0 rss: 30Mb",
+            "#2048\tpulse  cov: 52 ft: 90 corp: 9/1b lim: 4 exec/s: 682 rss: 50Mb",
+            "#4096\tDONE   cov: 55 ft: 99 corp: 9/1b lim: 4 exec/s: 682 rss: 50Mb",
+            "stat::number_of_executed_units: 4096",
+        ] {
+            seen.line(line);
+        }
+        assert_eq!(seen.row(), "4096 | 40 | 55");
+    }
 }

@@ -426,3 +426,35 @@ impl<P: Platform> core::fmt::Debug for Condvar<P> {
         f.debug_struct("Condvar").finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::{Condvar, LOOKING, NOTIFICATION, SEVERAL};
+    use crate::Mutex;
+    use core::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn notifications_arrive_across_the_end_of_the_sequence() {
+        const TURNS: u32 = 64;
+        let (turn, changed) = (Mutex::new(0), Condvar::new());
+        changed.raw.sequence.store(NOTIFICATION.wrapping_mul(3).wrapping_neg(), Relaxed);
+        std::thread::scope(|s| {
+            for mine in 0..2 {
+                let (turn, changed) = (&turn, &changed);
+                s.spawn(move || {
+                    let mut now = turn.lock();
+                    while *now < TURNS {
+                        if *now % 2 == mine {
+                            *now += 1;
+                            changed.notify_one();
+                        } else {
+                            changed.wait(&mut now);
+                        }
+                    }
+                });
+            }
+        });
+        let sequence = changed.raw.sequence.load(Relaxed) & !(LOOKING | SEVERAL);
+        assert!(sequence < TURNS * NOTIFICATION, "it has not come round: {sequence:#x}");
+    }
+}

@@ -87,7 +87,7 @@ impl Cell {
             .stderr(Stdio::piped())
             .spawn()?;
         // The child's watchdog ends a hang; this is for a watchdog that hangs.
-        let (status, output) = wait_for(&mut child, length + patience * 2 + Duration::from_secs(20))?;
+        let (status, output) = wait_for(&mut child, length + patience * 2 + BEFORE_AND_AFTER)?;
         let verdict = match status.signal() {
             Some(libc::SIGKILL) => Verdict::Hang,
             _ => Verdict::of(status, &output),
@@ -139,6 +139,9 @@ impl Session<'_> {
 /// The time that a broken lock gets to be caught, beside that of the others, and the acquisitions. On a quiet machine
 /// all take about a second at most; beside other programs two threads are seldom at work at once, as some flaws need.
 const BROKEN_GETS: (Duration, u64) = (Duration::from_secs(30), 100_000);
+/// The time that a child has beside its run, to start and end what it needs: the 4096 threads of `all-slots` take 0.7 s
+/// of a CPU, and took 66 s with a 69th of one, behind a busy program.
+const BEFORE_AND_AFTER: Duration = Duration::from_secs(120);
 /// A lock that must hang gets no more patience than this.
 const HANG_SHOWS: Duration = Duration::from_millis(700);
 

@@ -30,3 +30,10 @@ fn fuzz_profile() {
         }
     });
 }
+
+/// One of an older schema would be refused, and nothing else tried.
+#[test]
+fn the_corpus_has_a_sound_profile() {
+    let profile = json::read(include_bytes!("../../corpus/profile/two-threads.json").as_slice()).expect("it is one");
+    assert!(!profile.locks.is_empty() && !profile.threads.is_empty());
+}
