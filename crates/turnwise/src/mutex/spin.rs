@@ -54,7 +54,7 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
 /// Notes that this thread has left the lock at `address` to the one that claimed it.
 pub(super) fn left_to_claimant<P: Platform>(address: usize) {
     if let Some(me) = P::me() {
-        OwnTurn::leaves::<P>(&me.slot.private, address);
+        OwnTurn::leaves::<P>(&me.slot.private, address, P::now());
     }
 }
 

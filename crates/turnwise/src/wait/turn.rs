@@ -153,10 +153,10 @@ impl<'a> OwnTurn<'a> {
         OwnTurn { private, lock, over_ns, left_ns, begin: now }
     }
 
-    /// Notes that the thread has left the lock at `address` to one that had claimed it.
-    pub(crate) fn leaves<P: Platform>(private: &Private, address: usize) {
+    /// Notes that the thread has left the lock at `address` to one that had claimed it, at `now`.
+    pub(crate) fn leaves<P: Platform>(private: &Private, address: usize, now: u64) {
         private.turn_of.set(tag::<P>(address));
-        private.turn_end.set(P::now() as u32);
+        private.turn_end.set(now as u32);
         private.turn_claimed.set(true);
     }
 
@@ -294,9 +294,8 @@ mod tests {
         let private = Private::new();
         let back_after = |ns: u64, address: usize| {
             OwnTurn::of::<Native>(&private, 64, 1000).begins(1000, 500);
-            OwnTurn::leaves::<Native>(&private, 64);
-            let left = Native::now();
-            OwnTurn::of::<Native>(&private, address, left + ns)
+            OwnTurn::leaves::<Native>(&private, 64, 1200);
+            OwnTurn::of::<Native>(&private, address, 1200 + ns)
         };
         let turn = back_after(0, 64);
         assert!(turn.would_take_it_back());
