@@ -37,6 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
     check("mutex: one comes often", SPINS, (Size::of(2, 6), Size::of(3, 3)), &["spun again"], often),
     check("mutex: owners leave their CPUs", LEAVES, (Size::of(2, 2), Size::of(3, 1)), &[], all_lock),
     check("mutex: claims", SLEEPS, (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), CLAIM, all_lock),
+    check("mutex: two claim in turn", SLEEPS, (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), CLAIM, all_lock),
     check("mutex: claims and spins", SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), CLAIM, all_lock),
     check("mutex: spins, many CPUs", MANY_SPIN, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), &[], all_lock),
     check("mutex: one tries", SLEEPS, (Size::of(3, 1), Size::of(3, 2)), &["try failed"], tries),
