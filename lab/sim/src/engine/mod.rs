@@ -278,18 +278,14 @@ impl Engine {
         }
     }
 
-    /// What CPUs have done so far is charged; `doing` is what this one does from now on.
+    /// Has the CPU do something else from now on, after charging what it has done.
     #[inline]
     fn does(&mut self, cpu: u32, doing: Doing) {
-        let c = &mut self.cpus[cpu as usize];
-        if c.doing == doing {
+        if self.cpus[cpu as usize].doing == doing {
             return; // and is charged with what comes
         }
-        let (before, since) = (std::mem::replace(&mut c.doing, doing), std::mem::replace(&mut c.accounted, self.now));
-        if self.now > since {
-            let scope = c.thread.map_or(Scope::default(), |thread| self.threads[thread as usize].scope);
-            self.profile.add(before, scope, self.now - since);
-        }
+        self.settle(cpu);
+        self.cpus[cpu as usize].doing = doing;
     }
 
     /// Charges the time up to now: before somebody reads the profile, or another thread or scope is charged. What the
