@@ -122,10 +122,9 @@ const MUTEX_SPINNERS: &[Entry] = &[
 const RWSEM_STEALING: &[Entry] = &[(
     &[""],
     &["double", "keep more", "sleep less"],
-    "a lock that is handed over in order waits for a sleeper's wake-up each time, at seven root locks side by side; in \
-     the model that loses more than it did there, so that stealing gains more, and keeps more CPUs busy",
-    "measure how long the ancestor's tree is held, and how often its lock goes to a sleeper: `perf lock` on a 3.8 \
-     kernel under fork_test",
+    "both kernels keep more than twice as many CPUs busy as there, which the ratio does not show: the machine is a \
+     guess, and what else a user waited for in the document's whole runs is not known",
+    "the author's machine; or the same whole run, with times of the series' steps, on a Nehalem-EP with Linux 3.8",
 )];
 
 const DCACHE: &[Entry] = &[
@@ -155,15 +154,15 @@ const SPIN_BACKOFF: &[Entry] = &[
             "b of",
         ],
         &["back off gain", "another type"],
-        "what grows with the square of the CPUs is the spinning itself in the model, and back-off takes it away; on \
-         the Altix it stayed, so something else grew",
+        "part of what grows with the CPUs is the distance of what the lock protects, and stays; the rest is the \
+         spinning itself, which on 64 CPUs back-off takes away here, and did not there",
         "count misses of the lock's line and of its neighbours with an Itanium's counters, with and without back-off",
     ),
     (
         &["spin_backoff"],
         &[],
-        "hold time and number of acquisitions are fitted at 8 and 64 CPUs, and what lies between depends on how a \
-         directory serves a crowd: by queue, or by refusal and retry",
+        "lines that an owner touches and number of acquisitions are fitted at 8 and 64 CPUs, and what lies between \
+         depends on how a directory serves a crowd: by queue, or by refusal and retry",
         "latency of a line against the number of its sharers on a machine of that family (Hristea and others, SC'97)",
     ),
 ];

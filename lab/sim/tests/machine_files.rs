@@ -48,7 +48,7 @@ fn every_builtin_machine_loads_under_its_name() {
         assert!(machine.sources.len() > 25, "{name} has few sources");
         assert!(text.starts_with('#'), "{name} does not say what it is");
     }
-    assert_eq!(builtin().len(), 17);
+    assert_eq!(builtin().len(), 18);
 }
 
 #[test]
@@ -58,6 +58,7 @@ fn builtin_machines_have_the_shape_of_their_names() {
         (topology.cpus(), topology.nodes, topology.farthest())
     };
     assert_eq!(shape("westmere-ex-80"), (80, 8, 2));
+    assert_eq!(shape("nehalem-ep-2s"), (16, 2, 1));
     assert_eq!(shape("altix-64"), (64, 32, 3));
     assert_eq!(shape("desktop-4"), (4, 1, 0));
     assert_eq!(shape("osv-4"), (4, 1, 0));

@@ -140,7 +140,7 @@ impl Model {
             seed: context.seed,
             ramp_ns: 0,
             warm_up_ns: if context.least { 3_000_000 } else { self.warm_up_ns(nodes, users) },
-            measured_ns: if context.least { 300_000 } else { context.choose(12_000_000, 40_000_000) },
+            measured_ns: if context.least { 300_000 } else { context.choose(12_000_000, 120_000_000) },
             whole: false,
         }
     }

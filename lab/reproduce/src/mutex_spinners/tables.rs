@@ -394,7 +394,10 @@ pub(super) fn placements(context: &Context<'_>, model: &Model) -> Result<Listing
     let mut runs = Vec::new();
     for (directories, file_systems) in PLACES {
         let run = |nodes| model.run(context, "fserver", VARIANTS[2], nodes, users("1100-2000"));
-        runs.extend([4, 8].map(|nodes| (Run { directories, file_systems, ..run(nodes) }, seeds(context, nodes))));
+        // In a listing nothing is judged.
+        let shorter = |run: Run| Run { measured_ns: run.measured_ns.min(40_000_000), ..run };
+        let place = |nodes| Run { directories, file_systems, ..shorter(run(nodes)) };
+        runs.extend([4, 8].map(|nodes| (place(nodes), seeds(context, nodes))));
     }
     let samples = Sample::run_enough(context, "mutex_spinners: places", &runs)?;
     for ((run, _), sample) in runs.iter().zip(&samples) {

@@ -1,8 +1,7 @@
-//! Runs of the workload on the lock in all its versions, and the constant that is not known.
+//! Runs of the workload on the lock in all its versions.
 
 use super::load::{ForkTest, Shape};
 use crate::Context;
-use crate::fit::{Unknown, distance, fit};
 use crate::locks::{WithLock, with_lock};
 use anyhow::Result;
 use std::sync::Arc;
@@ -31,6 +30,8 @@ pub(super) struct Run {
     pub(super) lock: &'static str,
     pub(super) cpus: u32,
     pub(super) shape: Shape,
+    /// Simulated time before the window.
+    pub(super) warm_up_ns: u64,
     pub(super) seed: u64,
 }
 
@@ -39,12 +40,9 @@ pub(super) struct Run {
 pub(super) struct Shown {
     pub(super) forks_per_s: f64,
     pub(super) cpu_percent: f64,
-    /// For a fork; the child's end, which is no switch of its own will, left out.
+    /// For a fork: sleeps on the lock and in wait, and the child's end, which counts as a switch of its own will.
     pub(super) switches: f64,
 }
-
-/// Simulated time before the window, and its length.
-const WARM_UP_NS: u64 = 20_000_000;
 
 impl Run {
     pub(super) fn run(&self) -> Result<Shown> {
@@ -59,7 +57,7 @@ impl WithLock<Sim> for &Run {
         let group = ForkTest::<Sim, L>::new(self.shape, Jitter::percent(50), 0);
         let experiment = Experiment {
             pinned: false,
-            window: Some((WARM_UP_NS, self.shape.end_ns)),
+            window: Some((self.warm_up_ns, self.shape.end_ns)),
             ..Experiment::of(&self.machine, self.cpus, self.seed)
         };
         let ran = experiment.run("the root's lock", group, ForkTest::forks)?;
@@ -67,58 +65,54 @@ impl WithLock<Sim> for &Run {
         Ok(Shown {
             forks_per_s: forks * 1e9 / ran.seen.ns as f64,
             cpu_percent: ran.seen.busy * 100.0,
-            switches: (ran.seen.voluntary as f64 / forks.max(0.1) - 1.0).max(0.0),
+            switches: ran.seen.voluntary as f64 / forks.max(0.1),
         })
     }
 }
 
-/// The workload with its constants.
+/// The workload on one machine, with its constants.
+#[derive(Clone)]
 pub(super) struct Model {
     pub(super) machine: Arc<Machine>,
     pub(super) cpus: u32,
     pub(super) hold_ns: u64,
-    pub(super) compute_ns: f64,
 }
 
-const COMPUTE: Unknown =
-    Unknown { name: "compute, ns", low: 5_000.0, high: 2_000_000.0, start: 100_000.0, whole: false };
-
 impl Model {
+    /// The smallest of the machines that the later commit names.
+    pub(super) const MACHINE: &str = "nehalem-ep-2s";
+    /// Its CPUs.
+    pub(super) const CPUS: u32 = 16;
     /// Users: many more than CPUs.
     pub(super) const USERS: u32 = 200;
     /// Anonymous areas of a small static program.
     pub(super) const AREAS: u32 = 7;
-    /// How long a link into the ancestor's tree takes: about log2 of two nodes a user, each a line that another CPU
-    /// wrote last, half of them on the other node.
+    /// How long a link into the ancestor's tree and the user's own takes: about log2 of two nodes a user, each a line
+    /// that another CPU wrote last, half of them on the other node; and as much again as `OWN_NS`.
     pub(super) const HOLD_NS: u64 = 700;
     /// How long a link into an empty tree takes: one line, and the instructions.
     pub(super) const OWN_NS: u64 = 100;
+    /// What a fork takes beside the locks, and the exit of its child: half of what both took on a machine of 2.6 GHz
+    /// (docs/lab/0060), a static program with that many areas, by getrusage.
+    pub(super) const COMPUTE_NS: u64 = 44_000;
 
-    /// Reads the description of the machine.
-    pub(super) fn machine() -> Result<Arc<Machine>> {
-        Ok(Arc::new(spec::load("westmere-ex-80")?))
+    /// The workload on a machine with a built-in description.
+    pub(super) fn on(machine: &str, cpus: u32, hold_ns: u64) -> Result<Model> {
+        Ok(Model { machine: Arc::new(spec::load(machine)?), cpus, hold_ns })
     }
 
-    /// What a fork computes, so that with the lock granted in order as many CPUs are busy as published.
-    pub(super) fn fitted(context: &Context<'_>, cpus: u32, hold_ns: u64, wanted: f64) -> Result<Model> {
-        let machine = Model::machine()?;
-        let model = |compute_ns| Model { machine: Arc::clone(&machine), cpus, hold_ns, compute_ns };
-        let found = fit(&[COMPUTE], context.rounds(8, 14), |values| {
-            let run = model(values[0]).run(context, FIFO);
-            let shown = context.pool.map("rwsem_stealing: fit", &[run], Run::run)?;
-            Ok(distance(&[(shown[0].cpu_percent, wanted)]))
-        })?;
-        Ok(model(found.values[0]))
-    }
-
-    pub(super) fn run(&self, context: &Context<'_>, lock: &'static str) -> Run {
-        let end_ns = WARM_UP_NS + context.choose(40_000_000, 150_000_000);
+    /// One run. The window begins when the crowd is steady: in the first tens of milliseconds all users, which start
+    /// together, come to the same root lock one after the other.
+    pub(super) fn run(&self, context: &Context<'_>, lock: &'static str, seed: u64) -> Run {
+        let warm_up_ns = context.choose(40_000_000, 100_000_000);
+        let end_ns = warm_up_ns + context.choose(30_000_000, 150_000_000);
         Run {
             machine: Arc::clone(&self.machine),
             lock,
             cpus: self.cpus,
             shape: self.shape(Self::USERS, end_ns),
-            seed: context.seed,
+            warm_up_ns,
+            seed: context.seed + seed,
         }
     }
 
@@ -128,7 +122,7 @@ impl Model {
             areas: Self::AREAS,
             hold_ns: self.hold_ns,
             own_ns: Self::OWN_NS,
-            compute_ns: self.compute_ns as u64,
+            compute_ns: Self::COMPUTE_NS,
             end_ns,
         }
     }

@@ -1,8 +1,8 @@
 //! The published rows beside ours; other locks, machines and hold times; the same workload here.
 
+use super::NAME;
 use super::load::{ForkTest, Shape};
 use super::model::{FIFO, LOCKS, MUTEX, Model, Run, STEALING, Shown, TODAY, XADD_FAST};
-use super::{CPUS, NAME};
 use crate::Context;
 use crate::here::{here, voluntary};
 use crate::locks::{WithLock, with_lock};
@@ -15,26 +15,60 @@ use turnwise::platform::Native;
 use turnwise_bench::environment::Environment;
 use turnwise_bench::published::RwsemStealing;
 
-/// What all locks showed on one machine.
+/// What the locks showed on one machine, with each seed.
 pub(super) struct Found {
-    compute_ns: f64,
-    shown: Vec<(&'static str, Shown)>,
+    shown: Vec<(&'static str, Vec<Shown>)>,
 }
+
+/// A mean and its standard error.
+type Mean = (f64, Option<f64>);
 
 /// From `before` to `after`, per cent.
 fn change(before: f64, after: f64) -> f64 {
     (after / before - 1.0) * 100.0
 }
 
+fn mean(values: &[f64]) -> Mean {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt()))
+}
+
 impl Found {
+    /// All locks, those that rows are judged by with several seeds.
     pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Found> {
-        let runs: Vec<Run> = LOCKS.iter().map(|&lock| model.run(context, lock)).collect();
-        let shown = context.pool.map("rwsem_stealing: locks", &runs, Run::run)?;
-        Ok(Found { compute_ns: model.compute_ns, shown: LOCKS.into_iter().zip(shown).collect() })
+        let seeds = context.choose(1, 4);
+        let of = |lock| if [FIFO, STEALING, MUTEX].contains(&lock) { seeds } else { 1 };
+        Found::of_these(context, model, &LOCKS.map(|lock| (lock, of(lock))))
     }
 
+    fn of_these(context: &Context<'_>, model: &Model, locks: &[(&'static str, u64)]) -> Result<Found> {
+        let seeds = |&(lock, seeds): &(&'static str, u64)| (0..seeds).map(move |seed| model.run(context, lock, seed));
+        let runs: Vec<Run> = locks.iter().flat_map(seeds).collect();
+        let mut shown = context.pool.map("rwsem_stealing: locks", &runs, Run::run)?.into_iter();
+        let shown = locks.iter().map(|&(lock, seeds)| (lock, shown.by_ref().take(seeds as usize).collect()));
+        Ok(Found { shown: shown.collect() })
+    }
+
+    fn each(&self, lock: &str) -> &[Shown] {
+        &self.shown.iter().find(|(other, _)| *other == lock).expect("it ran").1
+    }
+
+    /// The mean over the seeds.
     fn of(&self, lock: &str) -> Shown {
-        self.shown.iter().find(|(other, _)| *other == lock).expect("all of them ran").1
+        let of = |figure: fn(&Shown) -> f64| mean(&self.each(lock).iter().map(figure).collect::<Vec<_>>()).0;
+        Shown {
+            forks_per_s: of(|shown| shown.forks_per_s),
+            cpu_percent: of(|shown| shown.cpu_percent),
+            switches: of(|shown| shown.switches),
+        }
+    }
+
+    /// From the lock granted in order to the one that is stolen, seed by seed.
+    fn ratio(&self, figure: fn(&Shown) -> f64) -> Mean {
+        let pairs = self.each(FIFO).iter().zip(self.each(STEALING));
+        mean(&pairs.map(|(fifo, stealing)| figure(stealing) / figure(fifo)).collect::<Vec<_>>())
     }
 
     /// Forks of the whole run, if the lock granted in order is to have as many switches as published.
@@ -42,12 +76,16 @@ impl Found {
         (published.voluntary_context_switches[0] / self.of(FIFO).switches).round()
     }
 
-    fn speedup(&self) -> f64 {
-        self.of(STEALING).forks_per_s / self.of(FIFO).forks_per_s
+    fn speedup(&self) -> Mean {
+        self.ratio(|shown| shown.forks_per_s)
     }
 
-    fn fewer_switches(&self) -> f64 {
-        self.of(FIFO).switches / self.of(STEALING).switches
+    fn more_cpu(&self) -> Mean {
+        self.ratio(|shown| shown.cpu_percent)
+    }
+
+    fn fewer_switches(&self) -> Mean {
+        self.ratio(|shown| 1.0 / shown.switches)
     }
 
     fn loss(&self) -> f64 {
@@ -63,25 +101,27 @@ impl Found {
             Row::of(format!("{NAME}.voluntary_context_switches[{n}]"), format!("switches, {what}"))
         };
         let ratio = published.voluntary_context_switches[0] / published.voluntary_context_switches[1];
+        let with = |row: Row, (ours, error): Mean| row.ours(ours).give_or_take(error);
+        let more_cpu = published.cpu_percent[1] / published.cpu_percent[0];
         let rows = vec![
-            cpu(0, "granted in order, %")?.ours(fifo.cpu_percent).today(today.cpu_percent).fitted_if(true),
-            cpu(1, "stealing, %")?.ours(stealing.cpu_percent).today(today.cpu_percent).within(share),
-            Row::derived("cpu_percent[1] / [0]", "CPU, ratio", published.cpu_percent[1] / published.cpu_percent[0])
-                .ours(stealing.cpu_percent / fifo.cpu_percent)
-                .today(today.cpu_percent / fifo.cpu_percent)
+            cpu(0, "granted in order, %")?.ours(fifo.cpu_percent).today(today.cpu_percent).within(share),
+            cpu(1, "stealing, %")?
+                .ours(stealing.cpu_percent)
+                .today(today.cpu_percent)
                 .within(share)
-                .unjudged("follows from the rows above, of which one was fitted"),
+                .unjudged("follows from the rows above and below"),
+            with(Row::derived("cpu_percent[1] / [0]", "CPU, ratio", more_cpu), self.more_cpu())
+                .today(today.cpu_percent / fifo.cpu_percent)
+                .within(share),
             switches(0, "granted in order")?.ours((fifo.switches * forks).round()).fitted_if(true),
             switches(1, "stealing")?
                 .ours((stealing.switches * forks).round())
                 .within(share)
                 .unjudged("follows from the ratio below and a fitted number"),
-            Row::derived("voluntary_context_switches[0] / [1]", "switches, ratio", ratio)
-                .ours(self.fewer_switches())
+            with(Row::derived("voluntary_context_switches[0] / [1]", "switches, ratio", ratio), self.fewer_switches())
                 .today(fifo.switches / today.switches)
                 .within(Bound::Share(0.15)),
-            Row::of(format!("{NAME}.throughput_ratio"), "throughput, ratio")?
-                .ours(self.speedup())
+            with(Row::of(format!("{NAME}.throughput_ratio"), "throughput, ratio")?, self.speedup())
                 .today(today.forks_per_s / fifo.forks_per_s)
                 .within(share),
             Row::derived("before", "throughput, mutex to rwsem granted in order, %", -50.0)
@@ -103,7 +143,7 @@ impl Found {
 
     pub(super) fn claims(&self, published: &RwsemStealing) -> Vec<Claim> {
         let ratio = |[before, after]: [f64; 2]| after / before;
-        let cpu = self.of(STEALING).cpu_percent / self.of(FIFO).cpu_percent;
+        let [(speedup, _), (cpu, _), (fewer, _)] = [self.speedup(), self.more_cpu(), self.fewer_switches()];
         let (said_cpu, said_sleeps) = (ratio(published.cpu_percent), 1.0 / ratio(published.voluntary_context_switches));
         let near = |said: f64, ours: f64, share: f64| Bound::Share(share).holds(said, ours);
         let times = |ratio: f64| format!("{ratio:.2} times");
@@ -111,8 +151,8 @@ impl Found {
             Claim::new(
                 "writers that steal the lock double throughput",
                 times(published.throughput_ratio),
-                times(self.speedup()),
-                Verdict::of(near(published.throughput_ratio, self.speedup(), 0.25), self.speedup() > 1.05),
+                times(speedup),
+                Verdict::of(near(published.throughput_ratio, speedup, 0.25), speedup > 1.05),
             ),
             Claim::new(
                 "they keep more CPUs busy",
@@ -123,14 +163,14 @@ impl Found {
             Claim::new(
                 "they sleep less often",
                 format!("a {said_sleeps:.1}th"),
-                format!("a {:.1}th", self.fewer_switches()),
-                Verdict::of(near(said_sleeps, self.fewer_switches(), 0.15), self.fewer_switches() > 1.05),
+                format!("a {fewer:.1}th"),
+                Verdict::of(near(said_sleeps, fewer, 0.15), fewer > 1.05),
             ),
         ]
     }
 
     pub(super) fn bars(&self) -> Vec<Bar> {
-        let ratio = self.fewer_switches();
+        let ((ratio, _), (speedup, _)) = (self.fewer_switches(), self.speedup());
         vec![
             Bar::new(
                 "context-switch ratio 4.06 within 15%",
@@ -140,17 +180,18 @@ impl Found {
             ),
             Bar::new(
                 "throughput doubles, within 25%",
-                format!("{:.2} times", self.speedup()),
-                (self.speedup() / 2.0 - 1.0).abs() <= 0.25,
+                format!("{speedup:.2} times"),
+                (speedup / 2.0 - 1.0).abs() <= 0.25,
                 "",
             ),
         ]
     }
 
     pub(super) fn listing(&self) -> Listing {
-        let title = format!("All versions of the lock on {CPUS} CPUs");
+        let title = format!("All versions of the lock on {} CPUs", Model::CPUS);
         let mut listing = Listing::new(&title, &["lock", "forks/s", "CPU, %", "switches for a fork"]);
-        for (lock, shown) in &self.shown {
+        for (lock, _) in &self.shown {
+            let shown = self.of(lock);
             let figures = [shown.forks_per_s.round(), shown.cpu_percent, shown.switches].map(digits);
             listing.rows.push([(*lock).to_owned()].into_iter().chain(figures).collect());
         }
@@ -158,13 +199,13 @@ impl Found {
     }
 
     pub(super) fn plot(&self) -> Plot {
-        let series = self.shown.iter().map(|(lock, shown)| Series {
-            name: (*lock).to_owned(),
-            published: false,
-            points: vec![(shown.cpu_percent, shown.forks_per_s)],
+        let series = self.shown.iter().map(|(lock, _)| {
+            let shown = self.of(lock);
+            let points = vec![(shown.cpu_percent, shown.forks_per_s)];
+            Series { name: (*lock).to_owned(), published: false, points }
         });
         Plot {
-            title: format!("fork_test on {CPUS} CPUs: throughput over CPU time"),
+            title: format!("fork_test on {} CPUs: throughput over CPU time", Model::CPUS),
             x: "CPU, %".to_owned(),
             y: "forks/s".to_owned(),
             series: series.collect(),
@@ -172,19 +213,16 @@ impl Found {
     }
 
     fn row(&self, name: String) -> Vec<String> {
-        let figures = [
-            self.compute_ns / 1e3,
-            self.of(FIFO).cpu_percent,
-            self.of(STEALING).cpu_percent,
-            self.fewer_switches(),
-            self.speedup(),
-        ];
+        let (fewer, speedup) = (self.fewer_switches().0, self.speedup().0);
+        let figures = [self.of(FIFO).cpu_percent, self.of(STEALING).cpu_percent, fewer, speedup];
         [name].into_iter().chain(figures.map(digits)).chain([format!("{:+.0}%", self.loss())]).collect()
     }
 }
 
-const COLUMNS: [&str; 6] =
-    ["compute, us", "CPU, in order, %", "CPU, stealing, %", "switches, ratio", "throughput, ratio", "mutex to rwsem"];
+const COLUMNS: [&str; 5] =
+    ["CPU, in order, %", "CPU, stealing, %", "switches, ratio", "throughput, ratio", "mutex to rwsem"];
+/// The locks of other predictions, and seeds.
+const THREE: [(&str, u64); 3] = [(FIFO, 1), (STEALING, 1), (MUTEX, 1)];
 
 fn predictions(title: &str, first: &str) -> Listing {
     let mut listing = Listing::new(title, &[first]);
@@ -192,27 +230,26 @@ fn predictions(title: &str, first: &str) -> Listing {
     listing
 }
 
-/// Predicts for machines of other sizes, each with its own fit.
-pub(super) fn robustness(context: &Context<'_>, main: &Found, wanted: f64) -> Result<Listing> {
-    let mut listing =
-        predictions("The machine is not known: predictions for other numbers of CPUs, each fitted anew", "CPUs");
-    let others: &[u32] = context.choose(&[8], &[6, 8, 32, 64]);
+/// Predicts for other machines: the first CPUs of a larger one.
+pub(super) fn robustness(context: &Context<'_>, main: &Found) -> Result<Listing> {
+    const LARGER: &str = "westmere-ex-80";
+    let title = "The machine is not known: predictions for others, with the same constants";
+    let mut listing = predictions(title, "CPUs");
+    listing.rows.push(main.row(format!("{} of {}", Model::CPUS, Model::MACHINE)));
+    let others: &[u32] = context.choose(&[8], &[6, 8, 16, 32, 64]);
     for &cpus in others {
-        let model = Model::fitted(context, cpus, Model::HOLD_NS, wanted)?;
-        listing.rows.push(Found::run(context, &model)?.row(cpus.to_string()));
+        let model = Model::on(LARGER, cpus, Model::HOLD_NS)?;
+        listing.rows.push(Found::of_these(context, &model, &THREE)?.row(format!("{cpus} of {LARGER}")));
     }
-    listing.rows.push(main.row(CPUS.to_string()));
-    listing.rows.sort_by_key(|row| row[0].parse::<u32>().unwrap_or(0));
     Ok(listing)
 }
 
-/// Predicts for other hold times, each with its own fit.
-pub(super) fn by_hold(context: &Context<'_>, wanted: f64) -> Result<Listing> {
-    let title = format!("The hold time is guessed: predictions for others, {CPUS} CPUs, each fitted anew");
-    let mut listing = predictions(&title, "held, ns");
+/// Predicts for other hold times.
+pub(super) fn by_hold(context: &Context<'_>) -> Result<Listing> {
+    let mut listing = predictions("The hold time is derived: predictions for others", "held, ns");
     for hold_ns in [150, 300, 500, 1000] {
-        let model = Model::fitted(context, CPUS, hold_ns, wanted)?;
-        listing.rows.push(Found::run(context, &model)?.row(hold_ns.to_string()));
+        let model = Model::on(Model::MACHINE, Model::CPUS, hold_ns)?;
+        listing.rows.push(Found::of_these(context, &model, &THREE)?.row(hold_ns.to_string()));
     }
     Ok(listing)
 }
@@ -220,6 +257,7 @@ pub(super) fn by_hold(context: &Context<'_>, wanted: f64) -> Result<Listing> {
 /// The same workload on a machine of 1024 CPUs, a user for each.
 pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
     const SOME: [&str; 4] = [FIFO, STEALING, XADD_FAST, TODAY];
+    const WARM_UP_NS: u64 = 20_000_000;
     const END_NS: u64 = 25_000_000;
     let machine = scaling::machine_of_a_kernel()?;
     let run = |lock, cpus| Run {
@@ -227,6 +265,7 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
         lock,
         cpus,
         shape: model.shape(cpus, END_NS),
+        warm_up_ns: WARM_UP_NS,
         seed: context.seed,
     };
     let runs: Vec<Run> = SOME.iter().flat_map(|&lock| COUNTS.map(|cpus| run(lock, cpus))).collect();

@@ -1,9 +1,12 @@
 //! The workload: threads meet at a barrier, then all open and read the same next file.
 //!
-//! Opening and reading a file means so many acquisitions of one lock, each held for a while, with private work in
-//! between. The barrier is a program's, in memory that it spins on: what a thread waits there is user time, all else is
-//! system time. On a machine that is full, the program's first thread, which looks again and again whether the others
-//! are done, shares a CPU with one of them.
+//! Opening and reading a file means so many acquisitions of one lock, with private work in between. Who has the lock
+//! reads and writes some lines of what it protects, which the last owner wrote: on these machines instructions take
+//! nanoseconds and such lines hundreds, the more the farther the last owner was. Readers together only read.
+//!
+//! The barrier is a program's, in memory that it spins on: what a thread waits there is user time, all else is system
+//! time. On a machine that is full, the program's first thread, which looks again and again whether all are done,
+//! shares a CPU with one of them.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -22,8 +25,10 @@ pub(super) struct Shape {
     pub(super) files: u32,
     /// Acquisitions of the lock for each file and thread.
     pub(super) acquisitions: u32,
-    /// How long each holds it.
-    pub(super) hold_ns: u64,
+    /// Lines that each owner reads and writes, in hundredths: the last of them is touched at some acquisitions only.
+    pub(super) lines: u32,
+    /// Whether who has the lock is alone, and writes.
+    pub(super) alone: bool,
     /// Work before each.
     pub(super) private_ns: u64,
     /// Whether the first thread of the program is here, too, though there is no CPU left for it.
@@ -74,8 +79,9 @@ impl<W: Environment> Barrier<W> {
 pub(super) struct SameFile<W: Environment, L> {
     barrier: Barrier<W>,
     lock: Apart<L>,
+    /// What the lock protects.
+    fields: Vec<Apart<W::U32>>,
     shape: Shape,
-    hold: u32,
     private: u32,
     jitter: W::Jitter,
     user_ns: AtomicU64,
@@ -110,8 +116,8 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
         SameFile {
             barrier: Barrier::new(),
             lock: Apart(L::new(())),
+            fields: (0..shape.lines.div_ceil(100)).map(|_| Apart(W::U32::new(0))).collect(),
             shape,
-            hold: W::amount(shape.hold_ns),
             private: W::amount(shape.private_ns),
             jitter,
             user_ns: AtomicU64::new(0),
@@ -130,16 +136,28 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
 
     fn open_and_read(&self, seed: u64) -> u64 {
         let mut seed = seed;
-        for _ in 0..self.shape.acquisitions {
+        for n in 0..self.shape.acquisitions {
             seed = W::think(seed, self.private, self.jitter);
-            seed = self.lock.0.with(|()| {
+            self.lock.0.with(|()| {
                 if self.shape.inode {
                     W::touch((&raw const self.lock).cast_mut().cast(), size_of::<u32>(), true);
                 }
-                W::work(seed, self.hold)
+                // Steps by the golden ratio: any few acquisitions touch the last line as often as they should.
+                let lines = (self.shape.lines + n * 62 % 100) / 100;
+                self.use_fields(lines as usize);
             });
         }
         seed
+    }
+
+    /// Reads and writes so many lines of what the lock protects.
+    fn use_fields(&self, lines: usize) {
+        for field in &self.fields[..lines] {
+            let value = field.0.load(Relaxed);
+            if self.shape.alone {
+                field.0.store(value.wrapping_add(1), Relaxed);
+            }
+        }
     }
 
     /// Looks whether all are done, and lets others have the CPU between looks.

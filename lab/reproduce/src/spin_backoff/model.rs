@@ -20,12 +20,15 @@ pub(super) const SPIN: &str = "inode-lock-spin";
 pub(super) const BACK_OFF: &str = "inode-lock-backoff";
 pub(super) const RWSEM: &str = "inode-lock-rwsem";
 pub(super) const TODAY: &str = "rwsem";
+/// Those that readers of the file have together.
+const TOGETHER: [&str; 2] = [RWSEM, TODAY];
 pub(super) const LOCKS: [&str; 6] = [SPIN, BACK_OFF, RWSEM, "mcs", "mutex", TODAY];
 
 /// What is the same in every run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constants {
-    pub(super) hold_ns: f64,
+    /// As [`Shape::lines`], but whole ones.
+    pub(super) lines: f64,
     pub(super) acquisitions: u32,
 }
 
@@ -33,10 +36,11 @@ impl Constants {
     /// As much private work before each acquisition.
     pub(super) const PRIVATE_NS: u64 = 5_000;
 
-    pub(super) fn shape(self, threads: u32, files: u32) -> Shape {
-        let Constants { hold_ns, acquisitions } = self;
-        let (hold_ns, private_ns) = (hold_ns as u64, Self::PRIVATE_NS);
-        Shape { threads, files, acquisitions, hold_ns, private_ns, watched: false, inode: false }
+    pub(super) fn shape(self, lock: &str, threads: u32, files: u32) -> Shape {
+        let Constants { lines, acquisitions } = self;
+        let (lines, private_ns) = ((lines * 100.0).round() as u32, Self::PRIVATE_NS);
+        let alone = !TOGETHER.contains(&lock);
+        Shape { threads, files, acquisitions, lines, alone, private_ns, watched: false, inode: false }
     }
 }
 
@@ -62,7 +66,7 @@ impl Run {
     pub(super) fn run(&self) -> Result<Took> {
         let files = (self.effort / (self.threads * self.constants.acquisitions)).max(4);
         let Run { watched, inode, .. } = *self;
-        let shape = Shape { watched, inode, ..self.constants.shape(self.threads, files) };
+        let shape = Shape { watched, inode, ..self.constants.shape(self.lock, self.threads, files) };
         let took = with_lock::<Sim, _>(self.lock, (self, shape))?;
         let per_file = |ns: f64| ns / f64::from(files);
         Ok(Took {
@@ -102,7 +106,7 @@ pub(super) struct Model {
     pub(super) files: f64,
 }
 
-const HOLD: Unknown = Unknown { name: "hold, ns", low: 500.0, high: 50_000.0, start: 8_000.0, whole: false };
+const LINES: Unknown = Unknown { name: "lines", low: 0.5, high: 100.0, start: 10.0, whole: false };
 const ACQUISITIONS: Unknown = Unknown { name: "acquisitions", low: 2.0, high: 200.0, start: 20.0, whole: true };
 
 impl Model {
@@ -113,7 +117,7 @@ impl Model {
         let (first, last) = (&published.rows[0], &published.rows[3]);
         let wanted = [last.spin[0] / first.spin[0], user_of_workers(first.spin) / first.spin[1]];
         let both = |values: &[f64]| -> Result<Vec<Took>> {
-            let constants = Constants { hold_ns: values[0], acquisitions: values[1] as u32 };
+            let constants = Constants { lines: values[0], acquisitions: values[1] as u32 };
             let runs = [(first.cpus, 4), (last.cpus, 1)].map(|(cpus, longer)| Run {
                 machine: Arc::clone(&machine),
                 lock: SPIN,
@@ -129,12 +133,12 @@ impl Model {
             let took = context.pool.map("spin_backoff: fit", &all, Run::run)?;
             Ok(took.chunks(count as usize).map(Took::mean).collect::<Vec<_>>())
         };
-        let found = fit(&[HOLD, ACQUISITIONS], context.rounds(8, 25), |values| -> Result<f64> {
+        let found = fit(&[LINES, ACQUISITIONS], context.rounds(8, 25), |values| -> Result<f64> {
             let took: Vec<Took> = both(values)?;
             let ours = [took[1].wall_ns / took[0].wall_ns, took[0].user_ns / took[0].system_ns];
             Ok(distance(&[(ours[0], wanted[0]), (ours[1], wanted[1])]))
         })?;
-        let constants = Constants { hold_ns: found.values[0], acquisitions: found.values[1] as u32 };
+        let constants = Constants { lines: found.values[0], acquisitions: found.values[1] as u32 };
         let files = first.spin[0] * 1e9 / both(&found.values)?[0].wall_ns;
         Ok(Model { machine, constants, files, published })
     }
@@ -151,7 +155,7 @@ impl Model {
         vec![
             row("acquisitions of the lock in all", self.files * acquisitions, "of each thread", ON[0]),
             row("acquisitions between two barriers", acquisitions, "of each thread", ON[1]),
-            row("how long each holds the lock", self.constants.hold_ns, "ns", ON[2]),
+            row("lines that each owner of the lock reads and writes", self.constants.lines, "", ON[2]),
         ]
     }
 

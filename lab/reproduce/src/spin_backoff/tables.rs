@@ -295,8 +295,8 @@ pub(super) fn metal(model: &Model) -> Result<Listing> {
         &["lock", "for an acquisition", "system / wall", "user / wall"],
     );
     let acquisitions = model.constants.acquisitions;
-    let shape = model.constants.shape(threads, (40_000 / (threads * acquisitions)).max(2));
     for lock in LOCKS {
+        let shape = model.constants.shape(lock, threads, (40_000 / (threads * acquisitions)).max(2));
         let took = with_lock::<Native, _>(lock, shape);
         let each = took.wall_ns / f64::from(shape.files) / f64::from(threads * acquisitions);
         let share = |ns: f64| format!("{:.2}", ns / took.wall_ns);

@@ -8,6 +8,7 @@ use turnwise_present::toml_file::read;
 /// Name and text of each.
 const FILES: &[(&str, &str)] = &[
     ("westmere-ex-80", include_str!("../../machines/westmere-ex-80.toml")),
+    ("nehalem-ep-2s", include_str!("../../machines/nehalem-ep-2s.toml")),
     ("altix-64", include_str!("../../machines/altix-64.toml")),
     ("desktop-4", include_str!("../../machines/desktop-4.toml")),
     ("osv-4", include_str!("../../machines/osv-4.toml")),
