@@ -120,19 +120,12 @@ pub(crate) struct SpinRecord {
     pub(crate) skip: u8,
     /// The recent share of waits that were not an early success: 255 is all.
     pub(crate) late: u8,
-    /// When one of many looks at once found the lock free: the low bits of [`Platform::now`]; 0: not noted.
-    pub(crate) looked_at: u32,
-    /// The number of waits that will still begin without such looks.
-    pub(crate) looks_left_out: u8,
-    /// How many such looks will still be in time before one notes when.
-    pub(crate) untimed: u8,
 }
 
 #[cfg(feature = "spin")]
 impl SpinRecord {
     /// The record in a new slot, of zero bytes like the rest of it: the table of slots takes no room in a file.
-    pub(crate) const NEW: SpinRecord =
-        SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0, looked_at: 0, looks_left_out: 0, untimed: 0 };
+    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0 };
 }
 
 // SAFETY: `node` is made of shared words; `private` is touched by the one thread that owns the slot (contract of

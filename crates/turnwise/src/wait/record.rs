@@ -53,24 +53,6 @@ impl SpinRecord {
         u64::from(self.early()) >= policy().early_pays
     }
 
-    /// Decides whether a look that was in time notes when: reading the clock is part of the section.
-    fn is_timed(&mut self) -> bool {
-        const EVERY: u8 = 8;
-        self.untimed = self.untimed.checked_sub(1).unwrap_or(EVERY - 1);
-        self.untimed == EVERY - 1
-    }
-
-    /// Ends a round that began with a look whose time was noted, where a line of another CPU takes so long.
-    fn round_ended(&mut self, now: u64, line_ns: u32) {
-        /// How many lines the next owner waits for while a lock moves: its own and one that it guards, there and back.
-        const LINES: u32 = 4;
-        let round_ns = (now as u32).wrapping_sub(self.looked_at);
-        self.looked_at = 0;
-        if round_ns < LINES * line_ns {
-            (self.looks_left_out, self.untimed) = (u8::MAX, 0);
-        }
-    }
-
     /// Returns the recent share of waits that ended with the lock within [`Policy::spin_short_ns`]: 255 is all.
     fn early(&self) -> u8 {
         255 - self.late
@@ -146,40 +128,6 @@ impl<'a> SpinHistory<'a> {
         let early = self.record.tries_early();
         self.cell.set(self.record);
         if early { PollBackoff::new() } else { PollBackoff::patient() }
-    }
-
-    /// Decides whether this wait begins with many looks at once: not where early looks are in vain, not if its spin is
-    /// to be left out, and not for some time after a round that was too short ([`SpinHistory::round`]).
-    pub(crate) fn looks_at_once(&mut self) -> bool {
-        let left_out = self.record.looks_left_out > 0;
-        self.record.looks_left_out = self.record.looks_left_out.saturating_sub(1);
-        self.cell.set(self.record);
-        !left_out && self.record.skip <= 1 && self.record.early_tries_pay()
-    }
-
-    /// Returns the time, if the thread noted when it last took the lock by one of many looks at once. Such looks are
-    /// left out from now on if its round, from section to section, was shorter than moving the lock takes: one that is
-    /// in time while another thread makes such rounds moves the lock for one section.
-    pub(crate) fn round<P: Platform>(&mut self) -> Option<u64> {
-        if self.record.looked_at == 0 {
-            return None;
-        }
-        let now = P::now();
-        self.record.round_ended(now, P::line_ns());
-        self.cell.set(self.record);
-        Some(now)
-    }
-
-    /// Learns whether one of many looks at once was in time, and sometimes notes when.
-    pub(crate) fn looked_at_once<P: Platform>(&mut self, in_time: bool) {
-        self.record.tried_early(in_time);
-        if in_time {
-            if self.record.is_timed() {
-                self.record.looked_at = P::now() as u32 | 1;
-            }
-            return self.learn(true);
-        }
-        self.cell.set(self.record);
     }
 
     /// Learns whether an early look found the lock.
@@ -277,45 +225,6 @@ mod tests {
         assert!(record.score >= 128, "one spin that was given up is forgiven: {}", record.score);
         (0..100).for_each(|_| record.rate(false));
         assert!(record.score < 8, "{}", record.score);
-    }
-
-    #[test]
-    fn many_looks_at_once_are_left_out_after_a_round_that_is_shorter_than_moving_the_lock() {
-        const LINE_NS: u32 = 30;
-        let cell = Cell::new(SpinRecord::NEW);
-        let looks = || SpinHistory { cell: &cell, record: cell.get(), firsts: None }.looks_at_once();
-        let after_round = |round_ns: u64| {
-            let mut record = SpinRecord { looked_at: 1, ..SpinRecord::NEW };
-            record.round_ended(1 + round_ns, LINE_NS);
-            cell.set(record);
-            (0..1000).take_while(|_| !looks()).count()
-        };
-        assert_eq!(after_round(4 * u64::from(LINE_NS)), 0);
-        assert_eq!(after_round(4 * u64::from(LINE_NS) - 1), 255);
-        assert!(looks(), "and then it tries again");
-        cell.set(SpinRecord { skip: 2, ..SpinRecord::NEW });
-        assert!(!looks(), "this wait will not spin");
-    }
-
-    #[test]
-    fn few_looks_in_time_note_when_but_the_first_does_and_the_first_after_others_were_left_out() {
-        let mut record = SpinRecord::NEW;
-        let timed: [bool; 9] = core::array::from_fn(|_| record.is_timed());
-        assert_eq!(timed, [true, false, false, false, false, false, false, false, true]);
-        record.round_ended(0, u32::MAX / 4);
-        assert_eq!([record.is_timed(), record.is_timed()], [true, false]);
-    }
-
-    #[test]
-    fn a_look_in_time_counts_as_a_spin_that_ended_with_the_lock() {
-        let cell = Cell::new(SpinRecord { failures: 3, skip: 1, ..SpinRecord::NEW });
-        let mut history = SpinHistory { cell: &cell, record: cell.get(), firsts: None };
-        history.looked_at_once::<DefaultPlatform>(true);
-        let SpinRecord { failures, skip, score, late, looked_at, .. } = cell.get();
-        assert_eq!((failures, skip, late), (0, 0, 0));
-        assert!(score > 0 && looked_at != 0);
-        history.looked_at_once::<DefaultPlatform>(false);
-        assert!(cell.get().late > 0);
     }
 
     #[test]
