@@ -1,6 +1,7 @@
 //! AIM7 on the documents' machine, as both documents that measured it have it.
 
 use super::Context;
+use super::mean::mean;
 use super::report::Row;
 use anyhow::{Context as _, Result, anyhow};
 use std::ops::Range;
@@ -133,14 +134,12 @@ impl Sample {
 
     /// The mean of all seeds: between two states a median is one of them.
     pub(super) fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
-        self.0.iter().map(of).sum::<f64>() / self.0.len() as f64
+        mean(self.0.iter().map(of)).0
     }
 
     /// The standard error of [`mean`](Sample::mean); `None` with one seed.
     pub(super) fn standard_error(&self, of: impl Fn(&Outcome) -> f64) -> Option<f64> {
-        let (n, mean) = (self.0.len() as f64, self.mean(&of));
-        let squares: f64 = self.0.iter().map(|outcome| (of(outcome) - mean).powi(2)).sum();
-        (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt())
+        mean(self.0.iter().map(of)).1
     }
 
     /// The row with our mean and, where there are several seeds, its standard error and their range.

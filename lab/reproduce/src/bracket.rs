@@ -2,6 +2,7 @@
 //! finds that place; a simplex, which looks at slopes, may not.
 
 use super::fit::three_digits;
+use super::mean::mean;
 use super::report::{Listing, figure};
 use anyhow::{Context as _, Result};
 
@@ -14,14 +15,12 @@ pub(super) struct Tried {
 
 impl Tried {
     pub(super) fn mean(&self) -> f64 {
-        self.figures.iter().sum::<f64>() / self.figures.len() as f64
+        mean(self.figures.iter().copied()).0
     }
 
     /// The standard error of [`mean`](Tried::mean); `None` with one seed.
     fn standard_error(&self) -> Option<f64> {
-        let (n, mean) = (self.figures.len() as f64, self.mean());
-        let squares: f64 = self.figures.iter().map(|figure| (figure - mean).powi(2)).sum();
-        (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt())
+        mean(self.figures.iter().copied()).1
     }
 
     /// Whether the seeds cannot tell the figure from this one: the mean is within two standard errors.

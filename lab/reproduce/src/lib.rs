@@ -6,6 +6,7 @@
 //! | `report.rs`, `score.rs` | what comes out, and how much of it is right |
 //! | `whys.rs` | what may explain the misses, and what would settle it |
 //! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not known |
+//! | `mean.rs` | means of several seeds |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the documents' machine |
 //! | `locks.rs` | locks of the catalogue, by name |
@@ -19,6 +20,7 @@ pub mod fit;
 mod handoff_spin;
 pub mod here;
 mod locks;
+mod mean;
 mod mutex_spinners;
 pub mod pool;
 pub mod report;

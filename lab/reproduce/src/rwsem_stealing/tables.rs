@@ -6,6 +6,7 @@ use super::model::{FIFO, LOCKS, MUTEX, Model, Run, STEALING, Shown, TODAY, XADD_
 use crate::Context;
 use crate::here::{here, voluntary};
 use crate::locks::{WithLock, with_lock};
+use crate::mean::{Mean, mean};
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
 use crate::scaling::{self, COUNTS, Scaling};
 use anyhow::Result;
@@ -20,19 +21,9 @@ pub(super) struct Found {
     shown: Vec<(&'static str, Vec<Shown>)>,
 }
 
-/// A mean and its standard error.
-type Mean = (f64, Option<f64>);
-
 /// From `before` to `after`, per cent.
 fn change(before: f64, after: f64) -> f64 {
     (after / before - 1.0) * 100.0
-}
-
-fn mean(values: &[f64]) -> Mean {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt()))
 }
 
 impl Found {
@@ -57,7 +48,7 @@ impl Found {
 
     /// The mean over the seeds.
     fn of(&self, lock: &str) -> Shown {
-        let of = |figure: fn(&Shown) -> f64| mean(&self.each(lock).iter().map(figure).collect::<Vec<_>>()).0;
+        let of = |figure: fn(&Shown) -> f64| mean(self.each(lock).iter().map(figure)).0;
         Shown {
             forks_per_s: of(|shown| shown.forks_per_s),
             cpu_percent: of(|shown| shown.cpu_percent),
@@ -68,7 +59,7 @@ impl Found {
     /// From the lock granted in order to the one that is stolen, seed by seed.
     fn ratio(&self, figure: fn(&Shown) -> f64) -> Mean {
         let pairs = self.each(FIFO).iter().zip(self.each(STEALING));
-        mean(&pairs.map(|(fifo, stealing)| figure(stealing) / figure(fifo)).collect::<Vec<_>>())
+        mean(pairs.map(|(fifo, stealing)| figure(stealing) / figure(fifo)))
     }
 
     /// Forks of the whole run, if the lock granted in order is to have as many switches as published.

@@ -202,3 +202,34 @@ impl<W: Environment, L: Lock<()>> ThreadGroup for SameFile<W, L> {
         if thread == self.shape.threads as usize { self.watch() } else { self.work(thread) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::locks::{WithLock, with_lock};
+    use super::super::model::{Constants, LOCKS, RWSEM, TODAY};
+    use super::*;
+    use turnwise::platform::Native;
+
+    /// One thread on a file.
+    struct Alone(Shape);
+
+    impl WithLock<Native> for Alone {
+        type Out = Vec<u32>;
+
+        fn with<L: Lock<()>>(self) -> Vec<u32> {
+            let group = SameFile::<Native, L>::new(self.0, ());
+            group.open_and_read(1);
+            group.fields.iter().map(|field| field.0.load(Relaxed)).collect()
+        }
+    }
+
+    #[test]
+    fn who_is_alone_writes_so_many_lines_and_readers_together_none() {
+        for lock in LOCKS {
+            let shape = Constants { lines: 2.5, acquisitions: 100 }.shape(lock, 1, 1);
+            let written = with_lock::<Native, _>(lock, Alone(shape));
+            let expected = if [RWSEM, TODAY].contains(&lock) { [0; 3] } else { [100, 100, 50] };
+            assert_eq!(written, expected, "{lock}");
+        }
+    }
+}

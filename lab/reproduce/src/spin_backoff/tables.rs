@@ -5,6 +5,7 @@ use super::locks::{WithLock, with_lock};
 use super::model::{BACK_OFF, Constants, LOCKS, Model, ON, RWSEM, Run, SPIN, TODAY, group, seeds};
 use crate::Context;
 use crate::here::here;
+use crate::mean::{Mean, mean};
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
 use crate::scaling::{self, COUNTS, Scaling};
 use anyhow::Result;
@@ -28,17 +29,6 @@ type Seconds = Vec<[f64; 3]>;
 pub(super) struct Curves {
     seconds: Vec<(&'static str, Vec<Seconds>)>,
     published: SpinBackoff,
-}
-
-/// A mean, and its standard error where there are several values.
-type Mean = (f64, Option<f64>);
-
-fn mean(values: impl IntoIterator<Item = f64>) -> Mean {
-    let values: Vec<f64> = values.into_iter().collect();
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt()))
 }
 
 impl Curves {
