@@ -16,10 +16,19 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
         lock.counters.count(Event::SpinLeftOut);
         return false;
     };
-    let came = P::now();
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
     let mut history = SpinHistory::of::<P>(private, address);
+    let alone = history.looks_at_once() && lock.spinners.is_empty();
+    let looked = alone.then(|| look_at_once(lock, me, &mut history));
+    if looked == Some(Ok(true)) {
+        lock.counters.count(Event::Spun);
+        return true;
+    }
+    let came = P::now();
+    if looked.is_none() {
+        history.comes(came);
+    }
     if history.owner_stays_off::<P>(|| owner_is_off(lock)) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
@@ -37,7 +46,7 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
         lock.counters.count(Event::SpinLeftOut);
         return false;
     }
-    let spin = Spin { lock, me, turn, limit: spin_limit::<P>(deadline), settings };
+    let spin = Spin { lock, me, looked, turn, limit: spin_limit::<P>(deadline), settings };
     let owner = || lock.word.load(Relaxed) & OWNER;
     let before = owner();
     let end = spin.queued(begin, &mut history);
@@ -49,6 +58,15 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
         Err(SpinEnd::NotRunning | SpinEnd::StandsStill) => Event::SpinOffCpu,
     });
     end.is_ok()
+}
+
+/// Looks at the lock many times at once, before anything else: who first reads the clock, asks whether the owner is on
+/// its CPU, and then rests, comes late where sections are short. Ends as [`spin_first`] does, when the platform would
+/// read the clock.
+fn look_at_once<P: Platform>(lock: &RawMutex<P>, me: Me<P>, history: &mut SpinHistory<'_>) -> Result<bool, SpinEnd> {
+    let end = spin_first(lock, me.token, SpinLimit::NOW, 1, None);
+    history.looked_at_once(end == Ok(true));
+    end
 }
 
 /// Notes that this thread has left the lock at `address` to the one that claimed it.
@@ -68,6 +86,8 @@ fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
 struct Spin<'a, P: Platform, S> {
     lock: &'a RawMutex<P>,
     me: Me<P>,
+    /// How many looks at once have ended, if it began with such.
+    looked: Option<Result<bool, SpinEnd>>,
     turn: OwnTurn<'a>,
     /// When the caller must be back.
     limit: u64,
@@ -88,18 +108,22 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
         }
         let backoff = history.backoff();
         // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
-        if backoff == PollBackoff::new() && lock.spinners.is_empty() {
-            let until = until(settings.spin_short_ns());
-            let end = spin_first(lock, self.me.token, until, policy.short_tries, Some(backoff));
-            if caller_is_late::<P, _>(&end, self.limit) {
-                return Err(SpinEnd::Deadline);
+        let end = match self.looked {
+            None if backoff == PollBackoff::new() && lock.spinners.is_empty() => {
+                let until = until(settings.spin_short_ns());
+                let end = spin_first(lock, self.me.token, until, policy.short_tries, Some(backoff));
+                if caller_is_late::<P, _>(&end, self.limit) {
+                    return Err(SpinEnd::Deadline);
+                }
+                history.tried_early(end == Ok(true));
+                end
             }
-            history.tried_early(end == Ok(true));
-            match end {
-                Err(SpinEnd::Deadline) => P::offer(),
-                Ok(false) => {} // a crowd competes: stand in line
-                end => return end.map(|_| Event::Spun),
-            }
+            looked => looked.unwrap_or(Ok(false)),
+        };
+        match end {
+            Err(SpinEnd::Deadline) => P::offer(),
+            Ok(false) => {} // a crowd competes: stand in line
+            end => return end.map(|_| Event::Spun),
         }
         let patient_ns = if backoff == PollBackoff::patient() { settings.spin_patient_ns() } else { 0 };
         self.in_line(until(settings.spin_ns::<P>().max(patient_ns)), backoff).map(|()| Event::SpunQueued)
@@ -232,7 +256,7 @@ pub(super) fn spin_again<P: Platform, S: Settings>(
     }
     let now = P::now();
     let turn = OwnTurn::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr(), now);
-    let spin = Spin { lock, me, turn, limit: spin_limit::<P>(deadline), settings };
+    let spin = Spin { lock, me, looked: None, turn, limit: spin_limit::<P>(deadline), settings };
     let end = spin.in_line(now.saturating_add(settings.spin_ns::<P>()).min(spin.limit), PollBackoff::new());
     me.slot.private.node_busy.set(false);
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);

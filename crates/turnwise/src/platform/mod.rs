@@ -204,7 +204,8 @@ impl Deadline {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "locks outside make it from `NONE`")]
 pub struct SpinLimit {
-    /// Stop at this time on [`Platform::now`]; `None`: never.
+    /// Stop at this time on [`Platform::now`]; `None`: never. A platform may read its clock only now and then: with a
+    /// time that has passed it stops when it first does ([`SpinLimit::NOW`]).
     pub until: Option<u64>,
     /// Stop when this thread is found off the CPU.
     pub owner: Option<Token>,
@@ -218,6 +219,9 @@ pub struct SpinLimit {
 impl SpinLimit {
     /// The limit that lets a spin go on for ever.
     pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, backoff: None, need_resched: false };
+
+    /// A time for [`SpinLimit::until`] that has always passed.
+    pub const NOW: u64 = 0;
 }
 
 /// Why a spin ended without success.

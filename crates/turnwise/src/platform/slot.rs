@@ -120,12 +120,19 @@ pub(crate) struct SpinRecord {
     pub(crate) skip: u8,
     /// The recent share of waits that were not an early success: 255 is all.
     pub(crate) late: u8,
+    /// When the last wait began that did not look at once: the low bits of [`Platform::now`]; 0: not known.
+    pub(crate) came: u32,
+    /// The number of steady rounds in a row.
+    pub(crate) rounds: u8,
+    /// The number of waits that will still look at once.
+    pub(crate) looks: u8,
 }
 
 #[cfg(feature = "spin")]
 impl SpinRecord {
     /// The record in a new slot, of zero bytes like the rest of it: the table of slots takes no room in a file.
-    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0 };
+    pub(crate) const NEW: SpinRecord =
+        SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0, came: 0, rounds: 0, looks: 0 };
 }
 
 // SAFETY: `node` is made of shared words; `private` is touched by the one thread that owns the slot (contract of

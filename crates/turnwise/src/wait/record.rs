@@ -7,6 +7,10 @@ use crate::platform::slot::{Private, SpinRecord};
 use crate::platform::{Platform, PollBackoff, SpinEnd};
 use core::cell::Cell;
 
+/// How long a steady round takes, from one wait for a lock to the next: short enough that the lock changes hands with
+/// each section, and long enough that moving it and what it guards is a small part.
+const STEADY_NS: core::ops::Range<u32> = 2_000..8_000;
+
 impl SpinRecord {
     /// Decides whether to spin this time: after failures only now and then.
     fn attempt(&mut self) -> bool {
@@ -51,6 +55,28 @@ impl SpinRecord {
 
     fn early_tries_pay(&self) -> bool {
         u64::from(self.early()) >= policy().early_pays
+    }
+
+    /// Learns that a wait begins at `came` without many looks at once. A thread that comes back again and again after
+    /// [`STEADY_NS`] looks at once in the next waits; then one such wait shows whether that is still so.
+    fn comes(&mut self, came: u64) {
+        /// As many in a row begin it: a program that has such rounds only now and then has fewer.
+        const ROUNDS: u8 = 8;
+        /// As few as leave a thread its turns of the CPU ([`super::yield_quantum`] knows of none of these waits).
+        const LOOKS: u8 = 32;
+        let came = came as u32 | 1;
+        let last = core::mem::replace(&mut self.came, came);
+        if last == 0 {
+            return;
+        }
+        if !STEADY_NS.contains(&came.wrapping_sub(last)) {
+            self.rounds = 0;
+            return;
+        }
+        self.rounds = (self.rounds + 1).min(ROUNDS);
+        if self.rounds == ROUNDS {
+            (self.looks, self.came) = (LOOKS, 0);
+        }
     }
 
     /// Returns the recent share of waits that ended with the lock within [`Policy::spin_short_ns`]: 255 is all.
@@ -128,6 +154,32 @@ impl<'a> SpinHistory<'a> {
         let early = self.record.tries_early();
         self.cell.set(self.record);
         if early { PollBackoff::new() } else { PollBackoff::patient() }
+    }
+
+    /// Decides whether this wait begins with many looks at once: for a thread whose rounds are steady, but not where
+    /// early looks are in vain, and not if its spin is to be left out.
+    pub(crate) fn looks_at_once(&mut self) -> bool {
+        let left = self.record.looks;
+        if left > 0 {
+            self.record.looks -= 1;
+            self.cell.set(self.record);
+        }
+        left > 0 && self.record.skip <= 1 && self.record.early_tries_pay()
+    }
+
+    /// Learns that this wait begins at `came`, without many looks at once.
+    pub(crate) fn comes(&mut self, came: u64) {
+        self.record.comes(came);
+        self.cell.set(self.record);
+    }
+
+    /// Learns whether one of many looks at once was in time.
+    pub(crate) fn looked_at_once(&mut self, in_time: bool) {
+        self.record.tried_early(in_time);
+        if in_time {
+            return self.learn(true);
+        }
+        self.cell.set(self.record);
     }
 
     /// Learns whether an early look found the lock.
@@ -225,6 +277,52 @@ mod tests {
         assert!(record.score >= 128, "one spin that was given up is forgiven: {}", record.score);
         (0..100).for_each(|_| record.rate(false));
         assert!(record.score < 8, "{}", record.score);
+    }
+
+    /// Has a thread begin `waits` waits, one every `round_ns`; returns how many of them look at once.
+    fn looks(cell: &Cell<SpinRecord>, waits: u64, round_ns: u64) -> usize {
+        let begins = |wait: u64| {
+            let mut history = SpinHistory { cell, record: cell.get(), firsts: None };
+            let looks = history.looks_at_once();
+            if !looks {
+                history.comes(1_000_000 + wait * round_ns);
+            }
+            looks
+        };
+        (0..waits).filter(|&wait| begins(wait)).count()
+    }
+
+    #[test]
+    fn a_thread_with_steady_rounds_looks_at_once_and_shows_now_and_then_that_they_still_are() {
+        let cell = Cell::new(SpinRecord::NEW);
+        assert_eq!(looks(&cell, 9, 2_700), 0, "nine waits are eight rounds");
+        assert_eq!(looks(&cell, 3 * 34, 2_700), 3 * 32);
+        for too in [300, 1_990, 8_010, 100_000] {
+            let cell = Cell::new(SpinRecord::NEW);
+            assert_eq!(looks(&cell, 1000, too), 0, "{too}");
+        }
+    }
+
+    #[test]
+    fn rounds_that_are_not_steady_any_more_end_it() {
+        let cell = Cell::new(SpinRecord::NEW);
+        assert!(looks(&cell, 100, 2_700) > 80);
+        assert!(looks(&cell, 100, 500) <= 32, "what was left");
+        assert_eq!(looks(&cell, 1000, 500), 0);
+        let cell = Cell::new(SpinRecord { skip: 2, looks: 9, ..SpinRecord::NEW });
+        assert_eq!(looks(&cell, 8, 2_700), 0, "these waits will not spin");
+    }
+
+    #[test]
+    fn a_look_in_time_counts_as_a_spin_that_ended_with_the_lock() {
+        let cell = Cell::new(SpinRecord { failures: 3, skip: 1, ..SpinRecord::NEW });
+        let mut history = SpinHistory { cell: &cell, record: cell.get(), firsts: None };
+        history.looked_at_once(true);
+        let SpinRecord { failures, skip, score, late, .. } = cell.get();
+        assert_eq!((failures, skip, late), (0, 0, 0));
+        assert!(score > 0);
+        history.looked_at_once(false);
+        assert!(cell.get().late > 0);
     }
 
     #[test]
