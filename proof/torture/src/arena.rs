@@ -14,8 +14,8 @@ use turnwise::platform::Deadline;
 const SEATS: usize = 64;
 /// The watchdog looks so often.
 const LOOK: Duration = Duration::from_millis(20);
-/// A watchdog that looks so late did not stand still alone: somebody stopped the process, or all that runs here.
-const STOPPED: Duration = Duration::from_secs(1);
+/// Who looks so late did not stand still alone: somebody stopped the process, or all that runs here.
+pub(crate) const STOPPED: Duration = Duration::from_secs(1);
 
 /// What a thread is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
