@@ -12,6 +12,10 @@ use turnwise::platform::Deadline;
 
 /// Places for threads at a time.
 const SEATS: usize = 64;
+/// The watchdog looks so often.
+const LOOK: Duration = Duration::from_millis(20);
+/// Who looks so late did not stand still alone: somebody stopped the process, or all that runs here.
+pub(crate) const STOPPED: Duration = Duration::from_secs(1);
 
 /// What a thread is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +59,8 @@ pub struct Arena {
     acquisitions: u64,
     /// Who does not get on for so long hangs.
     pub patience: Duration,
+    /// Milliseconds for which the process was stopped: nobody waited in them.
+    stopped_ms: AtomicU64,
     done: AtomicBool,
     seats: [Seat; SEATS],
     watched: std::sync::Mutex<Vec<Watched>>,
@@ -69,6 +75,7 @@ impl Arena {
             length,
             acquisitions,
             patience,
+            stopped_ms: AtomicU64::new(0),
             done: AtomicBool::new(false),
             seats: std::array::from_fn(|_| Seat::default()),
             watched: std::sync::Mutex::default(),
@@ -168,8 +175,14 @@ impl Arena {
 
     /// Bites when a thread waits for longer than `patience`: says who waits for what, and ends the process.
     pub fn watch(&self) {
+        let mut looked = Instant::now();
         while !self.done.load(Relaxed) {
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(LOOK);
+            let late = looked.elapsed().saturating_sub(LOOK);
+            looked = Instant::now();
+            if late > STOPPED {
+                self.stopped_ms.fetch_add(late.as_millis() as u64, Relaxed);
+            }
             let hangs = |seat: &Seat| self.waited(seat) > self.patience;
             if let Some(number) = self.seats.iter().position(hangs) {
                 self.fail(Verdict::Hang, &format!("thread {number} has made no progress for {:?}", self.patience));
@@ -186,15 +199,20 @@ impl Arena {
     /// How long the thread on this seat has been waiting.
     fn waited(&self, seat: &Seat) -> Duration {
         // Read first: a thread that moves on now makes the time longer, never shorter.
-        let now = self.started.elapsed();
+        let now = self.now_ms();
         match Doing::ALL[seat.doing.load(Relaxed) as usize] {
             Doing::Outside | Doing::Holds => Duration::ZERO,
-            _ => now.saturating_sub(Duration::from_millis(seat.since_ms.load(Relaxed))),
+            _ => Duration::from_millis(now.saturating_sub(seat.since_ms.load(Relaxed))),
         }
     }
 
+    /// Milliseconds of the run so far, those left out for which the process was stopped.
+    fn now_ms(&self) -> u64 {
+        (self.started.elapsed().as_millis() as u64).saturating_sub(self.stopped_ms.load(Relaxed))
+    }
+
     fn who_does_what(&self) -> String {
-        let now = self.started.elapsed().as_millis() as u64;
+        let now = self.now_ms();
         let mut out = String::from("thread  does      for        acquisitions");
         for (number, seat) in self.seats.iter().enumerate() {
             let (doing, rounds) = (Doing::ALL[seat.doing.load(Relaxed) as usize], seat.rounds.load(Relaxed));
@@ -230,7 +248,7 @@ impl Worker<'_> {
     pub fn does(&self, doing: Doing) {
         let seat = &self.arena.seats[self.number];
         if doing != Doing::Outside {
-            seat.since_ms.store(self.arena.started.elapsed().as_millis() as u64, Relaxed);
+            seat.since_ms.store(self.arena.now_ms(), Relaxed);
         }
         seat.doing.store(doing as u8, Relaxed);
     }

@@ -1,6 +1,6 @@
 //! One lock under one scenario, in this process or in a child.
 
-use crate::arena::Arena;
+use crate::arena::{Arena, STOPPED};
 use crate::broken::{BROKEN, BrokenRecord};
 use crate::locks::LOCKS;
 use crate::ops::LockRecord;
@@ -182,21 +182,23 @@ pub struct Ended {
     pub took: Duration,
 }
 
-/// Waits for a child and its output; kills it after `limit`.
+/// Waits for a child and its output; kills it after `limit`, which time for which this process was stopped is not in.
 fn wait_for(child: &mut Child, limit: Duration) -> std::io::Result<(ExitStatus, String)> {
     let mut errors = child.stderr.take().expect("piped");
     let mut stdout = child.stdout.take().expect("piped");
     let errors = std::thread::spawn(move || read_all(&mut errors));
     let stdout = std::thread::spawn(move || read_all(&mut stdout));
-    let started = Instant::now();
+    let mut waited = Duration::ZERO;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if started.elapsed() > limit {
+        if waited > limit {
             child.kill()?;
         }
+        let looked = Instant::now();
         std::thread::sleep(Duration::from_millis(5));
+        waited += looked.elapsed().min(STOPPED);
     };
     let mut output = errors.join().unwrap_or_default();
     output += &stdout.join().unwrap_or_default();

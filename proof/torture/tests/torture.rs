@@ -1,7 +1,7 @@
 //! The short form: every lock under every scenario for a moment, every broken lock caught. The long form is the binary.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 use turnwise_torture::broken::BROKEN;
@@ -60,6 +60,24 @@ fn a_hang_says_who_waits_and_exits_3() {
     let (code, output) = run(&flags);
     assert_eq!(code, Some(3), "{output}");
     assert!(output.contains("Acquires") && output.contains("lock 0: 0x"), "{output}");
+}
+
+/// Without the watchdog's leave for it, one try in two fails: a thread that gets on before the watchdog looks hides it.
+#[test]
+fn a_process_that_was_stopped_does_not_hang() {
+    let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
+    let flags = ["--here", "--lock", "mutex", "--scenario", "sleepy", "--seconds", "9", "--patience", "5"];
+    let child = Command::new(EXE).args(flags).stdout(Stdio::piped()).spawn().expect("the binary runs");
+    let signal = |signal| {
+        // SAFETY: the child is not waited for yet, so the number is still its own.
+        assert_eq!(unsafe { libc::kill(child.id() as libc::pid_t, signal) }, 0);
+    };
+    std::thread::sleep(Duration::from_secs(1));
+    signal(libc::SIGSTOP);
+    std::thread::sleep(Duration::from_secs(7));
+    signal(libc::SIGCONT);
+    let out = child.wait_with_output().expect("it ends");
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stdout));
 }
 
 #[test]

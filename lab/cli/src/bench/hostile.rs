@@ -3,6 +3,7 @@
 use super::html;
 use super::text::{Style, render};
 use crate::hostile::named;
+use std::path::Path;
 use turnwise_bench::report::Report;
 use turnwise_fuzz::check;
 
@@ -20,4 +21,12 @@ fn fuzz_bench_report() {
             Err(error) => named(format!("{error:#}"), "bench.json"),
         }
     });
+}
+
+/// One that is refused would be all that the target tries.
+#[test]
+fn the_corpus_has_a_sound_report() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proof/fuzz/corpus/bench-report");
+    let report = Report::read(&kept.join("readers-and-writers.json")).expect("it is one");
+    assert!(render(&report, Style::Plain).contains("rwsem"));
 }

@@ -112,10 +112,14 @@ pub(super) fn churn(arena: &'static Arena, record: &LockRecord, ops: Exclusive) 
     let (mut threads, mut first) = (0_u64, None);
     while arena.share() < 1.0 {
         std::thread::scope(|s| {
-            for number in 0..comers {
+            let comes = |number| {
                 let run = &run;
-                s.spawn(move || run.comes_and_goes(&mut run.arena.worker(number), record));
-            }
+                s.spawn(move || run.comes_and_goes(&mut run.arena.worker(number), record))
+            };
+            let came: Vec<_> = (0..comers).map(comes).collect();
+            // A scope's end waits for what threads do, and not for their ends, in which they give their numbers back:
+            // beside other programs many batches of them would pile up.
+            came.into_iter().for_each(|thread| thread.join().expect("none panics"));
         });
         threads += comers as u64;
         if first.is_none() && arena.share() > 1.0 / LAPS as f64 {
