@@ -64,7 +64,9 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
 /// its CPU, and then rests, comes late where sections are short. Ends as [`spin_first`] does, when the platform would
 /// read the clock.
 fn look_at_once<P: Platform>(lock: &RawMutex<P>, me: Me<P>, history: &mut SpinHistory<'_>) -> Result<bool, SpinEnd> {
-    let end = spin_first(lock, me.token, SpinLimit::NOW, 1, None);
+    /// A time that has passed.
+    const UNTIL: u64 = 0;
+    let end = spin_first(lock, me.token, UNTIL, 1, None);
     history.looked_at_once(end == Ok(true));
     end
 }

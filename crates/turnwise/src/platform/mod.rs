@@ -205,7 +205,7 @@ impl Deadline {
 #[expect(clippy::exhaustive_structs, reason = "locks outside make it from `NONE`")]
 pub struct SpinLimit {
     /// Stop at this time on [`Platform::now`]; `None`: never. A platform may read its clock only now and then: with a
-    /// time that has passed it stops when it first does ([`SpinLimit::NOW`]).
+    /// time that has passed it stops when it first does.
     pub until: Option<u64>,
     /// Stop when this thread is found off the CPU.
     pub owner: Option<Token>,
@@ -219,9 +219,6 @@ pub struct SpinLimit {
 impl SpinLimit {
     /// The limit that lets a spin go on for ever.
     pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, backoff: None, need_resched: false };
-
-    /// A time for [`SpinLimit::until`] that has always passed.
-    pub const NOW: u64 = 0;
 }
 
 /// Why a spin ended without success.
