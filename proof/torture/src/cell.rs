@@ -182,7 +182,7 @@ pub struct Ended {
     pub took: Duration,
 }
 
-/// Waits for a child and its output; kills it after `limit`, which time for which this process was stopped is not in.
+/// Waits for a child and its output; kills it after `limit`, not counting time for which this process was stopped.
 fn wait_for(child: &mut Child, limit: Duration) -> std::io::Result<(ExitStatus, String)> {
     let mut errors = child.stderr.take().expect("piped");
     let mut stdout = child.stdout.take().expect("piped");
