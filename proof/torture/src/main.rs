@@ -58,15 +58,25 @@ fn acquisitions(text: &str) -> Result<u64, String> {
 fn main() -> ExitCode {
     let flags = Flags::parse();
     if flags.list {
-        list();
+        say(&list());
         return ExitCode::SUCCESS;
     }
     match run(&flags) {
         Ok(status) => ExitCode::from(status),
-        Err(why) => {
-            eprintln!("turnwise-torture: {why}");
-            ExitCode::from(2)
-        }
+        Err(why) => complain(&why),
+    }
+}
+
+fn complain(why: &str) -> ExitCode {
+    eprintln!("turnwise-torture: {why}");
+    ExitCode::from(2)
+}
+
+/// Prints, or ends the process with a complaint. Whoever closed the pipe may still want the exit status.
+fn say(text: &str) {
+    if let Err(why) = turnwise_present::ending::print(text) {
+        complain(&format!("{why:#}"));
+        std::process::exit(2);
     }
 }
 
@@ -85,9 +95,10 @@ fn run(flags: &Flags) -> Result<u8, String> {
         cell.run_here(seed, Duration::from_secs_f64(flags.seconds), acquisitions, patience);
     }
     let exe: PathBuf = std::env::current_exe().map_err(|e| format!("cannot find this program's own file: {e}"))?;
-    println!("seed {seed}, {} runs", cells.len());
+    say(&format!("seed {seed}, {} runs\n", cells.len()));
     let session = Session { exe: &exe, seed, length: Duration::from_secs_f64(flags.seconds), acquisitions, patience };
-    let worst = session.run(&cells, |line| println!("{line}")).map_err(|e| format!("cannot run {exe:?}: {e}"))?;
+    let worst =
+        session.run(&cells, |line| say(&format!("{line}\n"))).map_err(|e| format!("cannot run {exe:?}: {e}"))?;
     Ok(worst as u8)
 }
 
@@ -113,18 +124,19 @@ fn known(what: &str, names: &[String], all: &[&str]) -> Result<(), String> {
     }
 }
 
-fn list() {
-    println!("locks:");
+fn list() -> String {
+    let mut text = String::from("locks:\n");
     for lock in LOCKS.iter() {
-        println!("  {:<27}{} ({} bytes)", lock.name, lock.about, lock.size);
+        text += &format!("  {:<27}{} ({} bytes)\n", lock.name, lock.about, lock.size);
     }
-    println!("locks broken on purpose:");
+    text += "locks broken on purpose:\n";
     for broken in BROKEN.iter() {
         let caught: Vec<_> = broken.caught_by.iter().map(|(by, verdict)| format!("{by}: {verdict:?}")).collect();
-        println!("  {:<27}{} ({})", broken.lock.name, broken.lock.about, caught.join(", "));
+        text += &format!("  {:<27}{} ({})\n", broken.lock.name, broken.lock.about, caught.join(", "));
     }
-    println!("scenarios:");
+    text += "scenarios:\n";
     for scenario in SCENARIOS {
-        println!("  {:<27}{}", scenario.name, scenario.about);
+        text += &format!("  {:<27}{}\n", scenario.name, scenario.about);
     }
+    text
 }

@@ -100,3 +100,18 @@ fn a_run_is_repeatable_by_its_seed_and_lists_what_there_is() {
     assert_eq!(code, Some(0), "{output}");
     assert!(output.contains("seed 7"), "{output}");
 }
+
+#[test]
+fn a_full_disk_is_complained_of_and_a_closed_pipe_is_not() {
+    let list = |out: Stdio| {
+        let run = Command::new(EXE).arg("--list").stdout(out).stderr(Stdio::piped()).output().expect("it runs");
+        (run.status.code(), String::from_utf8_lossy(&run.stderr).into_owned())
+    };
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+    let (code, complaint) = list(full.into());
+    assert_eq!(code, Some(2), "{complaint}");
+    assert!(complaint.contains("cannot write to standard output: No space left"), "{complaint}");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    assert_eq!(list(writer.into()), (Some(0), String::new()));
+}

@@ -14,6 +14,8 @@ use turnwise::platform::{Native, Platform};
 const LAPS: usize = 8;
 /// Acquisitions between two looks at the clock and the flag.
 const BATCH: u64 = 16;
+/// Batches for each that has a pause. More pauses would take more time than the acquisitions.
+const PAUSES: u64 = 64;
 /// Memory that a run may come to need after its first lap: what the C library keeps for its threads.
 const SLACK_KIB: u64 = 2048;
 /// A lock gets slower if an acquisition costs so many times what it did at the beginning.
@@ -166,9 +168,9 @@ impl Run<'_> {
         Made { acquisitions, wall: wall.elapsed(), cpu: cpu_time().saturating_sub(cpu) }
     }
 
-    /// Some acquisitions, with a random pause somewhere; fewer if all is over.
+    /// Some acquisitions, now and then with a random pause somewhere; fewer if all is over.
     fn batch(&self, worker: &mut Worker, over: &AtomicBool) {
-        let pause = worker.rng.random_range(0..4 * BATCH);
+        let pause = worker.rng.random_range(0..PAUSES * BATCH);
         let (mut turn, mut updates) = (0, 0);
         worker.does(Doing::Acquires);
         while turn < BATCH && !over.load(Relaxed) {
