@@ -270,7 +270,12 @@ impl Lines {
         }
         match self.machine.coherence.protocol {
             Protocol::Mesi => self.nodes_apart(node, entry.home),
-            Protocol::Mesif | Protocol::Moesi => self.class(line, cpu, entry.forwarder),
+            Protocol::Mesif | Protocol::Moesi => match (entry.forwarder, entry.owner) {
+                (NOBODY, NOBODY) => self.nodes_apart(node, entry.home),
+                // The first of those that read at the same time had the line for itself.
+                (NOBODY, owner) => self.class(line, cpu, owner),
+                (forwarder, _) => self.class(line, cpu, forwarder),
+            },
         }
     }
 

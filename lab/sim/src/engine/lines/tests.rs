@@ -188,6 +188,19 @@ fn a_writer_in_line_keeps_a_copy_when_readers_come_before_it_is_done() {
 }
 
 #[test]
+fn whoever_reads_at_the_same_time_as_the_owner_is_answered_by_it() {
+    for protocol in [Protocol::Mesi, Protocol::Mesif, Protocol::Moesi] {
+        let mut lines = lines_of(&machine(protocol), 1);
+        lines.serve(1, 0, Op::Store, 0, 0);
+        let now = 1_000 * NS;
+        assert!(lines.hit(1, 0, Op::Load, now).is_some() && lines.hit(1, 3, Op::Load, now).is_none());
+        let copies = refill(&mut lines, &[0, 3], &[(0, 0), (3, 1)], now);
+        assert!(now < copies[0].1 && copies[0].1 < copies[1].1, "{copies:?}");
+        check(&lines, 6);
+    }
+}
+
+#[test]
 fn an_invalidation_reaches_the_farthest_node_that_has_a_copy() {
     let machine = machine(Protocol::Mesif);
     let mut lines = lines_of(&machine, 1);
