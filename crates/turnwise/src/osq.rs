@@ -6,7 +6,8 @@
 //! as in the Linux kernel's optimistic spin queue of 2014.)
 //!
 //! The word is the token of the last thread in the queue, with the generation of its process ([`Platform::generation`],
-//! low bits) from bit 16 on; 0: empty.
+//! low bits) from bit 16 on. Token 0: the queue is empty, and those bits are a note that was left for whoever reads it,
+//! as a hint: a thread that joins takes its place, and a child inherits it.
 //!
 //! Invariants:
 //! 1. A node is reachable (by `tail`, or by a neighbour's `next` or `prev`) only between `lock` and the return of
@@ -28,6 +29,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 /// Returns the word for `token` as the last thread, in a queue of a process of this generation.
 fn tail(token: Token, generation: u32) -> u32 {
     token.get() | generation << Token::LIMIT.trailing_zeros()
+}
+
+/// Returns the word of an empty queue with this note.
+fn empty(note: u16) -> u32 {
+    u32::from(note) << Token::LIMIT.trailing_zeros()
 }
 
 /// The number of looks after which a neighbour that should be done in some instructions has probably been preempted.
@@ -153,13 +159,33 @@ impl<P: Platform> Osq<P> {
 
     /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
-        self.tail.load(Relaxed) == 0
+        self.tail.load(Relaxed).is_multiple_of(Token::LIMIT)
     }
 
-    /// Makes `new` the tail, or empties the queue, if `me` is the tail; returns whether it was.
-    fn replace_tail(&self, me: Me<P>, new: Option<Token>) -> bool {
+    /// Returns the note that was left last, 0 if none was; `None`: a thread is in the queue, where the note would be.
+    ///
+    /// ```
+    /// let queue = turnwise::osq::Osq::new();
+    /// queue.leave_note(7);
+    /// assert_eq!(queue.note(), Some(7));
+    /// ```
+    pub fn note(&self) -> Option<u16> {
+        let word = self.tail.load(Relaxed);
+        word.is_multiple_of(Token::LIMIT).then_some((word / Token::LIMIT) as u16)
+    }
+
+    /// Leaves a note in an empty queue; does nothing if a thread is in it, or comes.
+    pub fn leave_note(&self, note: u16) {
+        let word = self.tail.load(Relaxed);
+        if word.is_multiple_of(Token::LIMIT) && word != empty(note) {
+            // Relaxed: what osq.leave has released stays so.
+            let _ = self.tail.compare_exchange(word, empty(note), Relaxed, Relaxed);
+        }
+    }
+
+    /// Makes `new` the queue's word if `me` is the tail; returns whether it was.
+    fn replace_tail(&self, me: Me<P>, new: u32) -> bool {
         let generation = me.slot.node.generation.load(Relaxed);
-        let new = new.map_or(0, |new| tail(new, generation));
         // ORDERING osq.leave: Release pairs with osq.join: the next thread to join sees our node settled.
         self.tail.compare_exchange(tail(me.token, generation), new, Release, Relaxed).is_ok()
     }
@@ -178,7 +204,7 @@ impl<P: Platform> Osq<P> {
     /// threads that were there are not here, and those that came since ignored it (invariant 4).
     #[cold]
     fn abandon(&self, me: Me<P>) {
-        self.replace_tail(me, None);
+        self.replace_tail(me, empty(0));
     }
 
     /// Waits in the queue until first. After `Ok`, [`Osq::unlock`] must follow.
@@ -263,7 +289,8 @@ impl<P: Platform> Osq<P> {
             looks.wait::<P>(); // the predecessor leaves too, and is about to change our `prev` (step C)
         };
         // Step B: find the successor; if there is none, the predecessor is the end again.
-        let Some(next) = self.wait_next(me, Some(prev)) else { return false };
+        let before = tail(prev, node.generation.load(Relaxed));
+        let Some(next) = self.wait_next(me, before) else { return false };
         // Step C: join the two.
         let next_node = &P::slot(next).node;
         next_node.prev.store(prev.get(), Relaxed);
@@ -272,8 +299,8 @@ impl<P: Platform> Osq<P> {
         false
     }
 
-    /// Takes the thread after us out of `next`; `None` if we were the end, which `new_tail` now is.
-    fn wait_next(&self, me: Me<P>, new_tail: Option<Token>) -> Option<Token> {
+    /// Takes the thread after us out of `next`; `None` if we were the end, and the queue's word is now `left`.
+    fn wait_next(&self, me: Me<P>, left: u32) -> Option<Token> {
         let next = &me.slot.node.next;
         let (mut likely_last, mut looks) = (true, Looks::default());
         loop {
@@ -285,7 +312,7 @@ impl<P: Platform> Osq<P> {
                 }
             }
             let last = likely_last || self.tail.load(Relaxed) % Token::LIMIT == me.token.get();
-            if last && self.replace_tail(me, new_tail) {
+            if last && self.replace_tail(me, left) {
                 return None;
             }
             likely_last = false;
@@ -305,7 +332,12 @@ impl<P: Platform> Osq<P> {
 
     /// Leaves the queue from its head; the next thread becomes first, and is told `what`, any number but the largest.
     pub fn unlock_telling(&self, me: Me<P>, what: u32) {
-        if let Some(next) = self.wait_next(me, None) {
+        self.unlock_noting(me, what, 0);
+    }
+
+    /// Leaves the queue from its head as [`Osq::unlock_telling`] does, and leaves a note if no thread is next.
+    pub fn unlock_noting(&self, me: Me<P>, what: u32, note: u16) {
+        if let Some(next) = self.wait_next(me, empty(note)) {
             // ORDERING osq.grant: Release pairs with the Acquire in `lock`.
             P::slot(next).node.granted.store(what + 1, Release);
         }
@@ -340,6 +372,25 @@ mod tests {
         body(&Osq::new(), me, Me { token, slot: Native::slot(token) });
         drop(end);
         other.join().expect("the thread does not panic");
+    }
+
+    #[test]
+    fn the_last_to_leave_leaves_a_note() {
+        with_two(|queue, me, other| {
+            assert_eq!(queue.note(), Some(0));
+            for note in [7, u16::MAX, 0] {
+                assert_eq!(queue.lock(me, Some(0)), Ok(()), "a note is no thread");
+                assert_eq!((queue.note(), queue.is_empty()), (None, false));
+                queue.leave_note(1);
+                queue.unlock_noting(me, 0, note);
+                assert_eq!((queue.note(), queue.is_empty()), (Some(note), true));
+            }
+            queue.leave_note(3);
+            assert_eq!(queue.note(), Some(3));
+            assert_eq!(queue.lock(other, Some(0)), Ok(()));
+            queue.unlock(other);
+            assert_eq!(queue.note(), Some(0));
+        });
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the same waiter |
 //! | 31 | `WAITERS` | a thread sleeps, and no woken one is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
 //!
-//! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]).
+//! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]). While nobody is in it, it has a
+//! note for threads that know nothing of the lock.
 //!
 //! Invariants:
 //! 1. A thread sleeps only while `WAITERS` is set, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is

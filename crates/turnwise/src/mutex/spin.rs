@@ -4,9 +4,10 @@
 
 use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS};
 use crate::events::Event;
-use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::slot::Private;
+use crate::platform::{Deadline, Me, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
 use crate::wait::{
-    Known, OwnTurn, Settings, SpinHistory, caller_is_late, many_cpus, policy, spin_limit, yield_quantum,
+    Known, Note, OwnTurn, Settings, SpinHistory, caller_is_late, many_cpus, policy, spin_limit, yield_quantum,
 };
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -18,7 +19,7 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
     };
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
-    let mut history = SpinHistory::of::<P>(private, address);
+    let mut history = history_of(lock, private);
     let alone = history.looks_at_once() && lock.spinners.is_empty();
     let looked = alone.then(|| look_at_once(lock, me, &mut history));
     if looked == Some(Ok(true)) {
@@ -26,10 +27,12 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
         return true;
     }
     let came = P::now();
+    let owner = || Token::new(lock.word.load(Relaxed) & OWNER);
+    let first = owner();
     if looked.is_none() {
-        history.comes(came);
+        history.comes(came, first);
     }
-    if history.owner_stays_off::<P>(|| owner_is_off(lock)) {
+    if history.owner_stays_off::<P>(first, owner) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
@@ -46,18 +49,27 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
         lock.counters.count(Event::SpinLeftOut);
         return false;
     }
-    let spin = Spin { lock, me, looked, turn, limit: spin_limit::<P>(deadline), settings };
-    let owner = || lock.word.load(Relaxed) & OWNER;
+    let failures = history.failures();
+    let spin = Spin { lock, me, looked, failures, turn, limit: spin_limit::<P>(deadline), settings };
     let before = owner();
     let end = spin.queued(begin, &mut history);
     private.node_busy.set(false);
-    history.ended::<P, _>(&end, spin.limit, owner() == before && before != 0);
+    history.ended::<P, _>(&end, spin.limit, before.is_some() && owner() == before);
+    if end == Ok(Event::Spun) && spin.failures > 0 {
+        lock.spinners.leave_note(Note::of_failures(0).to_bits());
+    }
     lock.counters.count(match end {
         Ok(how) => how,
         Err(SpinEnd::Deadline) => Event::SpinTimedOut,
         Err(SpinEnd::NotRunning | SpinEnd::StandsStill) => Event::SpinOffCpu,
     });
     end.is_ok()
+}
+
+/// Returns the notes of this thread on a lock, or else the lock's own.
+fn history_of<'a, P: Platform>(lock: &RawMutex<P>, private: &'a Private) -> SpinHistory<'a> {
+    let note = || lock.spinners.note().map_or(Note::NOTHING, Note::from_bits);
+    SpinHistory::with_note::<P>(private, core::ptr::from_ref(lock).addr(), note)
 }
 
 /// Looks at the lock many times at once, before anything else: who first reads the clock, asks whether the owner is on
@@ -78,18 +90,14 @@ pub(super) fn left_to_claimant<P: Platform>(address: usize) {
     }
 }
 
-/// Whether the lock has an owner that is known to be off its CPU.
-fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
-    let owner = Token::new(lock.word.load(Relaxed) & OWNER);
-    owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
-}
-
 /// A thread's spin for the mutex.
 struct Spin<'a, P: Platform, S> {
     lock: &'a RawMutex<P>,
     me: Me<P>,
     /// How many looks at once have ended, if it began with such.
     looked: Option<Result<bool, SpinEnd>>,
+    /// How many of its spins in a row have failed.
+    failures: u8,
     turn: OwnTurn<'a>,
     /// When the caller must be back.
     limit: u64,
@@ -151,7 +159,7 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
         })?;
         let Some(told) = self.me.slot.node.told() else {
             let end = spin_first(lock, self.me.token, until, u64::MAX, Some(backoff));
-            spinners.unlock(self.me);
+            spinners.unlock_noting(self.me, 0, self.note_after(&end, owner));
             return end.map(drop);
         };
         let known = Known::from_told(told);
@@ -165,12 +173,19 @@ impl<'a, P: Platform, S: Settings> Spin<'a, P, S> {
             0 => self.first_without_turns(until, backoff, known),
             turn_ns => self.first_after_turn(until, turn_ns, known),
         };
-        spinners.unlock_telling(self.me, next.to_tell());
+        spinners.unlock_noting(self.me, next.to_tell(), self.note_after(&end, owner));
         if end.is_ok() {
             let turn_ns = next.turn_ns();
             self.turn.begins(if turn_ns > 0 { P::now() } else { 0 }, turn_ns);
         }
         end.map(drop)
+    }
+
+    /// Returns the note to leave in the line after a spin that ended so; `owner` had the lock at its beginning.
+    fn note_after(&self, end: &Result<bool, SpinEnd>, owner: u32) -> u16 {
+        let one_owner = owner != 0 && end.is_err() && self.lock.word.load(Relaxed) & OWNER == owner;
+        let shows_nothing = caller_is_late::<P, _>(end, self.limit);
+        Note::after(end, one_owner && !shows_nothing, self.failures).to_bits()
     }
 
     /// Spins as the first behind an owner that has no turn. Returns what the line knows then, too: the clock is read
@@ -258,7 +273,7 @@ pub(super) fn spin_again<P: Platform, S: Settings>(
     }
     let now = P::now();
     let turn = OwnTurn::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr(), now);
-    let spin = Spin { lock, me, looked: None, turn, limit: spin_limit::<P>(deadline), settings };
+    let spin = Spin { lock, me, looked: None, failures: 0, turn, limit: spin_limit::<P>(deadline), settings };
     let end = spin.in_line(now.saturating_add(settings.spin_ns::<P>()).min(spin.limit), PollBackoff::new());
     me.slot.private.node_busy.set(false);
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);
@@ -306,7 +321,7 @@ pub(super) fn spin_woken<P: Platform, S: Settings>(lock: &RawMutex<P>, settings:
     if owner_has_turn::<P>(word) {
         return true;
     }
-    let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
+    let mut history = history_of(lock, &me.slot.private);
     if !history.attempt() {
         return false;
     }
@@ -320,7 +335,8 @@ pub(super) fn spin_woken<P: Platform, S: Settings>(lock: &RawMutex<P>, settings:
 }
 
 /// Keeps the claimant of the next turn awake where there are many CPUs, while the owner runs and for no longer than any
-/// other spin: if it slept, the lock would be idle while it is woken. `true`: the owner has left, or the claim is gone.
+/// other spin: if it slept, the lock would be idle while it is woken. Owners that sleep are not waited for: on most
+/// machines it takes microseconds to see that they do. `true`: the owner has left, or the claim is gone.
 pub(super) fn claimed<P: Platform, S: Settings>(
     lock: &RawMutex<P>,
     word: u32,
@@ -331,7 +347,14 @@ pub(super) fn claimed<P: Platform, S: Settings>(
     if owner.is_none() || !many_cpus::<P>() {
         return false;
     }
+    let Some(me) = P::me() else { return false };
+    let mut history = history_of(lock, &me.slot.private);
+    if !history.stays_awake() {
+        return false;
+    }
     let until = P::now().saturating_add(settings.spin_ns::<P>()).min(spin_limit::<P>(deadline));
     let limit = SpinLimit { until: Some(until), owner, ..SpinLimit::NONE };
-    P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit).is_ok()
+    let end = P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit);
+    history.saw(end.as_ref().err());
+    end.is_ok()
 }

@@ -122,17 +122,19 @@ pub(crate) struct SpinRecord {
     pub(crate) late: u8,
     /// When the last wait began that did not look at once: the low bits of [`Platform::now`]; 0: not known.
     pub(crate) came: u32,
-    /// The number of steady rounds in a row.
-    pub(crate) rounds: u8,
-    /// The number of waits that will still look at once.
-    pub(crate) looks: u8,
+    /// The number of steady rounds in a row, and when they are enough also that of waits that will still look at once.
+    pub(crate) steady: u8,
+    /// The number of claims that will not wait awake, since an owner stood still: it sleeps in its sections.
+    pub(crate) asleep: u8,
+    /// The owner that the last wait found which did not look at once.
+    pub(crate) owner: u16,
 }
 
 #[cfg(feature = "spin")]
 impl SpinRecord {
     /// The record in a new slot, of zero bytes like the rest of it: the table of slots takes no room in a file.
     pub(crate) const NEW: SpinRecord =
-        SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0, came: 0, rounds: 0, looks: 0 };
+        SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0, came: 0, steady: 0, asleep: 0, owner: 0 };
 }
 
 // SAFETY: `node` is made of shared words; `private` is touched by the one thread that owns the slot (contract of

@@ -5,7 +5,7 @@
 use super::Prefer;
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, RawRwSem, WRITER};
 use crate::events::Event;
-use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{Deadline, Me, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
 use crate::wait::{ByPolicy, Settings, SpinHistory, caller_is_late, policy, spin_limit, yield_quantum};
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -44,11 +44,6 @@ impl<P: Platform> RawRwSem<P> {
     }
 }
 
-fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
-    let owner = Token::new(owner_now(lock));
-    owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
-}
-
 /// Limits a spin to the time `until`, and to while the writer runs, if there is one.
 fn limit(owner: u32, until: u64, backoff: PollBackoff) -> SpinLimit {
     SpinLimit { until: Some(until), owner: Token::new(owner), backoff: Some(backoff), ..SpinLimit::NONE }
@@ -64,7 +59,8 @@ pub(super) fn read<P: Platform, S: Settings>(
     let Some(me) = P::me() else { return false };
     let address = core::ptr::from_ref(lock).addr();
     let mut history = SpinHistory::of::<P>(&me.slot.private, address);
-    if history.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
+    let writer = || Token::new(owner_now(lock));
+    if history.owner_stays_off::<P>(writer(), writer) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
@@ -127,7 +123,8 @@ fn queued<P: Platform, S: Settings>(
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
     let mut history = SpinHistory::of::<P>(private, address);
-    if history.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
+    let writer = || Token::new(owner_now(lock));
+    if history.owner_stays_off::<P>(writer(), writer) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }

@@ -1,15 +1,18 @@
 //! How the sleeping locks wait: for how long they spin, when they give their CPU away, when they promise the next turn.
 //!
 //! All numbers are in one table, [`Policy`]; those that may differ from wait to wait are in `settings.rs`. What a
-//! thread learns about its waits is in `record.rs` and `quantum.rs`, and lives in its slot; what a condition variable
-//! learns is in `lookout.rs`; `stamp.rs` marks promises with the process that they were made in. None of it is needed
-//! for correctness, but for the marks of processes: a thread without a slot never spins, and sleeps.
+//! thread learns about its waits is in `record.rs` and `quantum.rs`, and lives in its slot; what a lock knows for
+//! others is in `note.rs`, what a condition variable learns in `lookout.rs`; `stamp.rs` marks promises with the process
+//! that they were made in. None of it is needed for correctness, but for the marks of processes: a thread without a
+//! slot never spins, and sleeps.
 
 mod lookout;
 mod policy;
 mod settings;
 mod stamp;
 
+#[cfg(feature = "spin")]
+mod note;
 #[cfg(feature = "spin")]
 mod quantum;
 #[cfg(feature = "spin")]
@@ -18,6 +21,8 @@ mod record;
 mod turn;
 
 pub use lookout::Lookout;
+#[cfg(feature = "spin")]
+pub(crate) use note::Note;
 #[cfg(feature = "set-policy")]
 pub use policy::set_policy;
 pub use policy::{Field, OutOfBounds, Policy, policy};

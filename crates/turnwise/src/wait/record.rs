@@ -2,14 +2,25 @@
 
 #[cfg_attr(not(doc), expect(unused_imports, reason = "named in comments"))]
 use super::Policy;
+use super::note::{Note, spins_pay};
 use super::{caller_is_late, policy};
 use crate::platform::slot::{Private, SpinRecord};
-use crate::platform::{Platform, PollBackoff, SpinEnd};
+use crate::platform::{OnCpu, Platform, PollBackoff, SpinEnd, Token};
 use core::cell::Cell;
 
 /// How long a steady round takes, from one wait for a lock to the next: short enough that the lock changes hands with
 /// each section, and long enough that moving it and what it guards is a small part.
 const STEADY_NS: core::ops::Range<u32> = 2_000..8_000;
+
+/// How many steady rounds in a row begin looks at once: a program that has such rounds only now and then has fewer.
+const ROUNDS: u8 = 16;
+
+/// How many waits look at once then: as few as leave a thread its turns of the CPU ([`super::yield_quantum`] knows of
+/// none of these waits).
+const LOOKS: u8 = 32;
+
+/// 2^32 divided by the golden ratio: the high bits of a product with it mix all bits of the other factor.
+const FIBONACCI: u32 = 0x9e37_79b9;
 
 impl SpinRecord {
     /// Decides whether to spin this time: after failures only now and then.
@@ -19,13 +30,31 @@ impl SpinRecord {
     }
 
     fn learn(&mut self, success: bool) {
-        let policy = policy();
         self.failures = if success { 0 } else { self.failures.saturating_add(1) };
-        self.skip = match u64::from(self.failures).saturating_sub(policy.skips_forgiven) {
+        self.skip = self.left_out();
+        self.rate(success);
+    }
+
+    /// Returns how many spins on, after this many failures, the next attempt is; 0: the next one.
+    fn left_out(&self) -> u8 {
+        let policy = policy();
+        match u64::from(self.failures).saturating_sub(policy.skips_forgiven) {
             0 => 0,
             excess => 1 << (excess * 2).min(policy.skip_bits_max),
+        }
+    }
+
+    /// Returns the record of a thread that knows no more of a lock than its note. A failure that another thread tells
+    /// of is not forgiven; and the thread begins at any place in the row of spins that are left out, or none of those
+    /// that live for a few sections would ever spin.
+    fn of_note(tag: u32, failures: u8, now: u64) -> SpinRecord {
+        let least = if failures == 0 { 0 } else { policy().skips_forgiven as u8 + 1 };
+        let mut record = SpinRecord { tag, failures: failures.max(least), ..SpinRecord::NEW };
+        record.skip = match record.left_out() {
+            0 => 0,
+            row => 1 + ((now as u32).wrapping_mul(FIBONACCI) >> 24) as u8 % row,
         };
-        self.rate(success);
+        record
     }
 
     fn rate(&mut self, success: bool) {
@@ -57,26 +86,38 @@ impl SpinRecord {
         u64::from(self.early()) >= policy().early_pays
     }
 
-    /// Learns that a wait begins at `came` without many looks at once. A thread that comes back again and again after
-    /// [`STEADY_NS`] looks at once in the next waits; then one such wait shows whether that is still so.
-    fn comes(&mut self, came: u64) {
-        /// As many in a row begin it: a program that has such rounds only now and then has fewer.
-        const ROUNDS: u8 = 8;
-        /// As few as leave a thread its turns of the CPU ([`super::yield_quantum`] knows of none of these waits).
-        const LOOKS: u8 = 32;
+    /// Learns that a wait begins at `came` without many looks at once, and finds this owner. A thread that comes back
+    /// again and again after [`STEADY_NS`], to the same owner, looks at once in the next waits; then two such waits
+    /// show whether that is still so.
+    fn comes(&mut self, came: u64, owner: Option<Token>) {
         let came = came as u32 | 1;
         let last = core::mem::replace(&mut self.came, came);
+        // Between two sections the lock has no owner for a moment.
+        let owner = owner.map_or(self.owner, |owner| owner.get() as u16);
+        let before = core::mem::replace(&mut self.owner, owner);
         if last == 0 {
             return;
         }
-        if !STEADY_NS.contains(&came.wrapping_sub(last)) {
-            self.rounds = 0;
+        if !STEADY_NS.contains(&came.wrapping_sub(last)) || owner != before {
+            self.steady = 0;
             return;
         }
-        self.rounds = (self.rounds + 1).min(ROUNDS);
-        if self.rounds == ROUNDS {
-            (self.looks, self.came) = (LOOKS, 0);
+        self.steady += 1;
+        if self.steady == ROUNDS {
+            (self.steady, self.came) = (ROUNDS + LOOKS, 0);
         }
+    }
+
+    /// Decides whether this wait is one of those that look at once.
+    fn takes_looks(&mut self) -> bool {
+        let left = self.steady > ROUNDS;
+        if left {
+            self.steady -= 1;
+            if self.steady == ROUNDS {
+                self.steady = ROUNDS - 1;
+            }
+        }
+        left
     }
 
     /// Returns the recent share of waits that ended with the lock within [`Policy::spin_short_ns`]: 255 is all.
@@ -103,12 +144,20 @@ pub(crate) struct SpinHistory<'a> {
 
 impl<'a> SpinHistory<'a> {
     pub(crate) fn of<P: Platform>(private: &'a Private, address: usize) -> Self {
+        Self::with_note::<P>(private, address, || Note::NOTHING)
+    }
+
+    /// Returns the notes on a lock that may have a note itself, for a thread that has none.
+    pub(crate) fn with_note<P: Platform>(private: &'a Private, address: usize, note: impl FnOnce() -> Note) -> Self {
         let tag = (P::name_of(address) >> 2) as u32;
-        // Fibonacci hashing: the high bits of the product mix all bits of the address.
-        let cell = &private.spins[tag.wrapping_mul(0x9e37_79b9) as usize >> 29 & (Private::SPINS - 1)];
+        // Fibonacci hashing.
+        let cell = &private.spins[tag.wrapping_mul(FIBONACCI) as usize >> 29 & (Private::SPINS - 1)];
         let record = cell.get();
         if record.tag == tag {
             return SpinHistory { cell, record, firsts: None };
+        }
+        if let Some(failures) = note().failures() {
+            return SpinHistory { cell, record: SpinRecord::of_note(tag, failures, P::now()), firsts: None };
         }
         let firsts = &private.first_spins;
         let SpinRecord { failures, skip, .. } = firsts.get();
@@ -132,21 +181,22 @@ impl<'a> SpinHistory<'a> {
         }
     }
 
-    /// Learns from how a spin ended. A budget spent on one owner shows that sections are long; one spent while the
-    /// lock went from owner to owner (`one_owner` is false) shows a long line, and who sleeps instead is woken by
-    /// those that have the lock. An owner that stands still probably sleeps in its section. One whose CPU another
-    /// thread of ours has says nothing about the length of sections, and the caller's deadline, `limit`, nothing at
-    /// all.
+    /// Learns from how a spin ended ([`spins_pay`]). The caller's deadline, `limit`, says nothing.
     pub(crate) fn ended<P: Platform, T>(&mut self, end: &Result<T, SpinEnd>, limit: u64, one_owner: bool) {
-        match end {
-            end if caller_is_late::<P, T>(end, limit) => {}
-            Ok(_) => self.learn(true),
-            Err(SpinEnd::Deadline | SpinEnd::StandsStill) if one_owner => self.learn(false),
-            Err(_) => {
+        self.saw(end.as_ref().err());
+        match spins_pay(end, one_owner) {
+            _ if caller_is_late::<P, T>(end, limit) => {}
+            Some(pays) => self.learn(pays),
+            None => {
                 self.record.rate(false);
                 self.cell.set(self.record);
             }
         }
+    }
+
+    /// Returns the number of spins in a row that have failed.
+    pub(crate) fn failures(&self) -> u8 {
+        self.record.failures
     }
 
     /// Returns how to stay away in the next wait.
@@ -159,17 +209,16 @@ impl<'a> SpinHistory<'a> {
     /// Decides whether this wait begins with many looks at once: for a thread whose rounds are steady, but not where
     /// early looks are in vain, and not if its spin is to be left out.
     pub(crate) fn looks_at_once(&mut self) -> bool {
-        let left = self.record.looks;
-        if left > 0 {
-            self.record.looks -= 1;
+        let looks = self.record.takes_looks();
+        if looks {
             self.cell.set(self.record);
         }
-        left > 0 && self.record.skip <= 1 && self.record.early_tries_pay()
+        looks && self.record.skip <= 1 && self.record.early_tries_pay()
     }
 
-    /// Learns that this wait begins at `came`, without many looks at once.
-    pub(crate) fn comes(&mut self, came: u64) {
-        self.record.comes(came);
+    /// Learns that this wait begins at `came`, without many looks at once, and finds this owner.
+    pub(crate) fn comes(&mut self, came: u64, owner: Option<Token>) {
+        self.record.comes(came, owner);
         self.cell.set(self.record);
     }
 
@@ -193,28 +242,55 @@ impl<'a> SpinHistory<'a> {
         u64::from(self.record.score) >= policy().score_pays
     }
 
-    /// Whether the owner is off its CPU, and stays so. Where sections are short it was preempted in one, and runs on if
-    /// others offer their CPU, which is cheaper than a sleep.
-    pub(crate) fn owner_stays_off<P: Platform>(&mut self, is_off: impl Fn() -> bool) -> bool {
-        if !is_off() {
+    /// Whether `owner` is off its CPU, and the one that `again` finds, too. Where sections are short it was preempted
+    /// in one, and runs on if others offer their CPU, which is cheaper than a sleep.
+    pub(crate) fn owner_stays_off<P: Platform>(
+        &mut self,
+        owner: Option<Token>,
+        again: impl FnOnce() -> Option<Token>,
+    ) -> bool {
+        let is_off = |owner: Option<Token>| owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning);
+        if !is_off(owner) {
             return false;
         }
         if self.is_profitable() {
             P::offer();
         }
-        let stays = is_off();
+        let stays = is_off(again());
         if stays {
             self.record.rate(false);
             self.cell.set(self.record);
         }
         stays
     }
+
+    /// Decides whether a claimant waits awake: not where owners sleep, but for now and then.
+    pub(crate) fn stays_awake(&mut self) -> bool {
+        let awake = self.record.asleep == 0;
+        if !awake {
+            self.record.asleep -= 1;
+            self.cell.set(self.record);
+        }
+        awake
+    }
+
+    /// Learns whether owners sleep, from how a wait for one ended; `None`: it has left the lock.
+    pub(crate) fn saw(&mut self, end: Option<&SpinEnd>) {
+        /// As many claims sleep then as make what the others take a small part.
+        const CLAIMS: u8 = 8;
+        self.record.asleep = match end {
+            Some(SpinEnd::StandsStill) => CLAIMS,
+            Some(SpinEnd::NotRunning) => return,
+            Some(SpinEnd::Deadline) | None => 0,
+        };
+        self.cell.set(self.record);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Private, SpinHistory, SpinRecord};
-    use crate::platform::{DefaultPlatform, SpinEnd};
+    use super::{Private, ROUNDS, SpinHistory, SpinRecord};
+    use crate::platform::{DefaultPlatform, SpinEnd, Token};
     use core::cell::Cell;
 
     #[test]
@@ -269,6 +345,21 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_without_a_record_goes_by_the_locks_note() {
+        use super::super::Note;
+        let attempts = |failures| (0..1000).filter(|now| SpinRecord::of_note(1, failures, now * 37).attempt()).count();
+        assert_eq!(attempts(0), 1000, "spins pay");
+        assert!((200..300).contains(&attempts(1)), "one in four: {}", attempts(1));
+        assert!((8..24).contains(&attempts(u8::MAX)), "one in 64: {}", attempts(u8::MAX));
+        let private = Private::new();
+        let failures = |note| SpinHistory::with_note::<DefaultPlatform>(&private, 4, || note).failures();
+        assert_eq!(failures(Note::of_failures(3)), 3);
+        assert_eq!(failures(Note::NOTHING), 0, "nothing was learnt of other locks");
+        SpinHistory::of::<DefaultPlatform>(&private, 4).learn(false);
+        assert_eq!(failures(Note::of_failures(3)), 1, "it has a record");
+    }
+
+    #[test]
     fn the_score_follows_the_share_of_successes() {
         let mut record = SpinRecord::NEW;
         (0..100).for_each(|_| record.learn(true));
@@ -281,11 +372,16 @@ mod tests {
 
     /// Has a thread begin `waits` waits, one every `round_ns`; returns how many of them look at once.
     fn looks(cell: &Cell<SpinRecord>, waits: u64, round_ns: u64) -> usize {
+        looks_behind(cell, waits, round_ns, |_| Token::new(7))
+    }
+
+    /// Does the same behind owners that change.
+    fn looks_behind(cell: &Cell<SpinRecord>, waits: u64, round_ns: u64, owner: impl Fn(u64) -> Option<Token>) -> usize {
         let begins = |wait: u64| {
             let mut history = SpinHistory { cell, record: cell.get(), firsts: None };
             let looks = history.looks_at_once();
             if !looks {
-                history.comes(1_000_000 + wait * round_ns);
+                history.comes(1_000_000 + wait * round_ns, owner(wait));
             }
             looks
         };
@@ -295,8 +391,16 @@ mod tests {
     #[test]
     fn a_thread_with_steady_rounds_looks_at_once_and_shows_now_and_then_that_they_still_are() {
         let cell = Cell::new(SpinRecord::NEW);
-        assert_eq!(looks(&cell, 9, 2_700), 0, "nine waits are eight rounds");
+        assert_eq!(looks(&cell, 17, 2_700), 0, "seventeen waits are sixteen rounds");
         assert_eq!(looks(&cell, 3 * 34, 2_700), 3 * 32);
+        let cell = Cell::new(SpinRecord::NEW);
+        assert_eq!(
+            looks_behind(&cell, 1000, 2_700, |wait| Token::new(1 + (wait / 9) as u32)),
+            0,
+            "one of many threads"
+        );
+        let free_now_and_then = |wait| Token::new(7).filter(|_| wait % 5 > 0);
+        assert!(looks_behind(&cell, 1000, 2_700, free_now_and_then) > 800);
         for too in [300, 1_990, 8_010, 100_000] {
             let cell = Cell::new(SpinRecord::NEW);
             assert_eq!(looks(&cell, 1000, too), 0, "{too}");
@@ -306,11 +410,25 @@ mod tests {
     #[test]
     fn rounds_that_are_not_steady_any_more_end_it() {
         let cell = Cell::new(SpinRecord::NEW);
-        assert!(looks(&cell, 100, 2_700) > 80);
+        assert!(looks(&cell, 200, 2_700) > 160);
         assert!(looks(&cell, 100, 500) <= 32, "what was left");
         assert_eq!(looks(&cell, 1000, 500), 0);
-        let cell = Cell::new(SpinRecord { skip: 2, looks: 9, ..SpinRecord::NEW });
+        let cell = Cell::new(SpinRecord { skip: 2, steady: ROUNDS + 9, ..SpinRecord::NEW });
         assert_eq!(looks(&cell, 8, 2_700), 0, "these waits will not spin");
+    }
+
+    #[test]
+    fn a_claimant_stays_awake_unless_owners_sleep_and_finds_out_now_and_then() {
+        let cell = Cell::new(SpinRecord::NEW);
+        let mut history = SpinHistory { cell: &cell, record: SpinRecord::NEW, firsts: None };
+        assert!(history.stays_awake());
+        history.saw(Some(&SpinEnd::StandsStill));
+        history.saw(Some(&SpinEnd::NotRunning));
+        let asleep = (0..100).take_while(|_| !history.stays_awake()).count();
+        assert_eq!(asleep, 8);
+        history.saw(Some(&SpinEnd::StandsStill));
+        history.saw(None);
+        assert!(history.stays_awake());
     }
 
     #[test]

@@ -10,6 +10,9 @@ use turnwise::platform::Platform;
 const PATIENT: Setup = Setup { looks: u32::MAX, ..Setup::PLAIN };
 const HASTY: Setup = Setup { looks: 1, ..Setup::PLAIN };
 
+/// What threads leave behind in the empty queue.
+const NOTE: u16 = 0x5a5a;
+
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), body: fn()) -> Model {
     let shows: &[&str] = if setup.looks == u32::MAX { &["first"] } else { &["first", "left"] };
     Model { name, lock: Lock::Osq, setup, preemptions, shows, body }
@@ -27,6 +30,8 @@ pub(super) const MODELS: &[Model] = &[
     model("osq: two leave while the first stays", HASTY, (2, 3), leave_early),
     model("osq: two behind the first, twice", HASTY, (1, 2), || behind(2, 2)),
     model("osq: three behind the first, each may leave", HASTY, (1, 2), || behind(3, 1)),
+    model("osq: a note is left beside two threads", PATIENT, (3, 4), || noted(2)),
+    model("osq: a note is left beside two threads, each may leave", HASTY, (3, 4), || noted(2)),
     model("osq: the last in line vanished in a fork", PATIENT, (3, 4), vanished),
     model("osq: the first forks in a signal handler", PATIENT, (2, 3), forks_as_first),
 ];
@@ -42,7 +47,7 @@ fn stay(queue: &Queue) -> bool {
     let first = queue.osq.lock(me, None).is_ok();
     if first {
         queue.data.add();
-        queue.osq.unlock(me);
+        queue.osq.unlock_noting(me, 0, NOTE);
     }
     saw(if first { "first" } else { "left" });
     first
@@ -60,6 +65,19 @@ fn behind(others: usize, rounds: usize) {
     queue.osq.unlock(me);
     handles.into_iter().for_each(Handle::join);
     assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+}
+
+/// A thread that is not in the queue leaves a note, which is no thread, and makes nobody vanish.
+fn noted(others: usize) {
+    const LATER: u16 = NOTE + 1;
+    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
+    let handles: Vec<_> = (0..others).map(|_| spawn(move || _ = stay(queue))).collect();
+    queue.osq.leave_note(LATER);
+    handles.into_iter().for_each(Handle::join);
+    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+    assert!([Some(NOTE), Some(LATER)].contains(&queue.osq.note()), "another note: {:?}", queue.osq.note());
+    queue.osq.leave_note(0);
+    assert_eq!(queue.osq.note(), Some(0), "nobody was in the way");
 }
 
 /// Nobody needs the first thread's help to leave.

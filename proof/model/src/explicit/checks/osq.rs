@@ -13,6 +13,9 @@ const PATIENT: Machine = Machine { spins_end: false, ..Machine::SPINS };
 /// Whoever waits may leave, since the thread before it is off its CPU.
 const HASTY: Machine = Machine { owners_leave: true, ..Machine::SPINS };
 
+/// What threads leave behind in the empty queue.
+const NOTE: u16 = 0x5a5a;
+
 const fn check(name: &'static str, machine: Machine, sizes: (Size, Size), body: fn(&CheckSetup, Size)) -> Check {
     let shows: &[&str] = match (machine.owners_leave, sizes.0.forks > 0) {
         (false, false) => &["first"],
@@ -28,6 +31,8 @@ pub(super) const CHECKS: &[Check] = &[
     check("osq: two may leave", HASTY, (Size::of(2, 3), Size::of(2, 8)), all),
     check("osq: three may leave", HASTY, (Size::of(2, 2), Size::of(3, 2)), all),
     check("osq: four may leave", HASTY, (Size::of(3, 1), Size::of(4, 1)), all),
+    check("osq: a note is left beside them", PATIENT, (Size::of(2, 2), Size::of(3, 2)), noted),
+    check("osq: a note is left beside them, and they may leave", HASTY, (Size::of(2, 2), Size::of(3, 1)), noted),
     check("osq: forked children", PATIENT, FORKED, forks),
     check("osq: forked children, some may leave", HASTY, FORKED_PAIR, forks),
 ];
@@ -62,12 +67,21 @@ impl Queue {
         if forked {
             saw("forked");
         }
-        self.osq.unlock(me);
+        self.osq.unlock_noting(me, 0, NOTE);
     }
 }
 
 fn all(stage: &CheckSetup, size: Size) {
     let queue = Queue::keep(stage);
+    for _ in 0..size.threads {
+        stage.spawn_rounds(size.rounds, move || queue.round(false));
+    }
+}
+
+/// A thread that is not in the queue leaves notes, which are no threads, and make nobody vanish.
+fn noted(stage: &CheckSetup, size: Size) {
+    let queue = Queue::keep(stage);
+    stage.spawn(move || [NOTE + 1, 0].into_iter().for_each(|note| queue.osq.leave_note(note)));
     for _ in 0..size.threads {
         stage.spawn_rounds(size.rounds, move || queue.round(false));
     }
