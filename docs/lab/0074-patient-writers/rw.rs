@@ -9,59 +9,33 @@ trait L: Sync + Default {
     fn write(&self, f: impl FnOnce(&mut u64));
     fn read(&self, f: impl FnOnce(&u64));
 }
-macro_rules! l {
-    ($n:ident, $t:ty) => {
+/// A lock, and how it is acquired for writes and for reads.
+macro_rules! locks {
+    ($($name:ident: $lock:ty, $write:ident, $read:ident $(, $unwrap:ident)?;)*) => {$(
         #[derive(Default)]
-        struct $n($t);
-        impl L for $n {
+        struct $name($lock);
+
+        impl L for $name {
             fn write(&self, f: impl FnOnce(&mut u64)) {
-                f(&mut self.0.write())
+                f(&mut self.0.$write()$(.$unwrap())?)
             }
+
             fn read(&self, f: impl FnOnce(&u64)) {
-                f(&self.0.read())
+                f(&self.0.$read()$(.$unwrap())?)
             }
         }
-    };
+    )*};
 }
-l!(Old, old::RwSem<u64>);
-l!(New, new::RwSem<u64>);
-l!(Pl, parking_lot::RwLock<u64>);
-#[derive(Default)]
-struct Std(std::sync::RwLock<u64>);
-impl L for Std {
-    fn write(&self, f: impl FnOnce(&mut u64)) {
-        f(&mut self.0.write().unwrap())
-    }
-    fn read(&self, f: impl FnOnce(&u64)) {
-        f(&self.0.read().unwrap())
-    }
-}
-macro_rules! m {
-    ($n:ident, $t:ty) => {
-        #[derive(Default)]
-        struct $n($t);
-        impl L for $n {
-            fn write(&self, f: impl FnOnce(&mut u64)) {
-                f(&mut self.0.lock())
-            }
-            fn read(&self, f: impl FnOnce(&u64)) {
-                f(&self.0.lock())
-            }
-        }
-    };
-}
-m!(OldM, old::Mutex<u64>);
-m!(NewM, new::Mutex<u64>);
-m!(PlM, parking_lot::Mutex<u64>);
-#[derive(Default)]
-struct StdM(std::sync::Mutex<u64>);
-impl L for StdM {
-    fn write(&self, f: impl FnOnce(&mut u64)) {
-        f(&mut self.0.lock().unwrap())
-    }
-    fn read(&self, f: impl FnOnce(&u64)) {
-        f(&self.0.lock().unwrap())
-    }
+
+locks! {
+    Old: old::RwSem<u64>, write, read;
+    New: new::RwSem<u64>, write, read;
+    Pl: parking_lot::RwLock<u64>, write, read;
+    Std: std::sync::RwLock<u64>, write, read, unwrap;
+    OldM: old::Mutex<u64>, lock, lock;
+    NewM: new::Mutex<u64>, lock, lock;
+    PlM: parking_lot::Mutex<u64>, lock, lock;
+    StdM: std::sync::Mutex<u64>, lock, lock, unwrap;
 }
 
 fn work(ns: u64, per: f64) {
