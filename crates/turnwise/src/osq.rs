@@ -162,6 +162,12 @@ impl<P: Platform> Osq<P> {
         self.tail.load(Relaxed).is_multiple_of(Token::LIMIT)
     }
 
+    /// Returns a number for the last thread in the queue: another one as soon as a thread joins.
+    #[cfg(feature = "spin")]
+    pub(crate) fn last(&self) -> u32 {
+        self.tail.load(Relaxed)
+    }
+
     /// Returns the note that was left last, 0 if none was; `None`: a thread is in the queue, where the note would be.
     ///
     /// ```

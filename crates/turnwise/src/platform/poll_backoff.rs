@@ -18,6 +18,8 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PollBackoff {
+    /// How long the first rest is.
+    first_ns: u32,
     /// How many short rests are left.
     short: u32,
     /// How many times the next batch is twice as long.
@@ -31,7 +33,8 @@ pub struct PollBackoff {
 }
 
 impl PollBackoff {
-    /// The length of the first rest, about that of a short section; other short rests are twice as long.
+    /// The length of the first rest, about that of a short section; other short rests are twice as long, and the first
+    /// of who is patient.
     const FIRST_NS: u32 = 150;
     /// The length of the first rest that leaves an owner a batch, in transfers of a line; each later one is twice as
     /// long as the one before.
@@ -49,7 +52,8 @@ impl PollBackoff {
     /// Begins a wait.
     #[must_use]
     pub const fn new() -> Self {
-        PollBackoff { short: 2, doublings: 0, waited_ns: 0, changed: Self::AGAIN, again: Self::AGAIN }
+        let (first_ns, changed, again) = (Self::FIRST_NS, Self::AGAIN, Self::AGAIN);
+        PollBackoff { first_ns, short: 2, doublings: 0, waited_ns: 0, changed, again }
     }
 
     /// Begins a wait with a look more before the owner has a batch: for the first of a line, which may have turns.
@@ -61,6 +65,13 @@ impl PollBackoff {
     /// Begins a wait for a lock that is hardly ever free at an early look: its owner probably takes it again and again.
     #[must_use]
     pub const fn patient() -> Self {
+        PollBackoff { first_ns: 2 * Self::FIRST_NS, ..Self::newcomers_apart() }
+    }
+
+    /// Begins a wait that its caller begins again whenever a thread joins the line of spinners: if the first look finds
+    /// the line changed, it was the owner, which has a batch then.
+    #[must_use]
+    pub(crate) const fn newcomers_apart() -> Self {
         PollBackoff { short: 1, doublings: 1, ..Self::new() }
     }
 
@@ -75,7 +86,7 @@ impl PollBackoff {
     pub fn next_ns(&mut self, line_ns: u32) -> u32 {
         let rest_ns = if self.short > 0 {
             self.short -= 1;
-            if self.waited_ns == 0 && self.doublings == 0 { Self::FIRST_NS } else { 2 * Self::FIRST_NS }
+            if self.waited_ns == 0 { self.first_ns } else { 2 * Self::FIRST_NS }
         } else if self.changed < self.again {
             let (min_ns, part) = Self::CLOSE;
             (self.waited_ns / part).clamp(min_ns, Self::BATCH_NS.1)
@@ -122,6 +133,7 @@ mod tests {
         assert_eq!(rests(&mut PollBackoff::in_line(), [false; 6]), [150, 300, 300, batch, 2 * batch, 4 * batch]);
         assert_eq!(rests(&mut PollBackoff::new(), [false; 4]), [150, 300, batch, 2 * batch]);
         assert_eq!(rests(&mut PollBackoff::patient(), [false; 3]), [300, 2 * batch, 4 * batch]);
+        assert_eq!(rests(&mut PollBackoff::newcomers_apart(), [false; 3]), [150, 2 * batch, 4 * batch]);
         let mut long = PollBackoff::patient();
         rests(&mut long, [false; 20]);
         assert_eq!(long.next_ns(LINE_NS), PollBackoff::BATCH_NS.1);
@@ -129,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_long_section_is_watched_closely() {
-        for begin in [PollBackoff::new(), PollBackoff::in_line(), PollBackoff::patient(), PollBackoff::close()] {
+        use PollBackoff as P;
+        for begin in [P::new(), P::in_line(), P::patient(), P::newcomers_apart(), P::close()] {
             let (mut backoff, mut waited_ns) = (begin, 0);
             for n in 0..1000 {
                 let rest_ns = backoff.next_ns(LINE_NS);

@@ -5,24 +5,22 @@
 use super::Prefer;
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, RawRwSem, WRITER};
 use crate::events::Event;
-use crate::platform::{Deadline, Me, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
-use crate::wait::{ByPolicy, Settings, SpinHistory, caller_is_late, policy, spin_limit, yield_quantum};
+use crate::platform::{Deadline, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
+use crate::wait::{ByPolicy, Settings, SpinHistory, spin_limit, yield_quantum};
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The times at which a spin that begins now ends.
+/// When a spin that begins now ends.
 #[derive(Clone, Copy)]
 struct Until {
-    short: u64,
-    long: u64,
-    /// The caller's deadline: neither end is later.
+    end: u64,
+    /// The caller's deadline: the end is not later.
     limit: u64,
 }
 
 impl Until {
     fn of<P: Platform>(begin: u64, deadline: Option<Deadline>, settings: impl Settings) -> Self {
         let limit = spin_limit::<P>(deadline);
-        let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
-        Until { short: until(settings.spin_short_ns()), long: until(settings.spin_ns::<P>()), limit }
+        Until { end: begin.saturating_add(settings.spin_ns::<P>()).min(limit), limit }
     }
 }
 
@@ -70,7 +68,7 @@ pub(super) fn read<P: Platform, S: Settings>(
     }
     let until = Until::of::<P>(begin, deadline, settings);
     let before = owner_now(lock);
-    let end = read_spinning(lock, prefer, until.long);
+    let end = read_spinning(lock, prefer, until.end);
     history.ended::<P, _>(&end, until.limit, owner_now(lock) == before);
     count_end(lock, &end);
     end.is_ok()
@@ -135,40 +133,15 @@ fn queued<P: Platform, S: Settings>(
     }
     let until = Until::of::<P>(begin, deadline, settings);
     let before = owner_now(lock);
-    let end = behind_queue(lock, me, until, &mut history, |until, tries, backoff| {
-        first(lock, barred, until, tries, backoff, take)
+    let end = lock.spinners.lock(me, Some(until.end)).and_then(|()| {
+        let end = first(lock, barred, until.end, take);
+        lock.spinners.unlock(me);
+        end
     });
     private.node_busy.set(false);
     history.ended::<P, _>(&end, until.limit, owner_now(lock) == before);
     count_end(lock, &end);
     end.is_ok()
-}
-
-fn behind_queue<P: Platform>(
-    lock: &RawRwSem<P>,
-    me: Me<P>,
-    until: Until,
-    history: &mut SpinHistory,
-    first: impl Fn(u64, u64, PollBackoff) -> Result<bool, SpinEnd>,
-) -> Result<bool, SpinEnd> {
-    // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
-    let backoff = history.backoff();
-    if backoff == PollBackoff::new() && lock.spinners.is_empty() {
-        let end = first(until.short, policy().short_tries, backoff);
-        if caller_is_late::<P, _>(&end, until.limit) {
-            return end;
-        }
-        history.tried_early(end == Ok(true));
-        match end {
-            Err(SpinEnd::Deadline) => P::offer(),
-            Ok(false) => {} // a crowd competes: stand in line
-            end => return end,
-        }
-    }
-    lock.spinners.lock(me, Some(until.long))?;
-    let end = first(until.long, u64::MAX, backoff);
-    lock.spinners.unlock(me);
-    end
 }
 
 /// Joins the line of spinners; `true`: acquired. For a writer that cannot fall asleep.
@@ -181,10 +154,10 @@ pub(super) fn write_again<P: Platform, S: Settings>(
     if me.slot.private.node_busy.replace(true) {
         return false;
     }
-    let until = Until::of::<P>(P::now(), deadline, settings).long;
+    let until = Until::of::<P>(P::now(), deadline, settings).end;
     let mut end = lock.spinners.lock(me, Some(until));
     if end.is_ok() {
-        end = first(lock, HELD, until, u64::MAX, PollBackoff::new(), RawRwSem::take_write).map(drop);
+        end = first(lock, HELD, until, RawRwSem::take_write);
         lock.spinners.unlock(me);
     }
     me.slot.private.node_busy.set(false);
@@ -192,16 +165,15 @@ pub(super) fn write_again<P: Platform, S: Settings>(
     end.is_ok()
 }
 
-/// Spins as the first of the queue, or before there is one, until `take` succeeds. `Ok(false)`: all `tries` failed.
+/// Spins as the first of the queue until `take` succeeds. It leaves an owner batches after a single short rest: looks
+/// take the line from whoever has the lock, and from its next owner. But a thread that joined the queue wrote the line,
+/// too, which says nothing of the owner (`docs/lab/0075-newcomers-told-apart.md`).
 fn first<P: Platform>(
     lock: &RawRwSem<P>,
     barred: u32,
     until: u64,
-    tries: u64,
-    backoff: PollBackoff,
     take: fn(&RawRwSem<P>) -> bool,
-) -> Result<bool, SpinEnd> {
-    let mut left = tries;
+) -> Result<(), SpinEnd> {
     loop {
         let word = lock.word.load(Relaxed);
         if word & HANDOFF != 0 {
@@ -209,22 +181,20 @@ fn first<P: Platform>(
         }
         if word & barred == 0 {
             if take(lock) {
-                return Ok(true);
-            }
-            left -= 1;
-            if left == 0 {
-                return Ok(false);
+                return Ok(());
             }
             continue;
         }
+        let last = lock.spinners.last();
         let owner = owner(lock, word);
         // Readers that come and go are one spell; a writer after another is a new one, with a new owner to look at.
         let over = |now: u32| {
             now & barred == 0
                 || (now ^ word) & (WRITER | HANDOFF) != 0
                 || owner != 0 && lock.owner.load(Relaxed) != owner
+                || lock.spinners.last() != last
         };
-        P::spin_until(&lock.word, over, limit(owner, until, backoff))?;
+        P::spin_until(&lock.word, over, limit(owner, until, PollBackoff::newcomers_apart()))?;
     }
 }
 
@@ -234,7 +204,7 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if history.attempt() {
         let until = Until::of::<P>(P::now(), deadline, ByPolicy);
-        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit(0, until.long, PollBackoff::new()));
+        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit(0, until.end, PollBackoff::new()));
         history.ended::<P, _>(&end, until.limit, true);
     }
 }
