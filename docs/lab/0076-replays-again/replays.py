@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Records programs again and again, replays each recording on this machine's file: replays.py ROUNDS MACHINE.toml.
+"""Records programs again and again, and replays each recording: replays.py ROUNDS MACHINE.toml LAB [LAB...].
 
-Run it where `turnwise` and `turnwise-lab` are in the PATH. Prints what the replays say, their errors included.
+`turnwise` is in the PATH; LAB are builds of turnwise-lab, MACHINE.toml what `turnwise-lab calibrate` wrote. Prints the
+errors about the recorded runs, for each program and build, in order.
 """
 import os
 import re
@@ -21,24 +22,28 @@ PROGRAMS = {
 }
 
 
-def replay(command, machine):
+def errors(command, machine, labs):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         recording = os.path.join(folder, "run.tw")
         words = command.replace("{dir}", folder).split()
         subprocess.run(["turnwise", "profile", "--lock", "libc", "--recording", recording, "--", *words],
                        capture_output=True, check=True)
-        text = subprocess.run(["turnwise-lab", "sim", "--record", recording, "--recorded-on", machine,
-                               "--machine", machine, "--lock", "libc"], capture_output=True, text=True)
-        return text.stdout + text.stderr
+        found = []
+        for lab in labs:
+            text = subprocess.run([lab, "sim", "--record", recording, "--recorded-on", machine, "--machine", machine,
+                                   "--cpus", "2", "--lock", "libc"], capture_output=True, text=True, check=True).stdout
+            found.append(float(re.search(r"an error of ([-+0-9.]+)%", text)[1]))
+        return found
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
     for name, command in PROGRAMS.items():
-        for _ in range(int(sys.argv[1])):
-            print("==", name, flush=True)
-            print(replay(command, sys.argv[2]), flush=True)
+        rounds = [errors(command, sys.argv[2], sys.argv[3:]) for _ in range(int(sys.argv[1]))]
+        for lab, found in zip(sys.argv[3:], zip(*rounds)):
+            print(f"{name:20} {lab}: {' '.join(f'{e:+.0f}' for e in sorted(found))}; {statistics.median(found):+.1f}%",
+                  flush=True)
 
 
 main()
