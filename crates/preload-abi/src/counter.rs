@@ -25,6 +25,25 @@ pub fn counter() -> u64 {
     0
 }
 
+/// The counter between what this thread did before, loads and stores, and what it does next: a processor that does
+/// things out of order reads [`counter`] while misses of the cache before it are still on their way.
+#[must_use]
+#[inline(always)]
+pub fn counter_in_order() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has the counter and the fences.
+    return unsafe {
+        use core::arch::x86_64::{_mm_lfence, _mm_mfence, _rdtsc};
+        _mm_mfence();
+        _mm_lfence();
+        let counter = _rdtsc();
+        _mm_lfence();
+        counter
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    0
+}
+
 /// Reads the counter and a clock in nanoseconds at the same time, as far as possible: a thread may lose its CPU in
 /// between, so the closest of some readings is taken.
 pub fn counter_and(clock_ns: impl Fn() -> u64) -> (u64, u64) {

@@ -1,7 +1,7 @@
 //! Ticks: the processor's counter if it runs at one rate everywhere, else the system's clock.
 
-use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64, fence};
 use turnwise_recording as file;
 
 static CLOCK: AtomicU32 = AtomicU32::new(0);
@@ -44,6 +44,16 @@ pub(crate) fn ticks() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
+/// Reads the clock between what the thread did before and what it does next: what is on its way counts to before.
+#[inline]
+pub(crate) fn ticks_in_order() -> u64 {
+    if CLOCK.load(Relaxed) == file::CLOCK_TSC {
+        return file::clock::counter_in_order();
+    }
+    fence(SeqCst);
+    nanoseconds(libc::CLOCK_MONOTONIC)
+}
+
 /// Reads the clock, and nanoseconds of `CLOCK_MONOTONIC` at the same time.
 pub(crate) fn ticks_and_nanoseconds() -> (u64, u64) {
     let now = || nanoseconds(libc::CLOCK_MONOTONIC);
@@ -54,13 +64,14 @@ pub(crate) fn ticks_and_nanoseconds() -> (u64, u64) {
     (ns, ns)
 }
 
-/// How many ticks it takes to read the clock, on average: some counters go by steps that are longer than a reading.
+/// How many ticks it takes to read the clock in order, on average: some counters go by steps that are longer than a
+/// reading.
 pub(crate) fn takes() -> u64 {
     const READINGS: u64 = 1000;
     let round = |_| {
-        let start = ticks();
-        (1..READINGS).for_each(|_| _ = core::hint::black_box(ticks()));
-        ticks().saturating_sub(start) / READINGS
+        let start = ticks_in_order();
+        (1..READINGS).for_each(|_| _ = core::hint::black_box(ticks_in_order()));
+        ticks_in_order().saturating_sub(start) / READINGS
     };
     // The best of some: a thread may lose its CPU.
     (0..4).map(round).min().unwrap_or(0)

@@ -5,7 +5,7 @@
 //! so it comes the long way, and its release is one to be counted. A stretch begins with no lock held, and is followed
 //! by a pause that is so long that stretches cost one part in [`SHARE`] of the thread's time; a thread that takes locks
 //! rarely needs no pause. The clock is read where the program's own work ends and begins, so that ours lies between the
-//! times.
+//! times; in order, since a section's misses else count to the release, which has to wait for them.
 //!
 //! [`Header::steps`]: turnwise_recording::Header::steps
 
@@ -110,7 +110,7 @@ impl Steps {
     /// The program asks for a lock.
     pub(crate) fn ask(&self) {
         if self.phase.get() == KEPT {
-            self.asked.set(clock::ticks());
+            self.asked.set(clock::ticks_in_order());
         }
     }
 
@@ -121,7 +121,7 @@ impl Steps {
 
     /// The clock, if a stretch goes on.
     pub(crate) fn now(&self) -> Option<u64> {
-        (self.phase.get() == KEPT).then(clock::ticks)
+        (self.phase.get() == KEPT).then(clock::ticks_in_order)
     }
 
     /// The thread has a lock, with `depth` others.
@@ -143,7 +143,7 @@ impl Steps {
                 self.keep(writer, STEP_ACQUIRE, writer.mapping().place_of(entry), asked);
                 self.acquisitions.set(self.acquisitions.get() + 1);
                 self.waited(clock::ticks().saturating_sub(asked));
-                self.since.set(clock::ticks());
+                self.since.set(clock::ticks_in_order());
             }
             _ => (),
         }
@@ -169,7 +169,7 @@ impl Steps {
                 self.close(writer);
                 return self.phase.get() == DUE;
             }
-            KEPT => self.since.set(clock::ticks()),
+            KEPT => self.since.set(clock::ticks_in_order()),
             _ => (),
         }
         true
@@ -205,7 +205,7 @@ impl Steps {
         self.add(writer, STEP_BEGIN, writer.index(), self.began.get());
         self.add(writer, STEP_COUNT, 0, so_far);
         self.look();
-        self.since.set(clock::ticks());
+        self.since.set(clock::ticks_in_order());
     }
 
     fn close(&self, writer: &Writer) {

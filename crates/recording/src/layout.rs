@@ -271,7 +271,7 @@ records! {
         /// Not 0: threads counted acquisitions some time after they had made them, and some may be in their own numbers
         /// alone.
         journals: u32,
-        /// Ticks that reading the clock takes, which lie within every time of a [`Step`].
+        /// Ticks that reading the clock in order takes, which lie within every time of a [`Step`].
         clock_ticks: u64,
         /// Pages of steps handed out.
         step_pages: u64,
