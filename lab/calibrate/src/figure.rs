@@ -113,6 +113,18 @@ impl Figure {
         Figure { key, at, value, unit: Unit::Ns, spread: Some(summary), how, provisional: false }
     }
 
+    /// The same where the mean speaks for all, of the samples but the longest twentieth, which others caused.
+    pub(super) fn mean(key: &'static str, at: At, samples: &[f64], how: &str, guess: f64) -> Figure {
+        let median = Figure::measured(key, at, samples, how, guess);
+        let Some(summary) = median.spread else { return median };
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted.truncate((sorted.len() * 19).div_ceil(20));
+        let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+        let how = format!("measured: {how}; mean of {}, the longest twentieth left out", summary.samples);
+        Figure { value: mean.max(LEAST_NS), how, ..median }
+    }
+
     /// A number that was not measured.
     pub(super) fn guess(key: &'static str, at: At, value: f64, how: &str) -> Figure {
         Figure { key, at, value, unit: Unit::Ns, spread: None, how: how.to_owned(), provisional: true }

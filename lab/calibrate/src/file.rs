@@ -1,6 +1,7 @@
 //! The machine file.
 
 use super::figure::{At, Figure};
+use super::system::IDLE_IPI;
 use super::transfers::AFTER_A_READ;
 use super::{Calibration, figure, value};
 use anyhow::{Context, Result};
@@ -131,13 +132,20 @@ impl Calibration {
             OnCpuLayer::Rseq => OnCpuView::Rseq,
             _ => OnCpuView::Unknown,
         };
+        let driver = self.idle_driver.as_deref();
+        // Without a driver there are no states to choose from, and `haltpoll` has a guest's: the host decides.
+        let idle_deepens = driver.is_none_or(|driver| driver == "haltpoll");
         Ok(SystemTable {
             on_cpu,
             migration: true,
-            source: "on_cpu: what turnwise finds in this process; migration: Linux, unless threads are pinned"
-                .to_owned(),
+            source: format!(
+                "on_cpu: what turnwise finds in this process; migration: Linux, unless threads are pinned; idle CPUs: \
+                 driver {}",
+                driver.unwrap_or("none")
+            ),
             provisional: false,
             syscall: self.cost("system.syscall")?,
+            wait_call: self.optional("system.wait_call")?,
             context_switch: self.cost("system.context_switch")?,
             wake: self.cost("system.wake")?,
             ipi: self.table("system.ipi", true)?,
@@ -145,14 +153,21 @@ impl Calibration {
             latency: self.cost("system.latency")?,
             min_granularity: self.cost("system.min_granularity")?,
             wakeup_granularity: self.cost("system.wakeup_granularity")?,
-            slice_jitter: self
-                .all("system.slice_jitter")
-                .next()
-                .map(|_| self.cost("system.slice_jitter"))
-                .transpose()?,
+            slice_jitter: self.optional("system.slice_jitter")?,
             idle_poll: None,
-            idle_exit: self.all("system.idle_exit").filter_map(idle_exit).collect(),
+            idle_deepens,
+            idle_exit: self
+                .all("system.idle_exit")
+                .filter_map(|exit| {
+                    let interrupt = self.all(IDLE_IPI).find(|ipi| idle_deepens && ipi.at == exit.at);
+                    idle_exit(exit, interrupt)
+                })
+                .collect(),
         })
+    }
+
+    fn optional(&self, key: &str) -> Result<Option<Cost>> {
+        self.all(key).next().map(|_| self.cost(key)).transpose()
     }
 
     fn cost(&self, key: &str) -> Result<Cost> {
@@ -226,12 +241,13 @@ impl Filled<'_> {
     }
 }
 
-fn idle_exit(figure: &Figure) -> Option<IdleExit> {
+fn idle_exit(figure: &Figure, interrupt: Option<&Figure>) -> Option<IdleExit> {
     let At::IdleNs(after) = figure.at else { return None };
     Some(IdleExit {
         after_ns: after as f64,
         ns: Some(rounded(figure.value)),
         cycles: None,
+        ipi_ns: interrupt.map(|ipi| rounded(ipi.value)),
         source: figure.source(),
         provisional: figure.provisional,
     })

@@ -65,6 +65,8 @@ pub struct Calibration {
     pub grid: Grid,
     /// Bytes of a cache line, if the kernel says so.
     pub line_bytes: Option<u32>,
+    /// The kernel's driver for idle CPUs, if it has one.
+    pub idle_driver: Option<String>,
     /// The numbers.
     pub figures: Vec<Figure>,
     /// What to know about them.
@@ -84,6 +86,7 @@ impl Calibration {
             seconds: 0.0,
             grid,
             line_bytes,
+            idle_driver: None,
             figures,
             notes: Vec::new(),
         }
@@ -127,7 +130,9 @@ pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
     let figures = work.figures(root, machine.kernel.as_deref().unwrap_or_default(), watch)?;
     notes.extend(others.and_then(|others| others.end()).into_iter().flat_map(|others| others.notes()));
     let (quick, seconds) = (effort.quick, begin.elapsed().as_secs_f64());
-    Ok(Calibration { commit, quick, seconds, notes, ..Calibration::of(machine, grid, tree.line_bytes, figures) })
+    let idle_driver = sysfs::idle_driver(root);
+    let found = Calibration::of(machine, grid, tree.line_bytes, figures);
+    Ok(Calibration { commit, quick, seconds, idle_driver, notes, ..found })
 }
 
 /// What makes figures doubtful.

@@ -42,6 +42,11 @@ pub(super) fn online(root: &Path) -> Option<u32> {
     list(&root.join("devices/system/cpu/online")).map(|cpus| cpus.len() as u32)
 }
 
+/// The driver for idle CPUs.
+pub(super) fn idle_driver(root: &Path) -> Option<String> {
+    text(&root.join("devices/system/cpu/cpuidle/current_driver")).filter(|driver| driver != "none")
+}
+
 impl Tree {
     /// Reads the tree under `root` (`/sys`). What is missing is replaced by the simplest guess, and listed.
     ///

@@ -14,22 +14,45 @@ use turnwise_sim::spec::Class;
 
 /// How long a sleeper sleeps where the length is not what is measured.
 const NAP_NS: u64 = 100_000;
-/// Shortest naps for which the way out of idleness is measured, and how many samples a full run takes of each.
-const NAPS: [(u64, u32); 4] = [(10_000, 200), (100_000, 150), (1_000_000, 80), (10_000_000, 15)];
+/// Naps for which the way out of idleness is measured, from the shortest to the longest of each, and how many samples a
+/// full run takes. A lock's waiter is woken within the section that it waits for: of short naps many lengths count.
+const NAPS: [(u64, u64, u32); 6] = [
+    (1_000, 2_500, 1_000),
+    (2_500, 10_000, 1_000),
+    (10_000, 30_000, 1_000),
+    (100_000, 100_000, 300),
+    (1_000_000, 1_000_000, 80),
+    (10_000_000, 10_000_000, 15),
+];
+/// For so long threads sleep and wake each other before it counts: what that costs settles in tens of milliseconds, and
+/// changes in a guest by up to a third until then.
+const SETTLE_NS: u64 = 100_000_000;
+/// What a nap takes beyond its length, about.
+const WAKING_NS: u64 = 20_000;
+/// What interrupting an idle CPU costs, by how long it is idle.
+pub(super) const IDLE_IPI: &str = "system.idle_exit.ipi_ns";
 
 /// What a call into the kernel costs, and one that gives up the CPU: on the calling thread's CPU.
-pub(super) fn calls(batches: usize) -> [Figure; 2] {
+pub(super) fn calls(batches: usize) -> [Figure; 3] {
     let nobody = AtomicU32::new(0);
     let wake = || {
         Native::wake(&nobody, Lane::Waiters, 1);
     };
+    let wait = || {
+        Native::park(&nobody, 1, Lane::Waiters, None);
+    };
     let syscall = per_call(batches, 300, wake);
+    let wait_call = per_call(batches, 300, wait);
     let yields = per_call(batches, 200, thread::yield_now);
     let how = "300 times futex(FUTEX_WAKE) on a word without sleepers";
-    [
-        Figure::measured("system.syscall", At::All, &syscall, how, 150.0),
-        Figure::measured("system.yield_call", At::All, &yields, "200 times sched_yield()", 300.0),
-    ]
+    let syscall = Figure::measured("system.syscall", At::All, &syscall, how, 150.0);
+    let how = "300 times futex(FUTEX_WAIT) on a word that changed";
+    let mut wait_call = Figure::measured("system.wait_call", At::All, &wait_call, how, 200.0);
+    if wait_call.value < syscall.value {
+        wait_call.value = syscall.value;
+        wait_call.how += "; that of any call, which took longer";
+    }
+    [syscall, wait_call, Figure::measured("system.yield_call", At::All, &yields, "200 times sched_yield()", 300.0)]
 }
 
 /// Costs of waking, switching and being idle.
@@ -78,8 +101,20 @@ impl Sleeping<'_> {
     }
 
     fn wake_up(&self, waker: Cpu, sleeper: Cpu, beside: Beside, slept_ns: u64, samples: u32) -> Result<Vec<Wakeup>> {
+        self.wake_up_of((waker, sleeper), beside, (slept_ns, slept_ns), samples)
+    }
+
+    fn wake_up_of(
+        &self,
+        (waker, sleeper): (Cpu, Cpu),
+        beside: Beside,
+        slept_ns: (u64, u64),
+        samples: u32,
+    ) -> Result<Vec<Wakeup>> {
         let samples = if self.quick { (samples / 4).max(5) } else { samples };
-        wake_ups(Plan { waker: waker.cpu, sleeper: sleeper.cpu, beside, slept_ns, samples })
+        let before = u32::try_from(SETTLE_NS / (slept_ns.1 + WAKING_NS))?;
+        let before = if beside == Beside::Nothing { before } else { 0 };
+        wake_ups(Plan { waker: waker.cpu, sleeper: sleeper.cpu, beside, slept_ns, before, samples })
     }
 
     /// What the call takes beyond a system call that wakes nobody, and beyond `lines_ns`.
@@ -113,35 +148,48 @@ impl Sleeping<'_> {
     /// How long an idle CPU takes to notice a thread: from the call until the sleeper runs, less what the simulator
     /// charges for by itself.
     fn idle_exits(&self, cpu: Cpu, other: Option<Cpu>, known: &[Figure]) -> Result<Vec<Figure>> {
-        const KEY: &str = "system.idle_exit";
         let Some(other) = other else {
             let how = "a guess: needs a second CPU";
-            return Ok(vec![Figure::guess(KEY, At::IdleNs(0), 2_000.0, how)]);
+            return Ok(vec![Figure::guess("system.idle_exit", At::IdleNs(0), 2_000.0, how)]);
         };
-        let at = At::Class(self.grid.class(cpu, other));
         let kernel = find(known, "system.wake", At::All) + find(known, "system.context_switch", At::All);
         // The sleeper's CPU takes the line of its queue back.
-        let charged = self.syscall_ns + self.lines(4, cpu, other) + kernel + find(known, "system.ipi", at);
-        let mut exits: Vec<Figure> = Vec::new();
-        for (nap_ns, samples) in NAPS {
-            let woken = self.wake_up(cpu, other, Beside::Nothing, nap_ns, samples)?;
-            let samples: Vec<f64> = woken.iter().map(|wake| (wake.until_runs_ns - charged).max(0.0)).collect();
-            let how = format!(
-                "from the wake-up's call until a sleeper of {} us runs, less call, wake-up, interrupt and switch",
-                nap_ns / 1000
-            );
+        let charged = self.syscall_ns + self.lines(4, cpu, other) + kernel;
+        // A nap begins with the call; its CPU is idle when it has looked at the word and switched.
+        let wait_call = find(known, "system.wait_call", At::All) - self.syscall_ns / 2.0;
+        let before_idle = (wait_call + find(known, "system.context_switch", At::All)) as u64;
+        let (mut exits, mut interrupts): (Vec<Figure>, Vec<Figure>) = (Vec::new(), Vec::new());
+        for (shortest, longest, samples) in NAPS {
+            let woken = self.wake_up_of((cpu, other), Beside::Nothing, (shortest, longest), samples)?;
             // What holds for the shortest sleep holds from the start.
-            let at = At::IdleNs(if exits.is_empty() { 0 } else { nap_ns });
-            let mut exit = Figure::measured(KEY, at, &samples, &how, 2_000.0);
+            let at = At::IdleNs(if exits.is_empty() { 0 } else { shortest.saturating_sub(before_idle) });
+            let nap = naps(shortest, longest);
+            let calls = self.call(&woken, self.lines(3, cpu, other));
+            let calls: Vec<f64> = calls.iter().map(|call| call - find(known, "system.wake", At::All)).collect();
+            let how = format!("futex wake-up of a sleeper of {nap}, less that of one whose CPU is busy");
+            let interrupt = Figure::mean(IDLE_IPI, at, &calls, &how, 1_000.0);
+            let runs: Vec<f64> = woken.iter().map(|wake| wake.until_runs_ns - charged - interrupt.value).collect();
+            let how = format!(
+                "from the wake-up's call until a sleeper of {nap} runs, less call, wake-up, interrupt and switch"
+            );
+            let mut exit = Figure::mean("system.idle_exit", at, &runs, &how, 2_000.0);
             // Deeper sleep does not end sooner; where it seems so, it is noise.
             if let Some(last) = exits.last().filter(|last| last.value > exit.value) {
                 exit.value = last.value;
                 exit.how += "; that of shorter sleep, which took longer";
             }
             exits.push(exit);
+            interrupts.push(interrupt);
         }
+        exits.append(&mut interrupts);
         Ok(exits)
     }
+}
+
+/// So long naps, in words.
+fn naps(shortest: u64, longest: u64) -> String {
+    let us = |ns: u64| ns as f64 / 1e3;
+    if shortest == longest { format!("{} us", us(shortest)) } else { format!("{} to {} us", us(shortest), us(longest)) }
 }
 
 fn find(figures: &[Figure], key: &str, at: At) -> f64 {
@@ -156,6 +204,6 @@ fn median(samples: &[f64]) -> f64 {
 ///
 /// # Errors
 /// A thread cannot be started or pinned.
-pub(super) fn calls_on(cpu: Cpu, batches: usize) -> Result<[Figure; 2]> {
+pub(super) fn calls_on(cpu: Cpu, batches: usize) -> Result<[Figure; 3]> {
     on(cpu.cpu, || calls(batches))
 }

@@ -210,7 +210,9 @@ fn calibration(grid: Grid) -> Calibration {
     for class in grid.memory_pairs().keys() {
         figures.push(measured("coherence.memory", At::Class(*class), 90.0));
     }
+    figures.push(measured("system.wait_call", At::All, 9.0));
     figures.push(measured("system.idle_exit", At::IdleNs(0), 100.0));
+    figures.push(measured(super::system::IDLE_IPI, At::IdleNs(1_000_000), 8_000.0));
     figures.push(measured("system.idle_exit", At::IdleNs(1_000_000), 50_000.0));
     if grid.topology.threads_per_core > 1 {
         figures.push(Figure { unit: Unit::Permille, ..measured("cpu.smt_slowdown", At::All, 1600.0) });
@@ -221,14 +223,23 @@ fn calibration(grid: Grid) -> Calibration {
 #[test]
 fn files_say_what_was_measured() {
     let distances = ["10 12 32 32", "12 10 32 32", "32 32 10 12", "32 32 12 10"];
-    let found = calibration(Fixture::regular(2, 2, 2, 4, 2, &distances).all());
+    let mut found = calibration(Fixture::regular(2, 2, 2, 4, 2, &distances).all());
     let machine = file::parse(&found.machine_file().unwrap(), "here").unwrap();
     assert_eq!((machine.name.as_str(), machine.topology.clone()), ("here", found.grid.topology.clone()));
     assert_eq!(machine.coherence.rmw_shared.0, [10_000, 20_000, 30_000, 40_000, 50_000]);
     assert_eq!((machine.cpu.pause, machine.cpu.smt_permille), (7_000, 1600));
-    assert_eq!(machine.system.idle_exit, [(0, 100_000), (1_000_000_000, 50_000_000)]);
+    assert_eq!((machine.system.syscall, machine.system.wait_call), (7_000, 9_000));
     // What cannot be seen from outside: the protocol.
     assert_eq!(machine.provisional(), ["coherence"]);
+    // Without a driver that chooses states, the host decides how deep a CPU sleeps, and what it takes to interrupt it.
+    for (driver, deepens) in [(None, true), (Some("haltpoll"), true), (Some("acpi_idle"), false)] {
+        found.idle_driver = driver.map(str::to_owned);
+        let system = file::parse(&found.machine_file().unwrap(), "here").unwrap().system;
+        let states: Vec<_> = system.idle_exit.iter().map(|state| (state.after, state.exit, state.ipi)).collect();
+        let ipi = deepens.then_some(8_000_000);
+        assert_eq!(states, [(0, 100_000, None), (1_000_000_000, 50_000_000, ipi)], "{driver:?}");
+        assert_eq!(system.idle_deepens, deepens, "{driver:?}");
+    }
 }
 
 #[test]

@@ -25,9 +25,17 @@ pub(super) struct Plan {
     pub(super) waker: u32,
     pub(super) sleeper: u32,
     pub(super) beside: Beside,
-    /// How long the sleeper sleeps.
-    pub(super) slept_ns: u64,
+    /// How long the sleeper sleeps: from the first to the second, evenly.
+    pub(super) slept_ns: (u64, u64),
+    /// Wake-ups that come before and do not count.
+    pub(super) before: u32,
     pub(super) samples: u32,
+}
+
+impl Plan {
+    fn wake_ups(&self) -> u32 {
+        self.before + self.samples
+    }
 }
 
 /// What one wake-up took.
@@ -90,14 +98,14 @@ impl Bed {
         if plan.beside != Beside::Nothing {
             batch_class();
         }
-        for number in 1..=plan.samples {
+        for number in 1..=plan.wake_ups() {
             self.sleeps.0.store(number, SeqCst);
             while self.word.0.load(SeqCst) != number {
                 Native::park(&self.word.0, number - 1, Lane::Waiters, None);
             }
             self.ran_at.0.store(now(), SeqCst);
         }
-        self.sleeps.0.store(plan.samples + 1, SeqCst);
+        self.sleeps.0.store(plan.wake_ups() + 1, SeqCst);
     }
 
     /// Lets the sleeper have the CPU where it is the waker's own.
@@ -113,12 +121,14 @@ impl Bed {
 
     fn wakes(&self, plan: Plan, team: &Team) -> Result<Vec<Wakeup>, Broken> {
         let mut wakeups = Vec::new();
-        for number in 1..=plan.samples {
+        for number in 1..=plan.wake_ups() {
             let asleep = || self.sleeps.0.load(SeqCst) == number;
             self.until(plan, team, asleep)?;
-            spin_ns(plan.slept_ns / 2);
+            let (shortest, longest) = plan.slept_ns;
+            let slept_ns = shortest + (longest - shortest) * u64::from(number % plan.samples) / u64::from(plan.samples);
+            spin_ns(slept_ns / 2);
             self.busy.0.store(true, SeqCst);
-            spin_ns(plan.slept_ns / 2);
+            spin_ns(slept_ns / 2);
             self.word.0.store(number, SeqCst);
             let begin = now();
             let woken = Native::wake(&self.word.0, Lane::Waiters, 1);
@@ -126,7 +136,7 @@ impl Bed {
             self.busy.0.store(false, SeqCst);
             let again = || self.sleeps.0.load(SeqCst) == number + 1;
             self.until(plan, team, again)?;
-            if woken == 1 {
+            if woken == 1 && number > plan.before {
                 let ran_at = self.ran_at.0.load(SeqCst);
                 let since = |time: u64| time.saturating_sub(begin) as f64;
                 wakeups.push(Wakeup { call_ns: since(end), until_runs_ns: since(ran_at) });

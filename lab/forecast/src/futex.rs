@@ -3,7 +3,9 @@
 //! - The mutex of glibc has three states (U. Drepper, "Futexes are tricky", mutex2): whoever finds it taken says that
 //!   there are sleepers, and sleeps; a release with sleepers wakes one, which competes with whoever comes.
 //! - Its readers-writer lock (T. Riegel, glibc 2.25) prefers readers: they count themselves, and are in unless a writer
-//!   is in its phase; a writer claims the lock from other writers, and its phase begins when no reader is left.
+//!   is in its phase; a writer claims the lock from other writers, and its phase begins when no reader is left. The
+//!   claimant's word says whether others sleep for the claim: a release wakes one of them, and the next releases none,
+//!   until that one is there or another has fallen asleep.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Lane, Platform, Word};
@@ -56,6 +58,11 @@ unsafe impl<P: Platform> RawLock for FutexMutex<P> {
     }
 }
 
+/// The writer that has the claim says so, in `turn`.
+const CLAIM: u32 = 1;
+/// Beside [`CLAIM`]: writers may sleep until it is given up.
+const AWAITED: u32 = 2;
+
 /// A writer is in.
 const WRITES: u32 = 1;
 /// A writer has claimed the lock from other writers.
@@ -67,9 +74,7 @@ pub(crate) struct FutexRwLock<P: Platform> {
     readers: P::U32,
     /// Changes with the phase; readers and the claiming writer sleep here.
     phase: P::U32,
-    /// Writers that wait for the claim.
-    writers: P::U32,
-    /// Changes when the claim is given up; they sleep here.
+    /// Whether a writer has the claim, and whether others may sleep here until it is given up.
     turn: P::U32,
 }
 
@@ -93,6 +98,20 @@ impl<P: Platform> FutexRwLock<P> {
         P::wake(&raw const self.phase, lane, count);
     }
 
+    /// Sleeps until the claim is given up; `false`: it did not, since nobody says that he has the claim.
+    fn await_claim(&self) -> bool {
+        let turn = self.turn.load(Relaxed);
+        let asleep = CLAIM | AWAITED;
+        let says_so =
+            turn == asleep || turn == CLAIM && self.turn.compare_exchange(turn, asleep, Relaxed, Relaxed).is_ok();
+        if says_so {
+            P::park(&self.turn, asleep, Lane::Waiters, None);
+        } else {
+            P::relax();
+        }
+        says_so
+    }
+
     /// Begins the phase of the writer that has the claim, if no reader is in.
     fn begin_writing(&self) -> bool {
         // ORDERING forecast.rwlock: Acquire; shows what those wrote who had the lock.
@@ -107,24 +126,17 @@ unsafe impl<P: Platform> RawLock for FutexRwLock<P> {
     type GuardMarker = GuardNoSend;
 
     fn new_in() -> Self {
-        FutexRwLock { readers: P::U32::new(0), phase: P::U32::new(0), writers: P::U32::new(0), turn: P::U32::new(0) }
+        FutexRwLock { readers: P::U32::new(0), phase: P::U32::new(0), turn: P::U32::new(0) }
     }
 
     fn lock(&self) {
+        let mut slept = false;
         // ORDERING forecast.rwlock: Acquire; shows what the last writer wrote.
-        if self.readers.fetch_or(CLAIMED, Acquire) & CLAIMED != 0 {
-            self.writers.fetch_add(1, Relaxed);
-            loop {
-                // ORDERING forecast.turn: Acquire; who sees the change sees the claim given up.
-                let turn = self.turn.load(Acquire);
-                // ORDERING forecast.rwlock: Acquire; as above.
-                if self.readers.fetch_or(CLAIMED, Acquire) & CLAIMED == 0 {
-                    break;
-                }
-                P::park(&self.turn, turn, Lane::Waiters, None);
-            }
-            self.writers.fetch_sub(1, Relaxed);
+        while self.readers.fetch_or(CLAIMED, Acquire) & CLAIMED != 0 {
+            slept |= self.await_claim();
         }
+        // Who has slept does not know whether others do.
+        self.turn.store(if slept { CLAIM | AWAITED } else { CLAIM }, Relaxed);
         if !self.begin_writing() {
             self.await_phase(true, Lane::Waiters);
         }
@@ -132,18 +144,23 @@ unsafe impl<P: Platform> RawLock for FutexRwLock<P> {
 
     fn try_lock(&self) -> bool {
         // ORDERING forecast.rwlock: Acquire; shows what those wrote who had the lock.
-        self.readers.compare_exchange(0, CLAIMED | WRITES, Acquire, Relaxed).is_ok()
+        let taken = self.readers.compare_exchange(0, CLAIMED | WRITES, Acquire, Relaxed).is_ok();
+        if taken {
+            self.turn.store(CLAIM, Relaxed);
+        }
+        taken
     }
 
     unsafe fn unlock(&self) {
+        // Before it is given up: then the word is the next claimant's. One sleeper is woken, and none again until
+        // somebody says anew that there are sleepers.
+        let awaited = self.turn.swap(0, Relaxed) & AWAITED != 0;
         // ORDERING forecast.rwlock: Release; shows those who come what we wrote.
         let readers = self.readers.fetch_and(!(CLAIMED | WRITES), Release);
         if readers >= READER {
             self.change_phase(Lane::Readers, u32::MAX);
         }
-        if self.writers.load(Relaxed) > 0 {
-            // ORDERING forecast.turn: Release; publishes that the claim is given up.
-            self.turn.fetch_add(1, Release);
+        if awaited {
             P::wake(&raw const self.turn, Lane::Waiters, 1);
         }
     }

@@ -5,7 +5,7 @@
 //! recorded, whatever the number of CPUs.
 
 use crate::futex::{FutexMutex, FutexRwLock};
-use crate::slices::{Slice, cut};
+use crate::slices::{Part, Slice, cut};
 use crate::trace::{Act, Kind, Look, Trace};
 use anyhow::{Context, Result, bail, ensure};
 use std::sync::Arc;
@@ -216,9 +216,9 @@ impl Run<'_> {
             sum.recorded_ns += slice.ns();
             sum.ns += ns;
             sum.acquisitions += slice.acquisitions;
-            thread_ns += ns * slice.threads.len() as f64;
-            let waited = ns * slice.threads.len() as f64;
-            sum.waiting.iter_mut().zip(waiting).for_each(|(sum, share)| *sum += share * waited);
+            let lived = ns * slice.mean_threads();
+            thread_ns += lived;
+            sum.waiting.iter_mut().zip(waiting).for_each(|(sum, share)| *sum += share * lived);
         }
         sum.waiting.iter_mut().for_each(|sum| *sum /= thread_ns);
         Ok(sum)
@@ -230,7 +230,7 @@ impl Run<'_> {
         let each_ns = slice.ns() / slice.acquisitions;
         let window = (EFFORT * each_ns).clamp(*WINDOW_NS.start(), *WINDOW_NS.end());
         let (begin, end) = ((window * WARM_UP) as u64, (window * (1.0 + WARM_UP)) as u64);
-        let crew = Crew::<M, S>::new(self.replay, slice, self.look, end);
+        let crew = Crew::<M, S>::new(self.replay, slice, self.look, (begin, end));
         let scene = Experiment { window: Some((begin, end)), ..Experiment::of(self.machine, self.cpus, self.seed) };
         let scene = Experiment { pinned: threads <= self.cpus as usize, ..scene };
         let ran = scene.run("the recorded program", crew, Crew::counted)?;
@@ -244,7 +244,7 @@ impl Run<'_> {
         let share = |place: &Option<u16>| {
             let place = place.map(usize::from)?;
             let waited = ran.end.waited(place, end).saturating_sub(before.waited(place, begin));
-            Some(waited as f64 / (ns * threads as f64))
+            Some(waited as f64 / (ns * slice.mean_threads()))
         };
         let waiting = self.replay.places.iter().map(|place| share(place).unwrap_or(0.0)).collect();
         Ok((made as f64 / ns * 1e9, waiting))
@@ -302,9 +302,10 @@ struct Crew<M, S> {
     locks: [Slot<M, S>; MOST_TRACED],
     trace: Arc<Trace>,
     places: Vec<Option<u16>>,
-    threads: Vec<(usize, Vec<usize>)>,
+    threads: Vec<Part>,
     look: Look,
-    until_ns: u64,
+    /// The window: the slice's beginning and its end.
+    window: (u64, u64),
     acquisitions: AtomicU64,
     waited: [AtomicU64; MOST_TRACED],
     /// Of each thread: since when it waits, 0: it does not; and for which lock.
@@ -327,14 +328,14 @@ impl Counted {
 }
 
 impl<M: RawLock, S: RawRwLock> Crew<M, S> {
-    fn new(replay: &Replay, slice: &Slice, look: Look, until_ns: u64) -> Self {
+    fn new(replay: &Replay, slice: &Slice, look: Look, window: (u64, u64)) -> Self {
         Crew {
             locks: std::array::from_fn(|_| Slot::new()),
             trace: Arc::clone(&replay.trace),
             places: replay.places.clone(),
             threads: slice.threads.clone(),
             look,
-            until_ns,
+            window,
             acquisitions: AtomicU64::new(0),
             waited: std::array::from_fn(|_| AtomicU64::new(0)),
             waits: slice.threads.iter().map(|_| Default::default()).collect(),
@@ -368,11 +369,18 @@ impl<M: RawLock, S: RawRwLock> Crew<M, S> {
         self.waited[place].fetch_add(Sim::time_ns().saturating_sub(asked), Relaxed);
     }
 
-    /// Does what the thread did in a stretch; what is held when the time is over is given back.
-    fn repeat(&self, thread: usize, acts: &[Act]) {
+    /// When a thread begins, and when it ends: what lives from the slice's beginning on is there before the window.
+    fn lives(&self, part: &Part) -> (u64, u64) {
+        let (begin, end) = self.window;
+        let at = |share: f64| begin + ((end - begin) as f64 * share) as u64;
+        (if part.lives.0 == 0.0 { 0 } else { at(part.lives.0) }, at(part.lives.1))
+    }
+
+    /// Does what the thread did in a stretch; what is held when its time is over is given back.
+    fn repeat(&self, thread: usize, acts: &[Act], until_ns: u64) {
         let mut held: Vec<(u32, usize, (Kind, bool))> = Vec::new();
         for act in acts {
-            if held.is_empty() && Sim::time_ns() >= self.until_ns {
+            if held.is_empty() && Sim::time_ns() >= until_ns {
                 return;
             }
             match *act {
@@ -406,15 +414,20 @@ impl<M: RawLock, S: RawRwLock> ThreadGroup for Crew<M, S> {
     }
 
     fn act(&self, thread: usize) {
-        let (recorded, stretches) = &self.threads[thread];
+        let part = &self.threads[thread];
+        let (begin, until_ns) = self.lives(part);
+        if begin > 0 {
+            Sim::sleep(begin);
+        }
+        let stretches = &part.stretches;
         // Threads of one kind began at the same time, and would go on in step.
         let first = Sim::chance(stretches.len() as u64) as usize;
         for turn in 0.. {
-            if Sim::time_ns() >= self.until_ns {
+            if Sim::time_ns() >= until_ns {
                 return;
             }
             let stretch = stretches[(first + turn) % stretches.len()];
-            self.repeat(thread, &self.trace.threads[*recorded].stretches[stretch].acts);
+            self.repeat(thread, &self.trace.threads[part.thread].stretches[stretch].acts, until_ns);
         }
     }
 }

@@ -18,14 +18,30 @@ pub(crate) struct Slice {
     pub(crate) end_ns: f64,
     /// Acquisitions in it, of all threads together.
     pub(crate) acquisitions: f64,
-    /// The threads that take locks in it; of each, the stretches that stand for what it does.
-    pub(crate) threads: Vec<(usize, Vec<usize>)>,
+    /// The threads that take locks in it.
+    pub(crate) threads: Vec<Part>,
+}
+
+/// A thread's part in a slice.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// Which thread of the trace.
+    pub(crate) thread: usize,
+    /// Its stretches that stand for what it does.
+    pub(crate) stretches: Vec<usize>,
+    /// From which to which part of the slice it lives: 0 is its beginning, 1 its end.
+    pub(crate) lives: (f64, f64),
 }
 
 impl Slice {
     /// Its length.
     pub(crate) fn ns(&self) -> f64 {
         self.end_ns - self.begin_ns
+    }
+
+    /// How many threads live in it, on average.
+    pub(crate) fn mean_threads(&self) -> f64 {
+        self.threads.iter().map(|part| part.lives.1 - part.lives.0).sum()
     }
 }
 
@@ -63,10 +79,11 @@ fn slice(trace: &Trace, begin_ns: f64, end_ns: f64) -> Slice {
         trace.threads.iter().map(|thread| made_at(thread, end_ns) - made_at(thread, begin_ns)).collect();
     let acquisitions: f64 = made.iter().sum();
     let takes_part = |(place, thread): (usize, &TracedThread)| {
-        let lives = thread.began_ns < end_ns && thread.ended_ns > begin_ns;
-        let stretches =
-            if lives && made[place] >= acquisitions * PART { standing_for(thread, begin_ns, end_ns) } else { vec![] };
-        (!stretches.is_empty()).then_some((place, stretches))
+        let at = |ns: f64| ((ns - begin_ns) / (end_ns - begin_ns)).clamp(0.0, 1.0);
+        let lives = (at(thread.began_ns), at(thread.ended_ns));
+        let takes_part = lives.0 < lives.1 && made[place] >= acquisitions * PART;
+        let stretches = if takes_part { standing_for(thread, begin_ns, end_ns) } else { vec![] };
+        (!stretches.is_empty()).then_some(Part { thread: place, stretches, lives })
     };
     let threads = trace.threads.iter().enumerate().filter_map(takes_part).collect();
     Slice { begin_ns, end_ns, acquisitions, threads }
@@ -121,9 +138,21 @@ mod tests {
         assert!(slices.iter().all(|slice| slice.ns() <= 1.01e6 && slice.ns() > 0.0), "{slices:?}");
         let all: f64 = slices.iter().map(|slice| slice.acquisitions).sum();
         assert!((all - 12.001e6).abs() < 10.0, "{all}");
-        let who = |slice: &Slice| slice.threads.iter().map(|(thread, _)| *thread).collect::<Vec<_>>();
+        let who = |slice: &Slice| slice.threads.iter().map(|part| part.thread).collect::<Vec<_>>();
         assert_eq!((who(&slices[0]), who(&slices[slices.len() - 1])), (vec![0, 1], vec![2]));
         assert!(slices.windows(2).all(|pair| (pair[0].end_ns - pair[1].begin_ns).abs() < 1.0), "{slices:?}");
+    }
+
+    #[test]
+    fn a_thread_takes_part_while_it_lives() {
+        // The second phase begins when the last thread of the first ends, a little after the cut.
+        let threads = vec![thread(0.0, 4e6), thread(0.0, 4.02e6), thread(4.02e6, 8e6)];
+        let slices = cut(&Trace { threads, ..Trace::default() });
+        let slice = slices.iter().find(|slice| slice.begin_ns == 4e6).expect("a cut where the first thread ends");
+        let lives: Vec<_> = slice.threads.iter().map(|part| (part.thread, part.lives)).collect();
+        let cut = 0.02e6 / slice.ns();
+        assert!(matches!(lives[..], [(1, (0.0, end)), (2, (begin, 1.0))] if end == begin && (end - cut).abs() < 1e-9));
+        assert!((slice.mean_threads() - 1.0).abs() < 1e-9, "one at a time: {lives:?}");
     }
 
     #[test]

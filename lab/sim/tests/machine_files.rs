@@ -1,7 +1,7 @@
 //! Machine files: those that come with the program, and what is said about wrong ones.
 
 use turnwise_sim::spec::file::{MachineFile, parse};
-use turnwise_sim::spec::{Class, Machine, OnCpuView, Protocol, SpecError, builtin, load};
+use turnwise_sim::spec::{Class, IdleState, Machine, OnCpuView, Protocol, SpecError, builtin, load};
 
 /// Several nodes, one cluster, one thread a core.
 const WESTMERE: &str = include_str!("../machines/westmere-ex-80.toml");
@@ -107,7 +107,7 @@ fn numbers_arrive_as_the_facts_have_them() {
     assert_eq!(westmere.coherence.protocol, Protocol::Mesif);
     assert_eq!(westmere.system.latency, 24_000_000_000);
     assert_eq!(westmere.system.on_cpu, OnCpuView::Exact);
-    assert_eq!(westmere.system.idle_exit[1], (80_000_000, 20_000_000));
+    assert_eq!(westmere.system.idle_exit[1], IdleState { after: 80_000_000, exit: 20_000_000, ipi: None });
     assert_eq!(westmere.cpu.smt_permille, 1000);
     let milan = machine("epyc-milan-2s");
     assert_eq!(milan.coherence.rmw_modified.0, [9_800, 23_000, 107_000, 200_000]);
@@ -461,9 +461,22 @@ mod errors {
         );
         says(WESTMERE, "ns = 75_000", "ns = 7_500", &format!("{key}[2]"), &["shorter than"]);
         says(WESTMERE, "after_ns = 80_000", "after_ns = nan", &format!("{key}[1].after_ns"), &["NaN"]);
+        says(
+            WESTMERE,
+            "after_ns = 80_000,",
+            "after_ns = 80_000, ipi_ns = -1,",
+            &format!("{key}[1].ipi_ns"),
+            &["negative"],
+        );
         let start = WESTMERE.find("idle_exit").expect("it has one");
         let error = parse(&format!("{}idle_exit = []\n", &WESTMERE[..start]), "test.toml").expect_err("empty list");
         assert!(error.key == key && error.to_string().contains("list at least"), "{error}");
+    }
+
+    #[test]
+    fn calls() {
+        let short = "wait_call = { ns = 1, source = \"x\" }\nsyscall = {";
+        says(WESTMERE, "syscall = {", short, "system.wait_call", &["shorter than `system.syscall`"]);
     }
 
     #[test]

@@ -25,11 +25,17 @@ type CallSite = &'static Location<'static>;
 impl Engine {
     /// Half of a call: the way in, or the way out. In the kernel it is none.
     pub(crate) fn half_call(&mut self, at: CallSite) -> Flow {
-        if self.in_kernel() {
-            return Flow::On;
-        }
-        let cost = self.machine.system.syscall / 2;
-        self.spend(Doing::new(Kind::System, at), cost)
+        self.in_call(self.machine.system.syscall / 2, at)
+    }
+
+    /// The way in of a call that is to sleep, up to its look at the word.
+    pub(crate) fn wait_call(&mut self, at: CallSite) -> Flow {
+        let system = &self.machine.system;
+        self.in_call(system.wait_call - system.syscall / 2, at)
+    }
+
+    fn in_call(&mut self, cost: Ps, at: CallSite) -> Flow {
+        if self.in_kernel() { Flow::On } else { self.spend(Doing::new(Kind::System, at), cost) }
     }
 
     /// The bucket's lock is taken. A kernel's own sleepers are in their lock's list.

@@ -80,7 +80,9 @@ impl Engine {
         }
         let asleep = there.idle_for(self.now).is_some_and(|time| time >= self.machine.system.idle_poll);
         if asleep || !near {
-            end += self.machine.system.ipi.at(self.machine.topology.between(self.current_cpu, cpu));
+            let table = self.machine.system.ipi.at(self.machine.topology.between(self.current_cpu, cpu));
+            let state = self.idle_state(cpu).filter(|_| asleep);
+            end += state.and_then(|state| state.ipi).unwrap_or(table);
         }
         self.spend(doing, end - self.now)
     }

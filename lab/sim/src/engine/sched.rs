@@ -17,7 +17,7 @@ use super::queue::What;
 use super::thread::{At, SpinEnded};
 use super::trace::Happened;
 use super::{Engine, Flow};
-use crate::spec::Ps;
+use crate::spec::{IdleState, Ps};
 
 impl Engine {
     /// Makes a thread ready on a CPU; by the running thread or an alarm. The caller charges the waker.
@@ -59,7 +59,7 @@ impl Engine {
     fn notice(&mut self, cpu: u32, woken: Option<u32>) {
         match self.cpus[cpu as usize].activity {
             Activity::Idle => {
-                let exit = self.idle_exit(cpu);
+                let exit = self.idle_state(cpu).map_or(0, |state| state.exit);
                 let c = &mut self.cpus[cpu as usize];
                 c.activity = Activity::Wakes;
                 c.was_idle(self.now - c.idle_since);
@@ -72,13 +72,13 @@ impl Engine {
         }
     }
 
-    /// How long an idle CPU takes to notice a thread. One that polls sleeps deeper the longer it was idle; others
-    /// decided when they became idle.
-    fn idle_exit(&self, cpu: u32) -> Ps {
+    /// How an idle CPU sleeps. One that polls, or whose sleep deepens, does so by how long it was idle; others decided
+    /// when they became idle.
+    pub(super) fn idle_state(&self, cpu: u32) -> Option<&IdleState> {
         let (system, c) = (&self.machine.system, &self.cpus[cpu as usize]);
-        let time = if system.idle_poll > 0 { Some(self.now - c.idle_since) } else { c.expected_idle };
-        let reached = |&&(after, _): &&(Ps, Ps)| time.is_none_or(|time| time >= after);
-        system.idle_exit.iter().rev().find(reached).map_or(0, |exit| exit.1)
+        let by_time = system.idle_poll > 0 || system.idle_deepens;
+        let time = if by_time { Some(self.now - c.idle_since) } else { c.expected_idle };
+        system.idle_exit.iter().rev().find(|state| time.is_none_or(|time| time >= state.after))
     }
 
     /// Whether a woken thread may take the CPU from the one that has it.

@@ -16,7 +16,7 @@ mod word;
 
 pub use word::SimWord;
 
-use crate::engine::{self, Doing, Kind, Op};
+use crate::engine::{self, Doing, Engine, Flow, Kind, Op};
 use crate::spec::{Machine, NS, Ps};
 use std::mem::MaybeUninit;
 use std::panic::Location;
@@ -154,7 +154,7 @@ unsafe impl Platform for Sim {
     fn park(word: &SimWord<u32>, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
         assert!(engine::inside(), "only a simulated thread can sleep: no other would ever be woken");
         let (at, futex) = (Location::caller(), address(word));
-        half_call(at);
+        enter(at, Engine::wait_call);
         engine::step(|e| e.lock_bucket(futex, Op::Rmw, at));
         engine::reach(futex, Op::Load, Doing::new(Kind::System, at));
         let parked = if word.peek() == expected {
@@ -266,10 +266,15 @@ unsafe impl Platform for Sim {
     }
 }
 
-/// Half of a system call; the store buffer is empty before it.
+/// Half of a system call.
 fn half_call(at: &'static Location<'static>) {
-    engine::step(engine::Engine::drain);
-    engine::step(|e| e.half_call(at));
+    enter(at, Engine::half_call);
+}
+
+/// Part of a system call; the store buffer is empty before it.
+fn enter(at: &'static Location<'static>, part: fn(&mut Engine, &'static Location<'static>) -> Flow) {
+    engine::step(Engine::drain);
+    engine::step(|e| part(e, at));
     engine::with(|e| e.no_look_ahead());
 }
 

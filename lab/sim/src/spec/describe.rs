@@ -1,6 +1,6 @@
 //! A machine for people, as numbers with their sources; and as a fingerprint.
 
-use super::{ByClass, Class, Machine, OnCpuView, Protocol, Ps, Topology};
+use super::{ByClass, Class, IdleState, Machine, OnCpuView, Protocol, Ps, Topology};
 
 /// One number of a machine, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -169,15 +169,22 @@ impl Machine {
             Entry::time("system.min_granularity", system.min_granularity),
             Entry::time("system.wakeup_granularity", system.wakeup_granularity),
         ];
+        if system.wait_call != system.syscall {
+            entries.push(Entry::time("system.wait_call", system.wait_call));
+        }
         if system.slice_jitter > 0 {
             entries.push(Entry::time("system.slice_jitter", system.slice_jitter));
         }
         if system.idle_poll > 0 {
             entries.push(Entry::time("system.idle_poll", system.idle_poll));
         }
-        entries.extend(system.idle_exit.iter().enumerate().map(|(index, &(after, exit))| {
-            let text = format!("{} ns after {} ns idle", ns(exit), ns(after));
-            Entry::new(&format!("system.idle_exit[{index}]"), text, vec![after, exit])
+        if system.idle_deepens {
+            entries.push(Entry::new("system.idle_deepens", "true".to_owned(), vec![1]));
+        }
+        entries.extend(system.idle_exit.iter().enumerate().map(|(index, &IdleState { after, exit, ipi })| {
+            let sent = ipi.map_or_else(String::new, |ipi| format!(", {} ns to interrupt", ns(ipi)));
+            let text = format!("{} ns after {} ns idle{sent}", ns(exit), ns(after));
+            Entry::new(&format!("system.idle_exit[{index}]"), text, [after, exit].into_iter().chain(ipi).collect())
         }));
         entries
     }

@@ -153,11 +153,24 @@ pub enum OnCpuView {
     Unknown,
 }
 
+/// How an idle CPU sleeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IdleState {
+    /// It is idle for at least this long.
+    pub after: Ps,
+    /// How long it takes to notice a thread; rising.
+    pub exit: Ps,
+    /// What interrupting it costs the sender; `None`: [`System::ipi`].
+    pub ipi: Option<Ps>,
+}
+
 /// How the operating system behaves, and what its services cost.
 #[derive(Clone, PartialEq, Debug)]
 pub struct System {
     /// Into the kernel and out again.
     pub syscall: Ps,
+    /// A call that was to sleep, and found the word changed.
+    pub wait_call: Ps,
     /// From one thread to the next.
     pub context_switch: Ps,
     /// What waking one thread costs the waker, without the interrupt.
@@ -168,8 +181,11 @@ pub struct System {
     pub yield_call: Ps,
     /// How long an idle CPU polls before it sleeps; it needs no interrupt meanwhile. 0: it sleeps at once.
     pub idle_poll: Ps,
-    /// How long an idle CPU takes to notice a thread: (idle for at least this long, time to notice), rising.
-    pub idle_exit: Vec<(Ps, Ps)>,
+    /// Whether an idle CPU's sleep deepens as time goes by, as a virtual machine's does, whose host polls before it
+    /// lets go; else the CPU chooses a state as it becomes idle.
+    pub idle_deepens: bool,
+    /// How an idle CPU sleeps, from the lightest state on.
+    pub idle_exit: Vec<IdleState>,
     /// Within this time each ready thread of a CPU runs once.
     pub latency: Ps,
     /// But no thread runs for less than this.

@@ -276,6 +276,33 @@ fn a_waker_pays_for_each_sleeper_by_its_distance() {
     }
 }
 
+#[test]
+fn a_call_that_is_to_sleep_looks_at_the_word_late() {
+    let mut machine = support::machine(1, 2);
+    machine.system.wait_call = 350 * NS;
+    // The way in takes 250 ns, then the bucket's line: memory, 80. The word's own line comes with the look.
+    for (changes, parked) in [(200, Parked::Changed), (600, Parked::Woken)] {
+        let mut sim = Simulation::new(config(&Arc::new(machine.clone()), 1), 2);
+        let word = sim.place("word", Word32::new(0));
+        let theirs = word.clone();
+        sim.spawn(Affinity::Cpu(0), move || {
+            compute_until(10_000);
+            assert_eq!(Sim::park(&theirs, 0, Lane::Waiters, None), parked);
+            if parked == Parked::Changed {
+                let again = took(|| assert_eq!(Sim::park(&theirs, 0, Lane::Waiters, None), Parked::Changed));
+                assert_eq!(again, (350 + 9 + 2) * NS, "the bucket and the word are at hand");
+            }
+        });
+        sim.spawn(Affinity::Cpu(1), move || {
+            compute_until(10_000 + changes);
+            word.store(1, Relaxed);
+            compute_until(50_000);
+            Sim::wake(&raw const *word, Lane::Waiters, 1);
+        });
+        sim.run().unwrap();
+    }
+}
+
 /// What requeue says that it has woken or moved, if another thread, after so long, changes the word and sleeps on its
 /// new value.
 fn requeue_beside_a_newcomer(after_ns: u64) -> Option<u32> {

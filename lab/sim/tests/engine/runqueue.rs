@@ -42,6 +42,17 @@ fn a_cpu_that_polls_sleeps_the_deeper_the_longer_it_was_idle() {
     assert_eq!(exits(&Arc::new(machine), &sleeps), [1_000, 20_000, 1_000, 20_000]);
 }
 
+#[test]
+fn a_guest_sleeps_the_deeper_the_longer_it_was_idle_and_is_interrupted_at_the_price_of_that() {
+    let mut machine = support::machine(1, 2);
+    machine.system.idle_deepens = true;
+    (machine.system.idle_exit[0].ipi, machine.system.idle_exit[1].ipi) = (Some(0), Some(9_000 * NS));
+    let machine = Arc::new(machine);
+    assert_eq!(exits(&machine, &[MS / 10, 2 * MS, MS / 10, 2 * MS]), [1_000, 20_000, 1_000, 20_000]);
+    let took = |after_ns| wake_after(&machine, 1, after_ns).0;
+    assert_eq!((took(50_000), took(2 * MS)), (2 * 60 + 500, 2 * 60 + 500 + 9_000));
+}
+
 /// A thread on `sleeper` sleeps at 10 us; one on CPU 0 wakes it after so long. What waking takes, and how long the
 /// sleeper was away from its CPU after it was ready.
 fn wake_after(machine: &Arc<Machine>, sleeper: u32, after_ns: u64) -> (u64, u64) {

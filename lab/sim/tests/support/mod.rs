@@ -1,7 +1,7 @@
 //! A small machine for tests, with round numbers.
 
 use std::sync::Arc;
-use turnwise_sim::spec::{ByClass, Coherence, Cpu, Machine, NS, OnCpuView, Protocol, System, Topology};
+use turnwise_sim::spec::{ByClass, Coherence, Cpu, IdleState, Machine, NS, OnCpuView, Protocol, System, Topology};
 
 fn table(ns: [u64; 4]) -> ByClass {
     ByClass(ns.iter().map(|ns| ns * NS).collect())
@@ -41,10 +41,15 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         context_switch: 1_000 * NS,
         wake: 500 * NS,
         ipi: table([700, 700, 700, 900]),
+        wait_call: 200 * NS,
         yield_call: 300 * NS,
         slice_jitter: 0,
         idle_poll: 0,
-        idle_exit: vec![(0, 1_000 * NS), (1_000_000 * NS, 20_000 * NS)],
+        idle_deepens: false,
+        idle_exit: vec![
+            IdleState { after: 0, exit: 1_000 * NS, ipi: None },
+            IdleState { after: 1_000_000 * NS, exit: 20_000 * NS, ipi: None },
+        ],
         latency: 6_000_000 * NS,
         min_granularity: 750_000 * NS,
         wakeup_granularity: 1_000_000 * NS,

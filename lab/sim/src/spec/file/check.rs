@@ -101,8 +101,11 @@ impl SystemTable {
         let moves = if self.migration { "migration" } else { "no migration" };
         let value = format!("on_cpu {}, {moves}", self.on_cpu.name());
         numbers.note("system", value, &self.source, self.provisional)?;
+        let syscall = numbers.cost("system.syscall", &self.syscall, Zero::Refused)?;
+        let wait_call = numbers.optional("system.wait_call", self.wait_call.as_ref())?;
         let system = System {
-            syscall: numbers.cost("system.syscall", &self.syscall, Zero::Refused)?,
+            syscall,
+            wait_call: if self.wait_call.is_some() { wait_call } else { syscall },
             context_switch: numbers.cost("system.context_switch", &self.context_switch, Zero::Fine)?,
             wake: numbers.cost("system.wake", &self.wake, Zero::Fine)?,
             ipi: numbers.table("system.ipi", &self.ipi, topology, Zero::Fine)?,
@@ -112,10 +115,15 @@ impl SystemTable {
             wakeup_granularity: numbers.cost("system.wakeup_granularity", &self.wakeup_granularity, Zero::Fine)?,
             slice_jitter: numbers.optional("system.slice_jitter", self.slice_jitter.as_ref())?,
             idle_poll: numbers.optional("system.idle_poll", self.idle_poll.as_ref())?,
+            idle_deepens: self.idle_deepens,
             idle_exit: numbers.idle_exits("system.idle_exit", &self.idle_exit)?,
             migration: self.migration,
             on_cpu: self.on_cpu,
         };
+        if system.wait_call < system.syscall {
+            let remedy = "give at least the same: it is a call that looks at the word besides";
+            return Err(Fault::new("system.wait_call", "shorter than `system.syscall`", remedy));
+        }
         if system.latency < system.min_granularity {
             let problem = "shorter than `system.min_granularity`";
             let remedy = "give at least the same: a thread alone with one other runs for half of it";

@@ -140,6 +140,9 @@ pub struct SystemTable {
     pub provisional: bool,
     /// Into the kernel and out again.
     pub syscall: Cost,
+    /// A call that was to sleep, and found the word changed; without it, as long as any call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_call: Option<Cost>,
     /// From one thread to the next.
     pub context_switch: Cost,
     /// What waking one thread costs the waker, without the interrupt.
@@ -160,6 +163,9 @@ pub struct SystemTable {
     /// How long an idle CPU polls, needing no interrupt, before it sleeps; without it, it sleeps at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_poll: Option<Cost>,
+    /// Whether an idle CPU's sleep deepens as time goes by; without it, the CPU chooses as it becomes idle.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub idle_deepens: bool,
     /// How long an idle CPU takes to notice a thread, by how long it was idle.
     pub idle_exit: Vec<IdleExit>,
 }
@@ -254,6 +260,9 @@ pub struct IdleExit {
     /// In cycles of `cpu.ghz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
+    /// What interrupting such a CPU costs the sender, in nanoseconds; without it, what `ipi` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipi_ns: Option<f64>,
     /// Where it comes from.
     pub source: String,
     /// Whether it is recalled or guessed.

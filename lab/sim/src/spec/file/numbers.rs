@@ -2,7 +2,7 @@
 
 use super::error::Fault;
 use super::{Cost, Factor, IdleExit, Table, Unit};
-use crate::spec::{ByClass, Ps, Source, Topology};
+use crate::spec::{ByClass, IdleState, Ps, Source, Topology};
 
 /// Longest time that a file may name: far beyond any cost, and sums of thousands still fit 64 bits of picoseconds.
 const LONGEST_NS: f64 = 1e12;
@@ -63,16 +63,21 @@ impl Numbers {
     }
 
     /// The list of `idle_exit`.
-    pub(super) fn idle_exits(&mut self, key: &str, list: &[IdleExit]) -> Result<Vec<(Ps, Ps)>, Fault> {
-        let mut exits: Vec<(Ps, Ps)> = Vec::with_capacity(list.len());
+    pub(super) fn idle_exits(&mut self, key: &str, list: &[IdleExit]) -> Result<Vec<IdleState>, Fault> {
+        let mut exits: Vec<IdleState> = Vec::with_capacity(list.len());
         for (index, entry) in list.iter().enumerate() {
             let at = format!("{key}[{index}]");
             let after = self.time(&format!("{at}.after_ns"), entry.after_ns, Unit::Ns, Zero::Fine)?;
             let (amount, unit, text) = either(&at, entry.ns, entry.cycles)?;
             let exit = self.time(&at, amount, unit, Zero::Fine)?;
-            follows(&at, exits.last().copied(), (after, exit))?;
-            self.note(&at, format!("{text} after {} ns", entry.after_ns), &entry.source, entry.provisional)?;
-            exits.push((after, exit));
+            let ipi =
+                entry.ipi_ns.map(|ns| self.time(&format!("{at}.ipi_ns"), ns, Unit::Ns, Zero::Fine)).transpose()?;
+            let state = IdleState { after, exit, ipi };
+            follows(&at, exits.last(), state)?;
+            let sent = entry.ipi_ns.map_or_else(String::new, |ns| format!(", {ns} ns to interrupt"));
+            let text = format!("{text} after {} ns{sent}", entry.after_ns);
+            self.note(&at, text, &entry.source, entry.provisional)?;
+            exits.push(state);
         }
         if exits.is_empty() {
             let remedy = "list at least `{ after_ns = 0, ns = ..., source = \"...\" }`";
@@ -197,9 +202,9 @@ fn needed<T>(key: &str, value: Option<T>, count: u32, count_key: &str) -> Result
     Ok(())
 }
 
-fn follows(key: &str, last: Option<(Ps, Ps)>, next: (Ps, Ps)) -> Result<(), Fault> {
+fn follows(key: &str, last: Option<&IdleState>, next: IdleState) -> Result<(), Fault> {
     match last {
-        None if next.0 != 0 => {
+        None if next.after != 0 => {
             let problem = "the first entry does not start at 0";
             Err(Fault::new(
                 format!("{key}.after_ns"),
@@ -207,11 +212,11 @@ fn follows(key: &str, last: Option<(Ps, Ps)>, next: (Ps, Ps)) -> Result<(), Faul
                 "give 0: this is what a CPU takes that has just become idle",
             ))
         }
-        Some(last) if next.0 <= last.0 => {
+        Some(last) if next.after <= last.after => {
             let problem = "not above that of the entry before";
             Err(Fault::new(format!("{key}.after_ns"), problem, "sort the entries by `after_ns`"))
         }
-        Some(last) if next.1 < last.1 => {
+        Some(last) if next.exit < last.exit => {
             let problem = "shorter than that of the entry before";
             Err(Fault::new(key, problem, "check the units: waking up from a deeper sleep does not take less time"))
         }

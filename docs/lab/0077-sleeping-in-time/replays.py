@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Records programs again and again, and replays each recording: replays.py ROUNDS LAB [LAB...].
+
+`turnwise` is in the PATH; LAB are builds of turnwise-lab. Before each recording, each of them measures the machine anew
+(`calibrate`), since this guest is another one from minute to minute. Prints the errors about the recorded runs, for each
+program and build, in order.
+"""
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+PROGRAMS = {
+    "@sample -t 2": "@sample -t 2",
+    "@sample -t 4": "@sample -t 4",
+    "kccachetest order": "kccachetest order -th 2 -rnd 200000",
+    "kccachetest wicked": "kccachetest wicked -th 2 200000",
+    "kcprototest order": "kcprototest order -th 2 -rnd 200000",
+    "tchmttest write": "tchmttest write {dir}/hash 2 200000",
+    "sysbench mutex": "sysbench mutex --threads=2 --mutex-num=1 --mutex-locks=200000 --mutex-loops=10 run",
+}
+
+
+def errors(command, labs):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        recording = os.path.join(folder, "run.tw")
+        machines = [os.path.join(folder, f"{place}.toml") for place in range(len(labs))]
+        for lab, machine in zip(labs, machines):
+            subprocess.run([lab, "calibrate", "-o", machine], capture_output=True, check=True)
+        words = command.replace("{dir}", folder).split()
+        subprocess.run(["turnwise", "profile", "--lock", "libc", "--recording", recording, "--", *words],
+                       capture_output=True, check=True)
+        found = []
+        for lab, machine in zip(labs, machines):
+            text = subprocess.run([lab, "sim", "--record", recording, "--recorded-on", machine, "--machine", machine,
+                                   "--cpus", "2", "--lock", "libc"], capture_output=True, text=True, check=True).stdout
+            found.append(float(re.search(r"an error of ([-+0-9.]+)%", text)[1]))
+        return found
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    for name, command in PROGRAMS.items():
+        rounds = [errors(command, sys.argv[2:]) for _ in range(int(sys.argv[1]))]
+        for lab, found in zip(sys.argv[2:], zip(*rounds)):
+            print(f"{name:20} {lab}: {' '.join(f'{e:+.0f}' for e in sorted(found))}; {statistics.median(found):+.1f}%",
+                  flush=True)
+
+
+main()
