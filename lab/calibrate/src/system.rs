@@ -162,7 +162,7 @@ impl Sleeping<'_> {
         for (shortest, longest, samples) in NAPS {
             let woken = self.wake_up_of((cpu, other), Beside::Nothing, (shortest, longest), samples)?;
             // What holds for the shortest sleep holds from the start.
-            let at = At::IdleNs(if exits.is_empty() { 0 } else { shortest.saturating_sub(before_idle) });
+            let at = At::IdleNs(if exits.is_empty() { 0 } else { idle_for(shortest, before_idle) });
             let nap = naps(shortest, longest);
             let calls = self.call(&woken, self.lines(3, cpu, other));
             let calls: Vec<f64> = calls.iter().map(|call| call - find(known, "system.wake", At::All)).collect();
@@ -186,6 +186,12 @@ impl Sleeping<'_> {
     }
 }
 
+/// How long a CPU is idle in a nap that begins so long before: at least half of it, so that longer naps are longer idle
+/// beside neighbours, too, with whom a switch may seem to take any time.
+fn idle_for(nap_ns: u64, before_idle_ns: u64) -> u64 {
+    nap_ns - before_idle_ns.min(nap_ns / 2)
+}
+
 /// So long naps, in words.
 fn naps(shortest: u64, longest: u64) -> String {
     let us = |ns: u64| ns as f64 / 1e3;
@@ -206,4 +212,18 @@ fn median(samples: &[f64]) -> f64 {
 /// A thread cannot be started or pinned.
 pub(super) fn calls_on(cpu: Cpu, batches: usize) -> Result<[Figure; 3]> {
     on(cpu.cpu, || calls(batches))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_naps_are_longer_idle_whatever_a_switch_takes() {
+        for before_idle in [0, 1_700, 9_000, u64::MAX] {
+            let idle: Vec<u64> = NAPS[1..].iter().map(|nap| idle_for(nap.0, before_idle)).collect();
+            assert!(idle[0] > 0 && idle.is_sorted_by(|a, b| a < b), "{before_idle}: {idle:?}");
+        }
+        assert_eq!([2_500, 10_000].map(|nap| idle_for(nap, 1_700)), [1_250, 8_300]);
+    }
 }

@@ -31,7 +31,7 @@ impl Engine {
     /// The way in of a call that is to sleep, up to its look at the word.
     pub(crate) fn wait_call(&mut self, at: CallSite) -> Flow {
         let system = &self.machine.system;
-        self.in_call(system.wait_call - system.syscall / 2, at)
+        self.in_call(system.wait_call - system.syscall.div_ceil(2), at)
     }
 
     fn in_call(&mut self, cost: Ps, at: CallSite) -> Flow {
