@@ -13,16 +13,16 @@ use turnwise::platform::{Lane, Native, Platform};
 use turnwise_sim::spec::Class;
 
 /// How long a sleeper sleeps where the length is not what is measured.
-const NAP_NS: u64 = 100_000;
+const NAP_NS: (u64, u64) = (100_000, 100_000);
 /// Naps for which the way out of idleness is measured, from the shortest to the longest of each, and how many samples a
 /// full run takes. A lock's waiter is woken within the section that it waits for: of short naps many lengths count.
-const NAPS: [(u64, u64, u32); 6] = [
-    (1_000, 2_500, 1_000),
-    (2_500, 10_000, 1_000),
-    (10_000, 30_000, 1_000),
-    (100_000, 100_000, 300),
-    (1_000_000, 1_000_000, 80),
-    (10_000_000, 10_000_000, 15),
+const NAPS: [((u64, u64), u32); 6] = [
+    ((1_000, 2_500), 1_000),
+    ((2_500, 10_000), 1_000),
+    ((10_000, 30_000), 1_000),
+    (NAP_NS, 300),
+    ((1_000_000, 1_000_000), 80),
+    ((10_000_000, 10_000_000), 15),
 ];
 /// For so long threads sleep and wake each other before it counts: what that costs settles in tens of milliseconds, and
 /// changes in a guest by up to a third until then.
@@ -77,12 +77,12 @@ impl Sleeping<'_> {
         let pairs = self.grid.pairs(1);
         // The nearest other core; a sibling's idleness is not a core's.
         let other = pairs.iter().find(|(class, _)| **class > Class::SAME_CORE).map(|(_, pairs)| pairs[0].1);
-        let beside_waker = self.wake_up(cpu, cpu, Beside::Waker, NAP_NS, 200)?;
+        let beside_waker = self.wake_up((cpu, cpu), Beside::Waker, NAP_NS, 200)?;
         let same_cpu = self.call(&beside_waker, 0.0);
         let switch = self.context_switch(cpu, median(&same_cpu))?;
         let wake = match other {
             Some(other) => {
-                let busy = self.wake_up(cpu, other, Beside::Spinner, NAP_NS, 200)?;
+                let busy = self.wake_up((cpu, other), Beside::Spinner, NAP_NS, 200)?;
                 let how = "futex wake-up of a sleeper whose CPU is busy, less a system call and three lines";
                 Figure::measured("system.wake", At::All, &self.call(&busy, self.lines(3, cpu, other)), how, 500.0)
             }
@@ -100,11 +100,7 @@ impl Sleeping<'_> {
         Ok(figures)
     }
 
-    fn wake_up(&self, waker: Cpu, sleeper: Cpu, beside: Beside, slept_ns: u64, samples: u32) -> Result<Vec<Wakeup>> {
-        self.wake_up_of((waker, sleeper), beside, (slept_ns, slept_ns), samples)
-    }
-
-    fn wake_up_of(
+    fn wake_up(
         &self,
         (waker, sleeper): (Cpu, Cpu),
         beside: Beside,
@@ -137,10 +133,14 @@ impl Sleeping<'_> {
         Ok(Figure::measured("system.context_switch", At::All, &samples, how, 1_000.0))
     }
 
-    fn interrupt(&self, class: Class, (a, b): (Cpu, Cpu), wake_ns: f64) -> Result<Figure> {
-        let idle = self.wake_up(a, b, Beside::Nothing, NAP_NS, 100)?;
-        let calls = self.call(&idle, self.lines(3, a, b));
-        let samples: Vec<f64> = calls.iter().map(|call| (call - wake_ns).max(0.0)).collect();
+    /// What the calls took that woke a sleeper whose CPU was idle, beyond those where it was busy.
+    fn interrupts(&self, idle: &[Wakeup], (a, b): (Cpu, Cpu), wake_ns: f64) -> Vec<f64> {
+        self.call(idle, self.lines(3, a, b)).iter().map(|call| call - wake_ns).collect()
+    }
+
+    fn interrupt(&self, class: Class, cpus: (Cpu, Cpu), wake_ns: f64) -> Result<Figure> {
+        let idle = self.wake_up(cpus, Beside::Nothing, NAP_NS, 100)?;
+        let samples = self.interrupts(&idle, cpus, wake_ns);
         let how = "futex wake-up of a sleeper whose CPU has been idle for 100 us, less that of one whose CPU is busy";
         Ok(Figure::measured("system.ipi", At::Class(class), &samples, how, 1_000.0))
     }
@@ -152,20 +152,19 @@ impl Sleeping<'_> {
             let how = "a guess: needs a second CPU";
             return Ok(vec![Figure::guess("system.idle_exit", At::IdleNs(0), 2_000.0, how)]);
         };
-        let kernel = find(known, "system.wake", At::All) + find(known, "system.context_switch", At::All);
+        let [wake_ns, switch_ns] = ["system.wake", "system.context_switch"].map(|key| find(known, key, At::All));
         // The sleeper's CPU takes the line of its queue back.
-        let charged = self.syscall_ns + self.lines(4, cpu, other) + kernel;
+        let charged = self.syscall_ns + self.lines(4, cpu, other) + wake_ns + switch_ns;
         // A nap begins with the call; its CPU is idle when it has looked at the word and switched.
-        let wait_call = find(known, "system.wait_call", At::All) - self.syscall_ns / 2.0;
-        let before_idle = (wait_call + find(known, "system.context_switch", At::All)) as u64;
+        let wait_call_ns = find(self.known, "system.wait_call", At::All);
+        let before_idle = (wait_call_ns - self.syscall_ns / 2.0 + switch_ns) as u64;
         let (mut exits, mut interrupts): (Vec<Figure>, Vec<Figure>) = (Vec::new(), Vec::new());
-        for (shortest, longest, samples) in NAPS {
-            let woken = self.wake_up_of((cpu, other), Beside::Nothing, (shortest, longest), samples)?;
+        for (slept_ns, samples) in NAPS {
+            let woken = self.wake_up((cpu, other), Beside::Nothing, slept_ns, samples)?;
             // What holds for the shortest sleep holds from the start.
-            let at = At::IdleNs(if exits.is_empty() { 0 } else { idle_for(shortest, before_idle) });
-            let nap = naps(shortest, longest);
-            let calls = self.call(&woken, self.lines(3, cpu, other));
-            let calls: Vec<f64> = calls.iter().map(|call| call - find(known, "system.wake", At::All)).collect();
+            let at = At::IdleNs(if exits.is_empty() { 0 } else { idle_for(slept_ns.0, before_idle) });
+            let nap = length(slept_ns);
+            let calls = self.interrupts(&woken, (cpu, other), wake_ns);
             let how = format!("futex wake-up of a sleeper of {nap}, less that of one whose CPU is busy");
             let interrupt = Figure::mean(IDLE_IPI, at, &calls, &how, 1_000.0);
             let runs: Vec<f64> = woken.iter().map(|wake| wake.until_runs_ns - charged - interrupt.value).collect();
@@ -192,8 +191,8 @@ fn idle_for(nap_ns: u64, before_idle_ns: u64) -> u64 {
     nap_ns - before_idle_ns.min(nap_ns / 2)
 }
 
-/// So long naps, in words.
-fn naps(shortest: u64, longest: u64) -> String {
+/// From the shortest to the longest nap, in words.
+fn length((shortest, longest): (u64, u64)) -> String {
     let us = |ns: u64| ns as f64 / 1e3;
     if shortest == longest { format!("{} us", us(shortest)) } else { format!("{} to {} us", us(shortest), us(longest)) }
 }
@@ -221,7 +220,7 @@ mod tests {
     #[test]
     fn longer_naps_are_longer_idle_whatever_a_switch_takes() {
         for before_idle in [0, 1_700, 9_000, u64::MAX] {
-            let idle: Vec<u64> = NAPS[1..].iter().map(|nap| idle_for(nap.0, before_idle)).collect();
+            let idle: Vec<u64> = NAPS[1..].iter().map(|nap| idle_for(nap.0.0, before_idle)).collect();
             assert!(idle[0] > 0 && idle.is_sorted_by(|a, b| a < b), "{before_idle}: {idle:?}");
         }
         assert_eq!([2_500, 10_000].map(|nap| idle_for(nap, 1_700)), [1_250, 8_300]);

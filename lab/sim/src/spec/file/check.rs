@@ -102,10 +102,10 @@ impl SystemTable {
         let value = format!("on_cpu {}, {moves}", self.on_cpu.name());
         numbers.note("system", value, &self.source, self.provisional)?;
         let syscall = numbers.cost("system.syscall", &self.syscall, Zero::Refused)?;
-        let wait_call = numbers.optional("system.wait_call", self.wait_call.as_ref())?;
+        let wait_call = self.wait_call.as_ref().map(|cost| numbers.cost("system.wait_call", cost, Zero::Refused));
         let system = System {
             syscall,
-            wait_call: if self.wait_call.is_some() { wait_call } else { syscall },
+            wait_call: wait_call.transpose()?.unwrap_or(syscall),
             context_switch: numbers.cost("system.context_switch", &self.context_switch, Zero::Fine)?,
             wake: numbers.cost("system.wake", &self.wake, Zero::Fine)?,
             ipi: numbers.table("system.ipi", &self.ipi, topology, Zero::Fine)?,
