@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Records programs again and again, and replays each recording: replays.py ROUNDS MACHINE.toml LAB [LAB...].
 
-`turnwise` is in the PATH; LAB are builds of turnwise-lab, MACHINE.toml what `turnwise-lab calibrate` wrote. Prints the
-errors about the recorded runs, for each program and build, in order.
+`turnwise` is in the PATH; LAB are builds of turnwise-lab, MACHINE.toml what `turnwise-lab calibrate` wrote. `now` in its
+place: each LAB measures the machine anew before each recording. Prints the errors about the recorded runs, for each
+program and build, in order.
 """
 import os
 import re
@@ -25,11 +26,16 @@ PROGRAMS = {
 def errors(command, machine, labs):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         recording = os.path.join(folder, "run.tw")
+        machines = [machine] * len(labs)
+        if machine == "now":
+            machines = [os.path.join(folder, f"{place}.toml") for place in range(len(labs))]
+            for lab, measured in zip(labs, machines):
+                subprocess.run([lab, "calibrate", "-o", measured], capture_output=True, check=True)
         words = command.replace("{dir}", folder).split()
         subprocess.run(["turnwise", "profile", "--lock", "libc", "--recording", recording, "--", *words],
                        capture_output=True, check=True)
         found = []
-        for lab in labs:
+        for lab, machine in zip(labs, machines):
             text = subprocess.run([lab, "sim", "--record", recording, "--recorded-on", machine, "--machine", machine,
                                    "--cpus", "2", "--lock", "libc"], capture_output=True, text=True, check=True).stdout
             found.append(float(re.search(r"an error of ([-+0-9.]+)%", text)[1]))

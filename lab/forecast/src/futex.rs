@@ -98,7 +98,7 @@ impl<P: Platform> FutexRwLock<P> {
         P::wake(&raw const self.phase, lane, count);
     }
 
-    /// Sleeps until the claim is given up; `false`: it did not, since nobody says that he has the claim.
+    /// Sleeps until the claim is given up; `false`: it did not, since no writer says that it has the claim.
     fn await_claim(&self) -> bool {
         let turn = self.turn.load(Relaxed);
         let asleep = CLAIM | AWAITED;
