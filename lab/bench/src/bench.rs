@@ -10,6 +10,7 @@ use crate::subject::{LockInfo, Scenario};
 use crate::work::cost_ns;
 use anyhow::{Context, Result};
 use std::time::Duration;
+use turnwise_calibrate::Nearest;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::quota::{PERIOD_US, Quota};
 
@@ -49,6 +50,7 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
     let (machine, commit) = (Machine::here(), machine::commit());
     let (cases, left_out) = cases(args, &|percent| Quota::enter(percent).map(drop))?;
     let mut runner = Runner::new(args, &cases, progress);
+    runner.lines = Lines::begin();
     let mut scenarios: Vec<ScenarioReport> = Vec::new();
     for together in cases.chunk_by(|a, b| b.scenario.scales == Some(a.scenario.name)) {
         for (case, mut report) in together.iter().zip(runner.scenarios(together)?) {
@@ -101,6 +103,7 @@ struct Runner<'a> {
     method: Method,
     drain_max: Duration,
     rng: fastrand::Rng,
+    lines: Lines,
     progress: &'a mut dyn FnMut(Progress<'_>),
     done: u64,
     all: u64,
@@ -137,7 +140,7 @@ impl Runner<'_> {
         let method = Method::of(args, cases);
         let drain_max = if args.quick { DRAIN_MAX_QUICK } else { DRAIN_MAX };
         let rng = fastrand::Rng::with_seed(method.seed);
-        Runner { all: method.all(cases), rng, method, drain_max, progress, done: 0 }
+        Runner { all: method.all(cases), rng, lines: Lines::default(), method, drain_max, progress, done: 0 }
     }
 
     fn plan(&self, scenario: &Scenario) -> Plan {
@@ -195,11 +198,34 @@ impl Runner<'_> {
             (self.progress)(Progress { scenario: scenario.name, lock: name, done: self.done, all: self.all });
             if samples.gave_up.is_none() {
                 let outcome = samples.lock.sample(plan).with_context(|| format!("lock {name}"))?;
-                samples.add(outcome, plan, self.drain_max);
+                samples.add(outcome, self.lines.around(), plan, self.drain_max);
             }
             self.done += 1;
         }
         Ok(())
+    }
+}
+
+/// What a cache line costs between two CPUs, from sample to sample: whether this is still the machine that it was. A
+/// benchmark does without where it cannot be known.
+#[derive(Default)]
+struct Lines {
+    nearest: Option<Nearest>,
+    last_ns: Option<f64>,
+}
+
+impl Lines {
+    fn begin() -> Lines {
+        let mut lines = Lines { nearest: Nearest::find().ok().flatten(), last_ns: None };
+        lines.around();
+        lines
+    }
+
+    /// The mean of before the sample that has just ended, which was after the one before it, and now.
+    fn around(&mut self) -> Option<f64> {
+        let now = self.nearest.as_ref().and_then(|nearest| nearest.line_ns().ok());
+        let before = std::mem::replace(&mut self.last_ns, now);
+        Some(f64::midpoint(before?, now?))
     }
 }
 

@@ -143,6 +143,10 @@ pub struct LockReport {
     pub involuntary: Option<Spread>,
     /// Voluntary context switches of the process per second of each round, as `rounds_ns`.
     pub rounds_voluntary_per_s: Vec<Option<f64>>,
+    /// By how many nanoseconds a locked operation took longer on a line that another CPU had just written: the mean of
+    /// before and after each round, as `rounds_ns` but for those that are missing at its end. Empty: it was not asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds_line_ns: Vec<Option<f64>>,
     /// Voluntary context switches of the process per second.
     pub voluntary_per_s: Option<Spread>,
     /// Waits; from the pass that times every acquisition.
@@ -239,6 +243,18 @@ impl Waits {
     }
 }
 
+impl Report {
+    /// What a cache line cost around the samples, nanoseconds, least first. Empty: it was not asked, or there is one
+    /// core alone.
+    #[must_use]
+    pub fn lines_ns(&self) -> Vec<f64> {
+        let locks = self.scenarios.iter().flat_map(|scenario| &scenario.locks);
+        let mut all: Vec<f64> = locks.flat_map(|lock| &lock.rounds_line_ns).copied().flatten().collect();
+        all.sort_unstable_by(f64::total_cmp);
+        all
+    }
+}
+
 impl ScenarioReport {
     /// Names the reference: the fastest of `candidates` that ran, or if there are none the fastest peer, one that
     /// sleeps if there is any (a lock that only spins is no substitute on a busy machine); and compares everybody with
@@ -323,6 +339,7 @@ pub(crate) mod tests {
             voluntary: None,
             involuntary: None,
             rounds_voluntary_per_s: Vec::new(),
+            rounds_line_ns: Vec::new(),
             voluntary_per_s: None,
             wait: None,
             speed: None,
@@ -387,6 +404,14 @@ pub(crate) mod tests {
         assert_eq!(s.reference.as_deref(), Some("spins"));
         s.compare(&["nobody"]);
         assert_eq!(s.reference, None);
+    }
+
+    #[test]
+    fn lines_are_those_of_all_samples_least_first() {
+        let mut s = scenario();
+        (s.locks[0].rounds_line_ns, s.locks[2].rounds_line_ns) = (vec![Some(130.0), None], vec![Some(38.0)]);
+        assert_eq!(report(vec![s]).lines_ns(), [38.0, 130.0]);
+        assert!(report(vec![scenario()]).lines_ns().is_empty());
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Samples {
     pub roles: Roles,
     /// The throughput pass, by round.
     pub plain: Vec<Outcome>,
+    /// What a cache line cost around each of these, nanoseconds; `None`: there is one core alone.
+    pub line_ns: Vec<Option<f64>>,
     /// Waits of the timed pass.
     pub waits: Option<WaitTimes>,
     /// Why there are fewer samples than rounds.
@@ -36,6 +38,7 @@ impl Samples {
             lock,
             roles,
             plain: Vec::new(),
+            line_ns: Vec::new(),
             waits: None,
             gave_up: None,
             disturbed: 0,
@@ -44,8 +47,9 @@ impl Samples {
         }
     }
 
-    /// Adds a sample; gives the lock up if its threads needed longer than `drain_max` to stop.
-    pub fn add(&mut self, mut outcome: Outcome, plan: &Plan, drain_max: Duration) {
+    /// Adds a sample, with what a cache line cost around it; gives the lock up if its threads needed longer than
+    /// `drain_max` to stop.
+    pub fn add(&mut self, mut outcome: Outcome, line_ns: Option<f64>, plan: &Plan, drain_max: Duration) {
         self.situation = plan.situation;
         self.disturbed += u32::from(outcome.elapsed > 2 * plan.duration);
         if outcome.drain > drain_max {
@@ -58,6 +62,7 @@ impl Samples {
         }
         if waits.is_none() || plan.situation.arrivals.is_some() {
             self.plain.push(outcome);
+            self.line_ns.push(line_ns);
         }
         match (waits, &mut self.waits) {
             (None, _) => {}
@@ -89,6 +94,7 @@ impl Samples {
             voluntary: spread(|o| o.voluntary as f64),
             involuntary: spread(|o| o.involuntary as f64),
             rounds_voluntary_per_s: padded(&per_s, rounds),
+            rounds_line_ns: self.line_ns.clone(),
             voluntary_per_s: Spread::of(&per_s),
             wait: self.waits.as_ref().and_then(all_waits),
             speed: None,
@@ -253,7 +259,7 @@ mod tests {
         };
         let mut samples = Samples::none(&SUBJECTS[0].groups[0].locks[0], roles);
         for outcome in outcomes {
-            samples.add(outcome.clone(), &plan, SECOND);
+            samples.add(outcome.clone(), Some(40.0), &plan, SECOND);
         }
         samples
     }
@@ -272,6 +278,7 @@ mod tests {
         assert_eq!(report.rounds_ns, [Some(1e6), Some(1e9), None]);
         assert_eq!(report.fairness, Some(Spread { median: 0.5, min: 0.0, max: 1.0 }));
         assert_eq!(report.rounds_voluntary_per_s, [Some(3.0), Some(3.0), None]);
+        assert_eq!(report.rounds_line_ns, [Some(40.0); 2]);
         assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
         assert_eq!(report.energy_nj.map(|energy| energy.min), Some(2e6), "2 J for 1000 operations");
         assert!(report.reads.is_none());

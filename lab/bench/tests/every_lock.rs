@@ -257,7 +257,7 @@ fn a_lock_that_starves_its_writer_shows_no_share() {
     let starves = || {
         let mut samples = Samples::none(lock, roles);
         let outcome = shared::sample::<ReadersFirst>(&plan).expect("it excludes");
-        samples.add(outcome, &plan, Duration::MAX);
+        samples.add(outcome, None, &plan, Duration::MAX);
         let report = samples.report(1);
         assert!(report.reads.is_some() && report.writes.is_some(), "both sides have their times");
         report.share.expect("the roles have shares").median < 0.01
@@ -398,7 +398,7 @@ fn requests_that_a_lock_cannot_serve_show() {
     let show = || {
         let mut samples = Samples::none(&SUBJECTS[0].groups[0].locks[0], Roles::WRITE);
         let outcome = exclusive::sample::<std::sync::Mutex<Protected>>(&plan).expect("it excludes");
-        samples.add(outcome, &plan, Duration::MAX);
+        samples.add(outcome, None, &plan, Duration::MAX);
         let late = samples.report(1).late.expect("it is an open loop");
         println!("{late:?}");
         late.served.median < 0.1 && late.p99_ns.median > 100e6
@@ -440,7 +440,7 @@ fn a_disturbed_thread_that_is_let_in_late_shows_in_its_share() {
         let (elapsed, slack) = (outcome.elapsed, Duration::from_millis(100));
         let is_in_time = outcome.cpu_of_threads.iter().all(|cpu| *cpu <= elapsed + slack);
         println!("{outcome:?}");
-        samples.add(outcome, &plan, Duration::MAX);
+        samples.add(outcome, None, &plan, Duration::MAX);
         let share = samples.report(1).beside.expect("there was a neighbour").operations.median;
         is_in_time && (!has_cpus || !(0.2..1.8).contains(&share))
     };

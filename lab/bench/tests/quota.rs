@@ -40,7 +40,7 @@ fn cpus(outcome: &Outcome) -> f64 {
 
 fn throttled(lock: &'static LockInfo, plan: &Plan, outcome: Outcome) -> Option<f64> {
     let mut samples = Samples::none(lock, Roles::WRITE);
-    samples.add(outcome, plan, Duration::MAX);
+    samples.add(outcome, None, plan, Duration::MAX);
     samples.report(1).throttled.map(|share| share.median)
 }
 

@@ -6,6 +6,7 @@
 //! | `clock.rs`, `figure.rs` | time; a number with its spread |
 //! | `team.rs`, `lines.rs` | threads on CPUs of their own that take turns; cache lines in a chain |
 //! | `cpu.rs`, `transfers.rs` | instructions and memory; lines between CPUs |
+//! | `nearest.rs` | what a line costs just now, for whoever measures something else |
 //! | `system.rs`, `wake.rs`, `scheduler.rs` | system calls, switches, wake-ups, idleness, time slices |
 //! | `file.rs` | the machine file |
 //!
@@ -17,6 +18,7 @@ mod figure;
 mod file;
 mod grid;
 mod lines;
+mod nearest;
 mod scheduler;
 mod sysfs;
 mod system;
@@ -29,6 +31,7 @@ mod wake;
 pub use figure::{At, Figure, Summary, Unit, class};
 pub use file::here_path;
 pub use grid::Grid;
+pub use nearest::Nearest;
 pub use sysfs::Cpu;
 
 use anyhow::{Result, bail};

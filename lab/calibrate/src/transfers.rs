@@ -53,13 +53,16 @@ pub(super) struct Kind {
     shared: bool,
 }
 
+/// Locked operations on lines that the other CPU has just written: what a lock's word does most.
+pub(super) const RMW_MODIFIED: Kind = Kind { key: "coherence.rmw_modified", touch: Touch::Rmw, shared: false };
+
 /// Every table of transfers, in the order of the file.
 pub(super) const KINDS: [Kind; 6] = [
     Kind { key: "coherence.load_modified", touch: Touch::Load, shared: false },
     Kind { key: "coherence.load_shared", touch: Touch::Load, shared: true },
     Kind { key: "coherence.store_modified", touch: Touch::Store, shared: false },
     Kind { key: "coherence.store_shared", touch: Touch::Store, shared: true },
-    Kind { key: "coherence.rmw_modified", touch: Touch::Rmw, shared: false },
+    RMW_MODIFIED,
     Kind { key: "coherence.rmw_shared", touch: Touch::Rmw, shared: true },
 ];
 
@@ -146,7 +149,7 @@ impl Transfers<'_> {
     }
 
     /// What a line costs beyond a hit, once for each round.
-    fn pair(&self, kind: &Kind, a: Cpu, b: Cpu, third: Option<Cpu>, same_core: bool) -> Result<Vec<f64>> {
+    pub(super) fn pair(&self, kind: &Kind, a: Cpu, b: Cpu, third: Option<Cpu>, same_core: bool) -> Result<Vec<f64>> {
         self.rounds(a, b, third, kind.touch, kind.script(third.is_some(), same_core))
     }
 

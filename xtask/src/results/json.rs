@@ -7,9 +7,9 @@ use std::path::Path;
 /// What still fits on a line.
 const WIDTH: usize = 118;
 /// A longer report keeps of its samples what they come to alone.
-const MOST_BYTES: usize = 200_000;
+const MOST_BYTES: usize = 250_000;
 /// What reports call the samples of single rounds.
-const ROUNDS: [&str; 2] = ["rounds_ns", "rounds_voluntary_per_s"];
+const ROUNDS: [&str; 3] = ["rounds_ns", "rounds_voluntary_per_s", "rounds_line_ns"];
 
 /// Reads a file.
 pub(super) fn read(file: &Path) -> Result<Value> {

@@ -51,7 +51,7 @@ const fn bench(name: &'static str, title: &'static str, arguments: &'static [&'s
 
 /// All pages, in the order in which they are measured.
 pub(crate) static SUBJECTS: &[Subject] = &[
-    bench("mutex", "Mutexes", &["mutex", "--lock", "all", "--samples", "5"]),
+    bench("mutex", "Mutexes", &["mutex", "--lock", "all", "--samples", "7"]),
     bench("rwlock", "Readers-writer locks", &["rwlock"]),
     bench("seqlock", "Sequence locks", &["seqlock"]),
     bench("refcount", "A count and a lock in one word", &["refcount"]),

@@ -7,7 +7,7 @@ use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate};
 use turnwise_bench::report::{LeftOut, LockReport, Report, ScenarioReport};
 use turnwise_bench::subject::Subject;
 use turnwise_present::figures::{plain, time};
-use turnwise_present::stats::Spread;
+use turnwise_present::stats::{Spread, quantile};
 use turnwise_present::table::{self, CellAlignment};
 
 /// How to draw.
@@ -120,7 +120,23 @@ fn heading(report: &Report, style: Style) -> String {
         ),
     ];
     let energy = report.no_energy.as_ref().map(|why| format!("energy is left out: {why}"));
-    lines.iter().chain(&energy).map(|line| item(line, style)).collect()
+    let transfers = transfers(&report.lines_ns());
+    lines.iter().chain(&transfers).chain(&energy).map(|line| item(line, style)).collect()
+}
+
+/// What a cache line cost around the samples, and whether it did so all the time; without the tenth at either end.
+fn transfers(sorted_ns: &[f64]) -> Option<String> {
+    /// No disturbance doubles what most samples see; other CPUs do.
+    const OTHER_CPUS: f64 = 2.0;
+    if sorted_ns.is_empty() {
+        return None;
+    }
+    let [low, middle, high] = [0.1, 0.5, 0.9].map(|share| quantile(sorted_ns, share));
+    let cost = format!("a cache line from another CPU: {} [{} .. {}]", time(middle), time(low), time(high));
+    Some(match high < OTHER_CPUS * low {
+        true => cost,
+        false => format!("{cost}; this machine moved between CPUs that are nearer to each other and farther apart"),
+    })
 }
 
 /// A table with text in the first columns and numbers in the others.

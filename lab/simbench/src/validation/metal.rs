@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use std::sync::Arc;
 use turnwise_bench::report::{LockReport, Method, Report, ScenarioReport};
 use turnwise_present::stats::median;
-use turnwise_sim::spec::Machine;
+use turnwise_sim::spec::{Class, Machine, NS};
 
 /// Samples with fewer operations than this, or two that differ by more than [`APART`], are some of several, as on
 /// metal: what one of them shows is chance.
@@ -27,16 +27,39 @@ struct Cell<'a> {
     lock: &'static SimLock,
 }
 
-fn cells(report: &Report) -> impl Iterator<Item = Cell<'_>> {
+fn cells<'a>(report: &'a Report, machine: &'a Machine) -> impl Iterator<Item = Cell<'a>> {
     let pairs = report.scenarios.iter().flat_map(|scenario| scenario.locks.iter().map(move |lock| (scenario, lock)));
     pairs.filter_map(|(scenario, metal)| {
-        Some(Cell { scenario, metal, metal_ns: metal.op_ns?.median, lock: simulated(&metal.name)? })
+        Some(Cell { scenario, metal, metal_ns: metal_ns(metal, machine)?, lock: simulated(&metal.name)? })
     })
 }
 
+/// The median of the samples that were taken on this machine, around which a cache line cost about what the machine
+/// file says. All of them, if the benchmark did not ask.
+fn metal_ns(metal: &LockReport, machine: &Machine) -> Option<f64> {
+    /// Nearer than any two distances between CPUs.
+    const ABOUT: f64 = 0.25;
+    if metal.rounds_line_ns.is_empty() {
+        return Some(metal.op_ns?.median);
+    }
+    let line_ns = line_ns(machine)?;
+    let here = |around: &Option<f64>| around.is_some_and(|ns| (ns / line_ns - 1.0).abs() <= ABOUT);
+    let rounds = metal.rounds_ns.iter().zip(&metal.rounds_line_ns);
+    let mut found: Vec<f64> = rounds.filter(|(_, around)| here(around)).filter_map(|(&ns, _)| ns).collect();
+    (!found.is_empty()).then(|| median(&mut found))
+}
+
+/// By how many nanoseconds a locked operation takes longer where another core, the nearest, has written the line.
+fn line_ns(machine: &Machine) -> Option<f64> {
+    let others = (1..machine.topology.cpus()).map(|cpu| machine.topology.between(0, cpu));
+    let nearest = others.filter(|class| *class > Class::SAME_CORE).min()?;
+    let more = machine.coherence.rmw_modified.at(nearest).saturating_sub(machine.cpu.rmw_hit);
+    Some(more as f64 / NS as f64)
+}
+
 /// How many cells there are.
-pub(super) fn count(report: &Report) -> usize {
-    cells(report).count()
+pub(super) fn count(report: &Report, machine: &Machine) -> usize {
+    cells(report, machine).count()
 }
 
 /// The table, as Markdown, and the errors.
@@ -47,7 +70,7 @@ pub(super) fn table(report: &Report, machine: &Arc<Machine>, mut tick: impl FnMu
          |---|---|---|---|---|---|---|\n",
     );
     let mut judged = Judged::default();
-    for Cell { scenario, metal, metal_ns, lock } in cells(report) {
+    for Cell { scenario, metal, metal_ns, lock } in cells(report, machine) {
         let fair = metal.fairness.map_or("-".to_owned(), |fair| format!("{:.2}", fair.median));
         let row = match simulate(machine, lock, scenario, &report.method)? {
             Some((ns, fairness)) => {
@@ -94,4 +117,29 @@ fn simulate(
     }
     let (mut ns, mut fairness): (Vec<_>, Vec<_>) = samples.into_iter().unzip();
     Ok(Some((median(&mut ns), median(&mut fairness))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnwise_sim::spec::load;
+
+    #[test]
+    fn samples_of_another_machine_do_not_count() {
+        let machine = load("desktop-4").expect("it is built in");
+        let line_ns = line_ns(&machine).expect("it has four cores");
+        let lock = |around: &[f64]| -> LockReport {
+            let spread = serde_json::json!({ "median": 20.0, "min": 10.0, "max": 30.0 });
+            let lock = serde_json::json!({
+                "name": "mutex", "ours": true, "sleeps": true, "notes": [], "op_ns": spread,
+                "rounds_ns": [10.0, 20.0, 30.0], "rounds_voluntary_per_s": [], "rounds_line_ns": around,
+            });
+            serde_json::from_value(lock).expect("as a benchmark writes it")
+        };
+        let (here, there) = (line_ns * 1.2, line_ns * 3.0);
+        assert_eq!(metal_ns(&lock(&[]), &machine), Some(20.0), "it was not asked");
+        assert_eq!(metal_ns(&lock(&[here, there, here]), &machine), Some(20.0), "the mean of 10 and 30");
+        assert_eq!(metal_ns(&lock(&[there, there, here]), &machine), Some(30.0));
+        assert_eq!(metal_ns(&lock(&[there; 3]), &machine), None);
+    }
 }

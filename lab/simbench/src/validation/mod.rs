@@ -77,7 +77,7 @@ fn percent(share: f64) -> String {
 /// # Errors
 /// The published figures cannot be read.
 pub fn runs(inputs: &Inputs) -> Result<usize> {
-    let metal: usize = inputs.metal.iter().map(|(report, _)| metal::count(report)).sum();
+    let metal: usize = inputs.metal.iter().map(|(report, machine)| metal::count(report, machine)).sum();
     Ok(handoff::RUNS + curves::count() + osv::count() + blind::runs(false)? + metal)
 }
 
