@@ -34,19 +34,35 @@ fn cells<'a>(report: &'a Report, machine: &'a Machine) -> impl Iterator<Item = C
     })
 }
 
-/// The median of the samples that were taken on this machine, around which a cache line cost about what the machine
-/// file says. All of them, if the benchmark did not ask.
+/// The median of the samples that were taken on this machine. All of them, if the benchmark did not ask.
 fn metal_ns(metal: &LockReport, machine: &Machine) -> Option<f64> {
-    /// Nearer than any two distances between CPUs.
-    const ABOUT: f64 = 0.25;
     if metal.rounds_line_ns.is_empty() {
         return Some(metal.op_ns?.median);
     }
-    let line_ns = line_ns(machine)?;
-    let here = |around: &Option<f64>| around.is_some_and(|ns| (ns / line_ns - 1.0).abs() <= ABOUT);
     let rounds = metal.rounds_ns.iter().zip(&metal.rounds_line_ns);
-    let mut found: Vec<f64> = rounds.filter(|(_, around)| here(around)).filter_map(|(&ns, _)| ns).collect();
+    let here = rounds.filter(|(_, around)| is_here(machine, **around));
+    let mut found: Vec<f64> = here.filter_map(|(&ns, _)| ns).collect();
     (!found.is_empty()).then(|| median(&mut found))
+}
+
+/// Whether a cache line cost about what the machine file says.
+fn is_here(machine: &Machine, around: Option<f64>) -> bool {
+    /// Nearer than any two distances between CPUs.
+    const ABOUT: f64 = 0.25;
+    let (Some(found), Some(line_ns)) = (around, line_ns(machine)) else { return false };
+    (found / line_ns - 1.0).abs() <= ABOUT
+}
+
+/// A sentence about the samples that count; empty if all do.
+pub(super) fn samples(report: &Report, machine: &Machine) -> String {
+    let all = report.lines_ns();
+    let Some(line_ns) = line_ns(machine).filter(|_| !all.is_empty()) else { return String::new() };
+    let here = all.iter().filter(|&&around| is_here(machine, Some(around))).count();
+    format!(
+        " Only those samples on metal count around which a cache line from another CPU cost {line_ns:.0} ns, as the \
+         machine file says, within a quarter: {here} of {}.",
+        all.len()
+    )
 }
 
 /// By how many nanoseconds a locked operation takes longer where another core, the nearest, has written the line.
@@ -141,5 +157,6 @@ mod tests {
         assert_eq!(metal_ns(&lock(&[here, there, here]), &machine), Some(20.0), "the mean of 10 and 30");
         assert_eq!(metal_ns(&lock(&[there, there, here]), &machine), Some(30.0));
         assert_eq!(metal_ns(&lock(&[there; 3]), &machine), None);
+        assert!(is_here(&machine, Some(here)) && !is_here(&machine, Some(there)) && !is_here(&machine, None));
     }
 }

@@ -155,7 +155,7 @@ fn on_metal(inputs: &Inputs, tick: &mut impl FnMut()) -> Result<String> {
     for (report, machine) in &inputs.metal {
         if inputs.metal.len() > 1 {
             let cpu = report.machine.cpu.as_deref().unwrap_or("an unknown CPU");
-            text += &format!("\n### {} CPUs of {cpu}\n", report.machine.cpus);
+            text += &format!("\n### {} CPUs of {cpu}: `{}`\n", report.machine.cpus, machine.name);
         }
         text += &host(report, machine, tick)?;
     }
@@ -167,11 +167,12 @@ fn host(report: &Report, machine: &Arc<Machine>, tick: &mut impl FnMut()) -> Res
     let (table, judged) = metal::table(report, machine, tick)?;
     let cpu = report.machine.cpu.as_deref().unwrap_or("an unknown CPU");
     let provisional = machine.provisional().join("`, `");
+    let samples = metal::samples(report, machine);
     Ok(format!(
         "\n`{}` (commit {}) on {} CPUs of {cpu}, and the same cells on the machine that `turnwise-lab calibrate` wrote \
          there; as long as a sample on metal and after the same warm-up. Where a sample has fewer than 1000 \
          operations, or two differ by a tenth, it is the median of as many samples. The peers cannot be simulated: \
-         their code is not ours.\n\n{table}\n\
+         their code is not ours.{samples}\n\n{table}\n\
          {} of {} cells within 25%, {} within a factor 2; median error {:.0}%. Not measured here, but taken from \
          documents or guessed: `{provisional}`.\n",
         report.command,
@@ -246,7 +247,7 @@ mod tests {
         assert!(!text.contains("###"), "{text}");
         let twice = Inputs { metal: inputs.metal.iter().cycle().take(2).cloned().collect(), ..without };
         let text = on_metal(&twice, &mut || ()).expect("the cells can be run");
-        assert_eq!(text.matches("\n### 2 CPUs of an unknown CPU\n").count(), 2, "{text}");
+        assert_eq!(text.matches("\n### 2 CPUs of an unknown CPU: `desktop-4`\n").count(), 2, "{text}");
     }
 
     #[test]
