@@ -36,7 +36,7 @@ fn cells<'a>(report: &'a Report, machine: &'a Machine) -> impl Iterator<Item = C
 
 /// The median of the samples that were taken on this machine. All of them, if the benchmark did not ask.
 fn metal_ns(metal: &LockReport, machine: &Machine) -> Option<f64> {
-    if metal.rounds_line_ns.is_empty() {
+    if metal.rounds_line_ns.iter().all(Option::is_none) {
         return Some(metal.op_ns?.median);
     }
     let rounds = metal.rounds_ns.iter().zip(&metal.rounds_line_ns);
@@ -144,7 +144,7 @@ mod tests {
     fn samples_of_another_machine_do_not_count() {
         let machine = load("desktop-4").expect("it is built in");
         let line_ns = line_ns(&machine).expect("it has four cores");
-        let lock = |around: &[f64]| -> LockReport {
+        let lock = |around: &[Option<f64>]| -> LockReport {
             let spread = serde_json::json!({ "median": 20.0, "min": 10.0, "max": 30.0 });
             let lock = serde_json::json!({
                 "name": "mutex", "ours": true, "sleeps": true, "notes": [], "op_ns": spread,
@@ -152,11 +152,12 @@ mod tests {
             });
             serde_json::from_value(lock).expect("as a benchmark writes it")
         };
-        let (here, there) = (line_ns * 1.2, line_ns * 3.0);
+        let (here, there) = (Some(line_ns * 1.2), Some(line_ns * 3.0));
         assert_eq!(metal_ns(&lock(&[]), &machine), Some(20.0), "it was not asked");
+        assert_eq!(metal_ns(&lock(&[None; 3]), &machine), Some(20.0), "one core alone");
         assert_eq!(metal_ns(&lock(&[here, there, here]), &machine), Some(20.0), "the mean of 10 and 30");
         assert_eq!(metal_ns(&lock(&[there, there, here]), &machine), Some(30.0));
         assert_eq!(metal_ns(&lock(&[there; 3]), &machine), None);
-        assert!(is_here(&machine, Some(here)) && !is_here(&machine, Some(there)) && !is_here(&machine, None));
+        assert!(is_here(&machine, here) && !is_here(&machine, there) && !is_here(&machine, None));
     }
 }
