@@ -53,9 +53,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_costs_something_where_there_are_two_cores() {
+    fn two_cores_nearest_to_each_other_tell_what_a_line_costs() {
         let Some(nearest) = Nearest::find().expect("sysfs is there") else { return };
-        let ns = nearest.line_ns().expect("threads can be started");
-        assert!(ns.is_finite() && ns >= 0.0, "{ns}");
+        let (a, b) = nearest.pair;
+        assert_ne!(a.core, b.core, "threads of one core share their lines");
+        let class = nearest.grid.class(a, b);
+        let closer = |other: &Class| *other > Class::SAME_CORE && *other < class;
+        assert!(!nearest.grid.pairs(1).keys().any(closer), "{class:?}");
+        assert!(nearest.line_ns().expect("threads can be started").is_finite());
     }
 }
