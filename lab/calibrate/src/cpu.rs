@@ -17,8 +17,8 @@ use turnwise_sim::spec::Class;
 pub(super) struct Batches(pub(super) usize);
 
 /// Costs of instructions on the calling thread's CPU: all but those that need two.
-pub(super) fn instructions(batches: &Batches, line_bytes: u32) -> Vec<Figure> {
-    let mut figures = hits(batches, line_bytes);
+pub(super) fn instructions(batches: &Batches) -> Vec<Figure> {
+    let mut figures = hits(batches);
     let clock = || {
         black_box(now());
     };
@@ -65,25 +65,30 @@ fn arithmetic(seed: u64, steps: u32) -> u64 {
     (0..black_box(steps)).fold(seed | 1, |x, _| (x ^ x >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-fn hits(batches: &Batches, line_bytes: u32) -> Vec<Figure> {
-    const LINES: u32 = 64;
-    const LAPS: u32 = 64;
-    let lines = Lines::new(LINES, line_bytes);
-    let load = per_call(batches.0, 1, || lines.chase(LAPS as usize));
-    let load: Vec<f64> = load.iter().map(|all| all / f64::from(LINES * LAPS)).collect();
-    let words: [AtomicU64; 8] = Default::default();
-    let store = || {
-        for word in &words {
-            black_box(word).store(1, Relaxed);
-        }
+/// In a row: whoever loads a lock's word compares it and goes on by what the CPU foretells.
+fn hits(batches: &Batches) -> Vec<Figure> {
+    const WORDS: usize = 32;
+    let words: [AtomicU64; WORDS] = Default::default();
+    let each = |lap: fn(&[AtomicU64; WORDS])| -> Vec<f64> {
+        let laps = per_call(batches.0, 256, || lap(black_box(&words)));
+        laps.iter().map(|lap| lap / WORDS as f64).collect()
     };
-    let store: Vec<f64> = per_call(batches.0, 512, store).iter().map(|lap| lap / 8.0).collect();
+    let load = each(|words| {
+        for word in words {
+            word.load(Relaxed);
+        }
+    });
+    let store = each(|words| {
+        for word in words {
+            word.store(1, Relaxed);
+        }
+    });
     let change = || {
         black_box(black_box(&words[0]).fetch_add(1, AcqRel));
     };
     let change = per_call(batches.0, 2_000, change);
     vec![
-        figure("cpu.load_hit", &load, "chain of loads over 64 own lines", 1.5),
+        figure("cpu.load_hit", &load, "loads of own words, in a row", 0.2),
         figure("cpu.store_hit", &store, "stores to own words, in a row", 0.5),
         figure("cpu.rmw_hit", &change, "locked adds to an own word, in a row", 6.0),
     ]

@@ -181,7 +181,7 @@ impl Work<'_> {
         clock::prepare();
         let first = self.grid.cpus[0];
         let batches = cpu::Batches(self.effort.pick(200, 50));
-        let mut figures = team::on(first.cpu, || cpu::instructions(&batches, self.line_bytes))?;
+        let mut figures = team::on(first.cpu, || cpu::instructions(&batches))?;
         steps.step("threads of a core");
         figures.extend(cpu::smt(self.grid, &batches)?);
         self.lines(&mut figures, &mut steps)?;

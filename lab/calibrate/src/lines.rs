@@ -60,17 +60,17 @@ impl Lines {
     #[inline(never)]
     pub(super) fn touch(&self, how: Touch) {
         match how {
-            Touch::Load => self.chase(1),
+            Touch::Load => self.chase(),
             Touch::Store => self.store(),
             Touch::Rmw => self.change(),
         }
     }
 
-    /// Loads every line, lap after lap, each load when the one before has ended.
+    /// Loads every line, each load when the one before has ended.
     #[inline]
-    pub(super) fn chase(&self, laps: usize) {
+    fn chase(&self) {
         let mut at = &self.slots[self.order[0] as usize];
-        for _ in 0..self.count() * laps {
+        for _ in 0..self.count() {
             // SAFETY: `new` linked every used slot to another one of this box, and nobody changes that.
             at = unsafe { &*at.next.load(Relaxed) };
         }

@@ -132,6 +132,16 @@ impl Posted {
         Posted { line, travel: 0, word, value, bytes, number: 0, ready: false }
     }
 
+    /// No store, but a request for a line that an operation behind the buffer is to change.
+    pub(super) fn request(line: u32) -> Posted {
+        let (word, value) = (std::ptr::null_mut(), MaybeUninit::uninit());
+        Posted { line, travel: 0, word, value, bytes: 0, number: 0, ready: false }
+    }
+
+    pub(super) fn is_request(&self) -> bool {
+        self.word.is_null()
+    }
+
     /// Lets the store happen.
     ///
     /// # Safety

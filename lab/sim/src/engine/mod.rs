@@ -232,6 +232,9 @@ fn after_reach(line: u32, op: Op, doing: Doing, flow: Option<Flow>) {
 /// Gets a line after the store buffer.
 #[cold]
 fn reach_drained(line: u32, op: Op, doing: Doing) {
+    if op != Op::Load {
+        with(|e| e.request_ahead(line));
+    }
     step(Engine::drain);
     step(|e| e.access(line, op, doing));
 }

@@ -4,6 +4,8 @@
 //!   come (total store order, as on x86). A locked operation, a full fence, a system call and a load of a line that a
 //!   waiting store is about wait until the buffer is empty; so a thread sees its own stores, and only a later load of
 //!   another line can happen before them.
+//! - What has to wait for the buffer sends its own request at once, too: the lines come side by side, as a CPU's
+//!   prefetches for stores and locked operations make them.
 //! - A store whose line came before its turn happens even if the line has gone again by then: a CPU would fetch it
 //!   anew.
 //! - Only stores to placed values ([`super::Simulation::place`]), the heap and thread slots are buffered, which stay
@@ -38,7 +40,7 @@ impl Engine {
 
     /// The running thread's store goes to the buffer, which has room.
     pub(crate) fn post(&mut self, mut store: Posted) {
-        self.counts.accesses += 1;
+        self.counts.accesses += u64::from(!store.is_request());
         let cpu = self.current_cpu;
         let buffer = &mut self.cpu().stores;
         buffer.made = buffer.made.wrapping_add(1);
@@ -53,6 +55,16 @@ impl Engine {
             store.ready = true;
         }
         self.cpu().stores.waiting.push_back(store);
+    }
+
+    /// A store or locked operation of the running thread, which waits for the buffer, sends its request at once.
+    pub(crate) fn request_ahead(&mut self, line: u32) {
+        if !self.buffer_full()
+            && self.store_misses(line)
+            && self.buffer().waiting.iter().all(|store| store.line != line)
+        {
+            self.post(Posted::request(line));
+        }
     }
 
     /// Whether the running thread must wait for its buffer before it does this to a line.
@@ -100,10 +112,15 @@ impl Engine {
         if let Some(store) = waiting.iter_mut().find(|store| store.number == number) {
             store.ready = true;
         }
+        self.complete_ready(cpu);
+        if self.drained(cpu) { self.resume_at(cpu, self.now) } else { None }
+    }
+
+    /// The stores at the front happen whose lines have come.
+    fn complete_ready(&mut self, cpu: u32) {
         while self.cpus[cpu as usize].stores.waiting.front().is_some_and(|store| store.ready) {
             self.complete_first(cpu);
         }
-        if self.drained(cpu) { self.resume_at(cpu, self.now) } else { None }
     }
 
     /// Whether a thread waited for an empty buffer, and it is empty now.
@@ -129,6 +146,8 @@ impl Engine {
             while waits(self) {
                 self.complete_first_early(cpu);
             }
+            // For those whose lines came meanwhile no event is left.
+            self.complete_ready(cpu);
             if self.drained(cpu) {
                 let generation = self.cpus[cpu as usize].generation;
                 self.queue.push(self.now, What::Resume { cpu, generation });
@@ -140,7 +159,9 @@ impl Engine {
     fn complete_first_early(&mut self, cpu: u32) {
         if let Some(store) = self.cpus[cpu as usize].stores.waiting.front() {
             let line = store.line;
-            self.lines.hand_over(line, cpu);
+            if !store.is_request() {
+                self.lines.hand_over(line, cpu);
+            }
             self.complete_first(cpu);
         }
     }
@@ -148,6 +169,9 @@ impl Engine {
     /// The first store in the buffer happens.
     fn complete_first(&mut self, cpu: u32) {
         let Some(store) = self.cpus[cpu as usize].stores.waiting.pop_front() else { return };
+        if store.is_request() {
+            return;
+        }
         // SAFETY: words are only accessed by threads of this simulation, of which none runs at this moment.
         unsafe { store.write() };
         self.wrote(store.line);

@@ -81,6 +81,18 @@ fn a_thread_sees_its_own_stores_and_locked_operations_wait_for_them() {
 }
 
 #[test]
+fn a_line_comes_beside_those_of_the_stores_that_its_operation_waits_for() {
+    alone(2, |words| {
+        let took = takes(|| {
+            words[0].store(7, Relaxed);
+            assert_eq!(words[1].fetch_add(1, Relaxed), 1);
+        });
+        assert_eq!(took, 1 + 50 + 9, "both transfers at the same time, then a hit");
+        assert_eq!((words[0].load(Relaxed), words[1].load(Relaxed)), (7, 2));
+    });
+}
+
+#[test]
 fn stores_happen_in_their_order_whatever_their_lines_cost() {
     let mut simulation = simulation(2);
     // The first store misses, the second hits: both together, in order.
