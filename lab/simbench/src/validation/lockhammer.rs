@@ -202,7 +202,7 @@ fn verdict(points: &[Point]) -> String {
     let share = near as f64 / points.len().max(1) as f64;
     let met = |met: bool| if met { "met" } else { "missed" };
     format!(
-        "In all {near} of {} points ({:.0}%) are within 35%: the aim of 70% is {}. Of {} pairs, {} ({:.0}%) are in \
+        "In all {near} of {} points ({:.1}%) are within 35%: the aim of 70% is {}. Of {} pairs, {} ({:.1}%) are in \
          order: the aim of 90% is {}.\n",
         points.len(),
         share * 100.0,
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(order(points.iter()), Order { right: 1, pairs: 2 });
         let text = summary(&points);
         assert!(text.contains("| `c` | 0 of 1, -52% |") && text.contains("| order of pairs | 1 of 2 |"), "{text}");
-        assert!(text.contains("In all 2 of 3 points (67%) are within 35%: the aim of 70% is missed."), "{text}");
+        assert!(text.contains("In all 2 of 3 points (66.7%) are within 35%: the aim of 70% is missed."), "{text}");
         assert!(tables(&points).contains("| `b` | 110 / 90 |"));
     }
 
