@@ -190,8 +190,11 @@ const OSV: &str = "\n## OSv's mutex\n\nThe document's benchmark (`misc-mutex`: l
 
 const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
     - **Instructions between accesses** take no time, and accesses do not overlap: a CPU waits for each, but for \
-    stores, and for work outside of a lock, which begins ahead of its turn where the machine file says how far. So \
-    the shortest sections come out too fast, and what out-of-order execution hides besides too slow.\n\
+    stores, for the lines of what waits for stores, and for work outside of a lock, which begins ahead of its turn \
+    where the machine file says how far. So the shortest sections come out too fast, and what out-of-order execution \
+    hides besides too slow.\n\
+    - **Where threads go**: a woken thread finds an idle CPU of its cache, always. The kernel of the EPYC above leaves \
+    half of them on a busy one ([0079](lab/0079-half-a-core.md)), which the cells of `fair-semaphore` show.\n\
     - **The machine with 16 CPUs** was foretold blindly once ([0047](lab/0047-sixteen-cpus-simulated.md): 61 of 120 \
     cells within 25%, median error 24%). Reads that take lines as a whole, computing ahead and medians of \
     instructions came after that table was looked at ([0048](lab/0048-lines-that-move-whole.md)).\n\
@@ -203,8 +206,8 @@ const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
     that has or queues for one can lose its CPU. With more threads than CPUs that makes them worse than they were.\n\
     - **The home's call**: how long a CPU keeps a line that others wait for is a choice of the model (up to a quarter \
     of a transfer), and tight loops without work depend on it. Nothing and a half were tried before, and this page's \
-    first table was looked at: it is not a blind test of that choice, of the store buffer or of the spread of \
-    latencies (8% either way), which came after it.\n\
+    first table was looked at: it is not a blind test of that choice, of the store buffer, of lines that come \
+    beside it or of the spread of latencies (8% either way), which came after it.\n\
     - **SGI's figures** need the document's workload (a barrier, then all open the same file): not there yet.\n";
 
 #[cfg(test)]
