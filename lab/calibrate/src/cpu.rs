@@ -65,7 +65,8 @@ fn arithmetic(seed: u64, steps: u32) -> u64 {
     (0..black_box(steps)).fold(seed | 1, |x, _| (x ^ x >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// In a row: whoever loads a lock's word compares it and goes on by what the CPU foretells.
+/// Measures accesses to own words, each sort in a row: whoever loads a lock's word compares it and goes on by what the
+/// CPU foretells, so nothing waits for the load.
 fn hits(batches: &Batches) -> Vec<Figure> {
     const WORDS: usize = 32;
     let words: [AtomicU64; WORDS] = Default::default();

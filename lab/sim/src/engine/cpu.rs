@@ -138,6 +138,7 @@ impl Posted {
         Posted { line, travel: 0, word, value, bytes: 0, number: 0, ready: false }
     }
 
+    /// Whether it is one of those: nothing is written.
     pub(super) fn is_request(&self) -> bool {
         self.word.is_null()
     }

@@ -4,8 +4,8 @@
 //!   come (total store order, as on x86). A locked operation, a full fence, a system call and a load of a line that a
 //!   waiting store is about wait until the buffer is empty; so a thread sees its own stores, and only a later load of
 //!   another line can happen before them.
-//! - What has to wait for the buffer sends its own request at once, too: the lines come side by side, as a CPU's
-//!   prefetches for stores and locked operations make them.
+//! - A store or locked operation that has to wait for the buffer sends its own request at once, too: the lines come
+//!   side by side, as a CPU's prefetches make them.
 //! - A store whose line came before its turn happens even if the line has gone again by then: a CPU would fetch it
 //!   anew.
 //! - Only stores to placed values ([`super::Simulation::place`]), the heap and thread slots are buffered, which stay
