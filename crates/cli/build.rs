@@ -12,8 +12,11 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
-use turnwise_preload_abi::libraries::{PRELOAD, RECORDER};
 
+/// What cargo calls the libraries' files: the stems of `turnwise_preload_abi::libraries`, which this script does not
+/// link, since it would be built once more, with all that it needs, for the machine that builds.
+const LIBRARIES: [(&str, &str); 2] =
+    [("TURNWISE_PRELOAD_SO", "libturnwise_preload.so"), ("TURNWISE_RECORDER_SO", "libturnwise_recorder.so")];
 const SAMPLE: &str = "sample/cache.c";
 /// What the embedded libraries are built from, relative to the workspace.
 const LIBRARY_SOURCES: &[&str] = &[
@@ -52,8 +55,9 @@ fn main() {
         }
         None => build_libraries(&package_of_libraries(&manifest, &out), &[], &out.join("preload")),
     };
-    publish("TURNWISE_PRELOAD_SO", &libraries.join(PRELOAD).with_extension("so"));
-    publish("TURNWISE_RECORDER_SO", &libraries.join(RECORDER).with_extension("so"));
+    for (name, file) in LIBRARIES {
+        publish(name, &libraries.join(file));
+    }
     publish("TURNWISE_SAMPLE", &build_sample(&manifest.join(SAMPLE), &out.join("turnwise-sample")));
 }
 
@@ -63,7 +67,7 @@ fn publish_nothing(empty: &Path) {
     if let Err(error) = std::fs::write(empty, "") {
         fail(&format!("cannot write {}: {error}", empty.display()));
     }
-    for name in ["TURNWISE_PRELOAD_SO", "TURNWISE_RECORDER_SO", "TURNWISE_SAMPLE"] {
+    for name in LIBRARIES.map(|(name, _)| name).into_iter().chain(["TURNWISE_SAMPLE"]) {
         publish(name, empty);
     }
 }
@@ -92,7 +96,7 @@ fn package_of_libraries(manifest: &Path, out: &Path) -> PathBuf {
         "[package]\nname = \"turnwise-libraries\"\nversion = \"{version}\"\nedition = \"2024\"\n\
          [lib]\npath = \"lib.rs\"\n\
          [dependencies]\nturnwise-preload = \"={version}\"\nturnwise-recorder = \"={version}\"\n\
-         [profile.release]\nlto = \"thin\"\ncodegen-units = 1\n[workspace]\n"
+         [profile.dist]\ninherits = \"release\"\nlto = \"thin\"\ncodegen-units = 1\n[workspace]\n"
     );
     let made = std::fs::create_dir_all(&folder)
         .and_then(|()| std::fs::write(folder.join("Cargo.toml"), text))
@@ -111,7 +115,7 @@ fn package_of_libraries(manifest: &Path, out: &Path) -> PathBuf {
 fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathBuf {
     let cargo = directory("CARGO");
     let mut command = Command::new(&cargo);
-    command.current_dir(workspace).args(["build", "--release"]).args(flags);
+    command.current_dir(workspace).args(["build", "--profile", "dist"]).args(flags);
     command.args(["--package", "turnwise-preload", "--package", "turnwise-recorder"]);
     command.arg("--target-dir").arg(target_dir);
     let target = target_with_glibc();
@@ -130,7 +134,7 @@ fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathB
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     }
     // Names of functions are enough in a profile; the rest would triple the size of the program.
-    command.env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo");
+    command.env("CARGO_PROFILE_DIST_STRIP", "debuginfo");
     let rustc = cargo.with_file_name("rustc");
     if rustc.exists() {
         command.env("RUSTC", rustc);
@@ -139,7 +143,7 @@ fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathB
         &mut command,
         "the preload library or the recorder (packages turnwise-preload, turnwise-recorder) does not build",
     );
-    output.join("release")
+    output.join("dist")
 }
 
 /// The target of what runs in or beside the programs.

@@ -2,7 +2,7 @@
 
 use crate::measure::Usage;
 use anyhow::{Context, Result, bail};
-use regex::Regex;
+use regex_lite::Regex;
 use serde::Serialize;
 
 /// How several matches in one run become one number.

@@ -15,7 +15,7 @@ use turnwise::backoff::NoBackoff;
 use turnwise::{RawLock, RawMcsLock, RawMutex, RawRwLock, RawRwSem, RawSeqRwLock, RawSpinLock};
 use turnwise_catalogue::{Of, RefCount, Visit, visit};
 use turnwise_sim::Sim;
-use turnwise_sim::experiment::{Experiment, ThreadGroup};
+use turnwise_sim::experiment::{Experiment, Ran, ThreadGroup};
 use turnwise_sim::spec::Machine;
 
 /// The most locks that are replayed: those that are taken most. At others threads only compute.
@@ -204,14 +204,24 @@ const WARM_UP: f64 = 0.25;
 /// However fast the threads are, and however slow: dozens of a scheduler's slices.
 const WINDOW_NS: std::ops::RangeInclusive<f64> = 60e6..=300e6;
 
+/// Runs the threads of a slice in a scene.
+type Play<'a> = dyn Fn(&Experiment, Crew) -> Result<Ran<Counted>> + 'a;
+
 impl Run<'_> {
+    /// With these locks. Only the locks themselves are compiled for each type.
     fn with<M: RawLock, S: RawRwLock>(self) -> Result<Prediction> {
+        self.all(&|scene, crew| {
+            scene.run("the recorded program", Cast::<M, S>::new(crew), |cast: &Cast<M, S>| cast.crew.counted())
+        })
+    }
+
+    fn all(self, play: &Play<'_>) -> Result<Prediction> {
         let trace = &self.replay.trace;
         let mut sum =
             Prediction { recorded_ns: 0.0, ns: 0.0, acquisitions: 0.0, waiting: vec![0.0; trace.locks.len()] };
         let mut thread_ns = 0.0;
         for slice in self.replay.slices() {
-            let (per_s, waiting) = self.slice::<M, S>(slice)?;
+            let (per_s, waiting) = self.slice(slice, play)?;
             let ns = slice.acquisitions / per_s * 1e9;
             sum.recorded_ns += slice.ns();
             sum.ns += ns;
@@ -225,15 +235,15 @@ impl Run<'_> {
     }
 
     /// The rate in a slice, and the share of time waited for each lock.
-    fn slice<M: RawLock, S: RawRwLock>(self, slice: &Slice) -> Result<(f64, Vec<f64>)> {
+    fn slice(self, slice: &Slice, play: &Play<'_>) -> Result<(f64, Vec<f64>)> {
         let threads = slice.threads.len();
         let each_ns = slice.ns() / slice.acquisitions;
         let window = (EFFORT * each_ns).clamp(*WINDOW_NS.start(), *WINDOW_NS.end());
         let (begin, end) = ((window * WARM_UP) as u64, (window * (1.0 + WARM_UP)) as u64);
-        let crew = Crew::<M, S>::new(self.replay, slice, self.look, (begin, end));
+        let crew = Crew::new(self.replay, slice, self.look, (begin, end));
         let scene = Experiment { window: Some((begin, end)), ..Experiment::of(self.machine, self.cpus, self.seed) };
         let scene = Experiment { pinned: threads <= self.cpus as usize, ..scene };
-        let ran = scene.run("the recorded program", crew, Crew::counted)?;
+        let ran = play(&scene, crew)?;
         let before = ran.begin.context("the window has no beginning")?;
         let ns = ran.seen.ns as f64;
         let made = ran.end.acquisitions - before.acquisitions;
@@ -263,43 +273,76 @@ impl<M: RawLock, S: RawRwLock> Slot<M, S> {
     fn new() -> Self {
         Slot { mutex: M::new_in(), rwlock: S::new_in(), spin: RawSpinLock::new_in() }
     }
+}
 
-    fn lock(&self, (kind, reader): (Kind, bool)) {
-        match (kind, reader) {
-            (Kind::Mutex, _) => self.mutex.lock(),
-            (Kind::Spin, _) => self.spin.lock(),
-            (Kind::RwLock, false) => self.rwlock.lock(),
-            (Kind::RwLock, true) => self.rwlock.read(),
-        }
-    }
-
-    fn try_lock(&self, (kind, reader): (Kind, bool)) -> bool {
-        match (kind, reader) {
-            (Kind::Mutex, _) => self.mutex.try_lock(),
-            (Kind::Spin, _) => self.spin.try_lock(),
-            (Kind::RwLock, false) => self.rwlock.try_lock(),
-            (Kind::RwLock, true) => self.rwlock.try_read(),
-        }
-    }
-
+/// The locks of the program, each at its place.
+trait Locks {
+    fn lock(&self, place: usize, how: (Kind, bool));
+    fn try_lock(&self, place: usize, how: (Kind, bool)) -> bool;
     /// # Safety
     /// The calling thread has it, in this way.
-    unsafe fn unlock(&self, (kind, reader): (Kind, bool)) {
+    unsafe fn unlock(&self, place: usize, how: (Kind, bool));
+}
+
+impl<M: RawLock, S: RawRwLock> Locks for [Slot<M, S>; MOST_TRACED] {
+    fn lock(&self, place: usize, (kind, reader): (Kind, bool)) {
+        let slot = &self[place];
+        match (kind, reader) {
+            (Kind::Mutex, _) => slot.mutex.lock(),
+            (Kind::Spin, _) => slot.spin.lock(),
+            (Kind::RwLock, false) => slot.rwlock.lock(),
+            (Kind::RwLock, true) => slot.rwlock.read(),
+        }
+    }
+
+    fn try_lock(&self, place: usize, (kind, reader): (Kind, bool)) -> bool {
+        let slot = &self[place];
+        match (kind, reader) {
+            (Kind::Mutex, _) => slot.mutex.try_lock(),
+            (Kind::Spin, _) => slot.spin.try_lock(),
+            (Kind::RwLock, false) => slot.rwlock.try_lock(),
+            (Kind::RwLock, true) => slot.rwlock.try_read(),
+        }
+    }
+
+    unsafe fn unlock(&self, place: usize, (kind, reader): (Kind, bool)) {
+        let slot = &self[place];
         // SAFETY: the caller's promise.
         unsafe {
             match (kind, reader) {
-                (Kind::Mutex, _) => self.mutex.unlock(),
-                (Kind::Spin, _) => self.spin.unlock(),
-                (Kind::RwLock, false) => self.rwlock.unlock(),
-                (Kind::RwLock, true) => self.rwlock.unlock_read(),
+                (Kind::Mutex, _) => slot.mutex.unlock(),
+                (Kind::Spin, _) => slot.spin.unlock(),
+                (Kind::RwLock, false) => slot.rwlock.unlock(),
+                (Kind::RwLock, true) => slot.rwlock.unlock_read(),
             }
         }
     }
 }
 
-/// The threads of a slice.
-struct Crew<M, S> {
+/// The threads of a slice, and the locks of the program.
+struct Cast<M, S> {
     locks: [Slot<M, S>; MOST_TRACED],
+    crew: Crew,
+}
+
+impl<M: RawLock, S: RawRwLock> Cast<M, S> {
+    fn new(crew: Crew) -> Self {
+        Cast { locks: std::array::from_fn(|_| Slot::new()), crew }
+    }
+}
+
+impl<M: RawLock, S: RawRwLock> ThreadGroup for Cast<M, S> {
+    fn threads(&self) -> usize {
+        self.crew.threads.len()
+    }
+
+    fn act(&self, thread: usize) {
+        self.crew.act(&self.locks, thread);
+    }
+}
+
+/// The threads of a slice.
+struct Crew {
     trace: Arc<Trace>,
     places: Vec<Option<u16>>,
     threads: Vec<Part>,
@@ -327,10 +370,9 @@ impl Counted {
     }
 }
 
-impl<M: RawLock, S: RawRwLock> Crew<M, S> {
+impl Crew {
     fn new(replay: &Replay, slice: &Slice, look: Look, window: (u64, u64)) -> Self {
         Crew {
-            locks: std::array::from_fn(|_| Slot::new()),
             trace: Arc::clone(&replay.trace),
             places: replay.places.clone(),
             threads: slice.threads.clone(),
@@ -352,17 +394,17 @@ impl<M: RawLock, S: RawRwLock> Crew<M, S> {
         }
     }
 
-    fn acquire(&self, thread: usize, place: usize, how: (Kind, bool)) {
+    fn acquire(&self, locks: &dyn Locks, thread: usize, (place, how): (usize, (Kind, bool))) {
         let asked = Sim::time_ns().max(1);
         let (since, lock) = &self.waits[thread];
         lock.store(place as u64, Relaxed);
         since.store(asked, Relaxed);
         let look = self.look;
         if look.before_ns == 0.0 {
-            self.locks[place].lock(how);
-        } else if !self.locks[place].try_lock(how) {
+            locks.lock(place, how);
+        } else if !locks.try_lock(place, how) {
             Sim::compute(look.before_ns as u64);
-            self.locks[place].lock(how);
+            locks.lock(place, how);
             Sim::compute(look.after_ns as u64);
         }
         since.store(0, Relaxed);
@@ -377,7 +419,7 @@ impl<M: RawLock, S: RawRwLock> Crew<M, S> {
     }
 
     /// Does what the thread did in a stretch; what is held when its time is over is given back.
-    fn repeat(&self, thread: usize, acts: &[Act], until_ns: u64) {
+    fn repeat(&self, locks: &dyn Locks, thread: usize, acts: &[Act], until_ns: u64) {
         let mut held: Vec<(u32, usize, (Kind, bool))> = Vec::new();
         for act in acts {
             if held.is_empty() && Sim::time_ns() >= until_ns {
@@ -390,7 +432,7 @@ impl<M: RawLock, S: RawRwLock> Crew<M, S> {
                 Act::Acquire { lock, reader } => {
                     if let Some(place) = self.places[lock as usize] {
                         let how = (self.trace.locks[lock as usize].kind, reader);
-                        self.acquire(thread, place.into(), how);
+                        self.acquire(locks, thread, (place.into(), how));
                         held.push((lock, place.into(), how));
                     }
                     self.acquisitions.fetch_add(1, Relaxed);
@@ -400,20 +442,15 @@ impl<M: RawLock, S: RawRwLock> Crew<M, S> {
                     if let Some(at) = held.iter().rposition(|(has, ..)| *has == lock) {
                         let (_, place, how) = held.remove(at);
                         // SAFETY: acquired above in this way, and taken from the list.
-                        unsafe { self.locks[place].unlock(how) };
+                        unsafe { locks.unlock(place, how) };
                     }
                 }
             }
         }
     }
-}
 
-impl<M: RawLock, S: RawRwLock> ThreadGroup for Crew<M, S> {
-    fn threads(&self) -> usize {
-        self.threads.len()
-    }
-
-    fn act(&self, thread: usize) {
+    /// Does what the thread did.
+    fn act(&self, locks: &dyn Locks, thread: usize) {
         let part = &self.threads[thread];
         let (begin, until_ns) = self.lives(part);
         if begin > 0 {
@@ -427,7 +464,7 @@ impl<M: RawLock, S: RawRwLock> ThreadGroup for Crew<M, S> {
                 return;
             }
             let stretch = stretches[(first + turn) % stretches.len()];
-            self.repeat(thread, &self.trace.threads[part.thread].stretches[stretch].acts, until_ns);
+            self.repeat(locks, thread, &self.trace.threads[part.thread].stretches[stretch].acts, until_ns);
         }
     }
 }

@@ -78,23 +78,41 @@ impl Experiment {
         let config = Config { cpus: self.cpus.clone(), ..Config::new(Arc::clone(&self.machine), self.seed) };
         let mut simulation = Simulation::new(config, threads);
         let group = simulation.place(name, group);
+        let acting = group.clone();
+        self.run_placed(
+            name,
+            simulation,
+            threads,
+            (Rc::new(move |thread| acting.act(thread)), Rc::new(move || read(&group))),
+        )
+    }
+
+    /// Runs what is in the simulation's memory: what a thread does, and what the threads have counted so far. Not
+    /// generic over the group, of which there are as many types as locks.
+    fn run_placed<T: 'static>(
+        &self,
+        name: &str,
+        mut simulation: Simulation,
+        threads: usize,
+        (act, read): (Rc<dyn Fn(usize)>, Rc<dyn Fn() -> T>),
+    ) -> Result<Ran<T>> {
         for thread in 0..threads {
-            let group = group.clone();
+            let act = Rc::clone(&act);
             let affinity = if self.pinned { Affinity::Cpu(self.cpus[thread % self.cpus.len()]) } else { Affinity::Any };
-            simulation.spawn(affinity, move || group.act(thread));
+            simulation.spawn(affinity, move || act(thread));
         }
         let marks = Rc::new((OnceCell::new(), OnceCell::new()));
         if let Some((begin, end)) = self.window {
-            let (first, second, its) = (Rc::clone(&marks), Rc::clone(&marks), group.clone());
-            let same = group.clone();
-            simulation.at(begin, move |snapshot| drop(first.0.set((snapshot.clone(), read(&same)))));
-            simulation.at(end, move |snapshot| drop(second.1.set((snapshot.clone(), read(&its)))));
+            let (first, second) = (Rc::clone(&marks), Rc::clone(&marks));
+            let (at_first, at_second) = (Rc::clone(&read), Rc::clone(&read));
+            simulation.at(begin, move |snapshot| drop(first.0.set((snapshot.clone(), at_first()))));
+            simulation.at(end, move |snapshot| drop(second.1.set((snapshot.clone(), at_second()))));
         }
         let outcome = simulation.run().map_err(|stuck| anyhow!("{name}: {}\n{}", stuck.kind, stuck.who))?;
         if self.window.is_none() {
             let nothing = Snapshot { counters: Counters::default(), profile: Vec::new() };
             let all = Snapshot { counters: outcome.counters, profile: outcome.profile };
-            return Ok(Ran { begin: None, end: read(&group), seen: seen(&nothing, &all) });
+            return Ok(Ran { begin: None, end: read(), seen: seen(&nothing, &all) });
         }
         let marks = Rc::try_unwrap(marks).map_err(|_| anyhow!("{name}: the run still goes on"))?;
         let (first, begin) = marks.0.into_inner().context("the run ended before its window began")?;

@@ -32,12 +32,12 @@ pub(super) fn build(machine: &Machine) -> Result<Result<PathBuf, String>> {
 }
 
 fn folder_of(target: &str) -> Result<PathBuf> {
-    Ok(std::path::absolute(FOLDER)?.join("build").join(target).join("release"))
+    Ok(std::path::absolute(FOLDER)?.join("build").join(target).join("dist"))
 }
 
 fn cargo(env: &[(String, OsString)], target: &str, packages: &[&str]) -> Result<()> {
     let folder = format!("{FOLDER}/build");
-    let line = ["cargo", "build", "--quiet", "--release", "--locked", "--target-dir", &folder, "--target", target];
+    let line = ["cargo", "build", "--quiet", "--profile", "dist", "--locked", "--target-dir", &folder, "--target", target];
     let packages: Vec<&str> = packages.iter().flat_map(|package| ["-p", package]).collect();
     must(Path::new("."), &borrowed(env), &[&line[..], &packages].concat())
 }
@@ -56,8 +56,8 @@ fn environment(machine: &Machine) -> Result<Result<Vec<(String, OsString)>, Stri
     Ok(Ok(vec![
         (format!("CARGO_TARGET_{upper}_UNKNOWN_LINUX_GNU_LINKER"), compiler.clone()),
         (format!("CC_{target}"), compiler),
-        ("CARGO_PROFILE_RELEASE_DEBUG".to_owned(), "false".into()),
-        ("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".into()),
+        ("CARGO_PROFILE_DIST_DEBUG".to_owned(), "false".into()),
+        ("CARGO_PROFILE_DIST_STRIP".to_owned(), "symbols".into()),
         ("CARGO_INCREMENTAL".to_owned(), "0".into()),
     ]))
 }

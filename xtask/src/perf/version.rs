@@ -58,7 +58,7 @@ pub(super) fn working_tree(placement: Placement) -> Result<Version> {
     let log = place.with_extension("log");
     build(Path::new("."), &target, &log, placement).context("the working tree cannot be built")?;
     // Whoever builds while this measures must not exchange it.
-    let program = keep(&target, &place)?;
+    let program = keep(&target.join(profile(Path::new("."))), &place)?;
     let (mark, what) = match changed {
         0 => ("", format!("the working tree, unchanged: {title}")),
         1 => ("+", format!("the working tree, 1 file changed since: {title}")),
@@ -82,7 +82,7 @@ pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
         }
         build(&source, &place.join("build"), &place.join("build.log"), placement)
             .with_context(|| format!("{name} ({what}) cannot be built"))?;
-        keep(&place.join("build"), &kept)?;
+        keep(&place.join("build").join(profile(&source)), &kept)?;
         // Half a gigabyte that nobody needs again.
         std::fs::remove_dir_all(place.join("build")).context("cannot remove what the build left")?;
     }
@@ -141,7 +141,8 @@ fn build(workspace: &Path, target: &Path, log: &Path, placement: Placement) -> R
     eprintln!("building {}{} (minutes; log: {})", workspace.display(), placement.words(), log.display());
     let to = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let mut command = Command::new(cargo);
-    command.current_dir(workspace).args(["build", "--release", "--locked", "--package", "turnwise-cli"]);
+    let profile = profile(workspace);
+    command.current_dir(workspace).args(["build", "--profile", profile, "--locked", "--package", "turnwise-cli"]);
     // The second is where it lay before the laboratory had a folder of its own.
     if ["lab/cli/Cargo.toml", "crates/lab/Cargo.toml"].iter().any(|path| workspace.join(path).is_file()) {
         command.args(["--package", LAB]);
@@ -155,22 +156,28 @@ fn build(workspace: &Path, target: &Path, log: &Path, placement: Placement) -> R
     Ok(())
 }
 
+/// The profile in which a workspace measures: what was `release` before the tool had to be built soon.
+fn profile(workspace: &Path) -> &'static str {
+    let manifest = std::fs::read_to_string(workspace.join("Cargo.toml")).unwrap_or_default();
+    if manifest.contains("[profile.dist]") { "dist" } else { "release" }
+}
+
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| format!("  {line}\n")).collect()
 }
 
 /// Copies the program to where it stays; it is there entirely or not at all.
-fn keep(target: &Path, place: &Path) -> Result<PathBuf> {
+fn keep(built: &Path, place: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(place).with_context(|| format!("cannot make the folder {}", place.display()))?;
     // The one that is asked for last: where it is, the other one is.
     for name in [LAB, PROGRAM] {
-        let built = target.join("release").join(name);
+        let built = built.join(name);
         if name == LAB && !built.is_file() {
             continue;
         }
         let new = place.join(name).with_extension("new");
-        std::fs::copy(built, &new).context("cannot copy what was built")?;
+        std::fs::copy(&built, &new).context("cannot copy what was built")?;
         std::fs::rename(&new, place.join(name)).context("cannot copy what was built")?;
     }
     place.join(PROGRAM).canonicalize().context("cannot find what was copied")

@@ -159,13 +159,13 @@ fn write(from: &Path, subject: &Subject, body: &str, pages: &Path) -> Result<()>
     Ok(())
 }
 
-/// Builds a program of this workspace for speed.
+/// Builds a program of this workspace as it is measured.
 pub(crate) fn built(package: &str, program: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo).args(["build", "--release", "--package", package]).status();
+    let status = Command::new(cargo).args(["build", "--profile", "dist", "--package", package]).status();
     ensure!(status.context("cannot run cargo")?.success(), "{package} cannot be built");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    target.join("release").join(program).canonicalize().context("cannot find what was built")
+    target.join("dist").join(program).canonicalize().context("cannot find what was built")
 }
 
 #[cfg(test)]

@@ -54,10 +54,10 @@ fn build(tree: &Path) -> Result<PathBuf> {
         ("CFLAGS", OsStr::new(&c)),
         ("CARGO_INCREMENTAL", OsStr::new("0")),
         // As what ships. Names of local symbols end in a number of their module, which differed between the folders.
-        ("CARGO_PROFILE_RELEASE_DEBUG", OsStr::new("false")),
-        ("CARGO_PROFILE_RELEASE_STRIP", OsStr::new("symbols")),
+        ("CARGO_PROFILE_DIST_DEBUG", OsStr::new("false")),
+        ("CARGO_PROFILE_DIST_STRIP", OsStr::new("symbols")),
     ];
     let packages: Vec<&str> = PACKAGES.iter().flat_map(|package| ["-p", package]).collect();
-    must(tree, env, &[&["cargo", "build", "--quiet", "--locked", "--release"], &packages[..]].concat())?;
-    Ok(tree.join("target/release"))
+    must(tree, env, &[&["cargo", "build", "--quiet", "--locked", "--profile", "dist"], &packages[..]].concat())?;
+    Ok(tree.join("target/dist"))
 }
