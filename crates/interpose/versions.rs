@@ -106,6 +106,10 @@ const CONDITIONS: [&str; 6] = [
 /// glibc's first version on aarch64.
 const FIRST_ON_AARCH64: &str = "GLIBC_2.17";
 
+/// Functions that are exported under their version alone, of `turnwise_` and the name: the library's own calls of them
+/// have no version until they are linked, and go to whichever library is first, as without it.
+const PASSING: [&str; 2] = ["prctl", "syscall"];
+
 /// Which of these functions a library exports.
 pub(crate) struct Exports {
     /// Functions that it does not export.
@@ -145,6 +149,11 @@ pub(crate) fn link(exports: &Exports) {
         alias(name, &format!("turnwise_{name}"));
         if exports.old_conditions && is_x86_64() {
             alias(&format!("{name}@GLIBC_2.2.5"), &format!("turnwise_{name}_2_2_5"));
+        }
+    }
+    for name in PASSING {
+        if !exports.without.contains(&name) {
+            alias(&format!("{name}@{}", here(&["GLIBC_2.2.5"])[0]), &format!("turnwise_{name}"));
         }
     }
     // The library's calls to its own functions stay its own, whatever library stands before it.

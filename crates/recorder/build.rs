@@ -7,7 +7,7 @@ fn main() {
         // Compiling crate turnwise-interpose says so.
         return;
     }
-    // Keys of thread-specific data and threads are no locks.
+    // Keys of thread-specific data, threads and filters of system calls are no locks.
     let without = &[
         "pthread_key_create",
         "__pthread_key_create",
@@ -18,6 +18,8 @@ fn main() {
         "tss_set",
         "pthread_create",
         "thrd_create",
+        "prctl",
+        "syscall",
     ];
     versions::link(&versions::Exports { without, old_conditions: false });
     println!("cargo::rerun-if-changed=c/wait.c");

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -75,7 +74,9 @@ static int passed(clockid_t clock, const struct timespec *time)
 /* Sleeps until the sequence changes or `time` passes: 0 or an errno value. The kernel refuses negative times. */
 static int sleep_once(const struct waiter *w, clockid_t clock, const struct timespec *time)
 {
-    int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | (clock == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0);
+    /* Without a time the clock says nothing, and the C library names this one: a filter may look at the operation. */
+    int real = !time || clock == CLOCK_REALTIME;
+    int op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | (real ? FUTEX_CLOCK_REALTIME : 0);
     if (time && time->tv_sec < 0)
         return ETIMEDOUT;
     if (syscall(SYS_futex, w->cond, op, w->sequence, time, NULL, FUTEX_BITSET_MATCH_ANY) == 0)
@@ -86,10 +87,10 @@ static int sleep_once(const struct waiter *w, clockid_t clock, const struct time
 /*
  * Up to glibc 2.40 pthread_cancel of a thread with asynchronous cancellation marks it, then sends it a signal. Were we
  * to leave the asynchronous section between the two, the signal would come late; if the thread ends meanwhile, its
- * result may be lost. glibc's own waits stay until the signal is there, and so do we. The mark is in the thread's
- * descriptor; glibc describes the place to debuggers: bits, elements, offset.
+ * result may be lost. glibc's own waits stay until the signal is there, and so do we, asleep on the mark as they are.
+ * The mark is in the thread's descriptor; glibc describes the place to debuggers: bits, elements, offset.
  */
-enum { CANCELING = 4, CANCELED = 8, PATIENCE = 10000 };
+enum { CANCELING = 4, CANCELED = 8, PATIENCE = 100, NAP_NS = 100000 };
 
 static const uint32_t *cancel_field;
 
@@ -105,8 +106,14 @@ static void await_cancellation_under_way(void)
     if (!cancel_field)
         return;
     const volatile uint32_t *flags = (const volatile uint32_t *)((const char *)pthread_self() + cancel_field[2]);
-    for (int i = 0; i < PATIENCE && (*flags & (CANCELING | CANCELED)) == CANCELING; i++)
-        sched_yield(); /* does not return once the signal is there */
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    for (int i = 0; i < PATIENCE; i++) {
+        uint32_t found = *flags;
+        if ((found & (CANCELING | CANCELED)) != CANCELING)
+            return;
+        /* Does not return once the signal is there. */
+        syscall(SYS_futex, flags, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, found, &nap);
+    }
 }
 
 static int sleep_cancellable(struct waiter *w, clockid_t clock, const struct timespec *time)

@@ -56,6 +56,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicUsize};
 use libc::{c_int, pthread_cond_t, pthread_condattr_t};
 use protocol::Words;
+use turnwise::platform::native::may_be_filtered;
 use turnwise::platform::{Deadline, Native};
 
 fn words(cond: &Cond) -> Words<'_, Native> {
@@ -83,9 +84,12 @@ pub(crate) fn leave(cond: &Cond, seen: u32, how: Leave) {
 }
 
 /// Whether the kernel may wake this thread before some that slept earlier: it is a real-time thread, or its scheduling
-/// policy is unknown.
+/// policy is unknown, since a filter may forbid the question.
 #[cold]
 fn may_overtake() -> bool {
+    if may_be_filtered() {
+        return true;
+    }
     // SAFETY: 0 is the calling thread; nothing is written.
     let policy = unsafe { libc::sched_getscheduler(0) };
     !matches!(policy, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)

@@ -5,7 +5,7 @@ use crate::policy;
 use crate::rules::{self, Caller};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU32};
-use turnwise::platform::native::introduce;
+use turnwise::platform::native::{introduce, may_be_filtered};
 use turnwise::platform::{Native, Platform};
 use turnwise::wait::Tuned;
 use turnwise_interpose::{race_checker, variable};
@@ -26,6 +26,7 @@ pub(crate) fn start(policy: Option<Lock>) {
         let runtime = variable(place::RUNTIME_VARIABLE).filter(|path| path.to_bytes().first() == Some(&b'/'));
         let policy = policy.map_or(POLICY_FILE, |policy| 1 + policy as u32);
         writer::tell_rules(rules::that_set);
+        writer::tell_of_filters(may_be_filtered);
         writer::start(runtime, asked == Some(b"1"), policy);
     }
 }

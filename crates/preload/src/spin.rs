@@ -10,6 +10,8 @@
 //! | 0..32 | the word of a free lock |
 //! | 32..64 | the word of a taken one; others may be, too (x86-64: 0 and below, by the C library's waiters) |
 //!
+//! Where a filter may judge system calls, the wait is the C library's own, too: it makes none.
+//!
 //! As in the C library's, there is no order among waiters, and no bound on a wait.
 
 use crate::rules::Caller;
@@ -20,6 +22,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::{c_int, pthread_spinlock_t};
 use turnwise::backoff::{Backoff, Exponential};
 use turnwise::events::{Event, here};
+use turnwise::platform::native::may_be_filtered;
 use turnwise::platform::{Native, Patience, Platform};
 
 /// How long a waiter spins: longer than most sections, and about twice what two context switches cost.
@@ -116,7 +119,9 @@ fn wait(protocol: Protocol, word: &AtomicU32, caller: Caller) {
         let mut patience = Patience::new();
         while !spin(protocol, word) {
             here::count(Event::SpinTimedOut);
-            patience.wait::<Native>();
+            if !may_be_filtered() {
+                patience.wait::<Native>();
+            }
         }
         here::count(Event::Spun);
     });

@@ -1,11 +1,12 @@
 //! The constructor: resolves what can be resolved now, and reports a mistyped policy before `main`.
 
+use crate::exports::filters;
 use crate::policy;
 use crate::rules::{self, Unusable};
 use crate::{cond, live, real, run_probe, spin};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
-use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
+use turnwise::platform::native::{OnCpuLayer, find_filter, on_cpu_layer};
 use turnwise_interpose::{can_find, race_checker, variable};
 use turnwise_preload_abi::{Lock, environment};
 
@@ -18,6 +19,7 @@ extern "C" fn start() {
         refuse_table(path, fault);
     }
     let policy = policy::prepare();
+    find_filter();
     run_probe::open();
     live::start(policy);
     look_up();
@@ -34,6 +36,7 @@ extern "C" fn start() {
 fn look_up() {
     can_find();
     real::look_up();
+    filters::look_up();
     real::cond_waits();
     if !policy::stands_aside() {
         cond::find_mark();

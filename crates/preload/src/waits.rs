@@ -13,7 +13,7 @@
 use crate::layout::{LibcUsers, Mutex, kind};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::fence;
-use turnwise::platform::native::generation;
+use turnwise::platform::native::{generation, tid};
 
 /// The number of bits of [`Mutex::waits`] that count; Linux has no more threads than they can count. The other bits are
 /// the generation of the waiters, modulo 2^10.
@@ -49,9 +49,8 @@ impl Mutex {
     /// Counts a wait in a mutex of the C library; [`Counted::NOT`] if the caller does not own it, or if the C library
     /// does not check the count.
     pub(crate) fn count_libc_wait(&self) -> Counted {
-        // SAFETY: the system call takes no arguments and only returns a number.
-        let me = unsafe { libc::syscall(libc::SYS_gettid) };
-        if self.kind.load(Relaxed) & kind::ROBUST != 0 || self.libc().owner.load(Relaxed) != me as u32 {
+        let me = tid();
+        if me == 0 || self.kind.load(Relaxed) & kind::ROBUST != 0 || self.libc().owner.load(Relaxed) != me {
             return Counted::NOT;
         }
         self.libc().add(1);

@@ -40,7 +40,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, OnceLock};
 use turnwise::live::{Kind as Way, Wait, Watcher, watch};
-use turnwise::platform::native::introduce;
+use turnwise::platform::native::{introduce, may_be_filtered};
 use turnwise::platform::{Native, Platform};
 use turnwise::wait::Tuned;
 use turnwise_interpose::race_checker;
@@ -98,6 +98,7 @@ pub fn start() -> Result<(), NotStarted> {
         let in_sandbox = asked.is_some_and(|value| value == "1");
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
         site::start(wait as *const () as usize);
+        writer::tell_of_filters(may_be_filtered);
         writer::start(runtime.as_deref(), in_sandbox, 1 + Policy::Adaptive as u32);
         watch(&WATCHER);
         Ok(())

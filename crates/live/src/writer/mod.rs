@@ -87,6 +87,12 @@ pub fn tell_rules(rules: fn(usize) -> Option<FileRule>) {
     view::tell_rules(rules);
 }
 
+/// Has views ask `announced` whether there may be a filter of system calls: then they make none. To be called before
+/// [`start`].
+pub fn tell_of_filters(announced: fn() -> bool) {
+    view::tell_of_filters(announced);
+}
+
 /// Turns the view on, as the process begins. `runtime`: the folder for files that end with the session, if there is
 /// one. `policy`: [`crate::layout::Header::policy`]. `in_sandbox`: also where system calls are filtered, which a filter
 /// may answer by ending the process.

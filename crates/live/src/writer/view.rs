@@ -28,6 +28,8 @@ static MODE: AtomicU32 = AtomicU32::new(UNDECIDED);
 static RUNTIME: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 static IN_SANDBOX: AtomicBool = AtomicBool::new(false);
 static POLICY: AtomicU32 = AtomicU32::new(0);
+/// A function that says whether there may be a filter of system calls, or null.
+static FILTER_ANNOUNCED: AtomicPtr<()> = AtomicPtr::new(null_mut());
 /// A function of type [`FileRules`], or null.
 static FILE_RULES_OF: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
@@ -77,6 +79,11 @@ pub(super) fn tell_rules(rules: FileRules) {
     FILE_RULES_OF.store(rules as *mut (), Relaxed);
 }
 
+/// Has views ask `announced` before all calls of the system.
+pub(super) fn tell_of_filters(announced: fn() -> bool) {
+    FILTER_ANNOUNCED.store(announced as *mut (), Relaxed);
+}
+
 /// Lets processes have views from now on, this one and its forked children.
 pub(super) fn turn_on(runtime: Option<&CStr>, in_sandbox: bool, policy: u32) {
     let path = runtime.map_or(&[][..], CStr::to_bytes);
@@ -101,9 +108,17 @@ pub(super) fn is_undecided() -> bool {
     MODE.load(Acquire) == UNDECIDED
 }
 
-/// Whether system calls are ours to make here.
+/// Whether system calls are ours to make here. A filter that nobody announced is asked for: the calls that would follow
+/// are no more usual than the question.
 pub(super) fn may_call_system() -> bool {
-    IN_SANDBOX.load(Relaxed) || !sys::is_sandboxed()
+    IN_SANDBOX.load(Relaxed) || !is_filter_announced() && !sys::is_sandboxed()
+}
+
+/// Whether the locks know of a filter of system calls.
+fn is_filter_announced() -> bool {
+    let announced = FILTER_ANNOUNCED.load(Relaxed);
+    // SAFETY: `tell_of_filters` stored a function of this type there, or null, which is `None`.
+    unsafe { core::mem::transmute::<*mut (), Option<fn() -> bool>>(announced) }.is_some_and(|announced| announced())
 }
 
 /// The policy of the process's locks.

@@ -3,6 +3,7 @@
 
 mod cond;
 mod creation;
+pub(crate) mod filters;
 mod keys;
 mod mutex;
 #[cfg(target_arch = "x86_64")]

@@ -2,6 +2,7 @@
    one of those that are the C library's (process-shared), written as its initialisers would; "taken": one that another
    thread has, and releases after a while. */
 #include "check.h"
+#include <sys/syscall.h>
 #include <threads.h>
 
 /* Of all that a program can call, in one type: what a function does not take it does not see. */
@@ -22,7 +23,7 @@ static struct timespec at;
 static volatile int holds, is_done;
 static void *volatile begun;
 
-enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, THREAD, THREAD_OF_C11, EVENTS };
+enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, THREAD, THREAD_OF_C11, EVENTS, CALL };
 enum shape {
     ALONE,    /* the object, or the object and NULL */
     TIMED,    /* and a time */
@@ -102,6 +103,10 @@ static const struct known {
     {"pthread_create", THREAD, ALONE},
     {"thrd_create", THREAD_OF_C11, ALONE},
     {"turnwise_thread_events", EVENTS, ALONE},
+    {"prctl", CALL, ALONE},
+    {"turnwise_prctl", CALL, ALONE},
+    {"syscall", CALL, ALONE},
+    {"turnwise_syscall", CALL, ALONE},
 };
 
 static const struct known *known(const char *name)
@@ -173,6 +178,7 @@ static void *worker(void *line)
         break;
     }
     case EVENTS: function((void *)1, &mutex, counts, (void *)6); break;
+    case CALL: function((void *)SYS_getpid, NULL, NULL, NULL); break; /* a question, as a number of `prctl`, too */
     }
     is_done = 1;
     return NULL;

@@ -137,6 +137,17 @@ impl Program {
         self.run_preloaded(policy, library().to_str().expect("a path in UTF-8")).output
     }
 
+    /// Runs it with arguments, on the C library's locks or on ours.
+    pub(crate) fn run_with_arguments(&self, policy: Option<&str>, arguments: &[&str]) {
+        let mut command = self.command();
+        if let Some(policy) = policy {
+            command.arg(format!("{}={policy}", environment::LOCK));
+            command.arg(format!("LD_PRELOAD={}", library().display()));
+        }
+        let on = format!("{policy:?} {arguments:?}");
+        check(&on, command.arg(&self.path).args(arguments).output());
+    }
+
     /// Runs it with a list of preloaded libraries.
     pub(crate) fn run_with(&self, policy: &str, preloaded: &str) -> String {
         self.run_preloaded(policy, preloaded).error

@@ -61,7 +61,7 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
     lock.counters.count(match end {
         Ok(how) => how,
         Err(SpinEnd::Deadline) => Event::SpinTimedOut,
-        Err(SpinEnd::NotRunning | SpinEnd::StandsStill) => Event::SpinOffCpu,
+        Err(SpinEnd::NotRunning) => Event::SpinOffCpu,
     });
     end.is_ok()
 }
@@ -335,8 +335,8 @@ pub(super) fn spin_woken<P: Platform, S: Settings>(lock: &RawMutex<P>, settings:
 }
 
 /// Keeps the claimant of the next turn awake where there are many CPUs, while the owner runs and for no longer than any
-/// other spin: if it slept, the lock would be idle while it is woken. Owners that sleep are not waited for: on most
-/// machines it takes microseconds to see that they do. `true`: the owner has left, or the claim is gone.
+/// other spin: if it slept, the lock would be idle while it is woken. Where that was in vain, the next claims sleep.
+/// `true`: the owner has left, or the claim is gone.
 pub(super) fn claimed<P: Platform, S: Settings>(
     lock: &RawMutex<P>,
     word: u32,

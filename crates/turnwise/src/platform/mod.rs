@@ -6,7 +6,6 @@
 //! its machine through its current coroutine.
 
 mod bare;
-mod owner_time;
 mod patience;
 mod poll_backoff;
 pub(crate) mod racy;
@@ -19,7 +18,6 @@ pub mod native;
 pub use bare::Bare;
 #[cfg(feature = "native")]
 pub use native::Native;
-pub use owner_time::OwnerTime;
 pub use patience::Patience;
 pub use poll_backoff::PollBackoff;
 pub use slot::{Me, ThreadSlot};
@@ -236,8 +234,6 @@ pub enum SpinEnd {
     Deadline,
     /// [`SpinLimit::owner`] is not running: another thread of ours has its CPU.
     NotRunning,
-    /// [`SpinLimit::owner`] has had no CPU time for a while: it sleeps, or another program has its CPU.
-    StandsStill,
 }
 
 impl core::fmt::Display for SpinEnd {
@@ -245,7 +241,6 @@ impl core::fmt::Display for SpinEnd {
         f.write_str(match self {
             SpinEnd::Deadline => "the spin took as long as it may",
             SpinEnd::NotRunning => "another thread has the owner's CPU",
-            SpinEnd::StandsStill => "the owner has had no CPU time for a while",
         })
     }
 }
@@ -482,6 +477,14 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Wakes up to `count` threads parked in `lane` of `word`, longest sleeper first; returns how many.
     /// Uses only the address: the word may be gone.
     fn wake(word: *const Self::U32, lane: Lane, count: u32) -> u32;
+
+    /// Whether a wake-up wakes threads of its lane alone. Otherwise one of a single thread may go to another lane's, if
+    /// there are threads in both.
+    #[inline(always)]
+    #[must_use]
+    fn has_lanes() -> bool {
+        true
+    }
 
     /// Wakes one ordinary waiter of `from` and moves the others to `to`'s ordinary waiters, if `from` still holds
     /// `expected`. Returns how many were woken or moved, or `None` if the value differed or the platform cannot.

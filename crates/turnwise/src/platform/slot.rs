@@ -124,7 +124,7 @@ pub(crate) struct SpinRecord {
     pub(crate) came: u32,
     /// The number of steady rounds in a row, and when they are enough also that of waits that will still look at once.
     pub(crate) steady: u8,
-    /// The number of claims that will not wait awake, since an owner stood still: it sleeps in its sections.
+    /// The number of claims that will not wait awake, since one that did so waited in vain.
     pub(crate) asleep: u8,
     /// The owner that the last wait found which did not look at once.
     pub(crate) owner: u16,

@@ -494,7 +494,8 @@ pub(super) fn wake_after<P: Platform>(address: *const P::U32, word: u32) {
         P::wake(address, Lane::Readers, u32::MAX);
     }
     if word & WRITERS != 0 {
-        P::wake(address, Lane::Waiters, 1);
+        // One may be a reader, who has no duty to wake the next.
+        P::wake(address, Lane::Waiters, if P::has_lanes() { 1 } else { u32::MAX });
     }
 }
 

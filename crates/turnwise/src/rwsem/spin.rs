@@ -79,7 +79,7 @@ fn count_end<P: Platform, T>(lock: &RawRwSem<P>, end: &Result<T, SpinEnd>) {
     match end {
         Ok(_) => {}
         Err(SpinEnd::Deadline) => lock.counters.count(Event::SpinTimedOut),
-        Err(SpinEnd::NotRunning | SpinEnd::StandsStill) => lock.counters.count(Event::SpinOffCpu),
+        Err(SpinEnd::NotRunning) => lock.counters.count(Event::SpinOffCpu),
     }
 }
 

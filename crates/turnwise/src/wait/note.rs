@@ -48,12 +48,12 @@ impl Note {
 
 /// Whether a spin that ended so shows that spins pay; `None`: it says nothing. A budget spent on one owner shows that
 /// sections are long; one spent while the lock went from owner to owner (`one_owner` is false) shows a long line, and
-/// who sleeps instead is woken by those that have the lock. An owner that stands still probably sleeps in its section.
-/// One whose CPU another thread of ours has says nothing about the length of sections.
+/// who sleeps instead is woken by those that have the lock. An owner whose CPU another thread of ours has says nothing
+/// about the length of sections.
 pub(super) fn spins_pay<T>(end: &Result<T, SpinEnd>, one_owner: bool) -> Option<bool> {
     match end {
         Ok(_) => Some(true),
-        Err(SpinEnd::Deadline | SpinEnd::StandsStill) => one_owner.then_some(false),
+        Err(SpinEnd::Deadline) => one_owner.then_some(false),
         Err(SpinEnd::NotRunning) => None,
     }
 }
@@ -77,7 +77,7 @@ mod tests {
         let after = |end: Result<(), SpinEnd>, one_owner, failures| Note::after(&end, one_owner, failures).failures();
         assert_eq!(after(Ok(()), true, 3), Some(0));
         assert_eq!(after(Err(SpinEnd::Deadline), true, 3), Some(4));
-        assert_eq!(after(Err(SpinEnd::StandsStill), true, u8::MAX), Some(u8::MAX));
+        assert_eq!(after(Err(SpinEnd::Deadline), true, u8::MAX), Some(u8::MAX));
         assert_eq!(after(Err(SpinEnd::Deadline), false, 3), Some(3), "the line is long");
         assert_eq!(after(Err(SpinEnd::NotRunning), true, 0), None, "nothing is known");
     }

@@ -264,7 +264,7 @@ impl<'a> SpinHistory<'a> {
         stays
     }
 
-    /// Decides whether a claimant waits awake: not where owners sleep, but for now and then.
+    /// Decides whether a claimant waits awake: not where sections are long, but for now and then.
     pub(crate) fn stays_awake(&mut self) -> bool {
         let awake = self.record.asleep == 0;
         if !awake {
@@ -274,14 +274,14 @@ impl<'a> SpinHistory<'a> {
         awake
     }
 
-    /// Learns whether owners sleep, from how a wait for one ended; `None`: it has left the lock.
+    /// Learns whether sections are long, from how a wait for an owner ended; `None`: it has left the lock.
     pub(crate) fn saw(&mut self, end: Option<&SpinEnd>) {
         /// As many claims sleep then as make what the others take a small part.
         const CLAIMS: u8 = 8;
         self.record.asleep = match end {
-            Some(SpinEnd::StandsStill) => CLAIMS,
+            Some(SpinEnd::Deadline) => CLAIMS,
             Some(SpinEnd::NotRunning) => return,
-            Some(SpinEnd::Deadline) | None => 0,
+            None => 0,
         };
         self.cell.set(self.record);
     }
@@ -418,15 +418,15 @@ mod tests {
     }
 
     #[test]
-    fn a_claimant_stays_awake_unless_owners_sleep_and_finds_out_now_and_then() {
+    fn a_claimant_stays_awake_unless_sections_are_long_and_finds_out_now_and_then() {
         let cell = Cell::new(SpinRecord::NEW);
         let mut history = SpinHistory { cell: &cell, record: SpinRecord::NEW, firsts: None };
         assert!(history.stays_awake());
-        history.saw(Some(&SpinEnd::StandsStill));
+        history.saw(Some(&SpinEnd::Deadline));
         history.saw(Some(&SpinEnd::NotRunning));
         let asleep = (0..100).take_while(|_| !history.stays_awake()).count();
         assert_eq!(asleep, 8);
-        history.saw(Some(&SpinEnd::StandsStill));
+        history.saw(Some(&SpinEnd::Deadline));
         history.saw(None);
         assert!(history.stays_awake());
     }

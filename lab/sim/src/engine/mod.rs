@@ -354,13 +354,6 @@ impl Engine {
         self.threads[thread as usize].cpu
     }
 
-    /// Returns when a thread last ran: now, if it runs. Equal answers at two times mean that it had no CPU time in
-    /// between.
-    pub(crate) fn last_ran(&self, thread: u32) -> Ps {
-        let t = &self.threads[thread as usize];
-        if t.at == thread::At::Running { self.now } else { t.off_at }
-    }
-
     /// Whether the restartable-sequence areas show that a thread is off its CPU: its CPU is the caller's, or one on
     /// which another thread spins.
     pub(crate) fn seen_off(&self, thread: u32) -> bool {

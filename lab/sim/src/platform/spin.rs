@@ -6,7 +6,7 @@
 use crate::engine::{self, Doing, Kind, Op, SpinEnded, Watch};
 use crate::spec::{NS, OnCpuView, Ps};
 use std::panic::Location;
-use turnwise::platform::{OnCpu, OwnerTime, SpinEnd, SpinLimit, Token};
+use turnwise::platform::{OnCpu, SpinEnd, SpinLimit, Token};
 
 type CallSite = &'static Location<'static>;
 
@@ -79,7 +79,6 @@ struct Checks {
     view: OnCpuView,
     period: Ps,
     next: Ps,
-    owner_time: OwnerTime,
 }
 
 impl Checks {
@@ -89,7 +88,7 @@ impl Checks {
             // A kernel's loop looks at the owner's state each time; a program's asks now and then.
             let hints = if view == OnCpuView::Exact && limit.backoff.is_none() { 1 } else { HINTS_PER_CLOCK };
             let period = hints * e.machine.cpu.pause;
-            Checks { view, period, next: e.now + period, owner_time: OwnerTime::new() }
+            Checks { view, period, next: e.now + period }
         })
     }
 
@@ -112,18 +111,8 @@ impl Checks {
         }
         match limit.owner {
             Some(owner) if on_cpu(owner, at) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
-            Some(owner) if self.view == OnCpuView::Rseq && self.sees_still(owner, now, at) => Err(SpinEnd::StandsStill),
             _ => Ok(()),
         }
-    }
-
-    /// Whether the owner has had no CPU time lately, as a system call tells.
-    fn sees_still(&mut self, owner: Token, now: Ps, at: CallSite) -> bool {
-        let ask = || {
-            engine::step(|e| e.spend(Doing::new(Kind::Spin, at), e.machine.system.syscall));
-            super::number(owner).map(|thread| engine::with(|e| e.last_ran(thread)))
-        };
-        self.owner_time.stands_still(now / NS, ask)
     }
 
     /// When a parked spinner has to ask next.

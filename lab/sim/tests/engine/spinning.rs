@@ -226,13 +226,12 @@ fn who_can_see_that_the_owner_sleeps_stops_spinning() {
     let (result, at) = owner_sleeps(OnCpuView::Exact);
     assert_eq!(result, Err(SpinEnd::NotRunning));
     assert!((20_000..20_500).contains(&at), "{at} ns");
-    // Nobody spins on the owner's CPU: the areas tell nothing, but its CPU time does, asked for after 5, 10, 20, 40 us.
-    let (result, at) = owner_sleeps(OnCpuView::Rseq);
-    assert_eq!(result, Err(SpinEnd::StandsStill));
-    assert!((45_000..47_500).contains(&at), "{at} ns");
-    let (result, at) = owner_sleeps(OnCpuView::Unknown);
-    assert_eq!(result, Ok(1));
-    assert!((90_000..90_500).contains(&at), "{at} ns");
+    // Nobody spins on the owner's CPU: the areas tell nothing.
+    for view in [OnCpuView::Rseq, OnCpuView::Unknown] {
+        let (result, at) = owner_sleeps(view);
+        assert_eq!(result, Ok(1));
+        assert!((90_000..90_500).contains(&at), "{at} ns");
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, Thr
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
-pub use linux::{end_exit_key, is_alien_key};
+pub use linux::{assume_filtered, end_exit_key, find_filter, is_alien_key, may_be_filtered, tid};
 pub use system::{OnCpuLayer, assume_cpus, generation, on_cpu_layer};
 pub use thread::{SLOTS, introduce, thread_of};
 #[cfg(feature = "live")]
@@ -115,6 +115,10 @@ unsafe impl Platform for Native {
 
     fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
         system::wake(word, lane, count)
+    }
+
+    fn has_lanes() -> bool {
+        system::has_lanes()
     }
 
     fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {

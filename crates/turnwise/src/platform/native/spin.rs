@@ -199,7 +199,6 @@ fn check(spinner: &system::Spinner, limit: SpinLimit) -> Result<(), SpinEnd> {
     spinner.refresh(now);
     match limit.owner {
         Some(owner) if system::on_cpu_at(owner, || now) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
-        Some(owner) if spinner.sees_still(owner, now) => Err(SpinEnd::StandsStill),
         _ => Ok(()),
     }
 }

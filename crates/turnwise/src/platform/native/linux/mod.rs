@@ -6,17 +6,21 @@
 //! | `rseq.rs` | the area in which the kernel says on which CPU a thread runs |
 //! | `cpus.rs` | the number of CPUs that the process may use |
 //! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
+//! | `filter.rs` | whether a filter may judge system calls |
 //! | `generation.rs` | the number of this forked child |
 //! | `offer.rs` | yields, and what they give away |
 //! | `sys.rs` | the system calls |
+//! | `tid.rs` | the kernel's number of the thread |
 
 mod cpus;
 mod exit;
+mod filter;
 mod generation;
 mod offer;
 mod on_cpu;
 mod rseq;
 mod sys;
+mod tid;
 
 use super::{spin, thread, tls};
 use core::ptr;
@@ -24,15 +28,17 @@ use core::sync::atomic::Ordering::Relaxed;
 
 pub use cpus::assume_cpus;
 pub use exit::{end_exit_key, is_alien_key};
+pub use filter::{assume_filtered, find_filter, may_be_filtered};
 pub use generation::generation;
 pub use on_cpu::{OnCpuLayer, on_cpu_layer};
+pub use tid::tid;
 
 pub(super) use cpus::cpus;
 pub(super) use exit::{are_noticed as are_exits_noticed, notice as notice_exit};
 pub(super) use offer::{offer, yield_now};
 pub(super) use on_cpu::{Spinner, on_cpu, on_cpu_at};
 pub(super) use rseq::{Area, cpu, node};
-pub(super) use sys::{nap, now, park, requeue, tid, wake, wall};
+pub(super) use sys::{has_lanes, nap, now, park, requeue, wake, wall};
 
 /// The constructor. It runs before `main`, or when the library is loaded: all that needs the loader or may allocate
 /// happens here, never on a lock path.
@@ -40,6 +46,7 @@ pub(super) extern "C" fn start() {
     generation::start();
     cpus::start();
     rseq::start();
+    tid::start();
     spin::start();
     exit::start();
     // Miri has no fork.

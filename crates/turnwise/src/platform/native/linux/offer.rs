@@ -11,6 +11,7 @@
 //!
 //! All accesses are relaxed, and an update may be lost: that costs time, never safety.
 
+use super::filter::may_be_filtered;
 use super::on_cpu::CpuSlot;
 use super::sys;
 use core::sync::atomic::Ordering::Relaxed;
@@ -28,8 +29,11 @@ const SAVED_NS: u64 = 5_000_000;
 /// The most that a single offer counts for: a process may be stopped for hours in one.
 const COUNTED_NS: u64 = 100_000_000;
 
-/// Implements [`crate::platform::Platform::yield_now`].
+/// Implements [`crate::platform::Platform::yield_now`]. Where a filter may forbid that, it sleeps as shortly as it can.
 pub(crate) fn yield_now() {
+    if may_be_filtered() {
+        return sys::sleep_ns(1);
+    }
     // SAFETY: the function takes no arguments.
     unsafe { libc::sched_yield() };
 }
@@ -38,6 +42,9 @@ pub(crate) fn yield_now() {
 pub(crate) fn offer() {
     if cfg!(miri) {
         return yield_now(); // Miri does not know the thread's CPU
+    }
+    if may_be_filtered() {
+        return;
     }
     let Some(cpu) = CpuSlot::own() else { return };
     let begin = sys::now();

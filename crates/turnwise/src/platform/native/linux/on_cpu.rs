@@ -1,19 +1,19 @@
 //! "Does the owner run?", without privilege.
 //!
-//! Layer 1, for every Linux with restartable sequences, costs little and tells at once. The kernel keeps the number
-//! of the CPU that a thread runs on, or last ran on, in the thread's area (`rseq.rs`). Two things follow:
+//! Where there are restartable sequences, the kernel keeps the number of the CPU that a thread runs on, or last ran on,
+//! in the thread's area (`rseq.rs`). Two things follow:
 //!
 //! 1. **Same-CPU test.** If the owner's number is the CPU that I run on, the owner does not run.
 //! 2. **Published spinners.** While a thread spins it writes its token and the time into a slot of its CPU. If the
 //!    slot of the owner's CPU was refreshed a moment ago by another thread, the owner does not run.
 //!
 //! Nothing proves that a thread *does* run, so the answers are `NotRunning` and `Unknown`.
-//!
-//! Layer 2, for every Linux, is the thread's CPU time ([`OwnerTime`]): in 10 us a spinner knows that it stands still.
+//! A thread's CPU time would tell more, but a filter of system calls may end the program for the question
+//! (`filter.rs`).
 
 use super::super::{thread, tls};
 use super::{rseq, sys};
-use crate::platform::{OnCpu, OwnerTime, Token};
+use crate::platform::{OnCpu, Token};
 use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -29,9 +29,9 @@ use core::sync::atomic::Ordering::Relaxed;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum OnCpuLayer {
-    /// Nothing but the owner's CPU time: the C library registers no restartable-sequence area.
+    /// Nothing: the C library registers no restartable-sequence area.
     None,
-    /// The same-CPU test and published spinners, too.
+    /// The same-CPU test and published spinners.
     Rseq,
 }
 
@@ -89,13 +89,12 @@ fn age_ns(sign: u64, now: u64) -> u64 {
 pub(crate) struct Spinner {
     token: Token,
     slot: Cell<Option<&'static CpuSlot>>,
-    owner_time: Cell<OwnerTime>,
 }
 
 impl Spinner {
     /// Creates a spinner, which is not published before the first [`Spinner::refresh`].
     pub(crate) fn new() -> Self {
-        Spinner { token: tls::token(), slot: Cell::new(None), owner_time: Cell::new(OwnerTime::new()) }
+        Spinner { token: tls::token(), slot: Cell::new(None) }
     }
 
     /// Records that this thread runs, on this CPU, now.
@@ -108,15 +107,6 @@ impl Spinner {
             slot.sign.store(now << 16 | u64::from(self.token.get()), Relaxed);
             self.slot.set(Some(slot));
         }
-    }
-
-    /// Whether the thread that it waits for has had no CPU time lately.
-    pub(crate) fn sees_still(&self, owner: Token, now: u64) -> bool {
-        let mut time = self.owner_time.get();
-        let tid = || thread::entry(owner).map(|entry| entry.tid.load(Relaxed)).filter(|&tid| tid != 0);
-        let still = time.stands_still(now, || sys::cpu_time_ns(tid()?));
-        self.owner_time.set(time);
-        still
     }
 }
 
@@ -153,37 +143,3 @@ pub(crate) fn on_cpu_at(token: Token, now: impl FnOnce() -> u64) -> OnCpu {
 }
 
 const _: () = assert!(thread::SLOTS < 1 << 16, "a token must fit the published word");
-
-#[cfg(test)]
-mod tests {
-    use super::{OwnerTime, Spinner, Token};
-    use crate::platform::{Native, Platform};
-    extern crate std;
-    use std::sync::mpsc::channel;
-
-    /// Whether a spinner that has waited for long enough sees that the thread stands still.
-    fn seen_still(thread: Token) -> bool {
-        let spinner = Spinner::new();
-        [0, 1, 2].map(|n| spinner.sees_still(thread, n * OwnerTime::FIRST_NS))[2]
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "Miri has no clocks of other threads")]
-    fn a_thread_that_sleeps_is_seen_to_stand_still_and_one_that_runs_is_not() {
-        let (tell, told) = channel();
-        let (end, ended) = channel::<()>();
-        let sleeper = std::thread::spawn(move || {
-            tell.send(Native::me().expect("a slot is free").token).expect("the test listens");
-            ended.recv().expect_err("the test says no more");
-        });
-        let token = told.recv().expect("the thread tells");
-        // It falls asleep as soon as it has a CPU.
-        while !seen_still(token) {
-            std::thread::yield_now();
-        }
-        let own = Native::me().expect("a slot is free").token;
-        assert!((0..1000).all(|_| !seen_still(own)));
-        drop(end);
-        sleeper.join().expect("the thread does not panic");
-    }
-}

@@ -1,6 +1,13 @@
 //! System calls. None of them changes `errno`: a lock call between a failed call and the program's look at `errno` must
 //! not disturb it.
+//!
+//! Where a filter may judge them (`filter.rs`), they are the C library's own: waits without a deadline by `FUTEX_WAIT`,
+//! those of readers by `FUTEX_WAIT_BITSET`, as it has them in its readers-writer lock, and wake-ups by `FUTEX_WAKE`,
+//! which knows no lanes. A thread that is woken on behalf of another lane looks, and sleeps again. For threads that
+//! came to sleep, or are about to wake somebody, while the filter was announced: who sleeps by `FUTEX_WAIT` is in all
+//! lanes, so a wake-up of lane `First` wakes all that are in it.
 
+use super::filter::may_be_filtered;
 use crate::platform::{Clock, Deadline, Lane, Parked};
 use core::ptr;
 use core::sync::atomic::AtomicU32;
@@ -40,13 +47,21 @@ fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / SECOND) as _, tv_nsec: (ns % SECOND) as _ }
 }
 
+/// Returns the operation of a wait.
+fn wait_op(lane: Lane, deadline: Option<Deadline>) -> i32 {
+    match deadline.map(|deadline| deadline.clock) {
+        None if !may_be_filtered() => libc::FUTEX_WAIT_BITSET,
+        None if lane != Lane::Readers => libc::FUTEX_WAIT,
+        Some(Clock::Monotonic) => libc::FUTEX_WAIT_BITSET,
+        // Without a time the clock says nothing; the C library names this one.
+        None | Some(Clock::Realtime) => libc::FUTEX_WAIT_BITSET | libc::FUTEX_CLOCK_REALTIME,
+    }
+}
+
 /// Implements [`crate::platform::Platform::park`].
 pub(crate) fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
-    let mut op = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let op = wait_op(lane, deadline) | libc::FUTEX_PRIVATE_FLAG;
     let time = deadline.map(|d| timespec(d.at));
-    if deadline.is_some_and(|d| d.clock == Clock::Realtime) {
-        op |= libc::FUTEX_CLOCK_REALTIME;
-    }
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     let errno = KeepErrno::new();
     // SAFETY: `word` outlives the call; `time` is null or points to a timespec on this stack.
@@ -64,8 +79,8 @@ pub(crate) fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option
 
 /// Implements [`crate::platform::Platform::wake`].
 pub(crate) fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
-    let op = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
-    let count = count.min(i32::MAX as u32);
+    let op = if may_be_filtered() { libc::FUTEX_WAKE } else { libc::FUTEX_WAKE_BITSET } | libc::FUTEX_PRIVATE_FLAG;
+    let count = if lane == Lane::First { i32::MAX as u32 } else { count.min(i32::MAX as u32) };
     let _errno = KeepErrno::new();
     // SAFETY: a private futex wake uses the address as a number; it reads no memory there.
     let woken = unsafe {
@@ -75,9 +90,14 @@ pub(crate) fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
     u32::try_from(woken).unwrap_or(0)
 }
 
+/// Implements [`crate::platform::Platform::has_lanes`].
+pub(crate) fn has_lanes() -> bool {
+    !may_be_filtered()
+}
+
 /// Implements [`crate::platform::Platform::requeue`].
 pub(crate) fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {
-    if cfg!(miri) {
+    if cfg!(miri) || may_be_filtered() {
         return None; // Miri has no FUTEX_CMP_REQUEUE
     }
     let op = libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
@@ -88,19 +108,21 @@ pub(crate) fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> 
 }
 
 /// Sleeps for about `ns`, or until a signal handler has run. It avoids the C library's function, which is a
-/// cancellation point: no lock path may be one, nor any code that a thread's exit calls.
+/// cancellation point: no lock path may be one, nor any code that a thread's exit calls. And it waits as a lock does:
+/// a filter that lets locks sleep lets this.
 pub(super) fn sleep_ns(ns: u64) {
     let time = timespec(ns);
-    let none = ptr::null_mut::<libc::timespec>();
     let _errno = KeepErrno::new();
     if cfg!(miri) {
-        // Miri does not know the system call by number.
+        // Miri takes no such time on its way through the system call.
         // SAFETY: `time` is a timespec on this stack; the pointer for the remaining time is null.
-        unsafe { libc::nanosleep(&time, none) };
+        unsafe { libc::nanosleep(&time, ptr::null_mut()) };
         return;
     }
-    // SAFETY: `time` is a timespec on this stack; the pointer for the remaining time is null.
-    unsafe { libc::syscall(libc::SYS_clock_nanosleep, libc::CLOCK_MONOTONIC, 0, &raw const time, none) };
+    let nobody_wakes = AtomicU32::new(0);
+    let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word and `time`, a length here, are on this stack.
+    unsafe { libc::syscall(libc::SYS_futex, nobody_wakes.as_ptr(), op, 0, &raw const time) };
 }
 
 /// Implements [`crate::platform::Platform::nap`].
@@ -124,30 +146,4 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
     // SAFETY: `time` is writable; the clocks that we name exist on every Linux.
     unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// Returns the kernel's number of the calling thread. Not by the C library's function, which glibc has since
-/// 2.30; Miri interprets that.
-pub(crate) fn tid() -> u32 {
-    if cfg!(miri) {
-        // SAFETY: the call has no arguments and cannot fail.
-        return unsafe { libc::gettid() as u32 };
-    }
-    // SAFETY: the call has no arguments and cannot fail.
-    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
-}
-
-/// Returns the CPU time that a thread of this process has had, in nanoseconds; `None` if there is no such thread.
-pub(super) fn cpu_time_ns(tid: u32) -> Option<u64> {
-    /// The kind of a clock that is a thread's (4) and as precise as the scheduler's own account (2).
-    const OF_A_THREAD: libc::clockid_t = 6;
-    if cfg!(miri) {
-        return None; // Miri has no clocks of other threads
-    }
-    let clock = (!tid as libc::clockid_t) << 3 | OF_A_THREAD;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    let _errno = KeepErrno::new();
-    // SAFETY: `time` is writable; the kernel answers EINVAL for a clock that does not exist.
-    let status = unsafe { libc::clock_gettime(clock, &mut time) };
-    (status == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }

@@ -44,11 +44,6 @@ impl Spinner {
     }
 
     pub(crate) fn refresh(&self, _now: u64) {}
-
-    /// Whether the thread that it waits for has had no CPU time lately.
-    pub(crate) fn sees_still(&self, _owner: Token, _now: u64) -> bool {
-        false
-    }
 }
 
 /// What a thread lets others see of itself: nothing.

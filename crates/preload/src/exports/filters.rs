@@ -1,0 +1,147 @@
+//! The functions by which a program installs a filter of system calls (seccomp): `prctl` and `syscall`. From just
+//! before that on, the locks avoid calls that the C library's own would not make ([`assume_filtered`]). All else
+//! passes on untouched, in a jump: the arguments, however many there are, and the answer. The linker gives them the C
+//! library's names (`crates/interpose/versions.rs`).
+
+use core::ffi::{c_long, c_void};
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::native::assume_filtered;
+use turnwise_interpose::Symbol;
+
+/// A function of the next library, and what stands in for it until it is looked up.
+type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize) -> c_long;
+
+static PRCTL: AtomicPtr<c_void> = AtomicPtr::new(first_prctl as *mut c_void);
+static SYSCALL: AtomicPtr<c_void> = AtomicPtr::new(first_syscall as *mut c_void);
+
+/// Looks up both, so that no call asks the loader.
+pub(crate) fn look_up() {
+    for (symbol, address) in [(Symbol::plain(c"prctl"), &PRCTL), (Symbol::plain(c"syscall"), &SYSCALL)] {
+        let found = symbol.find();
+        if !found.is_null() {
+            address.store(found, Relaxed);
+        }
+    }
+}
+
+/// Defines what stands in for a function before the constructor.
+macro_rules! first {
+    ($name:ident, $address:ident) => {
+        #[cold]
+        unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> c_long {
+            look_up();
+            let found = $address.load(Relaxed);
+            if found == $name as *mut c_void {
+                return -1; // there is no such function
+            }
+            // SAFETY: the C library's function of this name, which takes no more than these, all in the places where
+            // a caller of any of its forms has put them.
+            unsafe { core::mem::transmute::<*mut c_void, Function>(found)(a, b, c, d, e, f, g) }
+        }
+    };
+}
+
+first!(first_prctl, PRCTL);
+first!(first_syscall, SYSCALL);
+
+/// Notes a call of `prctl` that installs a filter, or by which a program without rights prepares that.
+extern "C" fn note_prctl(option: i32) {
+    if matches!(option, libc::PR_SET_SECCOMP | libc::PR_SET_NO_NEW_PRIVS) {
+        assume_filtered();
+    }
+}
+
+/// Notes such a call by its number.
+extern "C" fn note_syscall(number: c_long, first: usize) {
+    const SET_MODE_STRICT: u32 = 0;
+    const SET_MODE_FILTER: u32 = 1;
+    match number {
+        libc::SYS_seccomp if matches!(first as u32, SET_MODE_STRICT | SET_MODE_FILTER) => assume_filtered(),
+        libc::SYS_prctl => note_prctl(first as i32),
+        _ => {}
+    }
+}
+
+/// Defines an exported function that lets `$note` see the first two arguments, if the given instructions jump to label
+/// 2, and then jumps to the next library's.
+macro_rules! noting {
+    ($(#[$doc:meta])* $name:ident, $note:ident, $next:ident, $x86:literal, $arm:literal) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As the C library says.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $name() -> c_long {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!(
+                $x86,
+                "3:",
+                "mov r11, qword ptr [rip + {next}@GOTPCREL]",
+                "jmp qword ptr [r11]",
+                "2:",
+                "push rax",
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "push rcx",
+                "push r8",
+                "push r9",
+                "call {note}",
+                "pop r9",
+                "pop r8",
+                "pop rcx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "pop rax",
+                "jmp 3b",
+                prctl = const libc::SYS_prctl,
+                seccomp = const libc::SYS_seccomp,
+                next = sym $next,
+                note = sym $note,
+            );
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!(
+                $arm,
+                "3:",
+                "adrp x16, {next}",
+                "add x16, x16, :lo12:{next}",
+                "ldr x16, [x16]",
+                "br x16",
+                "2:",
+                "stp x29, x30, [sp, #-80]!",
+                "stp x0, x1, [sp, #16]",
+                "stp x2, x3, [sp, #32]",
+                "stp x4, x5, [sp, #48]",
+                "stp x6, x7, [sp, #64]",
+                "bl {note}",
+                "ldp x0, x1, [sp, #16]",
+                "ldp x2, x3, [sp, #32]",
+                "ldp x4, x5, [sp, #48]",
+                "ldp x6, x7, [sp, #64]",
+                "ldp x29, x30, [sp], #80",
+                "b 3b",
+                prctl = const libc::SYS_prctl,
+                seccomp = const libc::SYS_seccomp,
+                next = sym $next,
+                note = sym $note,
+            );
+        }
+    };
+}
+
+noting! {
+    /// Changes the process or the thread.
+    turnwise_prctl, note_prctl, PRCTL,
+    "/* {prctl} {seccomp} */ jmp 2f",
+    "/* {prctl} {seccomp} */ b 2f"
+}
+
+noting! {
+    /// Makes a system call by its number.
+    turnwise_syscall, note_syscall, SYSCALL,
+    "cmp rdi, {prctl}; je 2f; cmp rdi, {seccomp}; je 2f",
+    "cmp x0, #{prctl}; b.eq 2f; cmp x0, #{seccomp}; b.eq 2f"
+}
