@@ -82,6 +82,14 @@ fn as_many_read_locks_as_there_can_be() {
     Build::new("rwlock_full.c").program().run("adaptive");
 }
 
+/// Not under the spin policies: who stands in their lines is waited for.
+#[test]
+fn waiters_that_are_stopped() {
+    let program = Build::new("stopped.c").program();
+    program.run_on_libc();
+    program.run("adaptive");
+}
+
 #[test]
 fn fork_with_contended_locks() {
     let handlers = Build::new("fork_handlers_library.c").shared("fork_handlers");

@@ -44,18 +44,18 @@ use What::{Anything, Clears, Finds, Says, Sets, Wakes};
 
 const MUTEX: &[Line] = &[
     line("spun again", "mutex/spin.rs", "spin_again", Anything),
-    line("spun again with a duty", "mutex/raw.rs", "spin_again", Anything),
+    line("spun again with a duty", "mutex/wait.rs", "spin_again", Anything),
     line("spun when woken", "mutex/spin.rs", "spin_woken", Anything),
     line("stole", "mutex/spin.rs", "spin_first", Finds(1 << 31)),
     line("stole by a try", "mutex/raw.rs", "try_take", Finds(1 << 31)),
     line("snatched", "mutex/spin.rs", "snatch", Anything),
-    line("claimed", "mutex/raw.rs", "announce", Sets(1 << 30)),
+    line("claimed", "mutex/wait.rs", "announce", Sets(1 << 30)),
     line("claimed and spun", "mutex/spin.rs", "claimed", Anything),
     line("handed off", "mutex/raw.rs", "take", Clears(1 << 30)),
     line("handed off fairly", "mutex/raw.rs", "take", Clears(1 << 29)),
-    line("gave up", "mutex/raw.rs", "give_up", Anything),
-    line("gave up while first", "mutex/raw.rs", "give_up", Clears(1 << 30)),
-    line("gave up with a duty", "mutex/raw.rs", "give_up", Sets(1 << 31)),
+    line("gave up", "mutex/wait.rs", "give_up", Anything),
+    line("gave up while first", "mutex/wait.rs", "give_up", Clears(1 << 30)),
+    line("gave up with a duty", "mutex/wait.rs", "give_up", Sets(1 << 31)),
     line("void promise taken out", "mutex/raw.rs", "settled", Clears(1 << 30)),
     line("void fair promise taken out", "mutex/raw.rs", "settled", Clears(1 << 29)),
 ];

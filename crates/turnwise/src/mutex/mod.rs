@@ -3,6 +3,7 @@
 mod raw;
 #[cfg(feature = "spin")]
 mod spin;
+mod wait;
 
 pub use raw::RawMutex;
 

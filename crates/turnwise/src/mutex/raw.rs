@@ -8,7 +8,7 @@
 //! | 16..28 | generation | of the process that `GRANTED` or `HANDOFF` was set in ([`Platform::generation`], low bits); else 0 | with the flag | with the flag |
 //! | 28 | | unused | | |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
-//! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the same waiter |
+//! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or who claimed |
 //! | 31 | `WAITERS` | a thread sleeps, and no woken one is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
 //!
 //! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]). While nobody is in it, it has a
@@ -19,12 +19,16 @@
 //!    set.
 //! 2. A woken thread either takes the lock with `WAITERS` set again, or sets `WAITERS` before it sleeps or gives up:
 //!    the duty to wake the next passes on and is never lost.
-//! 3. `HANDOFF` with the generation of this process was set by one thread, and only that clears it; `GRANTED` with it
-//!    is for one that was woken and is on the way. While either is set and the lock is free, no other thread takes it.
-//!    With another generation they are void: they were inherited in a `fork`, without the thread. A thread that looks
-//!    at the word takes them out before anything else ([`RawMutex::look`]).
+//! 3. `HANDOFF` with the generation of this process was set by one thread; `GRANTED` with it is for one that was woken
+//!    and is on the way. While either is set and the lock is free, no other thread takes it, before it has found it so
+//!    for as long as a promise lasts ([`Lapse`]): then it takes the lock and the promise out. With another generation
+//!    they are void: they were inherited in a `fork`, without the thread. A thread that looks at the word takes them
+//!    out before anything else ([`RawMutex::look`]).
 //! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its
 //!    memory. The wake-up that follows uses only the address.
+//! 5. Who releases a lock that is claimed wakes all of lane `First`, and if none sleeps there, one of lane `Waiters`.
+//!    Who takes `HANDOFF` out of an owned lock wakes lane `First`. So a claimant whose claim has lapsed, and that holds
+//!    the next one's for its own, keeps nobody asleep, and one that was stopped in its sleep has a substitute.
 //!
 //! Waiting has three stages: a short look without the queue if it is empty; then one thread at a time spins on the
 //! word, at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken
@@ -33,26 +37,27 @@
 
 #[cfg(feature = "spin")]
 use super::spin;
+use super::wait::Waiter;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, PollBackoff, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
-use crate::wait::{ByPolicy, Settings, Stamp, policy};
+use crate::wait::{ByPolicy, Kept, Lapse, Settings, Stamp};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const OWNER: u32 = 0xffff;
-const GENERATION: u32 = 0xfff << 16;
+pub(super) const GENERATION: u32 = 0xfff << 16;
 pub(super) const GRANTED: u32 = 1 << 29;
 pub(super) const HANDOFF: u32 = 1 << 30;
 pub(super) const WAITERS: u32 = 1 << 31;
 /// The flags by which the lock is promised to a thread that does not have it yet.
-const PROMISE: u32 = HANDOFF | GRANTED;
+pub(super) const PROMISE: u32 = HANDOFF | GRANTED;
 /// The bits that keep a newcomer from taking the lock.
 pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
 
 /// The stamp of the process in which a promise was made.
-const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
+pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 
 /// The mutex without data. Zero bytes are an unlocked mutex.
 ///
@@ -223,12 +228,28 @@ impl<P: Platform> RawMutex<P> {
                 Err(found) => word = found,
             }
         }
+        let lapsed = word & OWNER == 0 && Kept::has_lapsed::<P>(self.address());
+        if lapsed && self.take(word, word & WAITERS) {
+            self.counters.count(Event::Acquired);
+            self.counters.count(Event::Stole);
+            return true;
+        }
         self.counters.count(Event::TryFailed);
         false
     }
 
+    /// Takes a free lock, if its word is still `word`, and leaves of that what `keep` says.
+    pub(super) fn take(&self, word: u32, keep: u32) -> bool {
+        // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
+        self.word.compare_exchange(word, keep | P::current().get(), Acquire, Relaxed).is_ok()
+    }
+
+    pub(super) fn address(&self) -> usize {
+        (&raw const self.word).addr()
+    }
+
     /// Returns the word, after taking out a void promise (invariant 3).
-    fn look(&self) -> u32 {
+    pub(super) fn look(&self) -> u32 {
         self.settled(self.word.load(Relaxed))
     }
 
@@ -327,7 +348,9 @@ impl<P: Platform> RawMutex<P> {
             }
         }
         if word & HANDOFF != 0 {
-            P::wake(address, Lane::First, 1);
+            if P::wake(address, Lane::First, u32::MAX) == 0 {
+                P::wake(address, Lane::Waiters, 1);
+            }
             #[cfg(feature = "spin")]
             spin::left_to_claimant::<P>(address.addr());
         } else if word & WAITERS != 0 {
@@ -386,148 +409,8 @@ impl<P: Platform> RawMutex<P> {
 
     /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked<S: Settings>(&self, deadline: Option<Deadline>, woken: bool, settings: S) -> bool {
-        Waiter { woken, lines_up: false, claim: 0, since: P::now(), settings }.wait(self, deadline)
-    }
-}
-
-/// A thread in the sleeping stage.
-struct Waiter<S> {
-    /// Whether it was woken since it came (invariant 2).
-    woken: bool,
-    /// Whether it stands in line again, since it was woken and the lock's owners have turns.
-    lines_up: bool,
-    /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it.
-    claim: u32,
-    since: u64,
-    settings: S,
-}
-
-impl<S: Settings> Waiter<S> {
-    /// Whether it has the claim (invariant 3).
-    fn is_first(&self) -> bool {
-        self.claim != 0
-    }
-
-    fn wait<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut backoff, mut restless) = (false, PollBackoff::new(), 0);
-        loop {
-            let word = lock.look();
-            if word & (HANDOFF | GENERATION) != self.claim {
-                self.claim = 0; // this is a child, and the claim was its parent's
-            }
-            if self.may_take(word) {
-                if self.take(lock, word) {
-                    lock.counters.count_if(self.is_first() || word & GRANTED != 0, Event::HandedOff);
-                    return true;
-                }
-            } else if timed_out {
-                if self.give_up(lock, word) {
-                    lock.counters.count(Event::TimedOut);
-                    return false;
-                }
-            } else if let Some(word) = self.announce(lock, word) {
-                let slept = self.sleep(lock, word, deadline) != Parked::Changed;
-                timed_out = deadline.is_some_and(Deadline::expired::<P>);
-                if slept {
-                    restless = 0;
-                    if !self.lines_up {
-                        continue;
-                    }
-                    restless = policy().restless;
-                }
-            } else {
-                // Another thread changed the word. Where dozens do, each loses most of its exchanges and keeps the
-                // owner from its own: let some go first.
-                P::rest(backoff.next_ns(0));
-            }
-            restless += 1;
-            if restless >= policy().restless && !timed_out {
-                restless = 0;
-                self.lines_up = false;
-                if self.spin_again(lock, deadline) {
-                    return true;
-                }
-            }
-        }
-    }
-
-    /// Goes back into the line of spinners: the lock changes hands too fast to fall asleep on it, and every attempt to
-    /// do so keeps the word busy.
-    #[cfg(feature = "spin")]
-    fn spin_again<P: Platform>(&self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-        let spins = self.settings.spins() && !self.is_first();
-        let acquired = spins && spin::spin_again(lock, deadline, self.settings);
-        if acquired && self.woken {
-            lock.word.fetch_or(WAITERS, Relaxed); // the duty of invariant 2, before any thread can unlock
-        }
-        acquired
-    }
-
-    #[cfg(not(feature = "spin"))]
-    fn spin_again<P: Platform>(&self, _: &RawMutex<P>, _: Option<Deadline>) -> bool {
-        false
-    }
-
-    fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) -> Parked {
-        #[cfg(feature = "spin")]
-        if self.is_first() && self.settings.spins() && spin::claimed(lock, word, deadline, self.settings) {
-            return Parked::Changed;
-        }
-        let lane = if self.is_first() { Lane::First } else { Lane::Waiters };
-        let parked = P::park(&lock.word, word, lane, deadline);
-        lock.counters.count_sleep(parked);
-        if parked == Parked::Woken {
-            self.woken = true;
-            #[cfg(feature = "spin")]
-            {
-                let may_spin = word & OWNER != 0 && !self.is_first() && self.settings.spins();
-                self.lines_up = may_spin && spin::spin_woken(lock, self.settings);
-            }
-        }
-        parked
-    }
-
-    fn may_take(&self, word: u32) -> bool {
-        let barred = if self.is_first() {
-            OWNER
-        } else if self.woken {
-            OWNER | HANDOFF
-        } else {
-            BLOCKED
-        };
-        word & barred == 0
-    }
-
-    /// Takes a free lock, if its word is still `word`.
-    fn take<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
-        let duty = if self.woken { WAITERS } else { 0 };
-        let keep = word & WAITERS | duty;
-        // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
-        lock.word.compare_exchange(word, keep | P::current().get(), Acquire, Relaxed).is_ok()
-    }
-
-    /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
-    fn announce<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> Option<u32> {
-        let claims = !self.is_first()
-            && self.woken
-            && word & PROMISE == 0
-            && P::now().saturating_sub(self.since) >= self.settings.claim_after_ns();
-        let claim = if claims { HANDOFF | STAMP.now::<P>() } else { 0 };
-        let new = word | WAITERS | claim;
-        if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
-            return None;
-        }
-        self.claim |= claim;
-        lock.counters.count_if(claims, Event::Claimed);
-        Some(new)
-    }
-
-    /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.
-    fn give_up<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
-        if !self.is_first() && !self.woken {
-            return true;
-        }
-        lock.word.compare_exchange(word, word & !self.claim | WAITERS, Relaxed, Relaxed).is_ok()
+        let lapse = Lapse::NONE;
+        Waiter { woken, lines_up: false, claim: 0, lapse, since: P::now(), settings }.wait(self, deadline)
     }
 }
 
@@ -585,7 +468,8 @@ mod tests {
         let lock = RawMutex::new();
         lock.word.store(elsewhere(HANDOFF) | WAITERS, Relaxed);
         let settings = ByPolicy;
-        let mut waiter = Waiter { woken: true, lines_up: false, claim: elsewhere(HANDOFF), since: 0, settings };
+        let mut waiter =
+            Waiter { woken: true, lines_up: false, claim: elsewhere(HANDOFF), lapse: Lapse::NONE, since: 0, settings };
         assert!(waiter.wait(&lock, None) && !waiter.is_first());
         assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
     }

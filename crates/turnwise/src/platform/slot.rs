@@ -2,6 +2,7 @@
 
 use super::{ConstPlatform, Platform, Token, Word};
 use crate::osq::Node;
+use crate::wait::Kept;
 use core::cell::Cell;
 
 /// The storage of one thread. A platform keeps these in static memory, so that no lock path allocates and a
@@ -30,6 +31,8 @@ pub struct ThreadSlot<P: Platform> {
 pub(crate) struct Private {
     /// Whether the node is in a queue: set while waiting, so that a signal handler that locks does not reuse it.
     pub(crate) node_busy: Cell<bool>,
+    /// The lock that it last found kept for another.
+    pub(crate) kept: Cell<Kept>,
     /// Bits of the address of the lock that it had a turn with when it last stood in line; 0: it had none.
     #[cfg(feature = "spin")]
     pub(crate) turn_of: Cell<u16>,
@@ -59,6 +62,7 @@ impl Private {
     #[cfg(feature = "native")]
     pub(crate) fn reset(&self) {
         self.node_busy.set(false);
+        self.kept.set(Kept::NONE);
         #[cfg(feature = "spin")]
         {
             self.turn_of.set(0);
@@ -75,6 +79,7 @@ impl Private {
     pub(crate) const fn new() -> Self {
         Private {
             node_busy: Cell::new(false),
+            kept: Cell::new(Kept::NONE),
             #[cfg(feature = "spin")]
             turn_of: Cell::new(0),
             #[cfg(feature = "spin")]

@@ -3,9 +3,10 @@
 //! All numbers are in one table, [`Policy`]; those that may differ from wait to wait are in `settings.rs`. What a
 //! thread learns about its waits is in `record.rs` and `quantum.rs`, and lives in its slot; what a lock knows for
 //! others is in `note.rs`, what a condition variable learns in `lookout.rs`; `stamp.rs` marks promises with the process
-//! that they were made in. None of it is needed for correctness, but for the marks of processes: a thread without a
-//! slot never spins, and sleeps.
+//! that they were made in, and `lapse.rs` ends those whose threads do not come. None of it is needed for correctness,
+//! but for these two: a thread without a slot never spins, and sleeps.
 
+mod lapse;
 mod lookout;
 mod policy;
 mod settings;
@@ -20,6 +21,7 @@ mod record;
 #[cfg(feature = "spin")]
 mod turn;
 
+pub(crate) use lapse::{Kept, Lapse};
 pub use lookout::Lookout;
 #[cfg(feature = "spin")]
 pub(crate) use note::Note;

@@ -1,7 +1,7 @@
 //! A check: a lock, threads that use it, and what must hold in all of their interleavings.
 
 use super::machine;
-pub(super) use super::machine::{Record, bury, choose, fork};
+pub(super) use super::machine::{Record, bury, choose, clock, fork, is_stopped, stoppable};
 use super::memory::{Fiber, scrub};
 use super::search::{Found, Search};
 use super::setting::{Machine, Size};

@@ -151,9 +151,30 @@ fn suspend(pending: Pending) -> u8 {
 
 /// Others may take any steps here.
 pub(super) fn point() {
+    point_before(Pending::Operation);
+}
+
+fn point_before(what: Pending) {
     if inside() && !with(|w| std::mem::take(&mut w.state.threads[w.current].pass)) {
-        suspend(Pending::Operation);
+        suspend(what);
     }
+}
+
+/// Lets the first thread, which is the caller, be stopped wherever it is in `what`.
+pub(super) fn stoppable(what: impl FnOnce()) {
+    with(|w| w.state.stops_anywhere = true);
+    what();
+    with(|w| w.state.stops_anywhere = false);
+}
+
+/// Whether thread `number` was stopped for ever.
+pub(super) fn is_stopped(number: usize) -> bool {
+    with(|w| w.state.is_stopped(number))
+}
+
+/// The time, for observers.
+pub(super) fn clock() -> u64 {
+    with(|w| w.state.clock)
 }
 
 /// Fails the check if the word was freed.
@@ -235,7 +256,7 @@ pub(super) fn park(
     deadline: Option<Deadline>,
     at: &'static Location<'static>,
 ) -> Parked {
-    point();
+    point_before(Pending::Park);
     alive(word.address(), at);
     let found = word.peek();
     note("park", at, word.address(), expected.into(), found.into());
@@ -399,6 +420,7 @@ pub(super) fn describe() -> String {
         for (number, thread) in w.state.threads.iter().enumerate() {
             let _ = match thread.pending {
                 Pending::Done | Pending::Unborn => Ok(()),
+                Pending::Stopped => write!(out, "; thread {number} is stopped"),
                 Pending::Asleep { word, lane, .. } => {
                     write!(out, "; thread {number} sleeps on word {:#x} in lane {lane:?}", w.arena.offset(word))
                 }

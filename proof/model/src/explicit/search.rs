@@ -238,6 +238,10 @@ impl<'a> Search<'a> {
         let done = |thread| with(|w| w.state.is_done(thread));
         written.clone().filter(|&thread| !done(thread)).for_each(|thread| self.keep(thread));
         machine::begin(choice, self.ways[thread]);
+        if with(|w| w.state.is_stopped(thread)) {
+            machine::end(false);
+            return;
+        }
         let ends = self.fibers[thread].resume(choice.alternative);
         self.ways[thread] = machine::end(ends);
         for thread in written {

@@ -19,12 +19,14 @@ pub struct Size {
     pub unwoken: u8,
     /// The process forks, and the child goes on, with one thread.
     pub forks: u8,
+    /// The first thread is stopped for ever in its wait; then the next deadline passes where nothing else can happen.
+    pub stops: u8,
 }
 
 impl Size {
     /// A check of these threads and rounds, in which nothing else happens.
     pub const fn of(threads: usize, rounds: u32) -> Size {
-        Size { threads, rounds, jumps: 0, timeouts: 0, interrupts: 0, unwoken: 0, forks: 0 }
+        Size { threads, rounds, jumps: 0, timeouts: 0, interrupts: 0, unwoken: 0, forks: 0, stops: 0 }
     }
 
     /// Lets the clock jump `jumps` times.
@@ -45,6 +47,11 @@ impl Size {
     /// Lets the process fork once.
     pub const fn forked(self) -> Size {
         Size { forks: 1, ..self }
+    }
+
+    /// Lets the first thread be stopped for ever, while it sleeps or is about to.
+    pub const fn stopped(self) -> Size {
+        Size { stops: 1, ..self }
     }
 }
 

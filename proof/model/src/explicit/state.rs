@@ -18,6 +18,8 @@ pub(super) enum Pending {
     Local,
     /// An operation that others may see.
     Operation,
+    /// To look at a word, and to sleep if it is as expected.
+    Park,
     /// To ask whether another runs.
     Ask,
     /// To read the clock, which may jump.
@@ -36,6 +38,8 @@ pub(super) enum Pending {
     },
     /// Nothing, before the process forks.
     Unborn,
+    /// Nothing, ever again.
+    Stopped,
     Done,
 }
 
@@ -55,6 +59,8 @@ pub(super) const NOT_RUNNING: u8 = 2;
 const TIMED_OUT: u8 = 1;
 const INTERRUPTED: u8 = 2;
 const UNWOKEN: u8 = 3;
+/// Of the first thread, where it may be stopped.
+const STOPPED: u8 = 4;
 
 #[derive(Clone, Copy)]
 pub(super) struct Thread {
@@ -103,6 +109,9 @@ pub(super) struct State {
     pub(super) interrupts: u8,
     pub(super) unwoken: u8,
     pub(super) forks: u8,
+    pub(super) stops: u8,
+    /// The first thread may be stopped before each operation, and not only where it sleeps.
+    pub(super) stops_anywhere: bool,
     pub(super) generation: u8,
     pub(super) graves: [(usize, usize); GRAVES],
     pub(super) buried: usize,
@@ -130,6 +139,8 @@ impl State {
             interrupts: size.interrupts,
             unwoken: size.unwoken,
             forks: size.forks,
+            stops: size.stops,
+            stops_anywhere: false,
             generation: 0,
             graves: [(0, 0); GRAVES],
             buried: 0,
@@ -139,9 +150,9 @@ impl State {
     /// All of it in words. What a thread read counts only while it waits for that to change: until then it says no more
     /// than the thread's stack does, or costs it one more look in vain.
     pub(super) fn words(&self, out: &mut Vec<u64>) {
-        let budgets = [self.jumps, self.timeouts, self.interrupts, self.unwoken, self.forks];
+        let budgets = [self.jumps, self.timeouts, self.interrupts, self.unwoken, self.forks, self.stops];
         out.push(budgets.iter().fold(u64::from(self.generation), |all, &budget| all << 8 | u64::from(budget)));
-        out.push(self.clock);
+        out.push(self.clock << 1 | u64::from(self.stops_anywhere));
         for thread in &self.threads {
             let kind = match thread.pending {
                 Pending::Local => 0,
@@ -153,6 +164,8 @@ impl State {
                 Pending::Asleep { lane, .. } => 3 | (lane as u64) << 8,
                 Pending::Done => 4,
                 Pending::Unborn => 8,
+                Pending::Park => 9,
+                Pending::Stopped => 10,
             };
             out.push(kind | u64::from(thread.pass) << 24);
             match thread.pending {
@@ -169,7 +182,7 @@ impl State {
     }
 
     pub(super) fn all_done(&self) -> bool {
-        self.threads.iter().all(|t| matches!(t.pending, Pending::Done | Pending::Unborn))
+        self.threads.iter().all(|t| matches!(t.pending, Pending::Done | Pending::Unborn | Pending::Stopped))
     }
 
     pub(super) fn is_done(&self, thread: usize) -> bool {
@@ -183,10 +196,14 @@ impl State {
             out.push(Choice { thread: thread as u8, alternative: 0, rescue: false });
             return true;
         }
+        let first = out.len();
         for (thread, t) in (0..).zip(&self.threads) {
             let mut add = |alternative, rescue| out.push(Choice { thread, alternative, rescue });
+            if thread == 0 && self.may_stop(t.pending) {
+                add(STOPPED, true);
+            }
             match t.pending {
-                Pending::Operation => add(0, false),
+                Pending::Operation | Pending::Park => add(0, false),
                 Pending::Ask => (0..2).for_each(|answer| add(answer, false)),
                 Pending::Clock => (0..1 + self.jumps.min(1)).for_each(|jump| add(jump, false)),
                 Pending::Fork => (0..1 + self.forks.min(1)).for_each(|child| add(child, false)),
@@ -212,21 +229,48 @@ impl State {
                         add(UNWOKEN, true);
                     }
                 }
-                Pending::Local | Pending::Unborn | Pending::Done => {}
+                Pending::Local | Pending::Unborn | Pending::Stopped | Pending::Done => {}
             }
         }
+        if self.threads[0].pending == Pending::Stopped && out[first..].iter().all(|choice| choice.rescue) {
+            out.extend(self.next_deadline());
+        }
         false
+    }
+
+    /// Whether a thread that is about to do this may be stopped.
+    fn may_stop(&self, pending: Pending) -> bool {
+        let asleep = matches!(pending, Pending::Park | Pending::Asleep { .. });
+        let over = matches!(pending, Pending::Unborn | Pending::Stopped | Pending::Done);
+        self.stops > 0 && !over && (asleep || self.stops_anywhere)
+    }
+
+    /// The sleeper whose deadline passes next.
+    fn next_deadline(&self) -> Option<Choice> {
+        let asleep = (0..).zip(&self.threads).filter_map(|(thread, t)| match t.pending {
+            Pending::Asleep { deadline, .. } => Some((deadline?, thread)),
+            _ => None,
+        });
+        asleep.min().map(|(_, thread)| Choice { thread, alternative: TIMED_OUT, rescue: false })
     }
 
     /// What a choice does to the books before the thread goes on.
     pub(super) fn begin(&mut self, Choice { thread, alternative, .. }: Choice) {
         let thread = usize::from(thread);
-        let Pending::Asleep { deadline, .. } = self.threads[thread].pending else { return };
-        self.leave_line(thread);
+        let pending = self.threads[thread].pending;
+        if matches!(pending, Pending::Asleep { .. }) {
+            self.leave_line(thread);
+        }
+        if alternative == STOPPED {
+            self.stops -= 1;
+            self.threads[thread].pending = Pending::Stopped;
+            return;
+        }
+        let Pending::Asleep { deadline, .. } = pending else { return };
         self.threads[thread].parked = match alternative {
             TIMED_OUT => {
                 let at = deadline.expect("only a sleeper with a deadline times out");
-                self.timeouts -= 1;
+                self.timeouts = self.timeouts.saturating_sub(1);
                 self.clock = self.clock.max(at);
                 Parked::TimedOut
             }
@@ -239,6 +283,10 @@ impl State {
                 Parked::Woken
             }
         };
+    }
+
+    pub(super) fn is_stopped(&self, thread: usize) -> bool {
+        self.threads[thread].pending == Pending::Stopped
     }
 
     fn leave_line(&mut self, thread: usize) {

@@ -1,7 +1,7 @@
 //! The adaptive mutex.
 
 use super::{Claim, SOON, Section, Shows, check, word};
-use crate::explicit::check::{Check, CheckSetup, Record, as_thread, fork};
+use crate::explicit::check::{Check, CheckSetup, Record, as_thread, fork, is_stopped, stoppable};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::explicit::{Machine, Size};
 use crate::platform::{Identity, saw};
@@ -25,6 +25,11 @@ const TIMED_PAIR: Size = Size::of(2, 2).timed(1);
 const TIMED_THRICE: Size = Size::of(2, 3).timed(2);
 const SIGNALS: Size = Size::of(3, 1).restless();
 const SIGNALS_WIDE: Size = SIGNALS.late(1);
+const LAPSES: (Size, Size) = (Size::of(3, 2).late(1).timed(1), Size::of(3, 3).late(1).timed(1));
+const LAPSES_TIMED: (Size, Size) = (Size::of(3, 3).timed(1), Size::of(3, 4).timed(2));
+const GIVEN_UP: Shows = &["claimed", "lapsed", "gave up while first"];
+const STOPPED: (Size, Size) = (Size::of(3, 2).stopped(), Size::of(3, 3).stopped());
+const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).stopped(), Size::of(2, 5).stopped());
 const FORKED: Size = Size::of(2, 2).late(1).forked();
 const FORKED_WIDE: Size = Size::of(3, 1).late(1).forked();
 
@@ -47,6 +52,12 @@ pub(super) const CHECKS: &[Check] = &[
     check("mutex: fair releases, timed", SLEEPS, (TIMED_PAIR, TIMED_THRICE), &["granted", "gave up"], fair_and_timed),
     check("mutex: sleepers wake for nothing", SLEEPS, (SIGNALS, SIGNALS_WIDE), &[], all_lock),
     check("mutex: forked children", SLEEPS, (FORKED, FORKED_WIDE), &["forked", "claimed"], forks),
+    check("mutex: a promise lapses", SLEEPS, LAPSES, &["claimed", "lapsed", "handed off"], lapses),
+    check("mutex: a claim lapses and is given up", SLEEPS, LAPSES_TIMED, GIVEN_UP, lapses_timed),
+    check("mutex: a waiter is stopped", SLEEPS, STOPPED, &["claimed", "lapsed", "stopped"], stops),
+    check("mutex: a waiter is stopped beside tries", SLEEPS, STOPPED, &["try failed", "stopped"], stops_beside_tries),
+    check("mutex: stopped anywhere", SLEEPS, STOPPED_PAIR, &["claimed", "lapsed", "stopped"], stops_anywhere),
+    check("mutex: stopped after a fair release", SLEEPS, STOPPED_PAIR, &["granted", "stopped"], stops_granted),
     check("mutex: late, though spins paid", SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), &[], paid),
     check("mutex: each wait has other settings", SPINS, (Size::of(2, 2), Size::of(3, 1)), &["claimed"], tuned),
     check("mutex: settings, many CPUs", MANY_SPIN, (Size::of(2, 2), Size::of(3, 1)), &[], tuned),
@@ -112,6 +123,12 @@ impl Guarded {
         self.leave();
     }
 
+    fn round_woken(&self) {
+        self.raw.lock_as_woken();
+        self.section.alone();
+        self.leave();
+    }
+
     fn round_tuned(&self, settings: Tuned) {
         if !self.raw.lock_fast() {
             self.raw.lock_tuned(settings);
@@ -137,10 +154,11 @@ impl Guarded {
         unsafe { self.raw.unlock_fair() };
     }
 
-    /// Nothing is left but flags that stand for sleepers that are gone.
+    /// Nothing is left but flags that stand for sleepers that are gone, and what a stopped thread was promised.
     fn is_free(&self) {
         let word = u64::from(self.word().peek());
-        assert_eq!(word & (OWNER | HANDOFF | GRANTED), 0, "locked or promised when everybody has left: {word:#x}");
+        let promised = if is_stopped(0) { 0 } else { HANDOFF | GRANTED };
+        assert_eq!(word & (OWNER | promised), 0, "locked or promised when everybody has left: {word:#x}");
     }
 
     /// When all are done: `sections` were entered by those that wait for as long as it takes.
@@ -193,6 +211,99 @@ fn one_does(stage: &CheckSetup, size: Size, what: fn(&Guarded)) {
         stage.spawn_rounds(size.rounds, move || guarded.round());
     }
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
+}
+
+/// Sleeps at once, and claims as soon as it was woken in vain.
+const AT_ONCE: Tuned = EXTREMES[0];
+
+/// The first thread has the lock, and comes again and again past the claims of others, which may not come in time.
+fn one_comes_past(stage: &CheckSetup, size: Size) -> &'static Guarded {
+    let guarded = Guarded::keep(stage);
+    stage.before(0, || guarded.raw.lock(), || ());
+    stage.spawn(move || {
+        guarded.section.alone();
+        guarded.leave();
+        for _ in 1..size.rounds {
+            guarded.round();
+        }
+    });
+    guarded
+}
+
+/// All others come as woken ones, and so claim sooner.
+fn lapses(stage: &CheckSetup, size: Size) {
+    let guarded = one_comes_past(stage, size);
+    for _ in 1..size.threads {
+        stage.spawn(move || guarded.round_woken());
+    }
+    guarded.settled(stage, size.threads - 1 + size.rounds as usize);
+}
+
+/// One has no time, and may take a claim for its own that it was when its time ran out.
+fn lapses_timed(stage: &CheckSetup, size: Size) {
+    let guarded = one_comes_past(stage, size);
+    stage.spawn(move || {
+        if guarded.raw.lock_tuned_until(SOON, AT_ONCE) {
+            guarded.section.alone();
+            guarded.leave();
+        } else {
+            saw("gave up");
+        }
+    });
+    stage.spawn(move || guarded.round_woken());
+    guarded.settled(stage, 1 + size.rounds as usize);
+}
+
+/// The first thread comes once, and may be stopped in its wait, `anywhere` or while it sleeps. The next comes again and
+/// again, and others once: they are not kept from their turns.
+fn one_stops(stage: &CheckSetup, size: Size, anywhere: bool, other: fn(&Guarded)) {
+    let guarded = Guarded::keep(stage);
+    stage.spawn(move || {
+        let lock = || guarded.raw.lock_tuned(AT_ONCE);
+        if anywhere {
+            stoppable(lock)
+        } else {
+            lock()
+        }
+        guarded.section.alone();
+        guarded.leave();
+    });
+    stage.spawn_rounds(size.rounds, move || other(guarded));
+    for _ in 2..size.threads {
+        stage.spawn(move || other(guarded));
+    }
+    stage.at_end(move || {
+        let sections = size.threads - 2 + size.rounds as usize;
+        let stopped = is_stopped(0);
+        if stopped {
+            saw("stopped");
+        }
+        assert!(guarded.section.entered.get() as usize >= sections + usize::from(!stopped));
+        guarded.is_free();
+    });
+}
+
+fn stops(stage: &CheckSetup, size: Size) {
+    one_stops(stage, size, false, Guarded::round);
+}
+
+fn stops_anywhere(stage: &CheckSetup, size: Size) {
+    one_stops(stage, size, true, Guarded::round);
+}
+
+fn stops_granted(stage: &CheckSetup, size: Size) {
+    one_stops(stage, size, true, Guarded::round_fair);
+}
+
+fn stops_beside_tries(stage: &CheckSetup, size: Size) {
+    one_stops(stage, size, false, |guarded| {
+        if !guarded.raw.try_lock() {
+            saw("try failed");
+            guarded.raw.lock();
+        }
+        guarded.section.alone();
+        guarded.leave();
+    });
 }
 
 fn tries(stage: &CheckSetup, size: Size) {

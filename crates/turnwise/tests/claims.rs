@@ -1,0 +1,159 @@
+//! A waiter that claimed the next turn and is kept away, by a signal handler here, keeps the others from the lock for a
+//! while, and not for longer: a promise lapses.
+#![cfg(all(target_os = "linux", feature = "native", not(miri)))]
+
+use std::os::unix::thread::JoinHandleExt as _;
+use std::ptr::from_ref;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+use turnwise::{RawLock, RawMutex};
+
+static AWAY: AtomicBool = AtomicBool::new(false);
+static BACK: AtomicBool = AtomicBool::new(false);
+
+const MS: Duration = Duration::from_millis(1);
+/// Longer than anything takes on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+extern "C" fn stay_away(_signal: libc::c_int) {
+    AWAY.store(true, Relaxed);
+    while !BACK.load(Relaxed) {
+        sleep(MS);
+    }
+}
+
+/// A lock, and who claims the next turn of it.
+#[derive(Clone, Copy)]
+struct Claimed {
+    /// The lock's word, and its flag for the claim.
+    word: fn() -> &'static AtomicU32,
+    claim: u32,
+    lock: fn(),
+    try_lock: fn() -> bool,
+    unlock: fn(),
+    /// How the claimant comes and goes.
+    comes: fn(),
+    goes: fn(),
+}
+
+/// How another thread comes to the lock that is kept for the claimant.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Other {
+    /// It sleeps already as the owner leaves, who does not come back.
+    Sleeps,
+    /// The owner wants the lock back.
+    Comes,
+    /// It tries again and again.
+    Tries,
+}
+
+impl Claimed {
+    fn is_claimed(self) -> bool {
+        (self.word)().load(Relaxed) & self.claim != 0
+    }
+
+    /// Overtakes who waits until it claims the next turn. The caller has the lock; `false`: the waiter was faster.
+    fn overtake(self) -> bool {
+        for _ in 0..20 {
+            if self.is_claimed() {
+                return true;
+            }
+            sleep(MS * 6);
+            (self.unlock)();
+            (self.lock)();
+            sleep(MS * 3);
+        }
+        self.is_claimed()
+    }
+
+    /// The lock is kept for the claimant; another thread gets it all the same. The caller has the lock.
+    fn is_had_by(self, other: Other) {
+        let (tell, told) = mpsc::channel();
+        let sleeper = (other == Other::Sleeps).then(|| {
+            spawn(move || {
+                (self.lock)();
+                tell.send(()).expect("we listen");
+                (self.unlock)();
+            })
+        });
+        sleep(MS * 10);
+        (self.unlock)();
+        let begun = Instant::now();
+        if let Some(sleeper) = sleeper {
+            told.recv_timeout(LONG).expect("the sleeper gets the lock");
+            return sleeper.join().expect("it does not panic");
+        }
+        assert!(!(self.try_lock)(), "nobody waited for the claimant");
+        match other {
+            Other::Comes => (self.lock)(),
+            _ => {
+                while !(self.try_lock)() {
+                    assert!(begun.elapsed() < LONG, "the promise stands");
+                    sleep(MS);
+                }
+            }
+        }
+        (self.unlock)();
+    }
+
+    /// `false`: the waiter was faster, so that nothing was seen.
+    fn claimant_stays_away(self, other: Other) -> bool {
+        AWAY.store(false, Relaxed);
+        BACK.store(false, Relaxed);
+        (self.lock)();
+        let claimant = spawn(move || {
+            (self.comes)();
+            (self.goes)();
+        });
+        sleep(MS * 5);
+        let seen = self.overtake();
+        if seen {
+            // SAFETY: the thread was not joined yet, and the handler touches atomics only and sleeps.
+            unsafe { libc::pthread_kill(claimant.as_pthread_t() as _, libc::SIGUSR1) };
+            while !AWAY.load(Relaxed) {
+                sleep(MS);
+            }
+            self.is_had_by(other);
+        } else {
+            (self.unlock)();
+        }
+        BACK.store(true, Relaxed);
+        claimant.join().expect("it gets its turn, too");
+        seen
+    }
+
+    fn keeps_nobody_away_for_ever(self) {
+        let handler: extern "C" fn(libc::c_int) = stay_away;
+        // SAFETY: the handler is safe to run anywhere in the one thread that gets the signal.
+        unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
+        for other in [Other::Sleeps, Other::Comes, Other::Tries] {
+            let seen = (0..10).any(|_| self.claimant_stays_away(other));
+            assert!(seen, "{other:?}: no waiter claims the next turn");
+        }
+    }
+}
+
+/// The word that a lock begins with.
+fn word<L>(lock: &'static L) -> &'static AtomicU32 {
+    // SAFETY: the word comes first in a `repr(C)` lock, and the lock lives for ever.
+    unsafe { &*from_ref(lock).cast::<AtomicU32>() }
+}
+
+#[test]
+fn a_claimant_that_a_signal_handler_keeps_away_keeps_nobody_else_away() {
+    static MUTEX: RawMutex = RawMutex::new();
+    // SAFETY: whoever calls it has the lock.
+    let unlock = || unsafe { MUTEX.unlock() };
+    let mutex = Claimed {
+        word: || word(&MUTEX),
+        claim: 1 << 30,
+        lock: || MUTEX.lock(),
+        try_lock: || MUTEX.try_lock(),
+        unlock,
+        comes: || MUTEX.lock(),
+        goes: unlock,
+    };
+    mutex.keeps_nobody_away_for_ever();
+}
