@@ -10,6 +10,7 @@
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
 //! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
+//! | `frames/` | call stacks of the calling thread |
 //! | `thread.rs` | variables that every thread has of its own |
 #![no_std]
 
@@ -27,6 +28,7 @@ compile_error!(
 );
 
 mod environment;
+mod frames;
 mod jump;
 mod module;
 mod real;
@@ -34,6 +36,7 @@ mod tables;
 mod thread;
 
 pub use environment::{race_checker, variable};
+pub use frames::stack;
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::{Real, Symbol};
 

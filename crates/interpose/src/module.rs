@@ -68,7 +68,9 @@ struct FoundObject {
     map_start: *const u8,
     map_end: *const u8,
     link_map: *const LinkMap,
-    more: [u64; 12],
+    /// The head of its unwind table (`.eh_frame_hdr`); null: it has none.
+    table: *const u8,
+    more: [u64; 11],
 }
 
 /// The public beginning of glibc's `struct link_map`.
@@ -112,6 +114,21 @@ fn find_object() -> Option<FindObject> {
 /// Finds the module of an address without locks. `None`: the address is in none, or the C library has no such function.
 pub fn find_quickly(address: usize) -> Option<Module> {
     ask(find_object()?, address)
+}
+
+/// Finds the head of the unwind table (`.eh_frame_hdr`) of the module of an address, without locks. `None`: there is
+/// none, or the C library has no such function.
+pub(crate) fn unwind_table(address: usize) -> Option<usize> {
+    let function = find_object()?;
+    let mut found = MaybeUninit::<FoundObject>::zeroed();
+    // SAFETY: the function has this type; zero bytes are a `FoundObject`.
+    let found = unsafe {
+        if function(ptr::without_provenance(address), found.as_mut_ptr()) != 0 {
+            return None;
+        }
+        found.assume_init()
+    };
+    Some(found.table.expose_provenance()).filter(|head| *head != 0)
 }
 
 fn ask(function: FindObject, address: usize) -> Option<Module> {

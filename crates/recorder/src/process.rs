@@ -199,7 +199,7 @@ impl Process {
         self.mapping.look_at_clock();
         let tells = real::next_is_preload() && !real::THREAD_EVENTS.get().is_null();
         header.lock_events.store(u32::from(tells), Relaxed);
-        self.note_unwinder();
+        header.can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
         // SAFETY: always answers.
         header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);
         let policy = match real::next_is_preload() {
@@ -214,11 +214,6 @@ impl Process {
         read_link(c"/proc/self/exe", &header.executable);
         read_file(c"/proc/self/cmdline", &header.command);
         locks::forget_epochs();
-    }
-
-    /// Notes whether there will be call stacks.
-    pub(crate) fn note_unwinder(&self) {
-        self.mapping.header().can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
     }
 
     /// The process exits in order. The program that started it knows the status, and overwrites this.

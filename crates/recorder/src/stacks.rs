@@ -1,98 +1,27 @@
 //! Call stacks, each kept once.
 //!
-//! The unwinder is libgcc's, which finds its tables by `_dl_find_object`, without locks and without allocating; where
-//! the C library does not have that (before glibc 2.35), no stacks are taken. It is asked for by name: in programs that
-//! load libunwind, that one's functions of the same names come first, and lock mutexes, which we record.
+//! Crate turnwise-interpose takes them, where the C library has `_dl_find_object` (glibc 2.35 and later): no lock is
+//! taken for them, and no memory is read that may not be there. The system's unwinders take pthread mutexes, which we
+//! record, and follow whatever a stack ends in.
 
 use crate::writer::Writer;
-use core::ffi::{CStr, c_int, c_void};
-use core::mem;
-use core::ptr::{self, null_mut};
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU64};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use turnwise_recording::{REF_UNIT, Ref, STACK_FRAMES, STACK_SLOTS};
-
-type EachFrame = extern "C" fn(*mut c_void, *mut c_void) -> c_int;
-type Backtrace = unsafe extern "C" fn(each: EachFrame, argument: *mut c_void) -> c_int;
-type GetIp = unsafe extern "C" fn(context: *mut c_void) -> usize;
-
-/// libgcc's `_Unwind_Backtrace` and `_Unwind_GetIP`; null: there are no stacks.
-static BACKTRACE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-static GET_IP: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-
-const NO_REASON: c_int = 0;
-const END_OF_STACK: c_int = 5;
-
-/// What the unwinder collects.
-struct Frames {
-    /// The frame to begin with: earlier ones are ours.
-    first: u64,
-    begun: bool,
-    count: usize,
-    addresses: [u64; STACK_FRAMES],
-}
-
-extern "C" fn collect(context: *mut c_void, argument: *mut c_void) -> c_int {
-    // SAFETY: `unwind` passes its frames.
-    let frames = unsafe { &mut *argument.cast::<Frames>() };
-    // SAFETY: libgcc's, with this type on all architectures; found before `BACKTRACE`, which calls this.
-    let address = unsafe { mem::transmute::<*mut c_void, GetIp>(GET_IP.load(Relaxed))(context) } as u64;
-    frames.begun |= address == frames.first;
-    if !frames.begun {
-        return NO_REASON;
-    }
-    if frames.count == STACK_FRAMES || address == 0 {
-        return END_OF_STACK;
-    }
-    frames.addresses[frames.count] = address;
-    frames.count += 1;
-    NO_REASON
-}
-
-/// Finds the unwinder, and makes it do what it does only once. For the constructor: it loads libgcc if need be.
-pub(crate) fn warm_up() {
-    // SAFETY: a string; the library stays loaded.
-    let libgcc = unsafe { libc::dlopen(c"libgcc_s.so.1".as_ptr(), libc::RTLD_NOW) };
-    if libgcc.is_null() {
-        return;
-    }
-    // SAFETY: an open library and a string. It and what it needs are searched, not what was loaded before it.
-    let find = |name: &CStr| unsafe { libc::dlsym(libgcc, name.as_ptr()) };
-    let (get_ip, backtrace) = (find(c"_Unwind_GetIP"), find(c"_Unwind_Backtrace"));
-    if get_ip.is_null() || backtrace.is_null() {
-        return;
-    }
-    GET_IP.store(get_ip, Relaxed);
-    // ORDERING recorder.unwinder: Release; who finds it finds `_Unwind_GetIP`, too.
-    BACKTRACE.store(backtrace, Release);
-    unwind(&mut Frames { first: 0, begun: false, count: 0, addresses: [0; STACK_FRAMES] });
-}
 
 /// Whether stacks can be taken without locks.
 pub(crate) fn can_unwind() -> bool {
-    turnwise_interpose::can_find() && !BACKTRACE.load(Relaxed).is_null()
-}
-
-fn unwind(frames: &mut Frames) {
-    // ORDERING recorder.unwinder: Acquire.
-    let backtrace = BACKTRACE.load(Acquire);
-    if !backtrace.is_null() {
-        // SAFETY: libgcc's, with this type on all architectures; `collect` gets what it expects.
-        unsafe { mem::transmute::<*mut c_void, Backtrace>(backtrace)(collect, ptr::from_mut(frames).cast()) };
-    }
+    turnwise_interpose::can_find()
 }
 
 /// The stack from the frame that returns to `first` outwards; the frame alone where there is no more to be had. 0: no
 /// room.
 pub(crate) fn take(writer: &Writer, first: u64) -> Ref {
-    let mut frames = Frames { first, begun: false, count: 0, addresses: [0; STACK_FRAMES] };
-    if writer.mapping().header().can_unwind.load(Relaxed) != 0 {
-        unwind(&mut frames);
+    let mut addresses = [0; STACK_FRAMES];
+    match turnwise_interpose::stack(first as usize, &mut addresses) {
+        0 => single(writer, first),
+        count => intern(writer, &addresses[..count]),
     }
-    if frames.count == 0 {
-        return single(writer, first);
-    }
-    intern(writer, &frames.addresses[..frames.count])
 }
 
 /// A stack of one frame.

@@ -1,6 +1,6 @@
 //! What runs when the library is loaded, and when the process exits.
 
-use crate::{acquire, alone, modules, process, real, stacks, state};
+use crate::{acquire, alone, modules, process, real, state};
 use turnwise_interpose::race_checker;
 
 /// Runs when the library is loaded.
@@ -9,14 +9,12 @@ extern "C" fn start() {
     turnwise_interpose::can_find();
     real::look_up_all();
     alone::look_up();
-    stacks::warm_up();
     state::make_key();
     if race_checker().is_some() {
         tell(b"turnwise: nothing is recorded under helgrind and drd, which would take the records for races\n");
     }
     process::claim();
     if let Some(process) = process::get_if_ready() {
-        process.note_unwinder(); // an earlier library's constructor may have used locks
         modules::note_all(&process.mapping);
     }
 }

@@ -4,6 +4,7 @@ mod exports;
 mod harness;
 mod inside;
 mod journal;
+mod stacks;
 
 use harness::{Run, function, library, lock, profile, shared_object};
 use std::os::unix::process::ExitStatusExt;
@@ -80,7 +81,7 @@ fn assert_stack_of_first_wait(profile: &Profile) {
 }
 
 #[test]
-fn stacks_are_taken_by_libgcc_whatever_unwinder_the_program_loads() {
+fn stacks_are_taken_whatever_unwinder_the_program_loads() {
     let profile = Run::program("truth", "holder", &[shared_object("unwinder")], &[]).profile();
     assert_stack_of_first_wait(&profile);
 }

@@ -190,7 +190,7 @@ fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>)
     let header = &recording.header;
     let mut remarks = troubles;
     if header.can_unwind == 0 {
-        remarks.push("no call stacks (they need glibc 2.35 or later, and libgcc_s.so.1), only call sites".to_owned());
+        remarks.push("no call stacks (they need glibc 2.35 or later), only call sites".to_owned());
     }
     if header.full != 0 {
         remarks.push("the recording ran out of room, on its disk or in its file: later events are missing".to_owned());

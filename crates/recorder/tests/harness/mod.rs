@@ -33,8 +33,12 @@ pub(crate) fn program(name: &str) -> &'static Path {
     static FIRST_USE: LazyLock<PathBuf> = LazyLock::new(|| built(OF_PRELOAD, "first_use", &[]));
     static SANITIZED: LazyLock<PathBuf> = LazyLock::new(|| built(OF_PRELOAD, "sanitized", &[]));
     static JOURNAL: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "journal", &[]));
+    static ODD_FRAMES: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "odd_frames", &[]));
+    static REGISTERED: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "registered_frames", &[]));
     match name {
         "inside" => &INSIDE,
+        "odd_frames" => &ODD_FRAMES,
+        "registered_frames" => &REGISTERED,
         "journal" => &JOURNAL,
         "first_use" => &FIRST_USE,
         "sanitized" => &SANITIZED,

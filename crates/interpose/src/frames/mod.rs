@@ -1,0 +1,184 @@
+//! Call stacks of the calling thread, taken where anything may be locked and where a stack may end in anything.
+//!
+//! The system's unwinders are not asked: libgcc's takes a mutex in programs that have registered unwind tables of their
+//! own, and where it does not know an address it reads the bytes there, which need not be readable. Coroutines put
+//! words there that nobody returns to.
+//!
+//! The rules of [`table`] lead from a frame to its caller's. An address that no table knows may be that of code made
+//! at run time: from there the chain of frame pointers is followed, and what it shows is kept if it leads to known
+//! code.
+//!
+//! Invariants:
+//! 1. Memory of the program is read only after the system has said that its page can be read ([`memory`]).
+//! 2. Each frame lies above the one before, unless a signal lies between them: so a walk ends.
+//!
+//! | file | what |
+//! |---|---|
+//! | `table.rs` | finds the entry of an address |
+//! | `rules.rs` | where a function keeps its caller's registers |
+//! | `expression.rs` | rules that are computed |
+//! | `cursor.rs` | reads the tables |
+//! | `memory.rs` | reads the program's memory |
+
+mod cursor;
+mod expression;
+mod memory;
+mod rules;
+mod table;
+
+use memory::Memory;
+use rules::{Rule, Rules};
+
+/// General registers, by DWARF's numbers.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: usize = 17;
+#[cfg(target_arch = "x86_64")]
+const FRAME_POINTER: usize = 6;
+#[cfg(target_arch = "x86_64")]
+const STACK_POINTER: usize = 7;
+#[cfg(target_arch = "x86_64")]
+const RETURN_ADDRESS: usize = 16;
+
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: usize = 32;
+#[cfg(target_arch = "aarch64")]
+const FRAME_POINTER: usize = 29;
+#[cfg(target_arch = "aarch64")]
+const STACK_POINTER: usize = 31;
+#[cfg(target_arch = "aarch64")]
+const RETURN_ADDRESS: usize = 30;
+
+/// Frames that are looked at, however few of them are kept.
+const MOST_FRAMES: usize = 256;
+/// Frames of unknown code one after the other.
+const MOST_UNKNOWN: usize = 16;
+/// The longest frame of unknown code.
+const UNKNOWN_FRAME_BYTES: usize = 1 << 20;
+
+/// A frame: the registers as they are when its call returns.
+struct Frame {
+    registers: [usize; REGISTERS],
+    pc: usize,
+    /// A signal came here: `pc` is no return address.
+    is_interrupted: bool,
+}
+
+/// Fills `to` with the addresses that the calls under way return to, innermost first, from `first` outwards; returns
+/// how many there are. 0: none returns to `first`, or nothing can be found without locks.
+#[inline(never)]
+pub fn stack(first: usize, to: &mut [u64]) -> usize {
+    let (mut frame, memory) = (Frame::here(), &mut Memory::default());
+    let (mut kept, mut known, mut unknown, mut begun) = (0, 0, 0, false);
+    for _ in 0..MOST_FRAMES {
+        begun |= frame.pc == first;
+        if begun {
+            let Some(place) = to.get_mut(kept) else { return kept };
+            (*place, kept) = (frame.pc as u64, kept + 1);
+        }
+        let next = match frame.rules() {
+            Some(rules) => {
+                (known, unknown) = (kept, 0);
+                frame.caller(&rules, memory)
+            }
+            None if unknown < MOST_UNKNOWN => {
+                unknown += 1;
+                frame.caller_by_frame_pointer(memory)
+            }
+            None => None,
+        };
+        let Some(next) = next else { break };
+        frame = next;
+    }
+    known
+}
+
+impl Frame {
+    /// The caller's own frame.
+    #[inline(always)]
+    fn here() -> Frame {
+        let mut registers = [0; REGISTERS];
+        let pc: usize;
+        let to = registers.as_mut_ptr();
+        // SAFETY: writes registers that functions keep for their callers into the array, which has room for them.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            core::arch::asm!(
+                "mov [{to} + 3*8], rbx", "mov [{to} + 6*8], rbp", "mov [{to} + 7*8], rsp", "mov [{to} + 12*8], r12",
+                "mov [{to} + 13*8], r13", "mov [{to} + 14*8], r14", "mov [{to} + 15*8], r15", "lea {pc}, [rip]",
+                to = in(reg) to, pc = out(reg) pc, options(nostack, preserves_flags),
+            );
+        }
+        // SAFETY: as on x86-64.
+        #[cfg(target_arch = "aarch64")]
+        unsafe {
+            core::arch::asm!(
+                "stp x19, x20, [{to}, #152]", "stp x21, x22, [{to}, #168]", "stp x23, x24, [{to}, #184]",
+                "stp x25, x26, [{to}, #200]", "stp x27, x28, [{to}, #216]", "stp x29, x30, [{to}, #232]",
+                "mov {pc}, sp", "str {pc}, [{to}, #248]", "adr {pc}, .",
+                to = in(reg) to, pc = out(reg) pc, options(nostack, preserves_flags),
+            );
+        }
+        Frame { registers, pc, is_interrupted: true }
+    }
+
+    /// The rules at the frame's place; `None`: no table knows it.
+    fn rules(&self) -> Option<Rules> {
+        // A call may be a function's last instruction.
+        let place = if self.is_interrupted { self.pc } else { self.pc.checked_sub(1)? };
+        Rules::at(place, table::entry(place)?)
+    }
+
+    /// The frame of the caller; `None`: there is none, or it cannot be read.
+    fn caller(&self, rules: &Rules, memory: &mut Memory) -> Option<Frame> {
+        let cfa = match rules.cfa() {
+            Rule::Register(register, offset) => self.registers.get(register)?.wrapping_add_signed(offset),
+            Rule::Expression(at) => expression::value(at, self, None, memory)?,
+            _ => return None,
+        };
+        let may_go_down = rules.is_signal_frame() || self.is_interrupted;
+        if cfa <= self.registers[STACK_POINTER] && !may_go_down {
+            return None; // invariant 2
+        }
+        let mut registers = self.registers;
+        registers[STACK_POINTER] = cfa;
+        for (register, value) in registers.iter_mut().enumerate() {
+            *value = match rules.of(register) {
+                Rule::Same => continue,
+                Rule::Undefined if register == rules.return_register() => return None,
+                Rule::Undefined => 0,
+                Rule::At(offset) => memory.word(cfa.wrapping_add_signed(offset))?,
+                Rule::Value(offset) => cfa.wrapping_add_signed(offset),
+                Rule::Register(other, offset) => self.registers.get(other)?.wrapping_add_signed(offset),
+                Rule::ExpressionAt(at) => {
+                    let place = expression::value(at, self, Some(cfa), memory)?;
+                    memory.word(place)?
+                }
+                Rule::Expression(at) => expression::value(at, self, Some(cfa), memory)?,
+            };
+        }
+        let pc = address_of(*registers.get(rules.return_register())?);
+        (pc != 0).then_some(Frame { registers, pc, is_interrupted: rules.is_signal_frame() })
+    }
+
+    /// The frame of the caller of code that no table knows, if it keeps a frame pointer.
+    fn caller_by_frame_pointer(&self, memory: &mut Memory) -> Option<Frame> {
+        let at = self.registers[FRAME_POINTER];
+        let above = at.checked_sub(self.registers[STACK_POINTER])?;
+        if above > UNKNOWN_FRAME_BYTES {
+            return None;
+        }
+        let mut registers = self.registers;
+        registers[FRAME_POINTER] = memory.word(at)?;
+        let pc = address_of(memory.word(at.checked_add(size_of::<usize>())?)?);
+        registers[STACK_POINTER] = at.checked_add(2 * size_of::<usize>())?;
+        (pc != 0).then_some(Frame { registers, pc, is_interrupted: false })
+    }
+}
+
+/// The address in a return address: processors may sign it in its upper bits.
+fn address_of(word: usize) -> usize {
+    if cfg!(target_arch = "aarch64") { word & ((1 << 48) - 1) } else { word }
+}
+
+#[cfg(test)]
+mod tests;
