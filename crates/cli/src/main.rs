@@ -24,6 +24,7 @@ mod why;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
+use std::sync::Arc;
 use turnwise_present::ending::exit_code;
 use turnwise_present::usage::Sibling;
 use turnwise_present::{own_locks, pages, usage};
@@ -61,6 +62,8 @@ const LAB: Sibling = Sibling {
 };
 
 fn main() -> ExitCode {
+    // A write beyond a limit on the size of files is to fail, and not to end us. What we start has no such handler.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let outcome = own_locks::leave().and_then(|()| match usage::parse::<Cli>(LAB).command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),

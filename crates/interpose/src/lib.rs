@@ -8,6 +8,7 @@
 //! | `real.rs` | the functions of the next library in line |
 //! | `tables.rs` | the same, where the loader cannot be asked |
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
+//! | `leaving.rs` | exported functions by which a process leaves the place where its files are |
 //! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
 //! | `frames/` | call stacks of the calling thread |
@@ -30,6 +31,7 @@ compile_error!(
 mod environment;
 mod frames;
 mod jump;
+mod leaving;
 mod module;
 mod real;
 mod tables;
@@ -39,6 +41,7 @@ pub use environment::{race_checker, variable};
 pub use frames::stack;
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::{Real, Symbol};
+pub use thread::runs_in_memory_of_another;
 
 /// Names that the macros' expansions use.
 #[doc(hidden)]

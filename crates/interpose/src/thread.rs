@@ -3,6 +3,19 @@
 //! `thread_local!` would call `__tls_get_addr`, which may allocate. These are declared in assembly and read with the
 //! initial-exec model, as the locks do it (`turnwise::platform::native`).
 
+/// Whether this process is the child of a `vfork` and runs in its parent's memory: what it keeps there would be the
+/// parent's. The C library's idea of the calling thread is the parent's then.
+#[must_use]
+pub fn runs_in_memory_of_another() -> bool {
+    let mut clock = 0;
+    // SAFETY: `clock` is writable; the calls have no other conditions. In the clock's number that of the thread is
+    // inverted, before three bits.
+    unsafe {
+        libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) == 0
+            && i64::from(!(clock >> 3)) != i64::from(libc::syscall(libc::SYS_gettid) as i32)
+    }
+}
+
 /// Declares a variable of each thread, of zero bytes in the beginning, and a function that returns the calling thread's
 /// pointer and the place of its variable. The symbol is the crate's own.
 #[macro_export]

@@ -34,6 +34,6 @@ pub use key::{Key, Kind};
 #[cfg(feature = "reader")]
 pub use reader::{
     Addresses, Channel, Error, Fault, Follower, Lock, Lost, Recorded, Recorder, Registers, Released, Rule, Site,
-    SiteSum, Snapshot, Target, Thread, Tuner, Waiting, remove_stale,
+    SiteSum, Snapshot, Target, Thread, Tuner, Waiting, no_room, remove_stale, why_no_view,
 };
 pub use settings::{Setting, Values};

@@ -31,6 +31,11 @@ pub(crate) fn start(policy: Option<Lock>) {
     }
 }
 
+/// Makes the view now: its file may soon be out of reach.
+pub(crate) fn make_now() {
+    writer::make_now(&me());
+}
+
 /// Whether threads that begin take their token at once, so that locks name their owners for the view.
 static NAMES_OWNERS: AtomicBool = AtomicBool::new(false);
 

@@ -44,6 +44,13 @@ real! {
     fn rwlock_timedwrlock(l: *mut pthread_rwlock_t, t: *const timespec) = plain c"pthread_rwlock_timedwrlock";
     fn rwlock_clockwrlock(l: *mut pthread_rwlock_t, clock: clockid_t, t: *const timespec)
         = plain c"pthread_rwlock_clockwrlock";
+    fn chroot(p: *const libc::c_char) = plain c"chroot";
+    fn setuid(u: libc::uid_t) = plain c"setuid";
+    fn seteuid(u: libc::uid_t) = plain c"seteuid";
+    fn setreuid(r: libc::uid_t, e: libc::uid_t) = plain c"setreuid";
+    fn setresuid(r: libc::uid_t, e: libc::uid_t, s: libc::uid_t) = plain c"setresuid";
+    fn setrlimit(r: c_int, l: *const libc::rlimit) = plain c"setrlimit";
+    fn setrlimit64(r: c_int, l: *const libc::rlimit64) = plain c"setrlimit64";
 }
 
 /// Returns the C library's functions that wait on condition variables. They are cancellation points, so no Rust frame

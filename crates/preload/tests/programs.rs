@@ -228,7 +228,7 @@ const EXPORTS: &str = "
     __pthread_rwlock_wrlock __pthread_rwlock_trywrlock __pthread_rwlock_unlock
     pthread_spin_lock
     pthread_key_create __pthread_key_create pthread_key_delete pthread_setspecific tss_create tss_delete tss_set
-    pthread_create thrd_create prctl syscall
+    pthread_create thrd_create prctl syscall chroot setuid seteuid setreuid setresuid setrlimit setrlimit64
     mtx_init mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock
     cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast \
     turnwise_thread_events turnwise_mutex_trylock turnwise_rwlock_trywrlock turnwise_prctl turnwise_syscall";

@@ -103,6 +103,9 @@ pub struct Recording {
     pub episodes_dropped: u64,
     /// Acquisitions that could not be told apart by lock and site, for want of room. 0 in any sound recording.
     pub acquisitions_unattributed: u64,
+    /// What could not be recorded, and why: said before all else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// What a reader of the profile should know.
     pub remarks: Vec<String>,
     /// What saw the waits.

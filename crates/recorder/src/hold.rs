@@ -102,11 +102,11 @@ impl HoldNotes {
         locks.announce(&self.contexts, entry, address, ordered)
     }
 
-    /// Where the thread remembers that it took one lock under another, and what stands there then. Entries lie in a
-    /// file of 4 GB, so the lower halves of their addresses tell them apart.
+    /// Where the thread remembers that it took one lock under another, and what stands there then. Entries are cache
+    /// lines, so 32 bits of their addresses tell those within 256 GB apart.
     fn pair(&self, first: *const Entry, second: *const Entry) -> (&Cell<u64>, u64) {
-        const { assert!(turnwise_recording::FILE_BYTES <= 1 << 32) };
-        let key = (first.addr() as u64) << 32 | u64::from(second.addr() as u32);
+        let [first, second] = [first, second].map(|entry| (entry.addr() / size_of::<Entry>()) as u32);
+        let key = u64::from(first) << 32 | u64::from(second);
         (&self.pairs[(key.wrapping_mul(SPREAD) >> 32) as usize % PAIRS], key)
     }
 

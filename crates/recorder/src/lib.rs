@@ -24,7 +24,7 @@
 //! | `events.rs` | what waits were made of, where the locks tell |
 //! | `journal.rs`, `later.rs` | acquisitions that are counted later |
 //! | `holder.rs` | the other threads, and who of them has a lock |
-//! | `writer.rs`, `mapping.rs` | a thread's records; the mapped file, chunks of it |
+//! | `writer.rs`, `mapping.rs`, `segments.rs` | a thread's records; the mapped file, chunks of it; where its parts lie |
 //! | `process.rs`, `memory.rs` | which file; forked children; private memory |
 //! | `start.rs` | the constructor |
 #![no_std]
@@ -52,6 +52,7 @@ mod modules;
 mod process;
 mod real;
 mod sampling;
+mod segments;
 mod stacks;
 mod start;
 mod state;

@@ -1,90 +1,167 @@
-//! The mapped file of a recording: its regions, and the chunks behind them.
+//! The mapped file of a recording: its regions, and the chunks behind them. It grows as it is written.
 
+use crate::segments::{self, Segments};
 use crate::{clock, memory};
+use core::ffi::CStr;
 use core::ptr;
-use core::sync::atomic::Ordering::{Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use turnwise_recording as file;
 use turnwise_recording::{Chunk, ChunkKind, Header, Ref, Region};
 
-/// Pages before the chunks.
-const PAGES: u64 = file::CHUNKS / file::PAGE;
+/// The longest path of a recording, with the zero byte behind it.
+pub(crate) const PATH: usize = 1024;
 
 /// A mapped recording. Zero bytes are one that is not mapped yet.
 pub(crate) struct Mapping {
-    base: AtomicPtr<u8>,
-    /// Which pages before the chunks can be written, a bit each.
-    pages: AtomicPtr<AtomicU64>,
+    segments: Segments,
+    /// The file's length, as far as we know: no page behind it is touched.
+    length: AtomicU64,
+    /// Taken while the file grows.
+    grows: AtomicU32,
+    /// What the system said of filters of its calls when the file was opened.
+    filters: AtomicU32,
+    path: [AtomicU8; PATH],
+}
+
+/// Why there is no recording.
+pub(crate) enum Failed {
+    /// A file of this name is there.
+    Exists,
+    /// One of the `WHY_*` numbers.
+    For(u32),
 }
 
 impl Mapping {
-    /// Makes the table of pages. In a forked child all pages are to be asked for again.
-    pub(crate) fn prepare(&self) -> Option<()> {
-        let pages = memory::wiped_on_fork(PAGES.div_ceil(64) as usize * 8)?;
-        self.pages.store(pages.as_ptr().cast(), Relaxed);
-        Some(())
+    /// Opens a recording, or makes it, and maps its beginning.
+    pub(crate) fn open(&self, path: &CStr, flags: libc::c_int) -> Result<(), Failed> {
+        if may_be_long() < file::CHUNKS + file::PAGE {
+            return Err(Failed::For(file::WHY_FILE_SIZE));
+        }
+        // SAFETY: a string; the descriptor is closed below.
+        let descriptor = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o600) };
+        if descriptor < 0 {
+            return Err(if memory::errno() == libc::EEXIST { Failed::Exists } else { Failed::For(why()) });
+        }
+        store_bytes(&self.path, path.to_bytes_with_nul());
+        self.length.store(0, Relaxed);
+        let mapped = segments::map_first(descriptor, segments::FIRST);
+        // SAFETY: our descriptor.
+        unsafe { libc::close(descriptor) };
+        self.segments.set_first(mapped.ok_or(Failed::For(file::WHY_MEMORY))?);
+        self.filters.store(filters(), Relaxed);
+        self.grow(segments::FIRST.min(may_be_long() / file::PAGE * file::PAGE)).map_err(Failed::For)?;
+        let can = memory::populate(self.segments.base(), file::CHUNKS as usize);
+        can.then_some(()).ok_or(Failed::For(file::WHY_DISK))
     }
 
-    /// Takes a mapping of [`file::FILE_BYTES`] that stays.
-    pub(crate) fn set(&self, base: *mut u8) {
-        self.base.store(base, Relaxed);
+    /// Makes the file longer than it needs to be: it may soon be out of reach.
+    pub(crate) fn take_ahead(&self) {
+        const AHEAD: u64 = 64 << 20;
+        let _ = self.alone(|| self.grow(AHEAD.min(may_be_long() / file::PAGE * file::PAGE)));
+    }
+
+    /// Makes the file at least so long.
+    fn grow(&self, end: u64) -> Result<(), u32> {
+        /// It grows by half of what it has, within these bounds.
+        const STEP: (u64, u64) = (1 << 20, 16 << 20);
+        let length = self.length.load(Relaxed);
+        if end <= length {
+            return Ok(());
+        }
+        let most = may_be_long().min(file::FILE_BYTES) / file::PAGE * file::PAGE;
+        let longer = end.max(length + (length / 2).clamp(STEP.0, STEP.1)).next_multiple_of(file::PAGE).min(most);
+        if end > longer {
+            return Err(if end > file::FILE_BYTES { file::WHY_MANY } else { file::WHY_FILE_SIZE });
+        }
+        // SAFETY: a string that ends, in memory that stays.
+        if unsafe { libc::truncate(self.path.as_ptr().cast(), longer as libc::off_t) } != 0 {
+            return Err(why());
+        }
+        self.length.store(longer, Relaxed);
+        Ok(())
+    }
+
+    /// Makes the file so long, and maps it up to there.
+    fn reach_to(&self, end: u64) -> Result<(), u32> {
+        if end <= self.length.load(Relaxed) && self.segments.has(end - 1) {
+            return Ok(());
+        }
+        self.alone(|| self.grow(end).and_then(|()| self.segments.map(end - 1)))
+    }
+
+    /// Lets the file grow while no other thread does.
+    fn alone(&self, run: impl FnOnce() -> Result<(), u32>) -> Result<(), u32> {
+        /// Another thread may be at it; it may also be a signal handler that interrupted that one.
+        const TURNS: u32 = 1000;
+        // A filter may answer a call by ending the process.
+        if filters() != self.filters.load(Relaxed) {
+            return Err(file::WHY_OTHER);
+        }
+        for _ in 0..TURNS {
+            // ORDERING recorder.growth: Acquire; sees what the last thread made.
+            if self.grows.swap(1, Acquire) == 0 {
+                let result = run();
+                // ORDERING recorder.growth: Release; publishes the length.
+                self.grows.store(0, Release);
+                return result;
+            }
+            // SAFETY: takes no arguments, and never fails.
+            unsafe { libc::sched_yield() };
+        }
+        Err(file::WHY_OTHER)
     }
 
     /// Returns the file's header.
+    #[inline(always)]
     pub(crate) fn header(&self) -> &'static Header {
         // SAFETY: the mapping begins with the header, and lasts as long as the process.
-        unsafe { &*self.base().cast() }
+        unsafe { &*self.segments.base().cast() }
     }
 
-    /// A record of the file; `index` is below the region's count.
+    /// A record of the file that was there before; `index` is below the region's count.
     pub(crate) fn record<T>(&self, region: &Region, index: usize) -> &'static T {
-        debug_assert!((index as u64) < region.count && size_of::<T>() as u64 == region.record);
-        let offset = region.start as usize + index * size_of::<T>();
-        // SAFETY: within the mapping, aligned as the layout says; all fields are atomics, for which zero bytes will do.
-        unsafe { &*self.base().add(offset).cast() }
+        let (piece, offset) = self.piece(region, index);
+        // ORDERING recorder.piece: Acquire; pairs with the exchange in `reach`.
+        let place = piece.load(Acquire);
+        debug_assert!(place != 0);
+        // SAFETY: a piece was put there, which has so many records; all fields are atomics, for which zero bytes will
+        // do.
+        unsafe { &*self.segments.at(u64::from(place) * file::REF_UNIT + offset).cast() }
     }
 
-    /// A record that may be the first on its page; `None`: the disk is full.
+    /// A record that may be the first of its piece; `None`: there is no room.
     pub(crate) fn reach<T>(&self, region: &Region, index: usize) -> Option<&'static T> {
-        let start = region.start as usize + index * size_of::<T>();
-        let page = file::PAGE as usize;
-        let pages = start / page..=(start + size_of::<T>() - 1) / page;
-        pages.into_iter().all(|page| self.has_page(page)).then(|| self.record(region, index))
-    }
-
-    /// Whether a page before the chunks can be written.
-    fn has_page(&self, page: usize) -> bool {
-        debug_assert!((page as u64) < PAGES);
-        let bit = 1 << (page % 64);
-        // SAFETY: the table has a bit for each.
-        let word = unsafe { &*self.pages.load(Relaxed).add(page / 64) };
-        if word.load(Relaxed) & bit != 0 {
-            return true;
+        let (piece, _) = self.piece(region, index);
+        // ORDERING recorder.piece: Acquire, as in `record`.
+        if piece.load(Acquire) == 0 {
+            let chunk = memory::keeping_errno(|| self.chunk(ChunkKind::Piece, region.pages, 0))?;
+            // ORDERING recorder.piece: AcqRel; publishes the piece, or takes another thread's: then ours stays empty.
+            let _ = piece.compare_exchange(0, self.place_of(chunk), AcqRel, Acquire);
         }
-        let bytes = file::PAGE as usize;
-        // SAFETY: within the mapping.
-        let start = unsafe { self.base().add(page * bytes) };
-        let can = memory::keeping_errno(|| memory::populate(start, bytes));
-        match can {
-            true => _ = word.fetch_or(bit, Relaxed),
-            false => self.is_full(),
-        }
-        can
+        Some(self.record(region, index))
     }
 
-    /// Tells the reader that something found no room.
-    pub(crate) fn is_full(&self) {
-        self.header().full.store(1, Relaxed);
+    /// The word that says where a record's piece is, and from there to the record.
+    #[inline(always)]
+    fn piece(&self, region: &Region, index: usize) -> (&'static AtomicU32, u64) {
+        debug_assert!((index as u64) < region.count);
+        let (piece, place) = (index as u64 / region.in_piece(), index as u64 % region.in_piece());
+        // SAFETY: the table has a word for each piece, and lies before the chunks.
+        let word = unsafe { &*self.segments.base().add(region.table as usize).cast::<AtomicU32>().add(piece as usize) };
+        (word, region.first() + place * region.record)
     }
 
-    /// A chunk of the file; `None`: the file or the disk is full.
+    /// Tells the reader that something found no room, and why.
+    pub(crate) fn is_full(&self, why: u32) {
+        let _ = self.header().full.compare_exchange(0, why, Relaxed, Relaxed);
+    }
+
+    /// A chunk of the file; `None`: there is no room.
     pub(crate) fn chunk(&self, kind: ChunkKind, pages: u32, thread: u32) -> Option<*const Chunk> {
-        let chunk = self.room(u64::from(pages) * file::PAGE);
-        if chunk.is_none() {
-            self.is_full();
-        }
+        let chunk = self.room(u64::from(pages) * file::PAGE).inspect_err(|why| self.is_full(*why)).ok()?;
         // SAFETY: within the mapping; zero bytes are a chunk's header.
-        let chunk = unsafe { &*chunk?.cast::<Chunk>() };
+        let chunk = unsafe { &*chunk.cast::<Chunk>() };
         chunk.pages.store(pages, Relaxed);
         chunk.thread.store(thread, Relaxed);
         // ORDERING recorder.records: Release; a reader that sees the kind sees the length.
@@ -92,34 +169,32 @@ impl Mapping {
         Some(chunk)
     }
 
-    /// New pages that can be written.
-    fn room(&self, bytes: u64) -> Option<*mut u8> {
-        const MOST: u64 = file::FILE_BYTES - file::CHUNKS;
+    /// New pages that can be written, or why there are none.
+    fn room(&self, bytes: u64) -> Result<*mut u8, u32> {
         let used = &self.header().used;
-        if used.load(Relaxed) + bytes > MOST {
-            return None;
-        }
-        let offset = used.fetch_add(bytes, Relaxed);
-        if offset + bytes > MOST {
-            return None;
-        }
-        // SAFETY: within the mapping.
-        let start = unsafe { self.base().add((file::CHUNKS + offset) as usize) };
-        memory::populate(start, bytes as usize).then_some(start)
-    }
-
-    fn base(&self) -> *mut u8 {
-        self.base.load(Relaxed)
+        let offset = loop {
+            let before = used.load(Relaxed);
+            let offset = segments::place_for(file::CHUNKS + before, bytes);
+            self.reach_to(offset + bytes)?;
+            let after = offset + bytes - file::CHUNKS;
+            if used.compare_exchange(before, after, Relaxed, Relaxed).is_ok() {
+                break offset;
+            }
+        };
+        let start = self.segments.at(offset);
+        if memory::populate(start, bytes as usize) { Ok(start) } else { Err(file::WHY_DISK) }
     }
 
     /// Whether a record lies in this file.
     pub(crate) fn has<T>(&self, record: &T) -> bool {
-        (ptr::from_ref(record).addr().wrapping_sub(self.base().addr()) as u64) < file::FILE_BYTES
+        self.segments.offset_of(ptr::from_ref(record).addr()).is_some()
     }
 
     /// Where in the file a record lies.
     pub(crate) fn place_of<T>(&self, record: *const T) -> Ref {
-        ((record.addr() - self.base().addr()) / file::REF_UNIT as usize) as Ref
+        let offset = self.segments.offset_of(record.addr());
+        debug_assert!(offset.is_some());
+        (offset.unwrap_or(0) / file::REF_UNIT) as Ref
     }
 
     /// The record at a place.
@@ -128,7 +203,7 @@ impl Mapping {
     /// Such a record was put there.
     pub(crate) unsafe fn at<T>(&self, place: Ref) -> &'static T {
         // SAFETY: the caller's promise; the file stays mapped.
-        unsafe { &*self.base().add(place as usize * file::REF_UNIT as usize).cast() }
+        unsafe { &*self.segments.at(u64::from(place) * file::REF_UNIT).cast() }
     }
 
     /// Counts an acquisition that no entry can be had for.
@@ -166,4 +241,30 @@ pub(crate) fn store_bytes(to: &[AtomicU8], bytes: &[u8]) {
 #[inline(always)]
 pub(crate) fn add(counter: &AtomicU64, value: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(value), Relaxed);
+}
+
+/// The longest file that the process may make: one beyond its limit would not fail, but end it by a signal.
+fn may_be_long() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+    if known { limit.rlim_cur } else { 0 }
+}
+
+/// Whether system calls are filtered, as the system says it.
+fn filters() -> u32 {
+    // SAFETY: only returns a number.
+    unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) }.cast_unsigned()
+}
+
+/// Why the last call failed, by the `WHY_*` numbers.
+fn why() -> u32 {
+    match memory::errno() {
+        libc::EFBIG => file::WHY_FILE_SIZE,
+        libc::ENOMEM | libc::EAGAIN => file::WHY_MEMORY,
+        libc::ENOSPC | libc::EDQUOT => file::WHY_DISK,
+        libc::EACCES | libc::EPERM | libc::ENOENT | libc::ENOTDIR => file::WHY_UNREACHABLE,
+        libc::EMFILE | libc::ENFILE => file::WHY_DESCRIPTORS,
+        _ => file::WHY_OTHER,
+    }
 }

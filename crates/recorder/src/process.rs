@@ -6,10 +6,10 @@
 //! operation whichever way it was made, without a handler and without a test of its own on the fast path.
 
 use crate::holder::Peers;
-use crate::mapping::{Mapping, store_text};
+use crate::mapping::{Failed, Mapping, PATH, store_text};
 use crate::sampling::{HOLD_ONE_IN, STACK_ONE_IN};
 use crate::state::State;
-use crate::{clock, locks, memory, real, stacks};
+use crate::{clock, locks, memory, real, segments, stacks};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use core::ptr;
@@ -61,6 +61,13 @@ pub(crate) fn get_if_ready() -> Option<&'static Process> {
     (process.status.load(Acquire) == READY).then_some(process)
 }
 
+/// Opens the process's recording now, with room for what is to come: the file may soon be out of reach.
+pub(crate) fn open_now() {
+    if let Some(process) = get() {
+        memory::keeping_errno(|| process.mapping.take_ahead());
+    }
+}
+
 /// From the constructor: takes the file if no other process has it.
 pub(crate) fn claim() {
     if let Some(process) = page()
@@ -90,9 +97,8 @@ fn page() -> Option<&'static Process> {
 }
 
 impl Process {
-    /// The disk is full: no further thread is recorded.
+    /// There is no room: no further thread is recorded.
     pub(crate) fn stop(&self) {
-        self.mapping.is_full();
         self.status.store(OFF, Relaxed);
     }
 
@@ -132,62 +138,60 @@ impl Process {
         let Some(path) = path().filter(|_| race_checker().is_none()) else {
             return Opened::Off;
         };
-        if self.peers.prepare().and_then(|()| self.mapping.prepare()).is_none() {
-            return Opened::Off;
-        }
-        let Some(main) = map(path, libc::O_RDWR) else { return Opened::Off };
-        // SAFETY: the mapping begins with a header.
-        let header = unsafe { &*main.cast::<Header>() };
-        let ours = header.magic.load(Relaxed) == MAGIC
-            && header.version.load(Relaxed) == VERSION
-            && header.layout.load(Relaxed) == LAYOUT;
+        let Some(main) = main_header(path) else { return Opened::Off };
         // SAFETY: always answers.
         let pid = unsafe { libc::getpid() } as u32;
-        if ours && header.pid.compare_exchange(0, pid, Relaxed, Relaxed).is_ok() {
-            self.mapping.set(main);
-            self.describe();
-            return Opened::Ready;
-        }
-        let room = ours && !only_main && header.children.fetch_add(1, Relaxed) < CHILDREN;
-        let steps = header.steps.load(Relaxed);
-        unmap(main);
-        match (ours, room) {
-            (true, true) => self.open_child(path, pid, steps),
-            (true, false) if only_main => Opened::Later,
-            _ => Opened::Off,
+        let opened = if self.peers.prepare().is_none() {
+            Err(Failed::For(file::WHY_MEMORY))
+        } else if main.pid.compare_exchange(0, pid, Relaxed, Relaxed).is_ok() {
+            let opened = self.mapping.open(path, libc::O_RDWR);
+            opened.inspect_err(|_| main.pid.store(0, Relaxed))
+        } else if only_main {
+            return Opened::Later;
+        } else if main.children.fetch_add(1, Relaxed) < CHILDREN {
+            self.open_child(path, pid)
+        } else {
+            Err(Failed::For(file::WHY_MANY))
+        };
+        match opened {
+            Ok(()) => {
+                self.describe(main, pid);
+                Opened::Ready
+            }
+            Err(failed) => {
+                let why = if let Failed::For(why) = failed { why } else { file::WHY_OTHER };
+                main.unrecorded.fetch_add(1, Relaxed);
+                let _ = main.unrecorded_why.compare_exchange(0, why, Relaxed, Relaxed);
+                Opened::Off
+            }
         }
     }
 
-    fn open_child(&self, path: &CStr, pid: u32, steps: u32) -> Opened {
+    fn open_child(&self, path: &CStr, pid: u32) -> Result<(), Failed> {
         // More would be the same process number again, after so many `exec`.
         for turn in 0..100 {
-            let mut name = Name { bytes: [0; 1024], used: 0 };
+            let mut name = Name { bytes: [0; PATH], used: 0 };
             let written = name.push(path.to_bytes()).and_then(|()| match turn {
                 0 => write!(name, ".{pid}"),
                 _ => write!(name, ".{pid}.{turn}"),
             });
-            let Some(name) = name.finished().filter(|_| written.is_ok()) else { return Opened::Off };
-            if let Some(base) = map(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL) {
-                self.mapping.set(base);
-                let header = self.mapping.header();
-                header.version.store(VERSION, Relaxed);
-                header.layout.store(LAYOUT, Relaxed);
-                header.pid.store(pid, Relaxed);
-                header.steps.store(steps, Relaxed);
-                header.magic.store(MAGIC, Relaxed);
-                self.describe();
-                return Opened::Ready;
-            }
-            if memory::errno() != libc::EEXIST {
-                return Opened::Off;
+            let Some(name) = name.finished().filter(|_| written.is_ok()) else { break };
+            match self.mapping.open(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL) {
+                Err(Failed::Exists) => {}
+                opened => return opened,
             }
         }
-        Opened::Off
+        Err(Failed::For(file::WHY_OTHER))
     }
 
     /// Fills in the header.
-    fn describe(&self) {
+    fn describe(&self, main: &Header, pid: u32) {
         let header = self.mapping.header();
+        header.version.store(VERSION, Relaxed);
+        header.layout.store(LAYOUT, Relaxed);
+        header.pid.store(pid, Relaxed);
+        header.steps.store(main.steps.load(Relaxed), Relaxed);
+        header.magic.store(MAGIC, Relaxed);
         header.clock.store(clock::choose(), Relaxed);
         header.hold_one_in.store(HOLD_ONE_IN, Relaxed);
         header.stack_one_in.store(STACK_ONE_IN, Relaxed);
@@ -268,52 +272,34 @@ fn path() -> Option<&'static CStr> {
     Some(unsafe { CStr::from_ptr(kept.cast()) })
 }
 
-/// Maps a recording; makes it as long as one must be if it is new.
-fn map(path: &CStr, flags: libc::c_int) -> Option<*mut u8> {
-    let bytes = file::FILE_BYTES as usize;
-    if flags & libc::O_CREAT != 0 && !may_be_long() {
-        return None;
-    }
-    // SAFETY: a string; the descriptor is closed below.
-    let descriptor = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o600) };
-    if descriptor < 0 {
-        return None;
-    }
-    // SAFETY: our descriptor, and a new mapping of it.
-    unsafe {
-        let mut found: libc::stat = core::mem::zeroed();
-        let long = libc::fstat(descriptor, &mut found) == 0 && found.st_size as usize >= bytes
-            || flags & libc::O_CREAT != 0 && libc::ftruncate(descriptor, bytes as libc::off_t) == 0;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let sharing = libc::MAP_SHARED | libc::MAP_NORESERVE;
-        let mapping = match long {
-            true => libc::mmap(ptr::null_mut(), bytes, protection, sharing, descriptor, 0),
-            false => libc::MAP_FAILED,
-        };
-        libc::close(descriptor);
-        if mapping == libc::MAP_FAILED {
-            return None;
+/// The header of the recording that `turnwise profile` made, whoever records there. What forks find it, too: one that
+/// can make no recording of its own counts itself there.
+fn main_header(path: &CStr) -> Option<&'static Header> {
+    static MAIN: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
+    let mut main = MAIN.load(Relaxed);
+    if main.is_null() {
+        // SAFETY: a string; the descriptor is closed below.
+        let descriptor = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+        // SAFETY: zero bytes are a result, which is writable.
+        let long = descriptor >= 0
+            && unsafe {
+                let mut found: libc::stat = core::mem::zeroed();
+                libc::fstat(descriptor, &mut found) == 0 && found.st_size as u64 >= file::CHUNKS
+            };
+        let mapped = if long { segments::map_first(descriptor, file::PAGE) } else { None };
+        if descriptor >= 0 {
+            // SAFETY: our descriptor.
+            unsafe { libc::close(descriptor) };
         }
-        libc::madvise(mapping, bytes, libc::MADV_DONTDUMP);
-        if !memory::populate(mapping.cast(), file::PAGE as usize) {
-            unmap(mapping.cast());
-            return None;
-        }
-        Some(mapping.cast())
+        main = mapped?.cast();
+        MAIN.store(main, Relaxed);
     }
-}
-
-/// A file beyond the process's limit would not fail, but end the process by a signal.
-fn may_be_long() -> bool {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is writable.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
-    known && limit.rlim_cur >= file::FILE_BYTES
-}
-
-fn unmap(base: *mut u8) {
-    // SAFETY: a mapping of this length that nobody else has seen.
-    unsafe { libc::munmap(base.cast(), file::FILE_BYTES as usize) };
+    // SAFETY: the mapping begins with a header, and stays.
+    let header = unsafe { &*main };
+    let ours = header.magic.load(Relaxed) == MAGIC
+        && header.version.load(Relaxed) == VERSION
+        && header.layout.load(Relaxed) == LAYOUT;
+    ours.then_some(header)
 }
 
 fn read_link(path: &CStr, to: &[AtomicU8]) {
@@ -340,7 +326,7 @@ fn read_file(path: &CStr, to: &[AtomicU8]) {
 
 /// A path that is put together without allocating.
 struct Name {
-    bytes: [u8; 1024],
+    bytes: [u8; PATH],
     used: usize,
 }
 

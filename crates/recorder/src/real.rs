@@ -43,6 +43,13 @@ real! {
     fn spin_lock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_lock";
     fn spin_trylock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_trylock";
     fn spin_unlock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_unlock";
+    fn chroot(p: *const libc::c_char) = plain c"chroot";
+    fn setuid(u: libc::uid_t) = plain c"setuid";
+    fn seteuid(u: libc::uid_t) = plain c"seteuid";
+    fn setreuid(r: libc::uid_t, e: libc::uid_t) = plain c"setreuid";
+    fn setresuid(r: libc::uid_t, e: libc::uid_t, s: libc::uid_t) = plain c"setresuid";
+    fn setrlimit(r: c_int, l: *const libc::rlimit) = plain c"setrlimit";
+    fn setrlimit64(r: c_int, l: *const libc::rlimit64) = plain c"setrlimit64";
 }
 
 /// The preload library's counters of the calling thread.

@@ -131,8 +131,9 @@ fn enter_slowly(state: *const State) -> Option<Session> {
     }
     tls::set(closed());
     let made = memory::keeping_errno(State::begin);
-    tls::set::<State>(made.map_or(ptr::null(), ptr::from_ref));
-    // An idle state; `None` leaves the pointer null, so that later calls try again.
+    // Later calls try again, unless there was no memory.
+    let none = if process::get_if_ready().is_some() { closed() } else { ptr::null() };
+    tls::set::<State>(made.map_or(none, ptr::from_ref));
     made.map(|state| {
         state.mode.store(BUSY, Relaxed);
         compiler_fence(SeqCst);
@@ -152,7 +153,10 @@ impl State {
         };
         let state = match State::recycled(process) {
             Some(state) => state,
-            None => State::make(process)?,
+            None => State::make(process).or_else(|| {
+                process.mapping.is_full(file::WHY_MEMORY);
+                None
+            })?,
         };
         state.locks.begin(index);
         state.rounds.set(0);

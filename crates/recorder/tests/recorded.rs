@@ -4,6 +4,7 @@ mod exports;
 mod harness;
 mod inside;
 mod journal;
+mod limits;
 mod stacks;
 
 use harness::{Run, function, library, lock, profile, shared_object};

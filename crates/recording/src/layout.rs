@@ -6,47 +6,68 @@ use crate::scale::{BUCKETS, STEPS};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISErec");
 /// Grows with every change of the layout.
-pub const VERSION: u32 = 3;
-/// Length of the file. It has holes: only what is written takes room.
+pub const VERSION: u32 = 4;
+/// The longest file. It grows as it is written.
 pub const FILE_BYTES: u64 = 4 << 30;
 
-/// A part of the file: so many records of one size.
+/// Records of one size that are found by their numbers. They lie in pieces, which are chunks; where those are, says a
+/// table in front of the chunks: a [`Ref`] each, 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// Where it begins.
-    pub start: u64,
+    /// Where the table begins.
+    pub table: u64,
     /// Bytes of a record.
     pub record: u64,
     /// Number of records.
     pub count: u64,
+    /// Pages of a piece.
+    pub pages: u32,
 }
 
 impl Region {
-    const fn after(previous: u64, record: usize, count: u64) -> Region {
-        Region { start: previous, record: record as u64, count }
+    const fn after(previous: u64, record: usize, count: u64, pages: u32) -> Region {
+        Region { table: previous, record: record as u64, count, pages }
     }
 
-    /// Where it ends: at a whole page.
+    /// From the start of a piece to its first record: records lie on cache lines of their own.
     #[must_use]
-    pub const fn end(&self) -> u64 {
-        (self.start + self.record * self.count).next_multiple_of(PAGE)
+    pub const fn first(&self) -> u64 {
+        if self.record > CHUNK_HEADER { self.record } else { CHUNK_HEADER }
+    }
+
+    /// The number of records in a piece.
+    #[must_use]
+    #[inline(always)]
+    pub const fn in_piece(&self) -> u64 {
+        (self.pages as u64 * PAGE - self.first()) / self.record
+    }
+
+    /// The number of pieces.
+    #[must_use]
+    pub const fn pieces(&self) -> u64 {
+        self.count.div_ceil(self.in_piece())
+    }
+
+    /// Where the table ends: on a cache line.
+    const fn end(&self) -> u64 {
+        (self.table + self.pieces() * size_of::<Ref>() as u64).next_multiple_of(CHUNK_HEADER)
     }
 }
 
 /// Chunks are whole pages.
 pub const PAGE: u64 = 4096;
 /// The threads. Those beyond share the last record.
-pub const THREADS: Region = Region::after(PAGE, size_of::<Thread>(), 65_536);
+pub const THREADS: Region = Region::after(PAGE, size_of::<Thread>(), 65_536, 2);
 /// The program and its shared objects.
-pub const MODULES: Region = Region::after(THREADS.end(), size_of::<Module>(), 4096);
+pub const MODULES: Region = Region::after(THREADS.end(), size_of::<Module>(), 4096, 2);
 /// The locks by address.
-pub const LOCK_SLOTS: Region = Region::after(MODULES.end(), 4, 1 << 22);
+pub const LOCK_SLOTS: Region = Region::after(MODULES.end(), 4, 1 << 22, 1);
 /// The locks.
-pub const LOCKS: Region = Region::after(LOCK_SLOTS.end(), size_of::<Lock>(), 2 << 20);
+pub const LOCKS: Region = Region::after(LOCK_SLOTS.end(), size_of::<Lock>(), 2 << 20, 16);
 /// The stacks by hash.
-pub const STACK_SLOTS: Region = Region::after(LOCKS.end(), 8, 1 << 16);
-/// Where the chunks begin.
-pub const CHUNKS: u64 = STACK_SLOTS.end();
+pub const STACK_SLOTS: Region = Region::after(LOCKS.end(), 8, 1 << 16, 1);
+/// Where the chunks begin: what lies before is there from the start.
+pub const CHUNKS: u64 = STACK_SLOTS.end().next_multiple_of(PAGE);
 
 /// From the start of a chunk to its first record: entries lie on cache lines of their own.
 pub const CHUNK_HEADER: u64 = 64;
@@ -102,6 +123,8 @@ pub enum ChunkKind {
     Arena = 4,
     /// [`Step`] after [`Step`].
     Steps = 5,
+    /// A piece of a [`Region`].
+    Piece = 6,
 }
 
 /// What happened at a site: the upper byte of [`Entry::site`].
@@ -208,6 +231,21 @@ pub const LOCK_SPINS_TIMED_OUT: usize = 5;
 /// The number of [`Detail::events`].
 pub const LOCK_EVENTS: usize = 6;
 
+/// [`Header::full`], [`Header::unrecorded_why`]: the limit on the size of files.
+pub const WHY_FILE_SIZE: u32 = 1;
+/// The limit on address space or on locked memory, or no memory.
+pub const WHY_MEMORY: u32 = 2;
+/// The disk is full.
+pub const WHY_DISK: u32 = 3;
+/// The file cannot be reached any more: by another user, or under another root directory.
+pub const WHY_UNREACHABLE: u32 = 4;
+/// The limit on descriptors.
+pub const WHY_DESCRIPTORS: u32 = 5;
+/// There are too many processes, or the file has its greatest length.
+pub const WHY_MANY: u32 = 6;
+/// Something else.
+pub const WHY_OTHER: u32 = 7;
+
 /// Frames of a stack at most.
 pub const STACK_FRAMES: usize = 48;
 
@@ -254,7 +292,7 @@ records! {
         episode_pages: u64,
         /// Histograms handed out.
         details: u64,
-        /// Whether something is missing, since the disk or the file was full.
+        /// Why something is missing, by the `WHY_*` numbers; 0: nothing is.
         full: u32,
         /// Whether call stacks can be taken here without waiting for the loader.
         can_unwind: u32,
@@ -275,6 +313,10 @@ records! {
         clock_ticks: u64,
         /// Pages of steps handed out.
         step_pages: u64,
+        /// Processes that descend from this one and could make no recording.
+        unrecorded: u32,
+        /// Why the first could not, by the `WHY_*` numbers.
+        unrecorded_why: u32,
         /// The locks that the program ran on: the value of `TURNWISE_LOCK`, or `libc`.
         policy: [u8; 32],
         /// Machine, as the reports name it.

@@ -6,12 +6,13 @@
 //! | part | what |
 //! |---|---|
 //! | [`Header`], at 0 | what ran, the clock, how much of each part is used |
+//! | tables of the [`Region`]s | where the pieces are, in which records are found by their numbers: |
 //! | [`THREADS`] | one [`Thread`] each |
 //! | [`MODULES`] | one [`Module`] each: which file lies where |
 //! | [`LOCK_SLOTS`] | hash table by address: number of a lock and 1, 0 is free |
 //! | [`LOCKS`] | one [`Lock`] each; a lock that is made where another was is another |
 //! | [`STACK_SLOTS`] | hash table of the stacks: hash in the upper half, [`Ref`] in the lower, 0 is free |
-//! | [`CHUNKS`] | handed out to threads by [`Header::used`], in pieces with a [`Chunk`] in front |
+//! | [`CHUNKS`] | handed out by [`Header::used`], to threads and for those pieces, with a [`Chunk`] in front of each |
 //!
 //! Every word is an atomic of the machine's byte order. One thread writes each record, others of the process may look
 //! at it meanwhile; the reader comes when the program has ended, or takes what it finds.

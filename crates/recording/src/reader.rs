@@ -8,7 +8,7 @@ use crate::layout::{
     LAYOUT, LOCKS, LockCopy, MAGIC, MODULES, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, StepCopy, THREADS,
     TallyCopy, ThreadCopy, VERSION,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -105,9 +105,9 @@ impl Recording {
         }
         let (chunks, parts) = holes::read(&file, CHUNKS, needs - CHUNKS)?;
         let mut recording = Recording {
-            threads: region(&file, THREADS, header.threads)?,
-            modules: region(&file, MODULES, header.modules)?,
-            locks: region(&file, LOCKS, header.locks)?,
+            threads: region(&file, &chunks, THREADS, header.threads)?,
+            modules: region(&file, &chunks, MODULES, header.modules)?,
+            locks: region(&file, &chunks, LOCKS, header.locks)?,
             header,
             entries: Vec::new(),
             owners: Vec::new(),
@@ -200,7 +200,22 @@ impl Recording {
     }
 }
 
+/// Reads the header of a recording, which no program may have recorded into.
+///
+/// # Errors
+/// The file cannot be read, or is none.
+pub fn unused(path: &Path) -> Result<HeaderCopy, Error> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    sound_header(&file, length)
+}
+
 fn header(file: &File, length: u64) -> Result<HeaderCopy, Error> {
+    let header = sound_header(file, length)?;
+    if header.pid == 0 { Err(Error::Unused) } else { Ok(header) }
+}
+
+fn sound_header(file: &File, length: u64) -> Result<HeaderCopy, Error> {
     let mut page = vec![0; PAGE.min(length) as usize];
     file.read_exact_at(&mut page, 0)?;
     if first(&page) != Some(MAGIC) {
@@ -210,9 +225,6 @@ fn header(file: &File, length: u64) -> Result<HeaderCopy, Error> {
     if header.version != VERSION || header.layout != LAYOUT {
         return Err(Error::Version(header.version, header.layout));
     }
-    if header.pid == 0 {
-        return Err(Error::Unused);
-    }
     Ok(header)
 }
 
@@ -221,12 +233,27 @@ pub(crate) fn first<T: FromBytes>(bytes: &[u8]) -> Option<T> {
     T::read_from_prefix(bytes).ok().map(|(found, _)| found)
 }
 
-fn region<T: FromBytes>(file: &File, region: Region, used: u32) -> Result<Vec<T>, Error> {
-    let count = u64::from(used).min(region.count);
-    let (bytes, parts) = holes::read(file, region.start, count * region.record)?;
-    // Whatever the header says: what nobody wrote is not there.
-    let (data, record) = (&bytes[..parts.last().map_or(0, |part| part.end)], region.record as usize);
-    let written = data.iter().rposition(|byte| *byte != 0).map_or(0, |last| last / record + 1);
+/// The records of a region, as far as there is something in them. Whatever the header says: what nobody wrote is not
+/// there.
+fn region<T: FromBytes>(file: &File, chunks: &[u8], region: Region, used: u32) -> Result<Vec<T>, Error> {
+    let used = u64::from(used).min(region.count);
+    let mut table = vec![0; used.div_ceil(region.in_piece()) as usize * size_of::<Ref>()];
+    file.read_exact_at(&mut table, region.table)?;
+    let places: Vec<Ref> = table.chunks(size_of::<Ref>()).filter_map(first).collect();
+    let last = places.iter().rposition(|place| *place != 0).map_or(0, |last| last + 1);
+    let (size, record) = ((region.in_piece() * region.record) as usize, region.record as usize);
+    let mut bytes = vec![0; last * size];
+    // A piece that many have as theirs would be read again and again.
+    let mut seen = HashSet::new();
+    let theirs = places.iter().zip(bytes.chunks_mut(size)).filter(|(place, _)| seen.insert(**place));
+    for (place, to) in theirs {
+        let start = (u64::from(*place) * REF_UNIT).checked_sub(CHUNKS).map(|at| (at + region.first()) as usize);
+        if let Some(piece) = start.and_then(|start| chunks.get(start..start.checked_add(size)?)) {
+            to.copy_from_slice(piece);
+        }
+    }
+    let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last / record + 1);
+    let written = written.min(used as usize);
     Ok(bytes[..written * record].chunks(record).filter_map(first).collect())
 }
 

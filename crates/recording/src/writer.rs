@@ -1,6 +1,6 @@
 //! What the starter of a program writes into its recording: an empty one before, the ending behind.
 
-use crate::layout::{CLOCK_TSC, ENDED, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, RUNNING, VERSION};
+use crate::layout::{CHUNKS, CLOCK_TSC, ENDED, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, RUNNING, VERSION};
 use crate::reader;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Makes an empty recording, in place of whatever is there.
 pub fn create(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.set_len(FILE_BYTES)?;
+    file.set_len(CHUNKS)?;
     file.write_all_at(&VERSION.to_ne_bytes(), offset_of!(Header, version) as u64)?;
     file.write_all_at(&LAYOUT.to_ne_bytes(), offset_of!(Header, layout) as u64)?;
     file.write_all_at(&MAGIC.to_ne_bytes(), offset_of!(Header, magic) as u64)
@@ -45,7 +45,14 @@ pub fn finish(path: &Path, end: &End) -> io::Result<()> {
     file.write_all_at(&end.monotonic_ns.to_ne_bytes(), offset_of!(Header, monotonic_end) as u64)?;
     file.write_all_at(&machine[..machine.len().min(room)], MACHINE)?;
     file.write_all_at(&end.ending.to_ne_bytes(), offset_of!(Header, ending) as u64)?;
-    file.write_all_at(&end.value.to_ne_bytes(), offset_of!(Header, ending_value) as u64)
+    file.write_all_at(&end.value.to_ne_bytes(), offset_of!(Header, ending_value) as u64)?;
+    trim(&file)
+}
+
+/// Cuts off what the program took in advance and did not write.
+fn trim(file: &File) -> io::Result<()> {
+    let needs = CHUNKS + read_header(file)?.used.min(FILE_BYTES - CHUNKS);
+    if file.metadata()?.len() > needs { file.set_len(needs) } else { Ok(()) }
 }
 
 /// Writes into the recording of a child whose ending nobody saw that it ended, if it did, and both clocks as they are
@@ -55,7 +62,7 @@ pub fn look_after(path: &Path, monotonic_ns: u64, machine: &str, runs: impl FnOn
     let header = read_header(&file)?;
     file.write_all_at(&machine.as_bytes()[..machine.len().min(size_of_machine() - 1)], MACHINE)?;
     if header.ending != RUNNING {
-        return Ok(());
+        return if runs(header.pid) { Ok(()) } else { trim(&file) };
     }
     let ticks = if header.clock == CLOCK_TSC { crate::clock::counter() } else { monotonic_ns };
     file.write_all_at(&ticks.to_ne_bytes(), offset_of!(Header, ticks_end) as u64)?;
@@ -63,7 +70,8 @@ pub fn look_after(path: &Path, monotonic_ns: u64, machine: &str, runs: impl FnOn
     if runs(header.pid) {
         return Ok(());
     }
-    file.write_all_at(&ENDED.to_ne_bytes(), offset_of!(Header, ending) as u64)
+    file.write_all_at(&ENDED.to_ne_bytes(), offset_of!(Header, ending) as u64)?;
+    trim(&file)
 }
 
 const MACHINE: u64 = offset_of!(Header, machine) as u64;

@@ -10,7 +10,7 @@ use turnwise_forecast::trace::{Act, Trace};
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{
     CHUNK_HEADER, CHUNKS, CLOCK_MONOTONIC, ChunkCopy, ChunkKind, Class, EntryCopy, HeaderCopy, LOCKS, LockCopy, Op,
-    PAGE, REF_UNIT, STEP_ACQUIRE, STEP_AWAITED, STEP_BEGIN, STEP_COUNT, STEP_END, STEP_PREEMPTED, STEP_RAN,
+    PAGE, REF_UNIT, Region, STEP_ACQUIRE, STEP_AWAITED, STEP_BEGIN, STEP_COUNT, STEP_END, STEP_PREEMPTED, STEP_RAN,
     STEP_RELEASE, STEP_SLEPT, StepCopy, THREADS, ThreadCopy, writer,
 };
 use turnwise_sim::spec;
@@ -21,9 +21,12 @@ struct Written {
     acquisitions: u64,
 }
 
+/// Where the chunk of entries is: behind the pieces of locks and of threads.
+const FIRST_ENTRIES: u64 = CHUNKS + (LOCKS.pages + THREADS.pages) as u64 * PAGE;
+
 /// The entry of the lock of this number.
 fn entry(lock: u32) -> u32 {
-    ((CHUNKS + CHUNK_HEADER + u64::from(lock) * size_of::<EntryCopy>() as u64) / REF_UNIT) as u32
+    ((FIRST_ENTRIES + CHUNK_HEADER + u64::from(lock) * size_of::<EntryCopy>() as u64) / REF_UNIT) as u32
 }
 
 /// Sections of `hold_ns` one after another, `gap_ns` apart.
@@ -48,16 +51,6 @@ fn recording(path: &Path, threads: &[Written], locks: &[(Class, Op)], ns: u64) {
     put8(header(offset_of!(HeaderCopy, ticks_end)), ns);
     put8(header(offset_of!(HeaderCopy, monotonic_end)), ns);
     file.write_all_at(b"libc", header(offset_of!(HeaderCopy, policy))).unwrap();
-    for (number, (class, _)) in locks.iter().enumerate() {
-        let at = LOCKS.start + LOCKS.record * number as u64;
-        put8(at + offset_of!(LockCopy, address) as u64, 0x1000 + 64 * number as u64);
-        put4(at + offset_of!(LockCopy, class) as u64, *class as u32);
-    }
-    for (number, thread) in threads.iter().enumerate() {
-        let at = THREADS.start + THREADS.record * number as u64;
-        put8(at + offset_of!(ThreadCopy, ended) as u64, ns);
-        put8(at + offset_of!(ThreadCopy, ahead) as u64, thread.acquisitions);
-    }
     let mut next = CHUNKS;
     let mut chunk = |kind: ChunkKind, thread: u32, count: usize, bytes: usize| {
         let (at, pages) = (next, (CHUNK_HEADER + bytes as u64).div_ceil(PAGE));
@@ -66,14 +59,30 @@ fn recording(path: &Path, threads: &[Written], locks: &[(Class, Op)], ns: u64) {
         put4(at + offset_of!(ChunkCopy, count) as u64, count as u32);
         put4(at + offset_of!(ChunkCopy, thread) as u64, thread + 1);
         next += pages * PAGE;
+        file.set_len(next).unwrap();
         put8(offset_of!(HeaderCopy, used) as u64, next - CHUNKS);
         at + CHUNK_HEADER
     };
+    let mut piece = |region: Region| {
+        let at = chunk(ChunkKind::Piece, 0, 0, (u64::from(region.pages) * PAGE - CHUNK_HEADER) as usize) - CHUNK_HEADER;
+        put4(region.table, (at / REF_UNIT) as u32);
+        at + region.first()
+    };
+    let at = piece(LOCKS);
+    for ((number, (class, _)), at) in (0_u64..).zip(locks).zip((at..).step_by(size_of::<LockCopy>())) {
+        put8(at + offset_of!(LockCopy, address) as u64, 0x1000 + 64 * number);
+        put4(at + offset_of!(LockCopy, class) as u64, *class as u32);
+    }
+    let at = piece(THREADS);
+    for (number, thread) in threads.iter().enumerate() {
+        let at = at + THREADS.record * number as u64;
+        put8(at + offset_of!(ThreadCopy, ended) as u64, ns);
+        put8(at + offset_of!(ThreadCopy, ahead) as u64, thread.acquisitions);
+    }
     let at = chunk(ChunkKind::Entries, 0, locks.len(), size_of::<EntryCopy>() * locks.len());
-    for (number, (_, op)) in locks.iter().enumerate() {
-        let at = at + (size_of::<EntryCopy>() * number) as u64;
+    for ((number, (_, op)), at) in (0_u32..).zip(locks).zip((at..).step_by(size_of::<EntryCopy>())) {
         put8(at + offset_of!(EntryCopy, site) as u64, op.at(0x40_0000));
-        put4(at + offset_of!(EntryCopy, lock) as u64, number as u32);
+        put4(at + offset_of!(EntryCopy, lock) as u64, number);
     }
     for (number, thread) in threads.iter().enumerate() {
         let (begin, end) = ([(STEP_BEGIN, number as u32, 0), (STEP_COUNT, 0, 0)], [(STEP_END, 0, ns)]);
@@ -190,7 +199,7 @@ fn what_cannot_be_replayed_is_said() {
     assert!(told.contains("does not keep the order") && told.contains("--recording"), "{told}");
     file.write_all_at(&2_u32.to_ne_bytes(), offset_of!(HeaderCopy, version) as u64).unwrap();
     let told = Recording::read(&path).err().unwrap().to_string();
-    assert!(told.contains("layout 2, but this turnwise reads layout 3"), "{told}");
+    assert!(told.contains("layout 2, but this turnwise reads layout 4"), "{told}");
     let replay = Replay::new(trace(&[sections(0, 9, 100, 100)], &[MUTEX], 2_000)).unwrap();
     let machine = Arc::new(spec::load("desktop-4").unwrap());
     let refused = |cpus, lock: &str| replay.on(&machine, cpus, lock, 1).unwrap_err().to_string();

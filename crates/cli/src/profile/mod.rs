@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 use std::time::Duration;
+use turnwise_live::why_no_view;
 use turnwise_preload_abi::Policy;
 use turnwise_present::ending::{Failure, INTERRUPTED, print};
 use turnwise_profile::model::Profile;
@@ -183,13 +184,18 @@ fn of_process(pid: u32, args: &Args) -> Result<Profile> {
     }
     match live::view_of(pid)? {
         Some(channel) => live::attached(&channel, args.time),
-        None => futex::attached(pid, args.time, Some(HINT)),
+        None => futex::attached(pid, args.time, Some(&hint(pid))),
     }
 }
 
-/// Of a process without a live view.
-const HINT: &str = "it has no live view, so what it does in its locks is not seen. Started by `turnwise run -- CMD`, a \
-     program has one once a thread has waited for a lock; then --pid profiles its locks from inside, without root";
+/// Of a process without a live view: why there is none, and what has one.
+fn hint(pid: u32) -> String {
+    let why = why_no_view(pid).unwrap_or_else(|| "none of its threads has waited for a lock yet".to_owned());
+    format!(
+        "it has no live view ({why}), so what it does in its locks is not seen. Started by `turnwise run -- CMD`, a \
+         program has one once a thread has waited for a lock; then --pid profiles its locks from inside, without root"
+    )
+}
 
 /// All that a terminal shows.
 fn report(profile: &Profile) -> String {
@@ -214,6 +220,10 @@ fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, Exi
     }
     if args.waits {
         return waits_of(args, &target, is_to_be_replayed).map(Ok);
+    }
+    if let Some(why) = record::no_room() {
+        eprintln!("turnwise: the program runs without a profile: {why}");
+        return record::run_unrecorded(&target).map(Err);
     }
     let (profile, status, place) = record::run(&args.locks, args.recording.as_deref(), &target)?;
     Ok(Ok(Source { profile, status, recording: Some(place) }))

@@ -21,8 +21,9 @@ use std::sync::mpsc;
 use std::thread;
 use turnwise_preload_abi::Policy;
 use turnwise_present::machine::Machine;
+use turnwise_profile::analysis::unrecorded;
 use turnwise_profile::model::Profile;
-use turnwise_recording::reader::Error;
+use turnwise_recording::reader::{self, Error};
 use turnwise_recording::writer::{self, End};
 use turnwise_recording::{EXITED, MAGIC, SIGNALLED};
 
@@ -39,6 +40,24 @@ pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result
         wait(child, &mut signals)
     })?;
     Ok((profile, exit_code(status), place))
+}
+
+/// Why no recording can be made here at all: the limit on the size of files, which programs inherit.
+pub(super) fn no_room() -> Option<String> {
+    const NEEDS: u64 = turnwise_recording::CHUNKS + turnwise_recording::PAGE;
+    let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current?;
+    (most < NEEDS).then(|| {
+        format!(
+            "the limit on the size of files (ulimit -f) is {most} bytes, which is no room for a recording (from \
+             {NEEDS} bytes on)"
+        )
+    })
+}
+
+/// Runs a program that cannot be recorded.
+pub(super) fn run_unrecorded(target: &Target) -> Result<ExitCode> {
+    let (child, mut signals) = spawn(target.start(), target)?;
+    wait(child, &mut signals).map(exit_code)
 }
 
 /// Starts a program. From here on Ctrl-C is the program's, which shares our terminal.
@@ -93,7 +112,7 @@ pub(super) fn record(
     let files = source::family(&place.file)?;
     finish_children(&files[1..]);
     let made = finish(&place.file, status).and_then(|()| source::of_family(&files, keep.is_some()));
-    let (profile, main) = made.map_err(|error| explain(error, target))?;
+    let (profile, main) = made.map_err(|error| explain(error, &place.file, target))?;
     place.file = main.to_owned();
     Ok((profile, status, place))
 }
@@ -224,13 +243,17 @@ pub(super) fn machine() -> String {
     Machine::here().to_string()
 }
 
-fn explain(error: Error, target: &Target) -> anyhow::Error {
+/// Says why there is no recording.
+fn explain(error: Error, file: &Path, target: &Target) -> anyhow::Error {
     match error {
-        Error::Unused => anyhow!(
-            "{} ran without the recorder: does it clear LD_PRELOAD or the environment, or have a loader of its own? \
-             Profile the program that it finally starts",
-            target.shown()
-        ),
+        Error::Unused => match reader::unused(file).ok().and_then(|header| unrecorded(&header)) {
+            Some(missing) => anyhow!("{}: {missing} The program ran as without the recorder", target.shown()),
+            None => anyhow!(
+                "{} ran without the recorder: does it clear LD_PRELOAD or the environment, or have a loader of its \
+                 own? Profile the program that it finally starts",
+                target.shown()
+            ),
+        },
         error => anyhow::Error::new(error).context("the recording cannot be read"),
     }
 }

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use turnwise_profile::analysis::{analyse, waited};
+use turnwise_profile::analysis::{analyse, unrecorded, waited};
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::json;
 use turnwise_recording::MAGIC;
-use turnwise_recording::reader::{Error, Recording};
+use turnwise_recording::reader::{Error, Recording, unused};
 
 /// Reads a recording or a JSON profile; fails if the file is neither, or damaged.
 pub(super) fn read(path: &Path) -> Result<Profile> {
@@ -67,6 +67,7 @@ pub(super) fn remove_children(path: &Path) -> Result<()> {
 pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<(Profile, &Path), Error> {
     let mut all = Vec::new();
     let mut first_error = None;
+    let missing = files.first().and_then(|main| unused(main).ok()).and_then(|header| unrecorded(&header));
     for file in files {
         match Recording::read(file) {
             Ok(recording) => all.push((recording, file)),
@@ -77,6 +78,10 @@ pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<(Profile, &Path
     let mut all = all.into_iter();
     let Some((main, file)) = all.next() else { return Err(first_error.unwrap_or(Error::Unused)) };
     let mut profile = analyse(&main).map_err(|_| Error::Damaged("it adds up to what no run can have"))?;
+    // The main recording counts them, whichever is reported on.
+    if let Some(missing) = missing.filter(|missing| !profile.recording.missing.contains(missing)) {
+        profile.recording.missing.insert(0, missing);
+    }
     let others: Vec<_> = all.filter(|(recording, _)| weight(recording).1 > 0).collect();
     if !others.is_empty() {
         let most = if weight(&main).0 > 0 { "waited most" } else { "took most locks" };
@@ -112,7 +117,6 @@ mod tests {
     fn children_of_an_earlier_run_go_and_other_files_stay() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        // Not copies: those would fill the holes of a file of 4 GB.
         for name in ["run", "run.17", "run.17.1", "run.old"] {
             turnwise_recording::writer::create(&at(name)).unwrap();
         }

@@ -1,5 +1,7 @@
 //! Why a file is not a view that can be read.
 
+use super::absent::why_no_view;
+use super::process::is_gone;
 use crate::layout::{LAYOUT, VERSION};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -92,11 +94,11 @@ impl fmt::Display for Error {
                 f,
                 "{path}: there is room for {room} rules, not {rules}; take some away by --undo, or set all locks by `*`"
             ),
-            Fault::NoView(pid) => write!(
-                f,
-                "process {pid} has no live view: it has ended, it does not run under `turnwise run`, no thread has \
-                 waited for a lock yet, or it belongs to another user"
-            ),
+            Fault::NoView(pid) => match why_no_view(*pid) {
+                Some(why) => write!(f, "process {pid} has no live view: {why}"),
+                None if is_gone(*pid) => write!(f, "process {pid} has no live view: it has ended"),
+                None => write!(f, "process {pid} has no live view: none of its threads has waited for a lock yet"),
+            },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Finds live views, and makes snapshots of them. Whatever a file holds, reading it ends in an error or in data.
 
+mod absent;
 mod clock;
 mod copy;
 mod error;
@@ -13,6 +14,7 @@ mod sum;
 mod table;
 mod threads;
 
+pub use absent::{no_room, why_no_view};
 pub use error::{Error, Fault};
 pub use record::{Recorded, Recorder, Registers, Released};
 pub use rules::{Addresses, Rule, Target, Tuner};

@@ -15,6 +15,13 @@ pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
     }
 }
 
+/// Whether no such process runs.
+pub(crate) fn is_gone(pid: u32) -> bool {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok();
+    stat.and_then(|stat| parse_stat(&stat))
+        .is_none_or(|(state, threads, _)| matches!(state, b'Z' | b'X') && threads <= 1)
+}
+
 /// Returns the threads of a process; none, if it is gone.
 pub(crate) fn threads(pid: u32) -> impl Iterator<Item = u32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();

@@ -128,6 +128,14 @@ pub fn settings(begun: &Begun, start: &Start) -> Option<Values> {
     settings::of(begun.generation, start.key.address(), start.site as u64)
 }
 
+/// Makes the process's view now, if it may have one: its file may soon be out of reach.
+#[cold]
+pub fn make_now(me: &Me) {
+    if !view::is_undecided() {
+        let _ = sys::keeping_errno(|| view::of_or_make(me.generation));
+    }
+}
+
 /// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {

@@ -5,6 +5,7 @@ mod cond;
 mod creation;
 pub(crate) mod filters;
 mod keys;
+mod leaving;
 mod mutex;
 #[cfg(target_arch = "x86_64")]
 mod old_cond;

@@ -23,7 +23,7 @@ static struct timespec at;
 static volatile int holds, is_done;
 static void *volatile begun;
 
-enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, THREAD, THREAD_OF_C11, EVENTS, CALL };
+enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, THREAD, THREAD_OF_C11, EVENTS, CALL, PROCESS };
 enum shape {
     ALONE,    /* the object, or the object and NULL */
     TIMED,    /* and a time */
@@ -107,6 +107,13 @@ static const struct known {
     {"turnwise_prctl", CALL, ALONE},
     {"syscall", CALL, ALONE},
     {"turnwise_syscall", CALL, ALONE},
+    {"chroot", PROCESS, ALONE},
+    {"setuid", PROCESS, ALONE},
+    {"seteuid", PROCESS, ALONE},
+    {"setreuid", PROCESS, ALONE},
+    {"setresuid", PROCESS, ALONE},
+    {"setrlimit", PROCESS, ALONE},
+    {"setrlimit64", PROCESS, ALONE},
 };
 
 static const struct known *known(const char *name)
@@ -177,6 +184,9 @@ static void *worker(void *line)
         CHECK(thrd_join(thread, &answer) == thrd_success && begun == &thread && answer == -7);
         break;
     }
+    case PROCESS: /* of which nothing is to change */
+        function((void *)-1, (void *)-1, (void *)-1, NULL);
+        break;
     case EVENTS: function((void *)1, &mutex, counts, (void *)6); break;
     case CALL: function((void *)SYS_getpid, NULL, NULL, NULL); break; /* a question, as a number of `prctl`, too */
     }

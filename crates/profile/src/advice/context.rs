@@ -20,6 +20,9 @@ pub(super) struct Context<'a> {
     pub(super) threads_at_once: usize,
 }
 
+/// Where something could not be recorded, and in the rest there is no wait.
+const UNKNOWN: &str = "No verdict: what could not be recorded may have waited.";
+
 impl<'a> Context<'a> {
     pub(super) fn new(profile: &'a Profile) -> Context<'a> {
         let mut sites = vec![Vec::new(); profile.locks.len()];
@@ -111,6 +114,9 @@ impl<'a> Context<'a> {
     }
 
     fn live_verdict(&self, waited: u64) -> String {
+        if waited == 0 && !self.profile.recording.missing.is_empty() {
+            return UNKNOWN.to_owned();
+        }
         if waited == 0 {
             return "No thread waited for a lock meanwhile: other locks would change nothing.".to_owned();
         }
@@ -127,7 +133,9 @@ impl<'a> Context<'a> {
         let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
         let spent =
             format!("threads waited {} for locks, {} of their time", time(waited), percent(waited, self.thread_ns));
-        if headlines::took_none(self.profile) {
+        if waited == 0 && !self.profile.recording.missing.is_empty() {
+            UNKNOWN.to_owned()
+        } else if headlines::took_none(self.profile) {
             "The recording has no lock to judge: if the program has locks of its own, trace its sleeps: \
              `turnwise profile --futex -- CMD`."
                 .to_owned()

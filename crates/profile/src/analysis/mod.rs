@@ -11,6 +11,7 @@ mod sums;
 mod threads;
 mod waits;
 
+use crate::figures::plural;
 use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
 use crate::output::sound;
 use crate::symbols::{Module, Symbols};
@@ -24,7 +25,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use sums::Sum;
 use turnwise_recording::reader::Recording;
-use turnwise_recording::{Class, HeaderCopy, LockCopy};
+use turnwise_recording::{
+    Class, HeaderCopy, LockCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_MANY, WHY_MEMORY, WHY_UNREACHABLE,
+};
 
 /// Locks that a profile names one by one, at most; those with most waits and acquisitions.
 const MOST_LOCKS: usize = 20_000;
@@ -70,6 +73,7 @@ pub fn analyse(recording: &Recording) -> Result<Profile> {
     profile.recording.hold_one_in = header.hold_one_in;
     profile.recording.stack_one_in = header.stack_one_in;
     profile.recording.acquisitions_unattributed = header.unattributed + nested(recording) + uncounted;
+    profile.recording.missing = missing(header);
     profile.recording.remarks = remarks(recording, left_out, troubles);
     if let Some(remark) = pending.remark(recording, &sites, &profile) {
         profile.recording.remarks.insert(0, remark);
@@ -186,14 +190,39 @@ fn kind(lock: &LockCopy) -> LockKind {
     }
 }
 
+/// What is not in a recording, of its process and of others that descend from it.
+fn missing(header: &HeaderCopy) -> Vec<String> {
+    let full = (header.full != 0).then(|| {
+        format!("This process ran out of room for its recording: {}. What came later is missing.", why(header.full))
+    });
+    unrecorded(header).into_iter().chain(full).collect()
+}
+
+/// Says how many processes of a run could not be recorded, and why.
+#[must_use]
+pub fn unrecorded(header: &HeaderCopy) -> Option<String> {
+    let processes = plural(header.unrecorded.into(), "process", "processes");
+    (header.unrecorded > 0).then(|| format!("{processes} could not be recorded: {}.", why(header.unrecorded_why)))
+}
+
+/// What is meant by a `WHY_*` number.
+fn why(number: u32) -> &'static str {
+    match number {
+        WHY_FILE_SIZE => "its limit on the size of files (RLIMIT_FSIZE, ulimit -f) leaves no room",
+        WHY_MEMORY => "its limit on address space or locked memory (ulimit -v, ulimit -l) leaves no room",
+        WHY_DISK => "the disk of the recording is full; TMPDIR or --recording names another",
+        WHY_UNREACHABLE => "the file is out of its reach: it became another user, or changed its root directory",
+        WHY_DESCRIPTORS => "its limit on descriptors (RLIMIT_NOFILE, ulimit -n) leaves it none",
+        WHY_MANY => "there were too many processes, or too much to record",
+        _ => "the system refused it",
+    }
+}
+
 fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>) -> Vec<String> {
     let header = &recording.header;
     let mut remarks = troubles;
     if header.can_unwind == 0 {
         remarks.push("no call stacks (they need glibc 2.35 or later), only call sites".to_owned());
-    }
-    if header.full != 0 {
-        remarks.push("the recording ran out of room, on its disk or in its file: later events are missing".to_owned());
     }
     if left_out.0 > 0 {
         let (locks, acquisitions) = left_out;

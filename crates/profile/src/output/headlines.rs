@@ -8,10 +8,22 @@ use crate::model::{Lock, Method, Profile, Usage};
 pub(crate) const NO_LOCKS: &str = "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java's \
      monitors, raw futexes) are not seen this way; as root, `turnwise profile --futex -- CMD` traces their sleeps.";
 
+/// Of a profile that has no lock and no wait, since something could not be recorded.
+pub(crate) const NOTHING: &str = "Of the rest, no wait for a lock was recorded.";
+
 /// What somebody who reads only five lines should know, the most important first. Fewer, where there is less to tell.
 #[must_use]
 pub fn headlines(profile: &Profile) -> Vec<String> {
+    let mut lines = profile.recording.missing.clone();
+    lines.extend(of_what_was_seen(profile));
+    lines
+}
+
+fn of_what_was_seen(profile: &Profile) -> Vec<String> {
     let waited: u64 = profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+    if waited == 0 && !profile.recording.missing.is_empty() {
+        return vec![NOTHING.to_owned()];
+    }
     match profile.recording.method {
         Method::Recorder => {}
         Method::FutexTrace => return of_futexes(profile, waited),

@@ -4,6 +4,7 @@ use super::figures::{count, plural, share, time};
 use super::lines::{fitted, wrapped};
 use super::{callers, futex, more, place, remarks, site_name, summary};
 use crate::model::{Events, Lock, LockId, Profile, Site, SiteId};
+use crate::output::headlines;
 use std::fmt::Write;
 
 /// Locks in the table, and those with their sites.
@@ -17,7 +18,8 @@ pub(super) fn report(text: &mut String, profile: &Profile) {
     summary::command(text, profile);
     let waited: u64 = profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
     if waited == 0 {
-        let _ = writeln!(text, "No thread waited for a lock.");
+        let all_is_there = profile.recording.missing.is_empty();
+        let _ = writeln!(text, "{}", if all_is_there { "No thread waited for a lock." } else { headlines::NOTHING });
     } else {
         overview(text, profile, waited);
         table(text, profile);

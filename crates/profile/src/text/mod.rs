@@ -25,6 +25,9 @@ const BESIDE: usize = 60;
 #[must_use]
 pub fn report(profile: &Profile) -> String {
     let mut text = String::new();
+    for missing in &profile.recording.missing {
+        text += &wrapped(missing, "");
+    }
     match profile.recording.method {
         Method::Recorder => recorded(&mut text, profile),
         Method::FutexTrace => futex::report(&mut text, profile),
@@ -38,7 +41,7 @@ fn recorded(text: &mut String, profile: &Profile) {
     if profile.locks.iter().all(|lock| lock.usage.acquisitions == 0) {
         // Nothing was counted: there is nothing to say of how, nor of what locks tell.
         summary::command(text, profile);
-        summary::no_locks(text);
+        summary::no_locks(text, profile);
         return;
     }
     summary::of_locks(text, profile);

@@ -30,8 +30,9 @@ pub(super) fn ending(ending: Ending) -> String {
 }
 
 /// Of a program that took no lock.
-pub(super) fn no_locks(text: &mut String) {
-    *text += &wrapped(headlines::NO_LOCKS, "");
+pub(super) fn no_locks(text: &mut String, profile: &Profile) {
+    let all_is_there = profile.recording.missing.is_empty();
+    *text += &wrapped(if all_is_there { headlines::NO_LOCKS } else { headlines::NOTHING }, "");
 }
 
 /// The five lines on a program's locks.

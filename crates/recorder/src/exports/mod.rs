@@ -113,6 +113,7 @@ macro_rules! endings {
 
 mod c11;
 mod cond;
+mod leaving;
 mod mutex;
 mod rwlock;
 mod spin;

@@ -34,10 +34,12 @@ pub(crate) fn program(name: &str) -> &'static Path {
     static SANITIZED: LazyLock<PathBuf> = LazyLock::new(|| built(OF_PRELOAD, "sanitized", &[]));
     static JOURNAL: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "journal", &[]));
     static ODD_FRAMES: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "odd_frames", &[]));
+    static LIMITS: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "limits", &[]));
     static REGISTERED: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "registered_frames", &[]));
     match name {
         "inside" => &INSIDE,
         "odd_frames" => &ODD_FRAMES,
+        "limits" => &LIMITS,
         "registered_frames" => &REGISTERED,
         "journal" => &JOURNAL,
         "first_use" => &FIRST_USE,

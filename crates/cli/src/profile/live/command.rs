@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use turnwise_futex_trace::Living;
-use turnwise_live::{Channel, Error, Lost, Snapshot};
+use turnwise_live::{Channel, Error, Lost, Snapshot, no_room, why_no_view};
 use turnwise_profile::model::Profile;
 
 /// How often it is looked whether the program has a live view.
@@ -37,9 +37,12 @@ pub(in crate::profile) fn run(locks: &Variant, target: &Target) -> Result<(Profi
 fn recorded(pid: u32, started_ns: u64, is_over: impl Fn() -> bool) -> Result<Seen, Error> {
     let nothing = |at_ns| Look::nothing(pid, at_ns);
     let (mut log, mut living) = (Log::new(started_ns, pid), Living::of(u32::MAX));
-    let Some(channel) = view(pid, &is_over) else {
-        let (first, last) = (nothing(started_ns), nothing(monotonic_ns()));
-        return Ok(Seen { first, last, log, living, losses: (0, 0), others: Vec::new() });
+    let channel = match view(pid, &is_over) {
+        Ok(channel) => channel,
+        Err(missing) => {
+            let (first, last) = (nothing(started_ns), nothing(monotonic_ns()));
+            return Ok(Seen { first, last, log, living, losses: (0, 0), others: Vec::new(), missing });
+        }
     };
     let mut losses = (0, 0);
     // It may have ended by now: then what was counted is all.
@@ -55,22 +58,29 @@ fn recorded(pid: u32, started_ns: u64, is_over: impl Fn() -> bool) -> Result<See
         std::thread::sleep(STEP);
     }
     log.unwind(&mut living);
-    Ok(Seen { first: nothing(started_ns), last, log, living, losses, others: others(&channel) })
+    Ok(Seen { first: nothing(started_ns), last, log, living, losses, others: others(&channel), missing: None })
 }
 
-/// Waits for the live view of a process; `None`: it ended without one.
-fn view(pid: u32, is_over: impl Fn() -> bool) -> Option<Channel> {
-    loop {
+/// Waits for the live view of a process; fails if it ended without one, with the reason if one was seen.
+fn view(pid: u32, is_over: impl Fn() -> bool) -> Result<Channel, Option<String>> {
+    /// So many looks lie between two at the reason.
+    const REASON: u32 = 32;
+    // What limits us limits what we start.
+    let mut why = no_room(std::process::id());
+    for turn in 1.. {
         // Asked before the look: a view that was made in between is seen.
         let ends = is_over();
-        let found = Channel::of(pid).ok();
         let gone = || Channel::list_gone().into_iter().find(|channel| channel.pid() == pid);
-        match found {
-            None if ends => return gone(),
+        match Channel::of(pid).ok() {
+            Some(found) => return Ok(found),
+            None if ends => return gone().ok_or(why),
             None => std::thread::sleep(LOOK),
-            found => return found,
+        }
+        if turn % REASON == 0 {
+            why = why_no_view(pid).or(why);
         }
     }
+    Err(why)
 }
 
 impl Look {

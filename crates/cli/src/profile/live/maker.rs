@@ -301,6 +301,8 @@ impl<'a> Maker<'a> {
             records_lost: self.seen.losses.0,
             ..Recording::default()
         };
+        let missing = self.seen.missing.iter().map(|why| format!("No live view of the process was found: {why}."));
+        profile.recording.missing = missing.collect();
         profile.recording.remarks = remarks::of(self.seen, &profile, self.left_out, troubles);
         profile
     }

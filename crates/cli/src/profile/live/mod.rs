@@ -51,6 +51,8 @@ struct Seen {
     losses: (u64, u64),
     /// Other processes of the same program.
     others: Vec<u32>,
+    /// Why nothing was seen.
+    missing: Option<String>,
 }
 
 /// Opens the live view of a process; `None`: it has none.
@@ -91,7 +93,7 @@ pub(super) fn attached(channel: &Channel, time: Option<Duration>) -> Result<Prof
     let mut about = futex::about(program, started, ending);
     about.policy = policy(pid);
     let others = others(channel);
-    Ok(maker::profile(&Seen { first, last, log, living, losses, others }, about))
+    Ok(maker::profile(&Seen { first, last, log, living, losses, others, missing: None }, about))
 }
 
 /// Takes what is recorded until that is over, and ends the recording.

@@ -1,0 +1,136 @@
+//! Where the parts of the mapped file lie. It is mapped in pieces, as it grows: a mapping that is long from the start
+//! would be most of what a limit on address space or on locked memory leaves to the program.
+
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise_recording::{PAGE, WHY_MEMORY};
+
+/// Segments: four of 4 MB, fifteen of 16 MB, fifteen of 256 MB. Longer ones come later, so that there are few.
+const SEGMENTS: usize = 34;
+
+/// The mapped parts of a file. Zero bytes are none of them.
+pub(crate) struct Segments([AtomicPtr<u8>; SEGMENTS]);
+
+/// The number of the segment that has a byte.
+#[inline(always)]
+const fn number(offset: u64) -> usize {
+    match offset {
+        0..0x100_0000 => (offset >> 22) as usize,
+        0x100_0000..0x1000_0000 => (offset >> 24) as usize + 3,
+        _ => (offset >> 28) as usize + 18,
+    }
+}
+
+/// Where a segment begins.
+#[inline(always)]
+const fn start(number: usize) -> u64 {
+    match number {
+        0..4 => (number as u64) << 22,
+        4..19 => (number as u64 - 3) << 24,
+        _ => (number as u64 - 18) << 28,
+    }
+}
+
+/// The place for so many bytes from `offset` on, which must lie in one segment.
+pub(crate) fn place_for(offset: u64, bytes: u64) -> u64 {
+    let last = number(offset + bytes - 1);
+    if number(offset) == last { offset } else { start(last) }
+}
+
+/// The length of the first segment.
+pub(crate) const FIRST: u64 = start(1);
+
+impl Segments {
+    /// Takes a mapping of [`FIRST`] bytes that stays.
+    pub(crate) fn set_first(&self, base: *mut u8) {
+        self.0[0].store(base, Relaxed);
+    }
+
+    /// Where the file's first byte is.
+    #[inline(always)]
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.0[0].load(Relaxed)
+    }
+
+    /// Where a byte is whose segment was mapped.
+    #[inline(always)]
+    pub(crate) fn at(&self, offset: u64) -> *mut u8 {
+        let number = number(offset);
+        // ORDERING recorder.segment: Acquire; pairs with the Release in `map`.
+        self.0[number].load(Acquire).wrapping_add((offset - start(number)) as usize)
+    }
+
+    /// Whether the segment of a byte was mapped.
+    pub(crate) fn has(&self, offset: u64) -> bool {
+        // ORDERING recorder.segment: Acquire, as in `at`.
+        !self.0[number(offset)].load(Acquire).is_null()
+    }
+
+    /// Which byte of the file lies at an address, if one does.
+    pub(crate) fn offset_of(&self, address: usize) -> Option<u64> {
+        let lies = |number: usize| {
+            // ORDERING recorder.segment: Acquire, as in `at`.
+            let base = self.0[number].load(Acquire);
+            let offset = address.wrapping_sub(base.addr()) as u64;
+            (!base.is_null() && offset < start(number + 1) - start(number)).then(|| start(number) + offset)
+        };
+        (0..SEGMENTS).find_map(lies)
+    }
+
+    /// Maps the segment of a byte, and those before. The caller has the right to: one at a time.
+    pub(crate) fn map(&self, offset: u64) -> Result<(), u32> {
+        for number in 1..=number(offset) {
+            if self.0[number].load(Relaxed).is_null() {
+                let base = self.map_next(number).ok_or(WHY_MEMORY)?;
+                // ORDERING recorder.segment: Release; who finds the segment finds it mapped.
+                self.0[number].store(base, Release);
+            }
+        }
+        Ok(())
+    }
+
+    /// Maps a segment by the last page of the one before: the file may be out of reach by now.
+    fn map_next(&self, number: usize) -> Option<*mut u8> {
+        let (page, bytes) = (PAGE as usize, (start(number + 1) - start(number)) as usize);
+        if start(number + 1) > most() {
+            return None;
+        }
+        let last = self.at(start(number) - PAGE);
+        // SAFETY: an old length of 0 asks for one more mapping of what lies there, and after it in the file; the page
+        // that is mapped twice then is given back.
+        unsafe {
+            let base = libc::mremap(last.cast(), 0, page + bytes, libc::MREMAP_MAYMOVE);
+            if base == libc::MAP_FAILED {
+                return None;
+            }
+            libc::munmap(base, page);
+            let base = base.cast::<u8>().add(page);
+            libc::madvise(base.cast(), bytes, libc::MADV_DONTDUMP);
+            Some(base)
+        }
+    }
+}
+
+/// The most that may be mapped: a part of what a limit leaves to the process.
+fn most() -> u64 {
+    const PART: u64 = 8;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
+    if known && limit.rlim_cur != libc::RLIM_INFINITY { limit.rlim_cur / PART } else { u64::MAX }
+}
+
+/// Maps the first bytes of an open file.
+pub(crate) fn map_first(descriptor: libc::c_int, bytes: u64) -> Option<*mut u8> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let sharing = libc::MAP_SHARED | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping, wherever the system likes.
+    let base = unsafe { libc::mmap(ptr::null_mut(), bytes as usize, protection, sharing, descriptor, 0) };
+    if base == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: the mapping is new.
+    unsafe { libc::madvise(base, bytes as usize, libc::MADV_DONTDUMP) };
+    Some(base.cast())
+}
