@@ -89,7 +89,7 @@ const FUNCTIONS: &[(&[&str], &[&str])] = &[
         &["GLIBC_2.2.5", "GLIBC_2.34"],
     ),
     (&["tss_create", "tss_delete", "tss_set"], &["GLIBC_2.28", "GLIBC_2.34"]),
-    (&["pthread_create"], &["GLIBC_2.2.5", "GLIBC_2.34"]),
+    (&["pthread_create", "dlclose"], &["GLIBC_2.2.5", "GLIBC_2.34"]),
     (&["thrd_create"], &["GLIBC_2.28", "GLIBC_2.34"]),
     (&["chroot", "setuid", "seteuid", "setreuid", "setresuid", "setrlimit", "setrlimit64"], &["GLIBC_2.2.5"]),
 ];

@@ -125,8 +125,8 @@ fn fuzz_unwind() {
     check("unwind", 1500, seeds.to_vec(), |input| {
         std::fs::write(&path, input).expect("room");
         for offset in [0, 0x1000, 0x2000] {
-            let mapping = Mapping { start: 0x40_0000 + offset, bytes: 0x1000, offset, path: path.clone() };
-            let Some(image) = module_of(&mapping, None) else { continue };
+            let mapping = Mapping { start: 0x40_0000 + offset, bytes: 0x1000, offset, inode: None, path: path.clone() };
+            let Some(image) = module_of(&mapping, None, None) else { continue };
             let mut unwinder = Unwinder::default();
             unwinder.add(&image);
             for instruction in [0x40_1000, 0x40_1011, 0x40_1037, u64::MAX] {
@@ -142,6 +142,6 @@ fn fuzz_unwind() {
 fn fuzz_maps() {
     let line = "55d0c8a02000-55d0c8a07000 r-xp 00002000 fe:01 1234   /usr/bin/my program";
     check("maps", 5000, vec![line.into()], |input| {
-        std::hint::black_box(Mapping::of_line(&String::from_utf8_lossy(input)));
+        std::hint::black_box(Mapping::of_line(input));
     });
 }

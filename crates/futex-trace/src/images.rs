@@ -3,9 +3,12 @@
 use framehop::ExplicitModuleSectionInfo;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ReadCache, elf};
+use std::ffi::OsStr;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use turnwise_profile::symbols::Module;
+use std::sync::Arc;
+use turnwise_profile::symbols::{Identity, Module, Stamp};
 
 /// Code that was mapped from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,29 +17,86 @@ pub(crate) struct Mapping {
     pub(crate) bytes: u64,
     /// Where in the file it begins.
     pub(crate) offset: u64,
+    /// The file's number; another file at the same path has another.
+    pub(crate) inode: Option<u64>,
     pub(crate) path: PathBuf,
 }
 
+/// What the kernel appends to the path of a file that is not there any more.
+const DELETED: &[u8] = b" (deleted)";
+
 impl Mapping {
     /// Of a line of `/proc/PID/maps`, if it is code from a file.
-    pub(crate) fn of_line(line: &str) -> Option<Mapping> {
-        let mut words = line.splitn(6, ' ').filter(|word| !word.is_empty());
-        let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
-        let path = words.nth(2)?.trim_start();
+    pub(crate) fn of_line(line: &[u8]) -> Option<Mapping> {
+        let mut words = line.splitn(6, |byte| *byte == b' ').filter(|word| !word.is_empty());
+        let mut word = || std::str::from_utf8(words.next()?).ok();
+        let (range, rights, offset, _, inode) = (word()?, word()?, word()?, word()?, word()?);
+        let path = words.next()?.trim_ascii_start();
         let (start, end) = range.split_once('-')?;
         let number = |text| u64::from_str_radix(text, 16).ok();
         let start = number(start)?;
-        let mapping =
-            Mapping { start, bytes: number(end)?.checked_sub(start)?, offset: number(offset)?, path: path.into() };
-        (rights.contains('x') && path.starts_with('/')).then_some(mapping)
+        let mapping = Mapping {
+            start,
+            bytes: number(end)?.checked_sub(start)?,
+            offset: number(offset)?,
+            inode: inode.parse().ok(),
+            path: as_named(path),
+        };
+        (rights.contains('x') && path.starts_with(b"/")).then_some(mapping)
+    }
+
+    /// What is known where the file cannot be had.
+    fn without_file(&self, root: Option<&Path>) -> Option<Module> {
+        // `//anon` is the kernel's name of memory that has none.
+        let inside =
+            self.path.strip_prefix("/").ok().filter(|_| !self.path.as_os_str().as_bytes().starts_with(b"//"))?;
+        Some(Module {
+            range: self.start..self.start.checked_add(self.bytes)?,
+            base: self.start.wrapping_sub(self.offset),
+            path: root.map_or_else(|| self.path.clone(), |root| root.join(inside)),
+            identity: Identity::Unknown,
+        })
+    }
+
+    /// Opens the file that is mapped, as `root` has it, or as the process in `directory` of `/proc` has it open:
+    /// another may lie at its path by now.
+    fn open(&self, root: Option<&Path>, directory: Option<&Path>) -> Option<(PathBuf, Arc<File>, bool)> {
+        let inside = self.path.strip_prefix("/").ok()?;
+        let path = root.map_or_else(|| self.path.clone(), |root| root.join(inside));
+        let is_it = |file: &File| self.inode.is_none_or(|own| Stamp::of(file).is_ok_and(|stamp| stamp.inode == own));
+        let at_path = || open(&path).filter(is_it);
+        if let Some(file) = at_path() {
+            return Some((path, Arc::new(file), false));
+        }
+        let range = format!("map_files/{:x}-{:x}", self.start, self.start.checked_add(self.bytes)?);
+        let kept = [range.as_str(), "exe"].into_iter().find_map(|name| open(&directory?.join(name)).filter(is_it));
+        Some((path, Arc::new(kept?), true))
     }
 }
 
-/// The file behind a mapping, as `root` has it; `None`: it cannot be read, or has no such segment.
-pub(crate) fn module_of(mapping: &Mapping, root: Option<&Path>) -> Option<Module> {
-    let inside = mapping.path.strip_prefix("/").ok()?;
-    let path = root.map_or_else(|| mapping.path.clone(), |root| root.join(inside));
-    let cache = ReadCache::new(File::open(&path).ok()?);
+/// A path as the process gave it: the kernel writes a new line as `\012`, and says what has been deleted.
+fn as_named(path: &[u8]) -> PathBuf {
+    let path = path.strip_suffix(DELETED).unwrap_or(path);
+    let (mut plain, mut rest) = (Vec::new(), path);
+    while let Some(at) = rest.windows(4).position(|part| part == b"\\012") {
+        plain.extend_from_slice(&rest[..at]);
+        plain.push(b'\n');
+        rest = &rest[at + 4..];
+    }
+    plain.extend_from_slice(rest);
+    OsStr::from_bytes(&plain).into()
+}
+
+fn open(path: &Path) -> Option<File> {
+    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    File::open(path).ok()
+}
+
+/// The file behind a mapping, as `root` has it; `directory`: that of the process in `/proc`, if it runs. `None`: it
+/// cannot be read, or has no such segment.
+pub(crate) fn module_of(mapping: &Mapping, root: Option<&Path>, directory: Option<&Path>) -> Option<Module> {
+    let Some((path, opened, is_elsewhere)) = mapping.open(root, directory) else { return mapping.without_file(root) };
+    let cache = ReadCache::new(&*opened);
     let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
     let endian = file.endian();
     let loaded = || file.elf_program_headers().iter().filter(|header| header.p_type(endian) == elf::PT_LOAD);
@@ -51,13 +111,14 @@ pub(crate) fn module_of(mapping: &Mapping, root: Option<&Path>) -> Option<Module
     let base = mapping.start.wrapping_sub(in_file);
     let first = loaded().map(|header| header.p_vaddr(endian)).min()?;
     let last = loaded().map(|header| header.p_vaddr(endian).saturating_add(header.p_memsz(endian))).max()?;
-    let build_id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
-    Some(Module { path, range: base.wrapping_add(first)..base.wrapping_add(last), base, build_id })
+    let identity = if is_elsewhere { Identity::Open(Arc::clone(&opened)) } else { Identity::of(&opened) };
+    Some(Module { path, range: base.wrapping_add(first)..base.wrapping_add(last), base, identity })
 }
 
 /// The file's tables of how to unwind.
 pub(crate) fn unwind_info(module: &Module) -> Option<ExplicitModuleSectionInfo<Vec<u8>>> {
-    let cache = ReadCache::new(File::open(&module.path).ok()?);
+    let file = module.open().ok()?;
+    let cache = ReadCache::new(&*file);
     let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
     let section = |name: &str| {
         let section = file.section_by_name(name)?;
@@ -82,26 +143,53 @@ pub(crate) fn unwind_info(module: &Module) -> Option<ExplicitModuleSectionInfo<V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStringExt;
 
     #[test]
     fn lines_of_maps_are_read() {
-        let line = "55d0c8a02000-55d0c8a07000 r-xp 00002000 fe:01 1234   /usr/bin/my program";
-        let path = PathBuf::from("/usr/bin/my program");
-        assert_eq!(
-            Mapping::of_line(line),
-            Some(Mapping { start: 0x55d0_c8a0_2000, bytes: 0x5000, offset: 0x2000, path })
-        );
-        assert_eq!(Mapping::of_line("7ffc-7fff r-xp 00000000 00:00 0   [vdso]"), None);
-        assert_eq!(Mapping::of_line("1000-2000 rw-p 00000000 fe:01 1234   /usr/bin/x"), None);
-        assert_eq!(Mapping::of_line("1000-2000 rwxp 00000000 00:00 0 "), None);
+        let code = |line: &[u8]| Mapping::of_line(line);
+        let named = |path: &[u8]| {
+            let line = [b"55d0c8a02000-55d0c8a07000 r-xp 00002000 fe:01 1234   ", path].concat();
+            let mapping = code(&line).unwrap();
+            assert_eq!((mapping.start, mapping.bytes, mapping.offset), (0x55d0_c8a0_2000, 0x5000, 0x2000));
+            assert_eq!(mapping.inode, Some(1234));
+            mapping.path.into_os_string().into_vec()
+        };
+        assert_eq!(named(b"/usr/bin/my program"), b"/usr/bin/my program");
+        assert_eq!(named(b"/tmp/no\xff\xfe"), b"/tmp/no\xff\xfe", "it is not UTF-8");
+        assert_eq!(named(b"/tmp/new\\012line (deleted)"), b"/tmp/new\nline");
+        assert_eq!(code(b"7ffc-7fff r-xp 00000000 00:00 0   [vdso]"), None);
+        assert_eq!(code(b"1000-2000 rw-p 00000000 fe:01 1234   /usr/bin/x"), None);
+        assert_eq!(code(b"1000-2000 rwxp 00000000 00:00 0 "), None);
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_is_read_as_the_process_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sleeps");
+        std::fs::copy("/bin/sleep", &path).unwrap();
+        let mut child = std::process::Command::new(&path).arg("60").spawn().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::copy("/bin/true", &path).unwrap();
+        let directory = PathBuf::from(format!("/proc/{}", child.id()));
+        let maps = std::fs::read(directory.join("maps")).unwrap();
+        let code =
+            maps.split(|byte| *byte == b'\n').filter_map(Mapping::of_line).find(|code| code.path == path).unwrap();
+        let kept = module_of(&code, None, Some(&directory)).expect("its program can be read");
+        let unknown = module_of(&code, None, None).expect("it is known where it lies").open();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(unknown.is_err(), "the new file is another");
+        let bytes = |path: &str| std::fs::metadata(path).unwrap().len();
+        assert_eq!(kept.open().unwrap().metadata().unwrap().len(), bytes("/bin/sleep"));
     }
 
     #[test]
     fn an_image_is_found_by_its_code() {
-        let own = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let own = std::fs::read("/proc/self/maps").unwrap();
         let address = an_image_is_found_by_its_code as *const () as u64;
-        let mappings = own.lines().filter_map(Mapping::of_line);
-        let images: Vec<Module> = mappings.filter_map(|mapping| module_of(&mapping, None)).collect();
+        let mappings = own.split(|byte| *byte == b'\n').filter_map(Mapping::of_line);
+        let images: Vec<Module> = mappings.filter_map(|mapping| module_of(&mapping, None, None)).collect();
         let image = images.iter().find(|image| image.range.contains(&address)).expect("this test is in a file");
         assert_eq!(image.path, std::env::current_exe().unwrap());
         assert!(unwind_info(image).unwrap().eh_frame.is_some());

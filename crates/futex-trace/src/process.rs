@@ -72,7 +72,7 @@ impl Process {
         let mut process = Process::new(pid);
         process.root = if elsewhere { Root::of(&directory) } else { None };
         let maps = std::fs::read(directory.join("maps")).unwrap_or_default();
-        for mapping in String::from_utf8_lossy(&maps).lines().filter_map(Mapping::of_line) {
+        for mapping in maps.split(|byte| *byte == b'\n').filter_map(Mapping::of_line) {
             process.maps(&mapping);
         }
         for tid in living::threads(pid) {
@@ -101,7 +101,9 @@ impl Process {
 
     /// A file's code is mapped.
     pub(crate) fn maps(&mut self, mapping: &Mapping) {
-        let Some(image) = module_of(mapping, self.root.as_ref().map(|root| root.path.as_path())) else { return };
+        let root = self.root.as_ref().map(|root| root.path.as_path());
+        let directory = living::directory(self.pid);
+        let Some(image) = module_of(mapping, root, directory.as_deref()) else { return };
         let known = |other: &Module| (&other.path, other.base) == (&image.path, image.base);
         if !self.images.iter().any(known) {
             self.images.push(image);

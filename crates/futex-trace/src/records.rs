@@ -9,6 +9,8 @@ use perf_event::data::parse::{ParseConfig, Parser};
 use perf_event::data::{Comm, Exit, Fork, Lost, LostSamples, Mmap2, RecordMetadata, Registers, Sample, Visitor};
 use perf_event_open_sys::bindings::{PERF_RECORD_MISC_COMM_EXEC, PERF_RECORD_SAMPLE, perf_event_header};
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// Something that happened to a thread.
 #[derive(Debug)]
@@ -118,8 +120,8 @@ impl<'a> Visitor<'a> for Reader<'_> {
 
     fn visit_mmap2(self, map: Mmap2<'a>, metadata: RecordMetadata) -> Option<Event> {
         let at_ns = metadata.sample_id().time()?;
-        let path = text(&map.filename);
-        let mapping = Mapping { start: map.addr, bytes: map.len, offset: map.pgoff, path: path.into() };
+        let path = OsStr::from_bytes(&map.filename).into();
+        let mapping = Mapping { start: map.addr, bytes: map.len, offset: map.pgoff, inode: map.ino(), path };
         Some(Event { at_ns, pid: map.pid, tid: map.tid, what: What::Maps(mapping) })
     }
 

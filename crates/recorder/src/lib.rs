@@ -21,6 +21,7 @@
 //! | `steps.rs` | stretches of what a thread does in order, for a replay |
 //! | `detail.rs` | distributions, courses, tallies |
 //! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
+//! | `replaced.rs` | plug-ins that come in the place of others |
 //! | `events.rs` | what waits were made of, where the locks tell |
 //! | `journal.rs`, `later.rs` | acquisitions that are counted later |
 //! | `holder.rs` | the other threads, and who of them has a lock |
@@ -51,6 +52,7 @@ mod memory;
 mod modules;
 mod process;
 mod real;
+mod replaced;
 mod sampling;
 mod segments;
 mod stacks;

@@ -60,11 +60,10 @@ pub(crate) fn forget_epochs() {
 pub(crate) fn number(mapping: &Mapping, class: Class, address: u64) -> Option<u32> {
     /// Other threads may fill the free slot that one found, again and again.
     const TRIES: u32 = 16;
+    modules::note_again(mapping, address);
     for _ in 0..TRIES {
         let slot = match find(mapping, address) {
-            Lookup::Lock(_, number) if record(mapping, number).class.load(Relaxed) == class as u32 => {
-                return Some(number);
-            }
+            Lookup::Lock(_, number) if is_of(record(mapping, number), class) => return Some(number),
             Lookup::Lock(slot, number) => return replace(mapping, class, address, slot, number, 0),
             Lookup::Free(slot) => slot,
             Lookup::Full => return None,
@@ -88,7 +87,7 @@ pub(crate) fn created(writer: &Writer, class: Class, address: u64, at: u64) {
             let unimportant = mapping.header().locks.load(Relaxed) > PLENTY
                 && lock.created_at.load(Relaxed) == at
                 && lock.contended.load(Relaxed) == 0
-                && lock.class.load(Relaxed) == class as u32;
+                && is_of(lock, class);
             if unimportant {
                 return;
             }
@@ -117,6 +116,11 @@ pub(crate) fn contended(mapping: &Mapping, number: u32) {
     if lock.contended.load(Relaxed) == 0 {
         lock.contended.store(1, Relaxed);
     }
+}
+
+/// Whether a lock that lies at an address is of this class, and not of a module in whose place another came.
+fn is_of(lock: &Lock, class: Class) -> bool {
+    lock.class.load(Relaxed) == class as u32 && lock.replaced.load(Relaxed) == 0
 }
 
 fn record(mapping: &Mapping, number: u32) -> &'static Lock {

@@ -3,17 +3,24 @@
 //! The constructor asks the loader for all. Later ones are found when an address of theirs turns up, by
 //! `_dl_find_object`, which takes no lock (glibc 2.35 and later); the loader's lists could be locked by a thread that
 //! waits for us.
+//!
+//! A plug-in may be unloaded, and another may land in its place. Who unloads one has all that are known looked at
+//! ([`unloaded`]); what was recorded of addresses in it is marked as the old one's ([`replaced::mark`]) when the new
+//! one turns up. So one that comes back is the same.
 
 use crate::mapping::{self, Mapping};
-use crate::memory;
-use core::ffi::{c_int, c_void};
+use crate::{locks, memory, replaced};
+use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU8};
 use libc::{Elf64_Ehdr, Elf64_Phdr};
 use turnwise_interpose::Module;
 use turnwise_recording as file;
-use turnwise_recording::MODULES;
+use turnwise_recording::{GONE, MARKING, MODULES, REPLACED};
+
+/// Whether a module was ever unloaded: only then can another have come in its place.
+static UNLOADED: AtomicBool = AtomicBool::new(false);
 
 /// Notes the file that `address` lies in, if it is in one.
 pub(crate) fn note(mapping: &Mapping, address: u64) {
@@ -21,18 +28,20 @@ pub(crate) fn note(mapping: &Mapping, address: u64) {
         return;
     }
     let Some(found) = turnwise_interpose::find_quickly(address as usize) else { return };
-    // SAFETY: the address is in use, so its file stays loaded; it begins with its headers.
+    // SAFETY: the address is in use, so its file stays loaded.
     unsafe {
-        let start = found.start as *const u8;
-        let file = start.cast::<Elf64_Ehdr>();
-        let headers = match (*file).e_ident.starts_with(b"\x7fELF") {
-            true => core::slice::from_raw_parts(
-                start.add((*file).e_phoff as usize).cast::<Elf64_Phdr>(),
-                usize::from((*file).e_phnum),
-            ),
-            false => &[],
-        };
-        write(mapping, found, headers);
+        let headers = headers_of(&found);
+        if !comes_back(mapping, &found, headers) {
+            write(mapping, &found, headers, None);
+        }
+    }
+}
+
+/// Notes the file of an address that something was recorded of before: the program may have unloaded that file, and
+/// loaded another in its place.
+pub(crate) fn note_again(mapping: &Mapping, address: u64) {
+    if UNLOADED.load(Relaxed) {
+        note(mapping, address);
     }
 }
 
@@ -49,25 +58,129 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, mapping: *mut
         let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
         let module = Module::described(info);
         if !is_known(mapping, module.start as u64) {
-            write(mapping, module, headers);
+            let name = module.name();
+            let path = if name.is_empty() { c"/proc/self/exe" } else { name };
+            write(mapping, &module, headers, Some(path));
         }
     }
     0
 }
 
-fn is_known(mapping: &Mapping, address: u64) -> bool {
-    let count = u64::from(mapping.header().modules.load(Relaxed)).min(MODULES.count);
-    (0..count as usize).any(|index| {
-        let Some(module) = mapping.reach::<file::Module>(&MODULES, index) else { return false };
-        // ORDERING recorder.module: Acquire; who sees an end sees the start.
-        let end = module.end.load(Acquire);
-        address < end && address >= module.start.load(Relaxed)
-    })
+/// After the program unloaded something: what is gone may be replaced from now on.
+pub(crate) fn unloaded(mapping: &Mapping) {
+    let mut any = false;
+    for module in all(mapping).filter(|module| module.gone.load(Relaxed) == 0) {
+        let found = turnwise_interpose::find_quickly(module.start.load(Relaxed) as usize);
+        // SAFETY: found just now; a thread that unloads it at this moment is about to ask here itself.
+        if !found.is_some_and(|found| unsafe { is_of(module, &found, headers_of(&found)) }) {
+            module.gone.store(GONE, Relaxed);
+            any = true;
+        }
+    }
+    if any {
+        UNLOADED.store(true, Relaxed);
+        // No thread takes its entries for granted any more.
+        locks::forget_epochs();
+    }
 }
 
+/// Whether a loaded module was there before, with nothing else in between. What lay in its place otherwise is replaced.
+///
 /// # Safety
 /// The module is loaded; the headers are its own.
-unsafe fn write(mapping: &Mapping, found: Module, headers: &[Elf64_Phdr]) {
+unsafe fn comes_back(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr]) -> bool {
+    let (start, end) = (found.start as u64, found.end as u64);
+    for (index, module) in all(mapping).enumerate() {
+        if module.start.load(Relaxed) >= end || start >= module.end.load(Relaxed) {
+            continue;
+        }
+        wait_for_marks(module);
+        if module.gone.load(Relaxed) != GONE {
+            continue;
+        }
+        // SAFETY: the caller's promise.
+        if unsafe { is_of(module, found, headers) } {
+            module.gone.store(0, Relaxed);
+            return true;
+        }
+        if module.gone.compare_exchange(GONE, MARKING, Relaxed, Relaxed).is_ok() {
+            replaced::mark(mapping, module, &|address| {
+                all(mapping).take(index + 1).filter(|module| contains(module, address)).count() as u64
+            });
+            // ORDERING recorder.marks: Release; who sees the end of it sees all marks.
+            module.gone.store(REPLACED, Release);
+        }
+    }
+    false
+}
+
+/// Waits for a moment while another thread marks what was recorded of a module: what is recorded now is not of that. (A
+/// signal handler may have interrupted that thread.)
+fn wait_for_marks(module: &file::Module) {
+    const TURNS: u32 = 200_000;
+    for _ in 0..TURNS {
+        // ORDERING recorder.marks: Acquire; whoever has marked it, the marks are seen.
+        if module.gone.load(Acquire) != MARKING {
+            return;
+        }
+        core::hint::spin_loop();
+    }
+}
+
+/// Whether a record is that of a module, by place, name and build id.
+///
+/// # Safety
+/// The module is loaded; the headers are its own.
+unsafe fn is_of(module: &file::Module, found: &Module, headers: &[Elf64_Phdr]) -> bool {
+    // SAFETY: the caller's promise.
+    let (name, id) = unsafe { (hash(found.name().to_bytes()), build_id_of(found, headers)) };
+    let place = [module.base.load(Relaxed), module.start.load(Relaxed), module.end.load(Relaxed)];
+    let bytes = module.build_id_bytes.load(Relaxed) as usize;
+    place == [found.base, found.start, found.end].map(|address| address as u64)
+        && module.name.load(Relaxed) == name
+        && module.build_id[..bytes.min(module.build_id.len())]
+            .iter()
+            .map(|byte| byte.load(Relaxed))
+            .eq(id.iter().copied())
+}
+
+/// The headers that a file begins with.
+///
+/// # Safety
+/// The module is loaded, and stays so.
+unsafe fn headers_of(found: &Module) -> &'static [Elf64_Phdr] {
+    let start = found.start as *const u8;
+    // SAFETY: the caller's promise; what is mapped first can be read.
+    unsafe {
+        let file = &*start.cast::<Elf64_Ehdr>();
+        match file.e_ident.starts_with(b"\x7fELF") {
+            true => core::slice::from_raw_parts(start.add(file.e_phoff as usize).cast(), usize::from(file.e_phnum)),
+            false => &[],
+        }
+    }
+}
+
+/// The modules that were noted, in the order in which they were.
+fn all(mapping: &Mapping) -> impl Iterator<Item = &file::Module> {
+    let count = u64::from(mapping.header().modules.load(Relaxed)).min(MODULES.count);
+    // ORDERING recorder.module: Acquire; who sees an end sees the rest.
+    let known = (0..count as usize).map_while(|index| mapping.reach::<file::Module>(&MODULES, index));
+    known.filter(|module| module.end.load(Acquire) != 0)
+}
+
+fn contains(module: &file::Module, address: u64) -> bool {
+    (module.start.load(Relaxed)..module.end.load(Relaxed)).contains(&address)
+}
+
+fn is_known(mapping: &Mapping, address: u64) -> bool {
+    all(mapping).any(|module| contains(module, address) && module.gone.load(Relaxed) == 0)
+}
+
+/// `path`: where to ask for the file, if that may be done now.
+///
+/// # Safety
+/// The module is loaded; the headers are its own.
+unsafe fn write(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr], path: Option<&CStr>) {
     let index = mapping.header().modules.fetch_add(1, Relaxed);
     if u64::from(index) >= MODULES.count {
         return;
@@ -76,20 +189,51 @@ unsafe fn write(mapping: &Mapping, found: Module, headers: &[Elf64_Phdr]) {
     module.base.store(found.base as u64, Relaxed);
     module.start.store(found.start as u64, Relaxed);
     // SAFETY: the caller's promise.
-    store_path(&module.path, unsafe { found.name() }.to_bytes());
-    for header in headers.iter().filter(|header| header.p_type == libc::PT_NOTE) {
-        // SAFETY: the loader has mapped the note.
-        let notes = unsafe {
-            core::slice::from_raw_parts((found.base as u64 + header.p_vaddr) as *const u8, header.p_memsz as usize)
-        };
-        if let Some(id) = build_id(notes, header.p_align as usize) {
-            let id = &id[..id.len().min(module.build_id.len())];
-            mapping::store_bytes(&module.build_id, id);
-            module.build_id_bytes.store(id.len() as u32, Relaxed);
-        }
+    let (name, id) = unsafe { (found.name().to_bytes(), build_id_of(found, headers)) };
+    module.name.store(hash(name), Relaxed);
+    store_path(&module.path, name);
+    mapping::store_bytes(&module.build_id, id);
+    module.build_id_bytes.store(id.len() as u32, Relaxed);
+    if let (true, Some(path)) = (id.is_empty(), path) {
+        memory::keeping_errno(|| stamp(module, path));
     }
     // ORDERING recorder.module: Release; the record is complete.
     module.end.store(found.end as u64, Release);
+}
+
+/// What the file system says of a file that has no build id: the reader tells by it whether the file was replaced. Only
+/// for the constructor: later the program may not want such calls to be made.
+fn stamp(module: &file::Module, path: &CStr) {
+    // SAFETY: zero bytes are one.
+    let mut found: libc::stat = unsafe { core::mem::zeroed() };
+    // SAFETY: a string, and room for the answer.
+    if unsafe { libc::stat(path.as_ptr(), &raw mut found) } == 0 {
+        let changed_ns =
+            (found.st_ctime as u64).saturating_mul(1_000_000_000).saturating_add(found.st_ctime_nsec as u64);
+        module.inode.store(found.st_ino, Relaxed);
+        module.bytes.store(found.st_size as u64, Relaxed);
+        module.changed_ns.store(changed_ns, Relaxed);
+    }
+}
+
+/// FNV-1a.
+fn hash(name: &[u8]) -> u64 {
+    name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// The build id, as much of it as a record has room for; empty: none.
+///
+/// # Safety
+/// The module is loaded, and stays so; the headers are its own.
+unsafe fn build_id_of(found: &Module, headers: &[Elf64_Phdr]) -> &'static [u8] {
+    const MOST_BYTES: usize = 32;
+    let notes = headers.iter().filter(|header| header.p_type == libc::PT_NOTE).find_map(|header| {
+        let start = (found.base as u64).wrapping_add(header.p_vaddr) as *const u8;
+        // SAFETY: the loader has mapped the note.
+        let notes = unsafe { core::slice::from_raw_parts(start, header.p_memsz as usize) };
+        build_id(notes, header.p_align as usize)
+    });
+    notes.map_or(&[], |id| &id[..id.len().min(MOST_BYTES)])
 }
 
 /// Stores the loader's name of a file. One that was given to `dlopen` from the working directory is made whole, if the

@@ -1,6 +1,7 @@
 //! The next library's functions: the C library's, or those of `libturnwise_preload.so`. Looked up by the constructor,
 //! or when first needed before it: no later call asks the loader, whose lock another thread may have that waits for us.
 
+use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
@@ -50,6 +51,7 @@ real! {
     fn setresuid(r: libc::uid_t, e: libc::uid_t, s: libc::uid_t) = plain c"setresuid";
     fn setrlimit(r: c_int, l: *const libc::rlimit) = plain c"setrlimit";
     fn setrlimit64(r: c_int, l: *const libc::rlimit64) = plain c"setrlimit64";
+    fn dlclose(handle: *mut c_void) = plain c"dlclose";
 }
 
 /// The preload library's counters of the calling thread.

@@ -4,6 +4,7 @@
 //! taken for them, and no memory is read that may not be there. The system's unwinders take pthread mutexes, which we
 //! record, and follow whatever a stack ends in.
 
+use crate::modules;
 use crate::writer::Writer;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -33,6 +34,8 @@ pub(crate) fn single(writer: &Writer, address: u64) -> Ref {
 fn intern(writer: &Writer, addresses: &[u64]) -> Ref {
     /// Slots to look at before the stack is stored again.
     const PROBES: u64 = 64;
+    // A stack of a module that is gone is not found for one that came in its place.
+    addresses.iter().for_each(|address| modules::note_again(writer.mapping(), *address));
     let hash = addresses.iter().fold(0_u64, |hash, address| (hash.rotate_left(7) ^ address).wrapping_mul(SPREAD));
     let tag = hash >> 32;
     let mut stored = None;
@@ -72,7 +75,7 @@ fn store(writer: &Writer, addresses: &[u64]) -> Option<Ref> {
         (*words).store(addresses.len() as u64, Relaxed);
     }
     for address in addresses {
-        crate::modules::note(writer.mapping(), *address);
+        modules::note(writer.mapping(), *address);
     }
     Some(place)
 }

@@ -14,6 +14,8 @@ const FIRST_SLOTS: usize = 512;
 /// 2^64 divided by the golden ratio: spreads what is close together.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// The part of a site that is its address.
+const ADDRESS: u64 = (1 << 56) - 1;
 /// [`Entry::epoch`]: with this bit, the entry's next acquisition is to be measured. No epoch has it.
 const FRESH: u32 = 1;
 
@@ -121,12 +123,14 @@ impl Table {
             if entry.epoch.load(Relaxed) & !FRESH == epoch {
                 return Some(entry);
             }
+            modules::note_again(writer.mapping(), site & ADDRESS);
             let lock = locks::number(writer.mapping(), class, address)?;
-            if entry.lock.load(Relaxed) == lock {
+            let is_marked = entry.address.load(Relaxed) != address || entry.site.load(Relaxed) != site;
+            if entry.lock.load(Relaxed) == lock && !is_marked {
                 entry.epoch.store(epoch | entry.epoch.load(Relaxed) & FRESH, Relaxed);
                 return Some(entry);
             }
-            // Another lock lies there now. The old one's entry stays for the reader.
+            // Another lock or call site lies there now. The old one's entry stays for the reader.
             entry.address.store(address | 1, Relaxed);
             let fresh = make(writer, lock, epoch, address, site)?;
             // SAFETY: a slot of ours.
@@ -200,7 +204,7 @@ fn make(writer: &Writer, lock: u32, epoch: u32, address: u64, site: u64) -> Opti
     entry.lock.store(lock, Relaxed);
     entry.epoch.store(epoch | FRESH, Relaxed);
     writer.entries.publish();
-    modules::note(writer.mapping(), site & ((1 << 56) - 1));
+    modules::note(writer.mapping(), site & ADDRESS);
     Some(entry)
 }
 

@@ -6,6 +6,7 @@ mod inside;
 mod journal;
 mod limits;
 mod stacks;
+mod plugins;
 
 use harness::{Run, function, library, lock, profile, shared_object};
 use std::os::unix::process::ExitStatusExt;

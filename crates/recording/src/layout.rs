@@ -190,6 +190,33 @@ pub const TALLY_LOOKED: u32 = 3;
 /// [`Tally::kind`]: `key` is a holder's site; counts waits that found the holder on no CPU.
 pub const TALLY_OFF_CPU: u32 = 4;
 
+/// [`Module::gone`]: it was unloaded; the same file may come back.
+pub const GONE: u32 = 1;
+/// [`Module::gone`]: another file came in its place. What was recorded of its addresses until then has been marked
+/// ([`marked`]).
+pub const REPLACED: u32 = 2;
+/// [`Module::gone`]: another file came in its place, and a thread is marking.
+pub const MARKING: u32 = 3;
+
+/// The bits of an address below the mark.
+const UNMARKED: u64 = (1 << 48) - 1;
+/// The largest mark: which of the modules was meant is not known any more.
+pub const MOST_MARKS: u64 = 255;
+
+/// An address in a module in whose place another came: with the module's number among those that lay there, from 1 on.
+/// Addresses without a mark are in the last of them.
+#[must_use]
+pub const fn marked(address: u64, number: u64) -> u64 {
+    let number = if number < MOST_MARKS { number } else { MOST_MARKS };
+    address & !(MOST_MARKS << 48) | number << 48
+}
+
+/// The address without its mark, and the mark; 0: none.
+#[must_use]
+pub const fn unmarked(address: u64) -> (u64, u64) {
+    (address & UNMARKED, address >> 48)
+}
+
 /// [`Step::what`]: a stretch begins, at [`Step::ticks`]; [`Step::of`] is the thread's number.
 pub const STEP_BEGIN: u32 = 1;
 /// [`Step::what`]: follows a beginning: how many acquisitions the thread had made by then.
@@ -369,10 +396,23 @@ records! {
         end: u64,
         /// Bytes of the build id.
         build_id_bytes: u32,
-        /// Zero.
-        reserved: u32,
+        /// Not 0: something else may lie there by now; see [`GONE`], [`MARKING`] and
+        /// [`REPLACED`].
+        gone: u32,
         /// The build id.
         build_id: [u8; 32],
+        /// For the recorder: hash of the loader's name of it.
+        name: u64,
+        /// Without a build id: the file's number, if it was asked for.
+        inode: u64,
+        /// Its size.
+        bytes: u64,
+        /// When it was last changed, ns since 1970.
+        changed_ns: u64,
+        /// The checksum of its bytes (CRC-32), if the program's starter found it unchanged at the end.
+        checksum: u32,
+        /// Whether there is one.
+        has_checksum: u32,
         /// The file, with a zero byte behind; empty: the program itself.
         path: [u8; 448],
     }
@@ -397,8 +437,8 @@ records! {
         contended: u32,
         /// Where it was made.
         created_at: u64,
-        /// Zero.
-        reserved: u64,
+        /// Not 0: it lay in a module in whose place another came; the mark of its address ([`marked`]).
+        replaced: u64,
     }
 
     /// What precedes a chunk's records.

@@ -1,6 +1,9 @@
 //! What the starter of a program writes into its recording: an empty one before, the ending behind.
 
-use crate::layout::{CHUNKS, CLOCK_TSC, ENDED, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, RUNNING, VERSION};
+use crate::layout::{
+    CHUNKS, CLOCK_TSC, ENDED, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, MODULES, Module, REF_UNIT, RUNNING, Ref,
+    VERSION,
+};
 use crate::reader;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -20,6 +23,25 @@ pub fn create(path: &Path) -> io::Result<()> {
 /// Lets the threads of a recording that is empty yet keep stretches of what they do in order ([`crate::Step`]).
 pub fn keep_steps(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all_at(&1_u32.to_ne_bytes(), offset_of!(Header, steps) as u64)
+}
+
+/// Writes into a recording the checksums of files by which a reader can tell them later: each with its place among the
+/// modules.
+pub fn note_checksums(path: &Path, sums: &[(usize, u32)]) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    for (place, sum) in sums {
+        let (piece, within) = (*place as u64 / MODULES.in_piece(), *place as u64 % MODULES.in_piece());
+        let mut start = [0; size_of::<Ref>()];
+        file.read_exact_at(&mut start, MODULES.table + piece * size_of::<Ref>() as u64)?;
+        let start = u64::from(Ref::from_ne_bytes(start)) * REF_UNIT;
+        if start == 0 {
+            continue;
+        }
+        let module = start + MODULES.first() + within * MODULES.record;
+        file.write_all_at(&sum.to_ne_bytes(), module + offset_of!(Module, checksum) as u64)?;
+        file.write_all_at(&1_u32.to_ne_bytes(), module + offset_of!(Module, has_checksum) as u64)?;
+    }
+    Ok(())
 }
 
 /// How a process ended, and where it ran.

@@ -4,12 +4,13 @@ use crate::program::Native;
 use anyhow::{Context, Result, anyhow, bail};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::OnceCell;
+use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use turnwise_preload_abi::{Image, fingerprint};
 use turnwise_profile::symbols::code::Code;
-use turnwise_profile::symbols::separate_files;
+use turnwise_profile::symbols::separate_file;
 
 /// A program or shared object.
 pub(crate) struct Module {
@@ -54,7 +55,10 @@ impl Module {
         let separate = {
             let damaged = || format!("{} is damaged; build or install it again", path.display());
             let file = object::File::parse(data.as_slice()).with_context(damaged)?;
-            separate_files(path, &file).into_iter().find_map(|path| std::fs::read(path).ok())
+            separate_file(path, &file).file.and_then(|(mut found, _)| {
+                let mut data = Vec::new();
+                found.read_to_end(&mut data).ok().map(|_| data)
+            })
         };
         Ok(Module { name, fingerprint, data, separate, code: OnceCell::new() })
     }

@@ -21,9 +21,9 @@ use std::sync::mpsc;
 use std::thread;
 use turnwise_preload_abi::Policy;
 use turnwise_present::machine::Machine;
-use turnwise_profile::analysis::unrecorded;
+use turnwise_profile::analysis::{checksums, unrecorded};
 use turnwise_profile::model::Profile;
-use turnwise_recording::reader::{self, Error};
+use turnwise_recording::reader::{self, Error, Recording};
 use turnwise_recording::writer::{self, End};
 use turnwise_recording::{EXITED, MAGIC, SIGNALLED};
 
@@ -111,7 +111,11 @@ pub(super) fn record(
     let status = run(start)?;
     let files = source::family(&place.file)?;
     finish_children(&files[1..]);
-    let made = finish(&place.file, status).and_then(|()| source::of_family(&files, keep.is_some()));
+    let made = finish(&place.file, status);
+    if keep.is_some() {
+        files.iter().for_each(|file| note_checksums(file));
+    }
+    let made = made.and_then(|()| source::of_family(&files, keep.is_some()));
     let (profile, main) = made.map_err(|error| explain(error, &place.file, target))?;
     place.file = main.to_owned();
     Ok((profile, status, place))
@@ -230,6 +234,14 @@ fn finish_children(files: &[PathBuf]) {
             pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
         };
         let _ = writer::look_after(file, monotonic_ns(), &machine, runs);
+    }
+}
+
+/// Writes into a recording that is kept by what its files can be told when it is read. Where that fails, they are told
+/// by less.
+fn note_checksums(file: &Path) {
+    if let Ok(recording) = Recording::read(file) {
+        let _ = writer::note_checksums(file, &checksums(&recording));
     }
 }
 

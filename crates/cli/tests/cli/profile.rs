@@ -80,6 +80,38 @@ fn the_exit_status_is_the_programs() {
 }
 
 #[test]
+fn a_recording_of_a_program_that_was_built_anew_has_no_names_of_it() {
+    const SOURCE: &str = "#include <pthread.h>\nstatic pthread_mutex_t NAME = PTHREAD_MUTEX_INITIALIZER;\n\
+        int main(void) { for (int i = 0; i < 9; i++) { pthread_mutex_lock(&NAME); pthread_mutex_unlock(&NAME); } }\n";
+    let directory = scratch();
+    let at = |name: &str| directory.path().join(name);
+    std::fs::write(at("program.c"), SOURCE).unwrap();
+    // Both builds' bytes in memory are the same.
+    let build = |name: &str, build_id: &str| {
+        let named = [format!("-DNAME={name}"), format!("-Wl,--build-id={build_id}")];
+        let mut gcc = std::process::Command::new("gcc");
+        gcc.args(["-g", "-pthread", "-o", shown(&at("new")), shown(&at("program.c"))]).args(&named);
+        assert!(gcc.status().expect("gcc").success());
+        std::fs::rename(at("new"), at("program")).unwrap();
+    };
+    for build_id in ["sha1", "none"] {
+        let (program, recording) = (at("program"), at("recording"));
+        build("ledger", build_id);
+        let (report, _) = expect(0, &["profile", "--recording", shown(&recording), "--", shown(&program)]);
+        assert!(report.contains("ledger"), "{report}");
+        // The same bytes in another file are the same program.
+        std::fs::copy(&program, at("copy")).unwrap();
+        std::fs::rename(at("copy"), &program).unwrap();
+        let (report, _) = expect(0, &["profile", "--from", shown(&recording)]);
+        assert!(report.contains("ledger"), "{report}");
+        build("vault", build_id);
+        let (report, _) = expect(0, &["profile", "--from", shown(&recording)]);
+        assert!(!report.contains("ledger") && !report.contains("vault"), "{build_id}: {report}");
+        assert_eq!(report.matches("is not the file that ran").count(), 1, "{report}");
+    }
+}
+
+#[test]
 fn files_that_are_no_profiles_are_refused() {
     let directory = scratch();
     let text = directory.path().join("text");

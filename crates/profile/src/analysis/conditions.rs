@@ -53,8 +53,9 @@ pub(super) fn all(work: &mut Work, sites: &Sites) -> Vec<Condition> {
 }
 
 fn condition(work: &mut Work, sites: &Sites, number: u32, raw: &Raw) -> Condition {
-    let address = work.recording.locks[number as usize].address;
-    let variable = work.symbols.variable(address).map(|found| found.name);
+    let lock = &work.recording.locks[number as usize];
+    let address = lock.address;
+    let variable = work.symbols.variable(super::place_of(lock)).map(|found| found.name);
     let name = variable.unwrap_or_else(|| {
         let frames = work.symbols.of_return_address(raw.site.0);
         let frames = super::names::without_lock_classes(&mut work.symbols, frames, raw.site.0);

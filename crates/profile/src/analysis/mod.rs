@@ -14,19 +14,21 @@ mod waits;
 use crate::figures::plural;
 use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
 use crate::output::sound;
-use crate::symbols::{Module, Symbols};
+use crate::symbols::{Identity, Module, Stamp, Symbols};
 use anyhow::{Context, Result};
 use clock::Clock;
 pub use names::{is_lock_class, is_wrapper, shown};
 use pending::Pending;
 pub use pending::in_circle;
 use sites::Sites;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 use sums::Sum;
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{
-    Class, HeaderCopy, LockCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_MANY, WHY_MEMORY, WHY_UNREACHABLE,
+    Class, HeaderCopy, LockCopy, ModuleCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_MANY, WHY_MEMORY,
+    WHY_UNREACHABLE, marked,
 };
 
 /// Locks that a profile names one by one, at most; those with most waits and acquisitions.
@@ -135,22 +137,41 @@ fn program(header: &HeaderCopy, duration_ns: u64) -> Program {
 
 /// Text up to the first zero byte.
 fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
+    String::from_utf8_lossy(before_zero(bytes)).into_owned()
+}
+
+fn before_zero(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// The checksums by which the files of a recording can be told later, of those that nothing better tells and that are
+/// what they were: by their place among [`Recording::modules`].
+#[must_use]
+pub fn checksums(recording: &Recording) -> Vec<(usize, u32)> {
+    let complete = recording.modules.iter().enumerate().filter(|(_, module)| module.end != 0);
+    let all = complete.map(|(place, module)| (place, module_of(&recording.header, module).checksum()));
+    all.filter_map(|(place, sum)| Some((place, sum?))).collect()
 }
 
 fn modules(recording: &Recording) -> Vec<Module> {
-    let executable = PathBuf::from(text(&recording.header.executable));
     let complete = recording.modules.iter().filter(|module| module.end != 0);
-    let modules = complete.map(|module| {
-        let path = text(&module.path);
-        Module {
-            range: module.start..module.end,
-            base: module.base,
-            path: if path.is_empty() { executable.clone() } else { Path::new(&path).to_owned() },
-            build_id: module.build_id[..(module.build_id_bytes as usize).min(module.build_id.len())].to_vec(),
-        }
-    });
-    modules.collect()
+    complete.map(|module| module_of(&recording.header, module)).collect()
+}
+
+fn module_of(header: &HeaderCopy, module: &ModuleCopy) -> Module {
+    let path = before_zero(&module.path);
+    let path = if path.is_empty() { before_zero(&header.executable) } else { path };
+    let id = &module.build_id[..(module.build_id_bytes as usize).min(module.build_id.len())];
+    let identity = if !id.is_empty() {
+        Identity::BuildId(id.to_vec())
+    } else if module.has_checksum != 0 {
+        Identity::Checksum(module.checksum)
+    } else if module.inode != 0 {
+        Identity::Stamp(Stamp { inode: module.inode, bytes: module.bytes, changed_ns: module.changed_ns })
+    } else {
+        Identity::UnchangedSince(header.started_unix_ns)
+    };
+    Module { range: module.start..module.end, base: module.base, path: OsStr::from_bytes(path).into(), identity }
 }
 
 fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
@@ -167,12 +188,17 @@ fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
     Lock {
         address: copy.address,
         kind,
-        symbol: work.symbols.variable(copy.address).map(|found| format!("{} ({})", found.name, found.module)),
+        symbol: work.symbols.variable(place_of(copy)).map(|found| format!("{} ({})", found.name, found.module)),
         usage,
         over_time,
         step_ns,
         ..Lock::default()
     }
+}
+
+/// A lock's address, with the mark of its module if another came in the place of that.
+fn place_of(lock: &LockCopy) -> u64 {
+    if lock.replaced == 0 { lock.address } else { marked(lock.address, lock.replaced) }
 }
 
 fn kind(lock: &LockCopy) -> LockKind {

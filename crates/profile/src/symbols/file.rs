@@ -1,12 +1,14 @@
 //! One program or shared object: its functions, lines and variables, from itself and from its debug file.
 
-use super::{Module, separate_files, without_parameters};
+use super::separate::common_file;
+use super::{Module, separate_file, without_parameters};
 use crate::model::Frame;
 use addr2line::Loader;
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;
 use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use turnwise_present::printable;
 
@@ -15,7 +17,7 @@ pub(super) struct SymbolFile {
     /// The debug file first, if there is one.
     loaders: Vec<Loader>,
     /// Address, bytes, name; by address.
-    variables: Vec<(u64, u64, String)>,
+    variables: Vec<Variable>,
     /// Why nothing is known.
     pub(super) trouble: Option<String>,
 }
@@ -24,29 +26,40 @@ impl SymbolFile {
     /// Never fails: without a file, nothing is known.
     pub(super) fn open(module: &Module) -> SymbolFile {
         let mut file = SymbolFile { loaders: Vec::new(), variables: Vec::new(), trouble: None };
-        if !module.path.is_absolute() {
-            // The kernel's own (`linux-vdso.so.1`).
-            return file;
-        }
-        let shown = module.path.to_string_lossy();
-        let shown = printable(&shown);
-        match identity_of(&module.path) {
-            Err(error) => file.trouble = Some(format!("cannot read names from {shown}: {error}")),
-            Ok((id, _)) if !module.build_id.is_empty() && id != module.build_id => {
-                file.trouble = Some(format!("{shown} is not the file that ran: it has been replaced since"));
-            }
-            Ok((_, separate)) => file.load(&module.path, separate),
+        // The kernel's own (`linux-vdso.so.1`) has no file.
+        if module.path.is_absolute()
+            && let Err(trouble) = module.open().and_then(|own| file.read(&own, &module.path))
+        {
+            file.trouble = Some(trouble);
         }
         file
     }
 
-    fn load(&mut self, path: &Path, separate: Option<PathBuf>) {
-        for path in separate.as_deref().into_iter().chain([path]) {
-            self.loaders.extend(Loader::new(path).ok());
-            self.variables.extend(variables_of(path).unwrap_or_default());
+    fn read(&mut self, own: &File, path: &Path) -> Result<(), String> {
+        let separate = {
+            let cache = ReadCache::new(own);
+            let shown = path.to_string_lossy();
+            let unreadable = |error| format!("cannot read names from {}: {error}", printable(&shown));
+            let elf = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).map_err(unreadable)?;
+            separate_file(path, &elf)
+        };
+        if let Some((debug, place)) = &separate.file {
+            self.load(debug, place);
         }
+        self.load(own, path);
         self.variables.sort();
         self.variables.dedup();
+        separate.trouble.map_or(Ok(()), Err)
+    }
+
+    /// Adds what a file says; `path` is where it lies, with others that belong to it.
+    fn load(&mut self, file: &File, path: &Path) {
+        // The file itself, whatever lies at its path by now; unless what was split off lies beside that.
+        let by_number = |file: &File| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let place = if package_of(path).is_file() { path.to_owned() } else { by_number(file) };
+        let (variables, common) = parts_of(file, path).unwrap_or_default();
+        self.variables.extend(variables);
+        self.loaders.extend(Loader::new_with_sup(place, common.as_ref().map(by_number)).ok());
     }
 
     /// The frames at an address of the file, innermost first.
@@ -92,33 +105,31 @@ fn debug_frames(loader: &Loader, address: u64, module: &str) -> Vec<Frame> {
     found
 }
 
-/// A file's build id, and its debug file if there is one.
-fn identity_of(path: &Path) -> Result<(Vec<u8>, Option<PathBuf>), String> {
-    // The recording names it, and may come from anybody: a pipe would wait for ever, a device do as it likes.
-    if !path.metadata().map_err(|error| error.to_string())?.is_file() {
-        return Err("it is not a file".to_owned());
-    }
-    let cache = ReadCache::new(File::open(path).map_err(|error| error.to_string())?);
-    let file = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).map_err(|error| error.to_string())?;
-    let id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
-    Ok((id, separate_files(path, &file).into_iter().find(|path| path.exists())))
+/// Where the units of split debug information are gathered (`dwp`).
+fn package_of(path: &Path) -> PathBuf {
+    let mut package = path.as_os_str().to_owned();
+    package.push(".dwp");
+    package.into()
 }
 
-fn variables_of(path: &Path) -> Option<Vec<(u64, u64, String)>> {
-    let cache = ReadCache::new(File::open(path).ok()?);
+/// A variable by address, bytes, name.
+type Variable = (u64, u64, String);
+
+/// A file's variables, and the file that has a part of its debug information.
+fn parts_of(file: &File, path: &Path) -> Option<(Vec<Variable>, Option<File>)> {
+    let cache = ReadCache::new(file);
     let file = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).ok()?;
     let symbols = file.symbols().chain(file.dynamic_symbols());
     let variables = symbols.filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.is_definition());
-    Some(
-        variables
-            .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())))
-            .collect(),
-    )
+    let variables =
+        variables.filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())));
+    Some((variables.collect(), common_file(path, &file)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::symbols::Identity;
 
     #[test]
     fn a_pipe_or_device_in_a_programs_place_is_not_opened() {
@@ -126,8 +137,42 @@ mod tests {
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
         for path in [pipe, PathBuf::from("/dev/zero"), folder.path().to_owned()] {
-            let file = SymbolFile::open(&Module { range: 0..9, base: 0, path, build_id: Vec::new() });
+            let file = SymbolFile::open(&Module { range: 0..9, base: 0, path, identity: Identity::Unknown });
             assert!(file.trouble.is_some_and(|told| told.ends_with("it is not a file")));
+        }
+    }
+
+    fn run(folder: &Path, program: &str, arguments: &[&str]) {
+        let done = std::process::Command::new(program).args(arguments).current_dir(folder).status();
+        assert!(done.expect("gcc and binutils").success(), "{program} {arguments:?}");
+    }
+
+    /// The variables of a stripped program, whose debug file is that of another build or not; and what is said.
+    fn names(folder: &Path, build_id: &str, is_stale: bool) -> (Vec<String>, Option<String>) {
+        std::fs::write(folder.join("p.c"), "int NAME; int main(void) { return NAME; }").unwrap();
+        run(folder, "gcc", &["-g", build_id, "-DNAME=right", "p.c", "-o", "p"]);
+        run(folder, "objcopy", &["--only-keep-debug", "p", "p.debug"]);
+        run(folder, "objcopy", &["--strip-all", "--add-gnu-debuglink=p.debug", "p"]);
+        if is_stale {
+            run(folder, "gcc", &["-g", build_id, "-DNAME=wrong", "p.c", "-o", "other"]);
+            run(folder, "objcopy", &["--only-keep-debug", "other", "p.debug"]);
+        }
+        let path = folder.join("p");
+        let identity = Identity::of(&File::open(&path).unwrap());
+        let file = SymbolFile::open(&Module { range: 0..9, base: 0, path, identity });
+        let is_own = |name: &String| ["right", "wrong"].contains(&name.as_str());
+        (file.variables.into_iter().map(|(.., name)| name).filter(is_own).collect(), file.trouble)
+    }
+
+    #[test]
+    fn a_debug_file_of_another_build_names_nothing() {
+        for build_id in ["-Wl,--build-id=sha1", "-Wl,--build-id=none"] {
+            let folder = tempfile::tempdir().unwrap();
+            let (found, trouble) = names(folder.path(), build_id, false);
+            assert_eq!((found, trouble), (vec!["right".to_owned()], None), "{build_id}");
+            let (found, trouble) = names(folder.path(), build_id, true);
+            assert!(found.is_empty(), "{build_id}: {found:?}");
+            assert!(trouble.is_some_and(|told| told.contains("p.debug was made with another build")), "{build_id}");
         }
     }
 

@@ -3,17 +3,20 @@
 pub mod code;
 mod demangle;
 mod file;
+mod identity;
 mod separate;
 
 use crate::model::{Frame, FrameId};
 pub use demangle::{with_parameters, without_parameters};
 use file::SymbolFile;
+pub use identity::{Identity, Stamp};
 use indexmap::IndexSet;
-pub use separate::separate_files;
+pub use separate::{Separate, separate_file};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use turnwise_present::printable;
+use turnwise_recording::{MOST_MARKS, unmarked};
 
 /// A file that was mapped into the program.
 #[derive(Clone, Debug)]
@@ -24,8 +27,8 @@ pub struct Module {
     pub base: u64,
     /// The file.
     pub path: PathBuf,
-    /// Its build id, as the program had it; empty: none.
-    pub build_id: Vec<u8>,
+    /// What tells whether the file is the one that was mapped.
+    pub identity: Identity,
 }
 
 /// All names of a program. Frames are kept once each.
@@ -45,7 +48,8 @@ pub struct Variable {
 }
 
 impl Symbols {
-    /// For a program that these files were mapped into.
+    /// For a program that these files were mapped into. Where several lay at an address, one after the other, the
+    /// address says which is meant ([`turnwise_recording::marked`]); else it is the last.
     #[must_use]
     pub fn new(modules: Vec<Module>) -> Symbols {
         let modules = modules.into_iter().map(|module| (module, OnceCell::new())).collect();
@@ -66,8 +70,9 @@ impl Symbols {
     fn look_up(&self, address: u64) -> Vec<Frame> {
         // The call ends before the address that it returns to.
         let address = address.saturating_sub(1);
-        let Some((module, file)) = self.module_of(address) else {
-            return vec![Frame { function: format!("{address:#x}"), ..Frame::default() }];
+        let Some((module, file, address)) = self.module_of(address) else {
+            let function = format!("{:#x}", unmarked(address).0);
+            return vec![Frame { function, ..Frame::default() }];
         };
         let name = name_of(module);
         let mut frames = file.frames(address.wrapping_sub(module.base), &name);
@@ -82,11 +87,12 @@ impl Symbols {
     /// in the file tells them apart (`name @0x1234`).
     pub fn told_apart(&mut self, frames: Vec<FrameId>, address: u64) -> Vec<FrameId> {
         let Some(first) = frames.first().map(|id| self.frame(*id).clone()) else { return frames };
-        let Some((module, _)) = self.module_of(address.saturating_sub(1)) else { return frames };
+        let Some((module, _, before)) = self.module_of(address.saturating_sub(1)) else { return frames };
         if first.line.is_some() || first.function.contains("+0x") || first.function.contains(" @0x") {
             return frames;
         }
-        let function = format!("{} @{:#x}", first.function, address.wrapping_sub(module.base));
+        let in_file = before.wrapping_add(1).wrapping_sub(module.base);
+        let function = format!("{} @{in_file:#x}", first.function);
         let own = self.frames.insert_full(Frame { function, ..first }).0 as FrameId;
         std::iter::once(own).chain(frames.into_iter().skip(1)).collect()
     }
@@ -94,16 +100,23 @@ impl Symbols {
     /// The variable that lies at `address`.
     #[must_use]
     pub fn variable(&self, address: u64) -> Option<Variable> {
-        let (module, file) = self.module_of(address)?;
+        let (module, file, address) = self.module_of(address)?;
         let (name, offset) = file.variable(address.wrapping_sub(module.base))?;
         let name = without_parameters(&name);
         let name = if offset == 0 { name } else { format!("{name}+{offset}") };
         Some(Variable { name, module: name_of(module) })
     }
 
-    fn module_of(&self, address: u64) -> Option<(&Module, &SymbolFile)> {
-        let (module, file) = self.modules.iter().find(|(module, _)| module.range.contains(&address))?;
-        Some((module, file.get_or_init(|| SymbolFile::open(module))))
+    /// The module of an address, which may be marked as one of several that lay there; and the address without mark.
+    fn module_of(&self, address: u64) -> Option<(&Module, &SymbolFile, u64)> {
+        let (address, mark) = unmarked(address);
+        let mut there = self.modules.iter().filter(|(module, _)| module.range.contains(&address));
+        let (module, file) = match mark {
+            0 => there.next_back(),
+            1..MOST_MARKS => there.nth(mark as usize - 1),
+            _ => None,
+        }?;
+        Some((module, file.get_or_init(|| SymbolFile::open(module)), address))
     }
 
     /// A frame that was handed out.
@@ -112,10 +125,17 @@ impl Symbols {
         &self.frames[id as usize]
     }
 
-    /// All frames that were handed out, and the files whose names could not be read.
+    /// The files whose names could not be read, each once.
+    #[must_use]
+    pub fn troubles(&self) -> Vec<String> {
+        let all: IndexSet<&String> = self.modules.iter().filter_map(|(_, file)| file.get()?.trouble.as_ref()).collect();
+        all.into_iter().cloned().collect()
+    }
+
+    /// All frames that were handed out, and [`Symbols::troubles`].
     #[must_use]
     pub fn finish(self) -> (Vec<Frame>, Vec<String>) {
-        let troubles = self.modules.iter().filter_map(|(_, file)| file.get()?.trouble.clone()).collect();
+        let troubles = self.troubles();
         (self.frames.into_iter().collect(), troubles)
     }
 }

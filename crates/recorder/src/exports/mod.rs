@@ -114,6 +114,7 @@ macro_rules! endings {
 mod c11;
 mod cond;
 mod leaving;
+mod loader;
 mod mutex;
 mod rwlock;
 mod spin;

@@ -32,7 +32,9 @@ fn exports_have_the_c_librarys_versions() {
 fn first_calls_while_a_constructor_waits_for_them(behind: &[PathBuf]) {
     let opened = shared_object_of_preload("first_use_library").display().to_string();
     for objects in ["ours", "foreign", "taken"] {
-        for function in Symbols::of(&library(libraries::RECORDER)).names() {
+        // Who calls `dlclose` asks for the loader's lock.
+        for function in Symbols::of(&library(libraries::RECORDER)).names().into_iter().filter(|name| *name != "dlclose")
+        {
             let variables = [("LIBRARY", opened.as_str()), ("FUNCTION", function), ("OBJECTS", objects)];
             let status = Run::program("first_use", "", behind, &variables).status;
             assert!(status.success(), "{function} on {objects}: {status}");

@@ -36,12 +36,14 @@ pub(crate) fn program(name: &str) -> &'static Path {
     static ODD_FRAMES: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "odd_frames", &[]));
     static LIMITS: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "limits", &[]));
     static REGISTERED: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "registered_frames", &[]));
+    static PLUGINS: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "plugins", &["-ldl"]));
     match name {
         "inside" => &INSIDE,
         "odd_frames" => &ODD_FRAMES,
         "limits" => &LIMITS,
         "registered_frames" => &REGISTERED,
         "journal" => &JOURNAL,
+        "plugins" => &PLUGINS,
         "first_use" => &FIRST_USE,
         "sanitized" => &SANITIZED,
         _ => &TRUTH,
@@ -51,6 +53,11 @@ pub(crate) fn program(name: &str) -> &'static Path {
 /// A shared object of `tests/c`.
 pub(crate) fn shared_object(name: &str) -> PathBuf {
     built("tests/c", name, &["-shared", "-fPIC"])
+}
+
+/// The plug-in of `tests/c`, with names that begin so.
+pub(crate) fn plugin(name: &str) -> PathBuf {
+    built("tests/c", "plugin", &["-shared", "-fPIC", &format!("-DNAME={name}")])
 }
 
 /// One of the preload library's tests.

@@ -4,7 +4,7 @@ use object::{Object, ObjectSymbol};
 use std::fs;
 use turnwise_fuzz::check;
 use turnwise_profile::symbols::code::Code;
-use turnwise_profile::symbols::{Module, Symbols, separate_files, with_parameters};
+use turnwise_profile::symbols::{Identity, Module, Symbols, separate_file, with_parameters};
 
 /// Addresses to ask about: those of symbols, and some in between.
 fn addresses(file: &object::File) -> Vec<u64> {
@@ -25,11 +25,12 @@ fn fuzz_elf() {
         let Ok(file) = object::File::parse(input) else { return };
         let code = Code::read(&file);
         std::hint::black_box((code.files().count(), code.functions(|_| true).len(), code.lines("tiny.c", 0, 9).len()));
-        std::hint::black_box(separate_files(&path, &file));
+        std::hint::black_box(separate_file(&path, &file).file.is_some());
         // A new file each time: what is mapped is not written to.
         let _ = fs::remove_file(&path);
         fs::write(&path, input).expect("room");
-        let module = Module { range: 0..u64::MAX, base: 0, path: path.clone(), build_id: Vec::new() };
+        let identity = Identity::of(&fs::File::open(&path).expect("the file"));
+        let module = Module { range: 0..u64::MAX, base: 0, path: path.clone(), identity };
         let mut symbols = Symbols::new(vec![module]);
         for address in addresses(&file) {
             symbols.of_return_address(address);

@@ -228,6 +228,7 @@ fn from_site(mut stack: Vec<u64>, site: u64) -> Vec<u64> {
 mod tests {
     use super::*;
     use turnwise_live::Registers;
+    use turnwise_profile::symbols::Identity;
 
     fn wait(tid: u32, ended_ns: u64, ns: u64, weight: f64) -> Recorded {
         Recorded {
@@ -256,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_stack_of_a_program_that_links_the_locks_begins_outside_of_their_library() {
-        let module = |range, path: &str| Module { range, base: 0, path: path.into(), build_id: Vec::new() };
+        let module = |range, path: &str| Module { range, base: 0, path: path.into(), identity: Identity::Unknown };
         let linked = [module(0..10, "/usr/bin/server"), module(10..20, "/usr/lib/libturnwise.so.0")];
         let outside = |stack: &[u64], modules: &[Module]| outside_of_locks(stack.to_vec(), modules);
         assert_eq!(outside(&[12, 11, 5, 15, 3], &linked), [5, 15, 3]);
