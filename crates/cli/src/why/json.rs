@@ -24,6 +24,8 @@ struct ProcessLine<'a> {
     threads_waiting: usize,
     /// Threads that wait for each other in a circle.
     circles: Vec<Vec<ThreadLine<'a>>>,
+    /// Threads that wait for a lock which they have themselves, while others go on that may release it.
+    waits_for_own: Vec<ThreadLine<'a>>,
     /// No circle is known, but all threads wait.
     all_wait: bool,
     /// Threads that others wait for, and that wait for nobody known.
@@ -101,6 +103,7 @@ fn process_line<'a>(
         threads: looks.threads(process).count(),
         threads_waiting: waiting().count(),
         circles,
+        waits_for_own: stuck.own.iter().map(|thread| thread_line(thread, names, true)).collect(),
         all_wait: stuck.all_wait,
         holders,
         waits: waiting().map(|thread| thread_line(thread, names, false)).collect(),
@@ -144,7 +147,7 @@ mod tests {
         };
         let mut model = Model::default();
         let [first, second] = [BEGIN, BEGIN + SECOND].map(|at| model.step(&[look(at)]));
-        let looks = Looks { first: &first, second: &second, count: |_| Some(9) };
+        let looks = Looks { first: &first, second: &second, count: |_| Some(9), goes_on: |_, _| false };
         let (line, deadlock) = line(looks, &mut Names::default()).unwrap();
         assert!(deadlock && line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
         let answer: serde_json::Value = serde_json::from_str(&line).unwrap();

@@ -5,18 +5,26 @@ use crate::live::{Graph, Process, ThreadView, View};
 /// How many threads a process has, by its number; `None`: that cannot be told.
 pub(super) type Count = fn(u32) -> Option<usize>;
 
+/// Whether any thread of a process but these can go on by itself, as far as can be told: it runs, or it sleeps for
+/// something that is no other thread's to give.
+pub(super) type GoesOn = fn(u32, &[u32]) -> bool;
+
 /// Two looks, a moment apart.
 #[derive(Clone, Copy)]
 pub(super) struct Looks<'a> {
     pub(super) first: &'a View,
     pub(super) second: &'a View,
     pub(super) count: Count,
+    pub(super) goes_on: GoesOn,
 }
 
 /// The threads of a process that cannot go on by themselves.
 pub(super) struct Stuck<'a> {
     /// Threads that wait for each other.
     pub(super) circles: Vec<Vec<&'a ThreadView>>,
+    /// Threads that wait for a lock that they have themselves, while others go on: one of those may release it, as with
+    /// mutexes that are used as semaphores.
+    pub(super) own: Vec<&'a ThreadView>,
     /// There is no circle, but all threads wait: then none can release a lock, whoever has them.
     pub(super) all_wait: bool,
 }
@@ -38,9 +46,21 @@ impl<'a> Looks<'a> {
     /// Finds what is stuck in both looks.
     pub(super) fn stuck(self, process: &Process, graph: &Graph<'a>) -> Stuck<'a> {
         let is_lasting = |circle: &Vec<&ThreadView>| self.are_lasting(process, circle.iter().copied());
-        let circles: Vec<_> = graph.circles().into_iter().filter(is_lasting).collect();
+        let lasting = graph.circles().into_iter().filter(is_lasting);
+        let (own, circles): (Vec<_>, Vec<_>) =
+            lasting.partition(|circle| circle.len() == 1 && self.may_be_helped(process));
         let all_wait = circles.is_empty() && self.all_wait(process);
-        Stuck { circles, all_wait }
+        Stuck { circles, own: own.into_iter().flatten().collect(), all_wait }
+    }
+
+    /// Whether a thread goes on that may release what others wait for, though it does not have it.
+    fn may_be_helped(self, process: &Process) -> bool {
+        let (waiting, passing): (Vec<&ThreadView>, Vec<&ThreadView>) = self
+            .threads(process)
+            .filter(|thread| thread.waiting.is_some())
+            .partition(|thread| self.are_lasting(process, std::iter::once(*thread)));
+        let waiting: Vec<u32> = waiting.iter().map(|thread| thread.tid).collect();
+        process.alive && (!passing.is_empty() || (self.goes_on)(process.id.pid, &waiting))
     }
 
     /// Whether each of these threads waited already at the look before, and for the same. What a program left behind

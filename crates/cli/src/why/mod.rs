@@ -18,7 +18,8 @@ const APART: Duration = Duration::from_millis(200);
 ///
 /// Reads the live view of a program under `turnwise run`, twice within a fifth of a second, without stopping it.
 /// Threads that wait for each other in a circle are a deadlock, and are shown with their call stacks; so are threads
-/// that others wait for. Exits with 3 if there is a deadlock, with 0 if not.
+/// that others wait for. A thread that waits for a lock which it has itself is in a deadlock, too, unless other threads
+/// go on that may release it. Exits with 3 if there is a deadlock, with 0 if not.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let first = model.step(&watch.snapshots()?);
     std::thread::sleep(APART);
     let second = model.step(&watch.snapshots()?);
-    let (looks, mut names) = (Looks { first: &first, second: &second, count: threads_of }, Names::default());
+    let (looks, mut names) = (Looks { first: &first, second: &second, count: threads_of, goes_on }, Names::default());
     let (text, is_stuck) = if args.json { json::line(looks, &mut names)? } else { report::text(looks, &mut names) };
     print(&text)?;
     Ok(if is_stuck { ExitCode::from(STUCK) } else { ExitCode::SUCCESS })
@@ -52,4 +53,45 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// How many threads a process has.
 fn threads_of(pid: u32) -> Option<usize> {
     std::fs::read_dir(format!("/proc/{pid}/task")).ok().map(Iterator::count)
+}
+
+/// Whether any thread of a process but these can go on by itself. One that waits in the kernel for another to wake
+/// it, without a time (a condition variable, a join), cannot.
+fn goes_on(pid: u32, but: &[u32]) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let others = tasks.filter(|task| {
+        let tid = task.file_name().to_str().and_then(|name| name.parse().ok());
+        tid.is_some_and(|tid| !but.contains(&tid))
+    });
+    let read = |task: &std::fs::DirEntry, name: &str| std::fs::read_to_string(task.path().join(name)).ok();
+    others.into_iter().any(|task| match (read(&task, "syscall"), read(&task, "wchan")) {
+        (Some(call), _) => !waits_to_be_woken(&call),
+        // Only a debugger may see the call; this tells less.
+        (None, Some(place)) => !place.starts_with("futex"),
+        (None, None) => true,
+    })
+}
+
+/// Whether a line of `/proc/PID/task/TID/syscall` is of a call that lasts until another thread ends it.
+fn waits_to_be_woken(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let is_futex = words.next().and_then(|number| number.parse().ok()) == Some(libc::SYS_futex);
+    // The fourth argument is the time.
+    is_futex && words.nth(3) == Some("0x0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_without_a_time_goes_on_only_by_others() {
+        let futex = |time: &str| format!("{} 0x7f00 0x80 0x2 {time} 0x0 0x0 0x7ffd 0x7fdb", libc::SYS_futex);
+        assert!(waits_to_be_woken(&futex("0x0")) && !waits_to_be_woken(&futex("0x7ffd41bf9840")));
+        assert!(
+            ["running", "-1 0x7ffd 0x7fdb", "35 0x7f00 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x7fdb", ""]
+                .iter()
+                .all(|line| !waits_to_be_woken(line))
+        );
+    }
 }

@@ -42,6 +42,9 @@ impl<'a> Report<'a> {
         for circle in &stuck.circles {
             self.circle(&graph, circle);
         }
+        for thread in &stuck.own {
+            self.own(&graph, thread);
+        }
         if stuck.all_wait {
             self.line(0, "");
             self.line(0, "DEADLOCK: all threads wait for locks, so none can release one");
@@ -60,6 +63,18 @@ impl<'a> Report<'a> {
             threads => format!("DEADLOCK: {threads} threads wait for each other"),
         };
         self.line(0, &head);
+        self.members(graph, circle);
+    }
+
+    /// A thread that waits for what it has, while others go on.
+    fn own(&mut self, graph: &Graph, thread: &'a ThreadView) {
+        self.line(0, "");
+        self.line(0, "A thread waits for a lock that it has: a deadlock, unless another thread releases it");
+        self.members(graph, &[thread]);
+    }
+
+    /// The threads of a circle, and those behind them.
+    fn members(&mut self, graph: &Graph, circle: &[&ThreadView]) {
         for thread in circle {
             self.waits(2, thread);
             self.stack(6, thread);
@@ -179,7 +194,8 @@ mod tests {
         let mut model = Model::default();
         let first = model.step(std::slice::from_ref(first));
         let second = model.step(std::slice::from_ref(second));
-        text(Looks { first: &first, second: &second, count: |_| Some(9) }, &mut Names::default())
+        let looks = Looks { first: &first, second: &second, count: |_| Some(9), goes_on: |_, _| false };
+        text(looks, &mut Names::default())
     }
 
     /// 1 and 2 wait for each other, 3 behind 1; each since a second before the first look.
@@ -256,7 +272,8 @@ mod tests {
         let [first, second] = looks.map(|look| model.step(&[look]));
         let counts: [(Count, bool); 3] = [(|_| Some(2), true), (|_| Some(3), false), (|_| None, false)];
         for (count, expected) in counts {
-            let (text, is_stuck) = text(Looks { first: &first, second: &second, count }, &mut Names::default());
+            let looks = Looks { first: &first, second: &second, count, goes_on: |_, _| false };
+            let (text, is_stuck) = text(looks, &mut Names::default());
             assert_eq!((is_stuck, text.contains("DEADLOCK: all threads wait")), (expected, expected), "{text}");
         }
     }
@@ -266,5 +283,32 @@ mod tests {
         let own = |at: u64| vec![waiting(5, 0x40, Some(5), at, at - BEGIN + SECOND)];
         let (text, is_stuck) = report(&look(BEGIN, own(BEGIN)), &look(BEGIN + SECOND, own(BEGIN + SECOND)));
         assert!(is_stuck && text.contains("DEADLOCK: a thread waits for a lock that it has"), "{text}");
+    }
+
+    #[test]
+    fn a_lock_that_another_thread_may_release_is_no_deadlock_yet() {
+        let looks = |circle: &[(u32, u64, u32)]| {
+            [BEGIN, BEGIN + SECOND].map(|at| {
+                let since = at - BEGIN + SECOND;
+                let waits = circle.iter().map(|(tid, lock, owner)| waiting(*tid, *lock, Some(*owner), at, since));
+                look(at, waits.collect())
+            })
+        };
+        let said = |looks: [Snapshot; 2], goes_on| {
+            let mut model = Model::default();
+            let [first, second] = looks.map(|look| model.step(&[look]));
+            text(Looks { first: &first, second: &second, count: |_| Some(9), goes_on }, &mut Names::default())
+        };
+        let (text, is_stuck) = said(looks(&[(5, 0x40, 5), (6, 0x40, 5)]), |_, but| {
+            assert_eq!(but, [5, 6]);
+            true
+        });
+        assert!(
+            !is_stuck && !text.contains("DEADLOCK") && text.contains("unless another thread releases it"),
+            "{text}"
+        );
+        assert!(text.contains("behind worker-5 5:\n    worker-6 6 waits"), "{text}");
+        let (text, is_stuck) = said(looks(&[(1, 0x40, 2), (2, 0x80, 1)]), |_, _| true);
+        assert!(is_stuck && text.contains("DEADLOCK: 2 threads"), "{text}");
     }
 }

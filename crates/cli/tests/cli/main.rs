@@ -11,6 +11,7 @@ mod refusals;
 mod run;
 mod top;
 mod tune;
+mod why;
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_turnwise");
