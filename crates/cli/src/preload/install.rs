@@ -11,6 +11,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use turnwise_present::folder;
 
 /// A file that the program carries or makes.
 pub(crate) struct Payload<'a> {
@@ -39,7 +40,9 @@ fn candidates() -> Vec<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
     let shared = std::env::temp_dir().join(format!("turnwise-{}", rustix::process::geteuid().as_raw()));
-    let private = [cache, absolute("XDG_RUNTIME_DIR")].into_iter().flatten().map(|path| path.join("turnwise"));
+    // Who logs in gets the one for the time that it runs; nobody else makes it.
+    let runtime = absolute("XDG_RUNTIME_DIR").filter(|runtime| runtime.is_dir());
+    let private = [cache, runtime].into_iter().flatten().map(|path| path.join("turnwise"));
     private.chain([shared]).collect()
 }
 
@@ -61,7 +64,7 @@ fn install_in(directory: &Path, payload: &Payload) -> Result<PathBuf> {
 /// Creates `directory`; refuses one in which somebody else could replace files.
 fn prepare_directory(directory: &Path) -> Result<()> {
     let parent = directory.parent().context("it has no parent")?;
-    DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    folder::make(parent)?;
     match DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error.into()),
         _ => {}

@@ -25,7 +25,7 @@ pub(super) struct App {
     pub(super) selected: usize,
     /// The line of the threads that is selected.
     pub(super) thread: usize,
-    /// The lock at that line: it stays selected where it goes.
+    /// The lock at that line, from the first key on: it stays selected where it goes. Before, the first line is.
     followed: Option<LockId>,
     pub(super) paused: bool,
     pub(super) help: bool,
@@ -70,11 +70,18 @@ impl App {
     pub(super) fn arrange(&mut self) {
         self.rows = rows(&self.view, &mut self.names, &self.wanted, MOST).0;
         let place = self.followed.and_then(|lock| self.rows.iter().position(|row| row.locks.contains(&lock)));
-        self.select(place.unwrap_or(self.selected));
+        self.selected = place.unwrap_or(self.selected).min(self.rows.len().saturating_sub(1));
+        if self.followed.is_some() {
+            self.follow();
+        }
     }
 
     fn select(&mut self, place: usize) {
         self.selected = place.min(self.rows.len().saturating_sub(1));
+        self.follow();
+    }
+
+    fn follow(&mut self) {
         self.followed = self.rows.get(self.selected).map(|row| row.locks[0]);
     }
 
@@ -91,6 +98,9 @@ impl App {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             self.over |= key.code == KeyCode::Char('c');
             return;
+        }
+        if self.followed.is_none() {
+            self.follow();
         }
         match key.code {
             code if self.typing => self.type_filter(code),
@@ -238,6 +248,18 @@ pub(super) mod tests {
         assert_eq!(app.screen, Screen::Lock(id(0x100), "cache".to_owned()));
         press(&mut app, "\u{1b}");
         assert_eq!(app.screen, Screen::Locks);
+    }
+
+    #[test]
+    fn the_first_line_is_selected_until_a_key_is_pressed() {
+        let mut app = app();
+        app.wanted.reversed = true;
+        app.arrange();
+        assert_eq!(app.rows[app.selected].name, "log", "it has come first since");
+        press(&mut app, "l");
+        app.wanted.reversed = false;
+        app.arrange();
+        assert_eq!(app.rows[app.selected].name, "log");
     }
 
     #[test]

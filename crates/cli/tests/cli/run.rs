@@ -9,6 +9,19 @@ use std::process::Stdio;
 const PRELOADED: &str = "echo $LD_PRELOAD $TURNWISE_LOCK";
 
 #[test]
+fn a_home_that_is_not_there_is_not_made() {
+    let directory = scratch();
+    let (home, runtime) = (directory.path().join("home"), directory.path().join("runtime"));
+    let mut command = turnwise(&["run", "--", "true"]);
+    command.env_remove("XDG_CACHE_HOME").env("HOME", &home).env("XDG_RUNTIME_DIR", &runtime);
+    expect_of(0, command.env("TMPDIR", directory.path()));
+    assert!(!home.exists() && !runtime.exists());
+    std::fs::create_dir(&home).unwrap();
+    expect_of(0, &mut command);
+    assert!(home.join(".cache/turnwise").is_dir());
+}
+
+#[test]
 fn the_exit_status_is_the_programs() {
     for status in [0, 1, 2, 7, 255] {
         expect(status, &["run", "--", "sh", "-c", &format!("exit {status}")]);

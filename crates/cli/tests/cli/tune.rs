@@ -249,8 +249,9 @@ fn a_trial_as_json(server: &Server, trial: &[&str]) {
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert!(report["verdicts"][0]["sentence"].as_str().is_some_and(|sentence| told.contains(sentence)), "{told}");
     server.complaint(&["--json", "-"], &["--trial"]);
-    let nowhere = ["--json", "/nonexistent/trial.json"];
-    server.complaint(&[trial, &nowhere].concat(), &["cannot write --json=/nonexistent/trial.json"]);
+    let nowhere = server.folder.path().join("none/trial.json");
+    let told = format!("cannot write --json={}", nowhere.display());
+    server.complaint(&[trial, &["--json", shown(&nowhere)]].concat(), &[&told]);
 }
 
 #[test]

@@ -3,12 +3,11 @@
 mod text;
 
 use anyhow::{Context, Result};
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use turnwise_calibrate::{self, Calibration, Effort};
 use turnwise_present::output_file::OutputFile;
-use turnwise_present::{json, progress};
+use turnwise_present::{folder, json, progress};
 
 /// Measure this machine and write the file that `turnwise-lab sim --machine here` reads
 ///
@@ -54,7 +53,7 @@ fn default_path() -> Result<PathBuf> {
     let path = turnwise_calibrate::here_path()?;
     if let Some(folder) = path.parent() {
         let cannot = || format!("cannot create {}: say where with --output FILE", folder.display());
-        fs::create_dir_all(folder).with_context(cannot)?;
+        folder::make(folder).with_context(cannot)?;
     }
     Ok(path)
 }
