@@ -35,6 +35,9 @@ impl Trace {
         let names = remarks::Known { trace: self, process, left_out: maker.left_out };
         let mut profile = maker.finish();
         profile.program = Program { pid: process.pid, duration_ns, policy: "its own".to_owned(), ..program };
+        profile.deadlocks = pending::deadlocks(process, &profile);
+        let still = process.pairing.unfinished.iter().filter(|wait| !wait.with_thread);
+        profile.recording.still_waiting = still.count() as u64;
         let troubles = std::mem::take(&mut profile.recording.remarks);
         profile.recording.remarks = remarks::of(&names, &profile, troubles);
         profile.recording.records_lost = self.lost;

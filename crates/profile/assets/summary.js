@@ -8,8 +8,9 @@
   const unseen = view.recorded && totals.acquisitions === 0;
   const ofLocks = view.recorded || view.live;
   const waiting = ofLocks ? "waiting for locks" : "asleep in futex calls";
-  byId("title").textContent =
-    totals.wait_ns > 0
+  byId("title").textContent = view.deadlock
+    ? `${name}: deadlock, ${view.deadlock}`
+    : totals.wait_ns > 0
       ? `${name}: threads spent ${share} of their time ${waiting}`
       : unseen
         ? `${name}: it took no lock that is seen this way`
@@ -45,7 +46,7 @@
     ),
   );
 
-  byId("headlines").classList.toggle("calm", !hot);
+  byId("headlines").classList.toggle("calm", !hot && !view.deadlock);
   byId("headlines").append(...view.headlines.map((line) => element("li", {}, ...worded(line))));
 
   byId("verdict").append(...worded(view.verdict));

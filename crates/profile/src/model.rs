@@ -43,6 +43,9 @@ pub struct Profile {
     pub inversions: Vec<Inversion>,
     /// Cache lines with more than one busy lock.
     pub shared_lines: Vec<SharedLine>,
+    /// Threads that waited for one another when the recording ended.
+    #[serde(default)]
+    pub deadlocks: Vec<Deadlock>,
     /// Call stacks, innermost frame first.
     pub stacks: Vec<Vec<FrameId>>,
     /// The frames of the stacks.
@@ -111,6 +114,9 @@ pub struct Recording {
     /// What saw the waits.
     #[serde(default)]
     pub method: Method,
+    /// Waits that had not ended when the recording did. They are in all wait times, and in no count of acquisitions.
+    #[serde(default)]
+    pub still_waiting: u64,
     /// Records of a trace that were lost for want of room: their waits are in no figure.
     #[serde(default)]
     pub records_lost: u64,
@@ -379,6 +385,33 @@ pub struct Inversion {
     pub b_under_a: SiteId,
     /// Where `a` was taken under `b`.
     pub a_under_b: SiteId,
+}
+
+/// A circle of waits: each thread waits for a lock that the next one has, and the last for one that the first has.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Deadlock {
+    /// In that order; one alone waits for a lock that it has itself.
+    pub waits: Vec<StuckWait>,
+    /// It is not known who has the locks (readers, say), but all threads that take locks are in `waits`.
+    #[serde(default)]
+    pub all_wait: bool,
+}
+
+/// One wait of a [`Deadlock`].
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StuckWait {
+    /// Who waits: name and number in the system.
+    pub thread: String,
+    /// The name of the lock that it waits for.
+    pub lock: String,
+    /// The same lock in [`Profile::locks`], if it is there.
+    pub lock_id: Option<LockId>,
+    /// Where it waits, if that is known.
+    pub place: Option<String>,
+    /// Where the next thread took the lock, if that is known.
+    pub taken: Option<String>,
+    /// How long it had waited at the end of the recording, if that is known.
+    pub wait_ns: Option<u64>,
 }
 
 /// Locks on one cache line: taking one slows the others.

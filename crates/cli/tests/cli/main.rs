@@ -2,6 +2,7 @@
 
 mod common;
 mod compare;
+mod deadlock;
 mod generate;
 mod inside;
 mod newer;

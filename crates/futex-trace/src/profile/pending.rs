@@ -4,8 +4,8 @@ use super::remarks::plural;
 use crate::pairing::Pending;
 use crate::process::Process;
 use std::collections::HashMap;
-use turnwise_profile::analysis::in_circle;
-use turnwise_profile::model::Profile;
+use turnwise_profile::analysis::circles;
+use turnwise_profile::model::{Deadlock, Profile, StuckWait};
 
 /// Waits told one by one.
 const SHOWN: usize = 4;
@@ -15,7 +15,7 @@ pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
     let names: HashMap<u64, &str> = profile.locks.iter().map(|lock| (lock.address, lock.name.as_str())).collect();
     let unfinished = &process.pairing.unfinished;
     let (with_thread, mut still): (Vec<&Pending>, Vec<&Pending>) = unfinished.iter().partition(|wait| wait.with_thread);
-    let circle = in_circle(&process.owners);
+    let circle = circles(&process.owners).concat();
     // Whom somebody can help comes first.
     still.sort_by_key(|wait| (!circle.contains(&wait.tid), !process.owners.contains_key(&wait.tid), wait.tid));
     let list = |waits: &[&Pending]| {
@@ -48,11 +48,33 @@ pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
     remarks
 }
 
-fn told(process: &Process, names: &HashMap<u64, &str>, wait: &Pending) -> String {
-    let thread = |tid: u32| match process.threads.get(&tid) {
+/// The threads that wait for one another.
+pub(super) fn deadlocks(process: &Process, profile: &Profile) -> Vec<Deadlock> {
+    let still = |tid: u32| process.pairing.unfinished.iter().find(|wait| wait.tid == tid && !wait.with_thread);
+    let stuck = |tid: &u32| {
+        let wait = still(*tid)?;
+        let lock = profile.locks.iter().position(|lock| lock.address == wait.address);
+        Some(StuckWait {
+            thread: thread(process, *tid),
+            lock: lock.map_or_else(|| "a futex".to_owned(), |lock| profile.locks[lock].name.clone()),
+            lock_id: lock.and_then(|lock| u32::try_from(lock).ok()),
+            ..StuckWait::default()
+        })
+    };
+    let whole =
+        |circle: &Vec<u32>| Some(Deadlock { waits: circle.iter().map(stuck).collect::<Option<_>>()?, all_wait: false });
+    circles(&process.owners).iter().filter_map(whole).collect()
+}
+
+fn thread(process: &Process, tid: u32) -> String {
+    match process.threads.get(&tid) {
         Some(life) if !life.name.is_empty() => format!("{} {tid}", life.name),
         _ => format!("thread {tid}"),
-    };
+    }
+}
+
+fn told(process: &Process, names: &HashMap<u64, &str>, wait: &Pending) -> String {
+    let thread = |tid: u32| thread(process, tid);
     let waiter = thread(wait.tid);
     if let Some(joined) = wait.joins {
         return format!("{waiter} for {} to end", thread(joined));
@@ -89,6 +111,17 @@ mod tests {
                  by worker 4; worker 4 for a futex, held by worker 3; worker 1 for worker 4 to end; worker 2 for a \
                  futex"]
         );
+    }
+
+    #[test]
+    fn a_circle_is_a_deadlock() {
+        let waits = [(3, None, false), (4, None, false), (5, None, true)];
+        let of = |owners: &[(u32, u32)]| deadlocks(&process(&waits, owners), &Profile::default());
+        let found = of(&[(3, 4), (4, 3)]);
+        let threads: Vec<&str> = found[0].waits.iter().map(|wait| wait.thread.as_str()).collect();
+        assert_eq!((found.len(), threads), (1, vec!["worker 3", "worker 4"]));
+        assert_eq!(of(&[(3, 4)]), []);
+        assert_eq!(of(&[(5, 5)]), [], "it ended");
     }
 
     #[test]

@@ -91,6 +91,10 @@ impl Advice {
 #[must_use]
 pub fn advise(profile: &Profile) -> Advice {
     let context = Context::new(profile);
+    let stuck = rules::deadlock::find(profile);
+    if !stuck.is_empty() {
+        return on_deadlock(&context, stuck);
+    }
     if !profile.recording.knows_acquisitions() {
         return Advice { verdict: context.waits_verdict(), findings: Vec::new(), left_out: 0 };
     }
@@ -109,6 +113,18 @@ pub fn advise(profile: &Profile) -> Advice {
         findings.push(Finding { title: capitalised(&finding.title), ..finding });
     }
     Advice { verdict: context.verdict(findings.is_empty()), findings, left_out }
+}
+
+/// On a program whose threads wait for one another: no other lock can help, and what the waits cost is no measure.
+fn on_deadlock(context: &Context, mut findings: Vec<Finding>) -> Advice {
+    let left_out = findings.len().saturating_sub(MOST_FINDINGS);
+    findings.truncate(MOST_FINDINGS);
+    if context.profile.recording.knows_acquisitions() && left_out == 0 {
+        let hazards = rules::RULES.iter().flat_map(|rule| rule.find(context));
+        findings.extend(distinct(hazards.filter(|finding| finding.rule == rules::HAZARD).collect()));
+    }
+    let verdict = "The program cannot go on: no other lock helps, and nothing else is judged until this is mended.";
+    Advice { verdict: verdict.to_owned(), findings, left_out }
 }
 
 /// In order of hope; of several that propose the same experiment, the most hopeful.

@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use clock::Clock;
 pub use names::{is_lock_class, is_wrapper, shown};
 use pending::Pending;
-pub use pending::in_circle;
+pub use pending::circles;
 use sites::Sites;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -77,6 +77,8 @@ pub fn analyse(recording: &Recording) -> Result<Profile> {
     profile.recording.acquisitions_unattributed = header.unattributed + nested(recording) + uncounted;
     profile.recording.missing = missing(header);
     profile.recording.remarks = remarks(recording, left_out, troubles);
+    profile.deadlocks = pending.deadlocks(recording, &sites, &profile);
+    profile.recording.still_waiting = pending.count();
     if let Some(remark) = pending.remark(recording, &sites, &profile) {
         profile.recording.remarks.insert(0, remark);
     }

@@ -57,6 +57,10 @@ fn findings(profile: &Profile) -> Result<()> {
         all(format!("inversion {place}"), "lock", [a, b], profile.locks.len())?;
         all(format!("inversion {place}"), "site", [b_under_a, a_under_b], profile.sites.len())?;
     }
+    for (place, deadlock) in profile.deadlocks.iter().enumerate() {
+        let named = deadlock.waits.iter().filter_map(|wait| wait.lock_id.as_ref());
+        all(format!("deadlock {place}"), "lock", named, profile.locks.len())?;
+    }
     for (place, line) in profile.shared_lines.iter().enumerate() {
         all(format!("shared line {place}"), "lock", line.locks.iter(), profile.locks.len())?;
     }

@@ -1,6 +1,6 @@
 //! The five lines that matter.
 
-use super::names;
+use super::{deadlocks, names};
 use crate::figures::{count, percent, plural, time};
 use crate::model::{Lock, Method, Profile, Usage};
 
@@ -14,7 +14,8 @@ pub(crate) const NOTHING: &str = "Of the rest, no wait for a lock was recorded."
 /// What somebody who reads only five lines should know, the most important first. Fewer, where there is less to tell.
 #[must_use]
 pub fn headlines(profile: &Profile) -> Vec<String> {
-    let mut lines = profile.recording.missing.clone();
+    let mut lines: Vec<String> = deadlocks::sentences(profile).collect();
+    lines.extend(profile.recording.missing.iter().cloned());
     lines.extend(of_what_was_seen(profile));
     lines
 }

@@ -1,9 +1,10 @@
 //! A profile as JSON, and back.
 
-use super::{check, plausible};
+use super::{check, headlines, plausible};
+use crate::advice::{Advice, advise};
 use crate::model::{Profile, SCHEMA};
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::Write;
 
@@ -13,11 +14,21 @@ struct Head {
     schema: u32,
 }
 
+/// What is written: the profile, and what its figures mean. Only the profile is read again.
+#[derive(Serialize)]
+struct Told<'a> {
+    headlines: Vec<String>,
+    advice: Advice,
+    #[serde(flatten)]
+    profile: &'a Profile,
+}
+
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
+    let told = Told { headlines: headlines(profile), advice: advise(profile), profile };
     let written = if profile.recording.knows_acquisitions() {
-        serde_json::to_writer(&mut *to, profile)
+        serde_json::to_writer(&mut *to, &told)
     } else {
-        serde_json::to_value(profile)
+        serde_json::to_value(told)
             .and_then(|whole| serde_json::to_writer(&mut *to, &without_unknown(whole, profile.recording.knows_locks())))
     };
     written.context("the profile could not be written as JSON")?;

@@ -1,6 +1,7 @@
 //! The forms that a profile is written in, all from one table, so that a command can offer what there is.
 
 mod check;
+pub(crate) mod deadlocks;
 mod firefox;
 mod flame;
 pub(crate) mod folded;

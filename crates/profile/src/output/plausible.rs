@@ -39,7 +39,10 @@ fn points(profile: &Profile) -> Result<()> {
     let all = threads.chain(waits).chain([profile.program.duration_ns]);
     bounded("points in time", all.max(), MOST_NS)?;
     let lives = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns));
-    bounded("threads' times", lives, MOST_NS)
+    bounded("threads' times", lives, MOST_NS)?;
+    let stuck = profile.deadlocks.iter().flat_map(|deadlock| &deadlock.waits).filter_map(|wait| wait.wait_ns);
+    bounded("deadlocks' times", stuck, MOST_NS)?;
+    bounded("waits that had not ended", [profile.recording.still_waiting], MOST_COUNT)
 }
 
 fn usages<'a>(what: &str, usages: impl Iterator<Item = &'a Usage> + Clone) -> Result<()> {

@@ -8,6 +8,7 @@ mod locks;
 mod summary;
 
 use crate::model::{FrameId, Method, Profile, Site};
+use crate::output::deadlocks;
 use crate::output::names::base;
 use figures::{count, plural, share, time};
 use lines::{fitted, wrapped};
@@ -24,7 +25,7 @@ const BESIDE: usize = 60;
 /// Formats the report for a terminal.
 #[must_use]
 pub fn report(profile: &Profile) -> String {
-    let mut text = String::new();
+    let mut text: String = deadlocks::sentences(profile).map(|sentence| wrapped(&sentence, "  ")).collect();
     for missing in &profile.recording.missing {
         text += &wrapped(missing, "");
     }

@@ -42,14 +42,16 @@ pub(super) fn of_locks(text: &mut String, profile: &Profile) {
     let waited = sum(|lock| lock.usage.wait.sum_ns);
     let (acquisitions, contended) = headlines::acquisitions(profile);
     let alive: u64 = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum();
+    let still = profile.recording.still_waiting;
     let _ = writeln!(
         text,
-        "Waited for locks: {} ({} of the threads' time); {} of {} waited ({})",
+        "Waited for locks: {} ({} of the threads' time); {} of {} waited ({}){}",
         time(waited),
         share(waited, alive),
         count(contended),
         plural(acquisitions, "acquisition", "acquisitions"),
-        share(contended, acquisitions)
+        share(contended, acquisitions),
+        if still == 0 { String::new() } else { format!(", {} not ended", plural(still, "wait had", "waits had")) },
     );
     if waited > 0 {
         most(text, profile, waited);

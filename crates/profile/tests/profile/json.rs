@@ -69,7 +69,11 @@ fn figures_that_cannot_be_added_up_are_refused() {
 
 #[test]
 fn what_is_named_must_be_there() {
-    let good = value(&fixture::server());
+    let mut profile = fixture::server();
+    profile.deadlocks.push(fixture::deadlock());
+    let good = value(&profile);
+    assert!(good["headlines"][0].as_str().unwrap().starts_with("DEADLOCK: 2 threads"), "{}", good["headlines"]);
+    assert_eq!(good["advice"]["findings"][0]["rule"], "deadlock");
     for (place, error) in [
         ("/sites/0/lock", "site 0 names lock 999999"),
         ("/sites/0/frames/0", "site 0 names frame 999999"),
@@ -81,6 +85,7 @@ fn what_is_named_must_be_there() {
         ("/blocked/0/holder", "blocked pair 0 names site 999999"),
         ("/conditions/0/mutex", "condition variable 0 names lock 999999"),
         ("/inversions/0/a_under_b", "inversion 0 names site 999999"),
+        ("/deadlocks/0/waits/0/lock_id", "deadlock 0 names lock 999999"),
         ("/shared_lines/0/locks/0", "shared line 0 names lock 999999"),
     ] {
         let mut broken = good.clone();

@@ -128,3 +128,19 @@ fn shares_of_blocking_are_of_the_waits_whose_holder_was_seen() {
     let headline = turnwise_profile::output::headlines(&profile).join(" ");
     assert!(headline.contains(", 100% of the ") && headline.contains("% whose holder was seen."), "{headline}");
 }
+
+#[test]
+fn a_deadlock_is_the_first_line() {
+    let mut profile = fixture::server();
+    profile.deadlocks = vec![fixture::deadlock()];
+    profile.recording.still_waiting = 2;
+    let report = report(&profile);
+    let told = report.split("./kvserver").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        told,
+        "DEADLOCK: 2 threads wait for each other: `worker-1 4712` waits for `cache_lock`, which `worker-2 4713` has; \
+         `worker-2 4713` waits for `sessions`, which `worker-1 4712` has."
+    );
+    let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("%), 2 waits had not ended Most"), "{report}");
+}

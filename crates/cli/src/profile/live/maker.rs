@@ -303,6 +303,7 @@ impl<'a> Maker<'a> {
         };
         let missing = self.seen.missing.iter().map(|why| format!("No live view of the process was found: {why}."));
         profile.recording.missing = missing.collect();
+        profile.deadlocks = remarks::deadlocks(self.seen, &profile);
         profile.recording.remarks = remarks::of(self.seen, &profile, self.left_out, troubles);
         profile
     }

@@ -3,11 +3,13 @@
 use super::Seen;
 use std::collections::HashMap;
 use turnwise_live::Thread;
-use turnwise_profile::analysis::in_circle;
-use turnwise_profile::model::Profile;
+use turnwise_profile::analysis::circles;
+use turnwise_profile::model::{Deadlock, Profile, StuckWait};
 
 /// Threads and processes told one by one.
 const SHOWN: usize = 4;
+/// A circle of waits that are younger may be none.
+const SETTLED_NS: u64 = 50_000_000;
 
 pub(super) fn of(seen: &Seen, profile: &Profile, left_out: usize, troubles: Vec<String>) -> Vec<String> {
     let mut remarks: Vec<String> = still_waiting(seen, profile).into_iter().collect();
@@ -92,25 +94,56 @@ fn losses(seen: &Seen) -> Vec<String> {
 fn still_waiting(seen: &Seen, profile: &Profile) -> Option<String> {
     let threads = &seen.last.snapshot.threads;
     let mut waiting: Vec<&Thread> = threads.iter().filter(|thread| thread.waiting.is_some()).collect();
-    let owner = |thread: &Thread| thread.waiting.and_then(|waiting| waiting.owner);
-    let owners: HashMap<u32, u32> = waiting.iter().filter_map(|thread| Some((thread.tid, owner(thread)?))).collect();
-    let circle = in_circle(&owners);
+    let circle = circles(&owners(threads)).concat();
     waiting.sort_by_key(|thread| (!circle.contains(&thread.tid), thread.waiting.map(|waiting| waiting.since_ns)));
     let names: HashMap<u64, &str> = profile.locks.iter().map(|lock| (lock.address, lock.name.as_str())).collect();
-    let name = |tid: u32| match threads.iter().find(|thread| thread.tid == tid) {
-        Some(thread) if !thread.name.is_empty() => format!("{} {tid}", thread.name),
-        _ => format!("thread {tid}"),
-    };
     let told = waiting.iter().take(SHOWN).filter_map(|thread| {
         let wait = thread.waiting?;
-        let held = wait.owner.map(|owner| format!(", held by {}", name(owner))).unwrap_or_default();
-        Some(format!("{} for {}{held}", name(thread.tid), names.get(&wait.lock).copied().unwrap_or("a lock")))
+        let held = wait.owner.map(|owner| format!(", held by {}", name(threads, owner))).unwrap_or_default();
+        let lock = names.get(&wait.lock).copied().unwrap_or("a lock");
+        Some(format!("{} for {lock}{held}", name(threads, thread.tid)))
     });
     let told: Vec<String> = told.collect();
     let more = if waiting.len() > SHOWN { "; …" } else { "" };
-    let circle = if circle.is_empty() { "" } else { ", some for one another, as in a deadlock" };
+    let circle = if profile.deadlocks.is_empty() { "" } else { ", some for one another, as in a deadlock" };
     let number = plural(waiting.len() as u64, "thread", "threads");
     (!told.is_empty()).then(|| format!("{number} still waited at the end{circle}: {}{more}", told.join("; ")))
+}
+
+/// The threads that wait for one another: in a look that is no single moment, a wait that has only just begun may be
+/// for a lock that its owner has just given back.
+pub(super) fn deadlocks(seen: &Seen, profile: &Profile) -> Vec<Deadlock> {
+    let look = &seen.last.snapshot;
+    let since = |tid: &u32| {
+        let thread = look.threads.iter().find(|thread| thread.tid == *tid)?;
+        Some(look.taken_ns.saturating_sub(thread.waiting?.since_ns))
+    };
+    let settled = |circle: &Vec<u32>| circle.iter().all(|tid| since(tid).is_some_and(|ns| ns >= SETTLED_NS));
+    let stuck = |tid: &u32| {
+        let wait = look.threads.iter().find(|thread| thread.tid == *tid).and_then(|thread| thread.waiting);
+        let lock = wait.and_then(|wait| profile.locks.iter().position(|lock| lock.address == wait.lock));
+        StuckWait {
+            thread: name(&look.threads, *tid),
+            lock: lock.map_or_else(|| "a lock".to_owned(), |lock| profile.locks[lock].name.clone()),
+            lock_id: lock.and_then(|lock| u32::try_from(lock).ok()),
+            wait_ns: since(tid),
+            ..StuckWait::default()
+        }
+    };
+    let circles = circles(&owners(&look.threads)).into_iter().filter(settled);
+    circles.map(|circle| Deadlock { waits: circle.iter().map(stuck).collect(), all_wait: false }).collect()
+}
+
+/// The owner of what each thread waits for.
+fn owners(threads: &[Thread]) -> HashMap<u32, u32> {
+    threads.iter().filter_map(|thread| Some((thread.tid, thread.waiting?.owner?))).collect()
+}
+
+fn name(threads: &[Thread], tid: u32) -> String {
+    match threads.iter().find(|thread| thread.tid == tid) {
+        Some(thread) if !thread.name.is_empty() => format!("{} {tid}", thread.name),
+        _ => format!("thread {tid}"),
+    }
 }
 
 /// Formats a number with its noun.

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod convoy;
+pub(super) mod deadlock;
 mod false_sharing;
 mod inversion;
 mod long_holds;
@@ -54,7 +55,7 @@ impl Rule {
     }
 }
 
-/// The rule that is not about speed.
+/// The rule that is not about speed, deadlocks aside.
 pub(super) const HAZARD: &str = inversion::NAME;
 
 /// What a sleep and the wake-up that ends it cost together, roughly: two switches and a call between CPUs. A thread

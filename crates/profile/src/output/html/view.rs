@@ -1,7 +1,7 @@
 //! What the page is made of: the profile, bounded, with what was left out said in words.
 
 use super::super::scaling::sentences;
-use super::super::{headlines, names};
+use super::super::{deadlocks, headlines, names};
 use super::flame::Flame;
 use super::rows::{self, BlockedRow, ConditionRow, LineRow, LockRow, MOST_ROWS, SiteRow, ThreadRow};
 use super::strings::Strings;
@@ -16,6 +16,8 @@ pub(super) struct View {
     pub(super) title: String,
     program: Program,
     headlines: Vec<String>,
+    /// What the title says of a deadlock.
+    deadlock: Option<String>,
     verdict: String,
     findings: Vec<Advised>,
     findings_left_out: usize,
@@ -120,6 +122,7 @@ impl View {
             title: format!("Locks of {}", names::brief(name)),
             program: program(profile),
             headlines: headlines::headlines(profile),
+            deadlock: profile.deadlocks.first().map(deadlocks::summary),
             verdict: advice.verdict.clone(),
             findings: advice.told().map(|(finding, evidence)| advised(profile, finding, &evidence)).collect(),
             findings_left_out: advice.left_out,

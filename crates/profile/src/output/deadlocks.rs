@@ -1,0 +1,119 @@
+//! Threads that wait for one another, in words.
+
+use super::names::{brief, cut};
+use crate::figures::time;
+use crate::model::{Deadlock, LockKind, Profile, StuckWait};
+
+/// Waits of a circle that are told in a sentence.
+const SHOWN: usize = 4;
+
+/// One sentence on each circle.
+pub(crate) fn sentences(profile: &Profile) -> impl Iterator<Item = String> {
+    profile.deadlocks.iter().map(sentence)
+}
+
+/// What there is, without names: `2 threads wait for each other`.
+pub(crate) fn summary(deadlock: &Deadlock) -> String {
+    match deadlock.waits.len() {
+        0 | 1 if deadlock.all_wait => {
+            "the only thread that takes locks waits for one, so nobody can release it".to_owned()
+        }
+        all if deadlock.all_wait => format!("all {all} threads that take locks wait for one, so none can release one"),
+        0 | 1 => "a thread waits for a lock that it has itself".to_owned(),
+        2 => "2 threads wait for each other".to_owned(),
+        more => format!("{more} threads wait for one another in a circle"),
+    }
+}
+
+/// The whole sentence.
+pub(crate) fn sentence(deadlock: &Deadlock) -> String {
+    let waits = &deadlock.waits;
+    let told = waits.iter().take(SHOWN).enumerate().map(|(place, wait)| {
+        let lock = brief(&wait.lock);
+        match waits.get((place + 1) % waits.len()) {
+            Some(next) if waits.len() > 1 && !deadlock.all_wait => {
+                format!("`{}` waits for `{lock}`, which `{}` has", cut(&wait.thread), cut(&next.thread))
+            }
+            _ => format!("`{}` waits for `{lock}`", cut(&wait.thread)),
+        }
+    });
+    let more = if waits.len() > SHOWN { "; …" } else { "" };
+    format!("DEADLOCK: {}: {}{more}.", summary(deadlock), told.collect::<Vec<_>>().join("; "))
+}
+
+/// What is known of each wait, a line each.
+pub(crate) fn evidence(deadlock: &Deadlock) -> Vec<String> {
+    let waits = &deadlock.waits;
+    let line = |(place, wait): (usize, &StuckWait)| {
+        let held_by = &waits[(place + 1) % waits.len()].thread;
+        let at = wait.place.as_ref().map(|place| format!(" in {}", brief(place))).unwrap_or_default();
+        let long = wait.wait_ns.filter(|ns| *ns > 0).map(|ns| format!(" for {}", time(ns))).unwrap_or_default();
+        let taken = wait.taken.as_ref().map(|place| format!(" since {}", brief(place))).unwrap_or_default();
+        let held = if deadlock.all_wait { String::new() } else { format!("; `{}` has it{taken}", cut(held_by)) };
+        format!("`{}` has waited{long} for `{}`{at}{held}", cut(&wait.thread), brief(&wait.lock))
+    };
+    waits.iter().enumerate().map(line).collect()
+}
+
+/// What to change in the program.
+pub(crate) fn change(deadlock: &Deadlock, profile: &Profile) -> &'static str {
+    let kind = |wait: &StuckWait| wait.lock_id.and_then(|id| profile.locks.get(id as usize)).map(|lock| lock.kind);
+    match &deadlock.waits[..] {
+        _ if deadlock.all_wait => {
+            "find who took these locks and did not release them: a reader that waits to write, or a thread that ended"
+        }
+        [alone] if kind(alone) == Some(LockKind::RwLock) => {
+            "release the lock before taking it again: a thread that reads cannot wait to write, and the other way round"
+        }
+        [_] => "release the lock before taking it again, or make it recursive (PTHREAD_MUTEX_RECURSIVE)",
+        _ => "take these locks in one order everywhere, or release the first before waiting for the second",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn circle(threads: &[&str]) -> Deadlock {
+        let wait = |thread: &&str| StuckWait {
+            thread: (*thread).to_owned(),
+            lock: format!("lock of {thread}"),
+            ..StuckWait::default()
+        };
+        Deadlock { waits: threads.iter().map(wait).collect(), all_wait: false }
+    }
+
+    #[test]
+    fn where_all_wait_nobody_is_named_as_owner() {
+        let all = Deadlock { all_wait: true, ..circle(&["a", "b"]) };
+        let told = sentence(&all) + &evidence(&all).join("\n") + change(&all, &Profile::default());
+        assert!(told.contains("all 2 threads that take locks wait for one") && !told.contains("has it"), "{told}");
+    }
+
+    #[test]
+    fn each_waits_for_the_next_and_the_last_for_the_first() {
+        let told = sentence(&circle(&["a 1", "b 2"]));
+        assert_eq!(
+            told,
+            "DEADLOCK: 2 threads wait for each other: `a 1` waits for `lock of a 1`, which `b 2` has; `b 2` waits for \
+             `lock of b 2`, which `a 1` has."
+        );
+        let told = sentence(&circle(&["a", "b", "c", "d", "e"]));
+        assert!(told.starts_with("DEADLOCK: 5 threads wait for one another in a circle: `a` waits"), "{told}");
+        assert!(told.ends_with("which `e` has; …."), "{told}");
+    }
+
+    #[test]
+    fn one_alone_has_the_lock_itself() {
+        let mut alone = circle(&["a 1"]);
+        (alone.waits[0].place, alone.waits[0].wait_ns) = (Some("twice (x.c:7)".to_owned()), Some(3_000_000_000));
+        alone.waits[0].taken = Some("once (x.c:5)".to_owned());
+        let told = sentence(&alone);
+        assert_eq!(told, "DEADLOCK: a thread waits for a lock that it has itself: `a 1` waits for `lock of a 1`.");
+        assert_eq!(
+            evidence(&alone),
+            ["`a 1` has waited for 3.00 s for `lock of a 1` in twice (x.c:7); `a 1` has it since once (x.c:5)"]
+        );
+        assert!(change(&alone, &Profile::default()).contains("RECURSIVE"));
+    }
+}
