@@ -1,6 +1,8 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
 mod arm;
+#[cfg(test)]
+mod commands;
 mod compare;
 mod generate;
 #[cfg(test)]

@@ -53,4 +53,39 @@ impl Target {
         let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
         shlex::try_join(words.iter().map(|word| word.as_ref())).unwrap_or_else(|_| words.join(" "))
     }
+
+    /// The same, if a terminal and a shell take it as it is; else `CMD`.
+    pub(crate) fn typed(&self) -> String {
+        let words: Option<Vec<String>> = self.command.iter().map(|word| Some(word.to_str()?.to_owned())).collect();
+        words.and_then(|words| typed(&words)).unwrap_or_else(|| "CMD".to_owned())
+    }
+}
+
+/// A command as one can type it into a shell; `None`: it has characters that cannot be typed, or may be cut short, as
+/// recordings and the system keep no more than some bytes of it.
+pub(crate) fn typed(words: &[String]) -> Option<String> {
+    const MOST: usize = 1000;
+    let is_plain = |word: &String| !word.chars().any(|c| c.is_control() || c == char::REPLACEMENT_CHARACTER);
+    let length: usize = words.iter().map(|word| word.len() + 1).sum();
+    // The system shows the name of a process without arguments in brackets.
+    let is_name = words.first().is_none_or(|word| word.starts_with('['));
+    if is_name || length > MOST || !words.iter().all(is_plain) {
+        return None;
+    }
+    shlex::try_join(words.iter().map(String::as_str)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typed;
+
+    #[test]
+    fn a_command_is_quoted_for_the_shell_or_not_told() {
+        let of = |words: &[&str]| typed(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["./a b", "--x=$HOME", "it's"]).unwrap(), r#"'./a b' '--x=$HOME' "it's""#);
+        assert_eq!(of(&["@sample", "-t", "4"]).unwrap(), "@sample -t 4");
+        for words in [&["a", "\u{1b}[2J"][..], &["[kworker]"], &[], &["a", &"x".repeat(1000)]] {
+            assert_eq!(of(words), None);
+        }
+    }
 }

@@ -56,6 +56,18 @@ impl Variant {
         self.prefix.as_ref().map_or(&[], Prefix::words)
     }
 
+    /// The options of `turnwise run` that give a program its locks, each with a blank behind; `None`: they do not, since a
+    /// command stands in front of the program, or the locks are the C library's.
+    pub(crate) fn run_options(&self) -> Option<String> {
+        match &self.locks {
+            _ if self.prefix.is_some() => None,
+            Locks::Policy(Policy::Libc) => None,
+            Locks::Policy(policy) if *policy == Policy::ADAPTIVE => Some(String::new()),
+            Locks::Policy(policy) => Some(format!("--lock {policy} ")),
+            Locks::File(_) => Some(format!("--policy {} ", shlex::try_quote(&self.name).ok()?)),
+        }
+    }
+
     /// The command that is run, but for the locks, as one could type it into a shell.
     pub(crate) fn shown(&self, target: &Target) -> String {
         let prefix = self.prefix();

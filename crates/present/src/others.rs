@@ -22,6 +22,8 @@ struct Times {
 /// From a moment on.
 pub struct Watch {
     cpus: Vec<u32>,
+    /// A process that is not ours, and counts as if it were.
+    beside: Option<u32>,
     begin: Times,
 }
 
@@ -38,41 +40,64 @@ impl Watch {
     /// From now on; `None`: the system does not tell.
     #[must_use]
     pub fn begin() -> Option<Watch> {
+        Watch::of(None)
+    }
+
+    /// From now on, of all but this process and that one, which is not its child.
+    #[must_use]
+    pub fn beside(pid: u32) -> Option<Watch> {
+        Watch::of(Some(pid))
+    }
+
+    fn of(beside: Option<u32>) -> Option<Watch> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         let mut cpus = cpus::allowed().ok()?;
         // Those that are allowed and off have no line.
         cpus.retain(|cpu| stat.contains(&format!("\ncpu{cpu} ")));
-        let begin = Times::now(&cpus)?;
-        Some(Watch { cpus, begin })
+        let begin = Times::now(&cpus, beside)?;
+        Some(Watch { cpus, beside, begin })
     }
 
     /// Up to now; `None`: the system does not tell, or no time went by.
     #[must_use]
     pub fn end(&self) -> Option<Others> {
-        Times::now(&self.cpus)?.since(self.begin)
+        Times::now(&self.cpus, self.beside)?.since(self.begin)
     }
 }
 
 impl Others {
+    /// Whether figures of that time owe something to them.
+    #[must_use]
+    pub fn took_much(&self) -> bool {
+        self.programs > LITTLE || self.host > LITTLE
+    }
+
     /// What to say of it beside the figures, a sentence each.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
+        self.each().map(|taken| format!("{taken} meanwhile, which affects the figures")).collect()
+    }
+
+    /// The same in one clause: `other programs took 31% of the CPUs`.
+    #[must_use]
+    pub fn taken(&self) -> String {
+        self.each().collect::<Vec<_>>().join(", and ")
+    }
+
+    fn each(&self) -> impl Iterator<Item = String> {
         let told = [(self.programs, "other programs"), (self.host, "the host of this virtual machine")];
         let told = told.into_iter().filter(|(share, _)| *share > LITTLE);
-        let note = |(share, who): (f64, &str)| {
-            let percent = share * 100.0;
-            format!("{who} took {percent:.0}% of the CPUs meanwhile, which affects the figures")
-        };
-        told.map(note).collect()
+        told.map(|(share, who)| format!("{who} took {:.0}% of the CPUs", share * 100.0))
     }
 }
 
 impl Times {
-    fn now(cpus: &[u32]) -> Option<Times> {
+    fn now(cpus: &[u32], beside: Option<u32>) -> Option<Times> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         // SAFETY: has no preconditions.
         let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
-        Some(Times { own: own_seconds(), ..Times::of(&stat, cpus, per_second)? })
+        let beside = beside.and_then(|pid| ticks_of(pid).map(|ticks| ticks / per_second)).unwrap_or(0.0);
+        Some(Times { own: own_seconds() + beside, ..Times::of(&stat, cpus, per_second)? })
     }
 
     /// As `/proc/stat` has it. Interrupts are nobody's: a program that sends itself packets causes them as well.
@@ -105,6 +130,15 @@ impl Times {
 #[must_use]
 pub fn own_seconds() -> f64 {
     [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(seconds_of).sum()
+}
+
+/// CPU time of a process, in the system's ticks; `None`: it is gone.
+fn ticks_of(pid: u32) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Its name, in brackets, may have anything in it.
+    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    let ticks = |field: usize| fields.get(field)?.parse::<f64>().ok();
+    Some(ticks(11)? + ticks(12)?)
 }
 
 fn seconds_of(whom: libc::c_int) -> f64 {
@@ -149,6 +183,19 @@ mod tests {
         assert!(Others { programs: 0.09, host: 0.05 }.notes().is_empty());
         let notes = Others { programs: 0.314, host: 0.2 }.notes();
         assert!(notes[0].starts_with("other programs took 31% of the CPUs") && notes[1].starts_with("the host"));
+    }
+
+    #[test]
+    fn a_process_that_is_watched_too_is_no_other() {
+        let mut busy = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let ticks = || ticks_of(busy.id()).expect("it runs");
+        let before = ticks();
+        while ticks() < before + 5.0 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        busy.kill().unwrap();
+        busy.wait().unwrap();
+        assert_eq!(ticks_of(busy.id()), None);
     }
 
     #[test]

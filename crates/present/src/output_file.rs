@@ -3,6 +3,7 @@
 //! So is what is open already (`/dev/stdout`), behind all that was written there.
 
 use crate::ending::print_bytes;
+use crate::printable;
 use anyhow::{Context, Result, bail};
 use rustix::fs::OFlags;
 use std::fs::File;
@@ -64,7 +65,7 @@ impl OutputFile {
         }
     }
 
-    /// Puts the file in place.
+    /// Puts the file in place, and says so on standard error.
     pub fn write(self, content: &[u8]) -> Result<()> {
         if self.is_stdout() {
             return print_bytes(content);
@@ -80,6 +81,8 @@ impl OutputFile {
         let mut output_file = beside(&self.file).with_context(complaint)?;
         output_file.as_file_mut().write_all(content).with_context(complaint)?;
         output_file.persist(&self.file).map_err(|error| error.error).with_context(complaint)?;
+        // Nobody may listen there, and the file is in place.
+        let _ = writeln!(std::io::stderr(), "wrote {}", printable(&self.file.display().to_string()));
         Ok(())
     }
 }

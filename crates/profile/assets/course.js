@@ -36,8 +36,6 @@
     ...layers.map((layer) => element("span", {}, element("i", { style: `background:${layer.colour}` }), layer.name)),
   );
 
-  byId("course-ends").textContent = view.spread ? "" : "; a wait counts where it ended, so long waits make peaks";
-
   function draw() {
     const [width, height] = [Math.max(chart.clientWidth, 240), 220];
     const area = { left: 44, right: width - 8, top: 10, bottom: height - 26 };

@@ -3,6 +3,7 @@
 //! Things refer to one another by their index in the profile's lists ([`LockId`], [`SiteId`], …).
 
 use serde::{Deserialize, Serialize};
+use turnwise_present::others::Others;
 
 /// Grows when a reader of an older profile would misunderstand a newer one.
 pub const SCHEMA: u32 = 2;
@@ -117,6 +118,9 @@ pub struct Recording {
     /// Waits that had not ended when the recording did. They are in all wait times, and in no count of acquisitions.
     #[serde(default)]
     pub still_waiting: u64,
+    /// What others took of the CPUs meanwhile, if that is known and the run was long enough to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<Others>,
     /// Records of a trace that were lost for want of room: their waits are in no figure.
     #[serde(default)]
     pub records_lost: u64,
@@ -434,6 +438,23 @@ pub struct Scaling {
     pub check: ScalingCheck,
     /// The forecast for each design of locks.
     pub designs: Vec<Design>,
+}
+
+impl Scaling {
+    /// Whether the model is off by so much where it can be checked that it says nothing.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        const MOST: f64 = 0.2;
+        self.check.error().is_none_or(|error| error.abs() > MOST)
+    }
+}
+
+impl ScalingCheck {
+    /// By what share the model gives more (or less) than was recorded; `None`: nothing was recorded.
+    #[must_use]
+    pub fn error(&self) -> Option<f64> {
+        Some(self.model_per_s / self.recorded_per_s - 1.0).filter(|error| error.is_finite())
+    }
 }
 
 /// How far the model is off where that can be seen.

@@ -346,7 +346,8 @@ records! {
         unrecorded_why: u32,
         /// The locks that the program ran on: the value of `TURNWISE_LOCK`, or `libc`.
         policy: [u8; 32],
-        /// Machine, as the reports name it.
+        /// Machine, as the reports name it; behind its zero byte, what others took of the CPUs: programs and host, as
+        /// `0.31 0.02`, if that is known.
         machine: [u8; 256],
         /// The program's file.
         executable: [u8; 512],

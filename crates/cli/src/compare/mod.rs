@@ -3,6 +3,7 @@
 mod advise;
 mod args;
 mod looks;
+mod next;
 mod notes;
 mod pairs;
 mod report;
@@ -63,8 +64,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
     let stop = stop_flag()?;
+    let next = next::of_variants(&variants, &target);
     let report = compare(args, variants, &target, metrics, &stop)?;
-    finish(&report, json, "")
+    finish(&report, json, &next::text(&report, &next, &target))
 }
 
 /// Shows a report, and what is to be said after it.
@@ -87,7 +89,7 @@ fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCod
         [] => Report::without_runs(&settings(args, &variants), target, &metrics),
         _ => compare(args, variants, target, metrics, &stop)?,
     };
-    let conclusion = advise::conclusion(&advice, &trials, &report, target);
+    let conclusion = advise::conclusion(&advice, &trials, &report, target) + &next::after_advice(&report, target);
     report.advice = Some(advise::results(&advice, &trials, &report, &profile));
     if trials.is_empty() && is_for_people {
         return json::publish(&report, &conclusion, json).map(|()| ExitCode::SUCCESS);

@@ -4,6 +4,7 @@ use super::report::MetricInfo;
 use super::runs::Row;
 use super::settings::Settings;
 use super::stats::{Summary, ratio_of_medians};
+use super::table::capitalised;
 use super::verdict::{Verdict, judge};
 use crate::metric::Metric;
 use fastrand::Rng;
@@ -80,7 +81,7 @@ impl Pairs {
         }
         let mut text = format!("{}, in {} rounds:\n{table}\n\n", self.metric.name, self.rounds.len());
         for verdict in judge(&self.metric, &self.settings(), &rows) {
-            text += &format!("{}\n", verdict.sentence);
+            text += &format!("{}\n", capitalised(&verdict.sentence));
         }
         text
     }
@@ -144,7 +145,7 @@ mod tests {
         assert!(text.contains(&report.verdicts[0].sentence) && report.summaries[1].to_baseline.is_some());
         assert_eq!((report.rounds[1].baseline, report.rounds[1].other), (101.0, 201.0));
         let same = (0..8).map(|i| (100.0 + f64::from(i % 2), 100.0 + f64::from((i + 1) % 2))).collect();
-        assert!(told(Better::Higher, same).contains("no difference beyond 5%"));
+        assert!(told(Better::Higher, same).contains("No difference beyond 5%"));
         assert!(told(Better::Lower, vec![(0.0, 1.0); 8]).contains("not above zero"));
     }
 }

@@ -105,9 +105,9 @@ fn shown(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The sentence with a capital, unless it begins with a file's name.
-fn capitalised(sentence: &str) -> String {
-    if sentence.split_whitespace().next().is_some_and(|word| word.contains(['.', '/'])) {
+/// The sentence with a capital, unless it begins with a file's name or a setting.
+pub(super) fn capitalised(sentence: &str) -> String {
+    if sentence.split_whitespace().next().is_some_and(|word| word.contains(['.', '/', '='])) {
         return sentence.to_owned();
     }
     let mut letters = sentence.chars();

@@ -53,14 +53,14 @@ fn verdict(metric: &Metric, settings: &Settings, row: &Row) -> Verdict {
         Some(ratio) if !ratio.differs() && ratio.is_within(settings.margin) => {
             let (percent, ratio, looks) = ((1e6 * settings.margin).round() / 1e4, interval(ratio), looks(settings));
             let sentence = format!(
-                "no difference beyond {percent}% between {policy} and {baseline} in {name} \
+                "no difference beyond {percent}% in {name} between {policy} and {baseline} \
                  after {n} {unit} (ratio {ratio}{looks})"
             );
             (Finding::Same, sentence)
         }
         Some(ratio) if !ratio.differs() => {
             let sentence = format!(
-                "no difference between {policy} and {baseline} in {name} is detectable in {n} {unit} (ratio {}{}); \
+                "no difference in {name} is detectable between {policy} and {baseline}, in {n} {unit} (ratio {}{}); \
                  four times as many {unit} would halve the interval: --{runs} {}{}",
                 interval(ratio),
                 looks(settings),

@@ -42,10 +42,12 @@ impl LookupScope {
     fn no_symbol(&self, name: &Spanned<String>, scope: &[usize], is_function: bool) -> Problem {
         let (mut known, mut is_other) = (Vec::new(), false);
         for index in scope {
+            // Nobody means a variable of the C library's, and its names are many.
+            let is_offered = !is_system(&self.modules[*index].name);
             self.modules[*index].for_each_symbol(|symbol| {
                 if symbol.is_function != is_function {
                     is_other |= is_about(name.get_ref(), symbol.name);
-                } else {
+                } else if is_offered {
                     let shown = demangled(symbol.name);
                     known.push(shown.split(['(', '@']).next().unwrap_or(&shown).to_owned());
                 }
@@ -86,5 +88,26 @@ impl LookupScope {
             [first, rest @ ..] => (format!("{first} and {} more", rest.len()), "have"),
         };
         format!("correct the name; or, since {who} {verb} no names to look in, install debug packages or build with -g")
+    }
+}
+
+/// Whether a module is a part of the C library or of the loader, or one of the compiler's.
+fn is_system(module: &str) -> bool {
+    const PARTS: [&str; 8] = ["libc", "libm", "libpthread", "libdl", "librt", "ld-linux", "libgcc_s", "libstdc++"];
+    let stem = module.split(['.', '-']).next().unwrap_or(module);
+    PARTS.iter().any(|part| stem == *part || part.contains('-') && module.starts_with(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_system;
+
+    #[test]
+    fn parts_of_the_system_offer_no_names() {
+        assert!(
+            ["libc.so.6", "libc-2.36.so", "ld-linux-x86-64.so.2", "libstdc++.so.6"].iter().all(|name| is_system(name))
+        );
+        assert!(!["server", "libcache.so", "libc", "libmysql.so.2"].iter().skip(3).any(|name| is_system(name)));
+        assert!(!is_system("server") && !is_system("libcache.so.1"));
     }
 }

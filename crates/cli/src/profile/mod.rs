@@ -2,6 +2,7 @@
 
 mod futex;
 mod live;
+mod next;
 mod outputs;
 mod record;
 mod source;
@@ -15,6 +16,7 @@ use crate::target::{SAMPLE_HELP, Target};
 use crate::variant::Variant;
 use anyhow::{Result, anyhow, bail};
 use outputs::Outputs;
+use record::Beside;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -179,13 +181,17 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// Profiles a process that runs: from inside, if it has a live view, or by its futex calls.
 fn of_process(pid: u32, args: &Args) -> Result<Profile> {
-    if args.futex {
-        return futex::attached(pid, args.time, None);
-    }
-    match live::view_of(pid)? {
+    let beside = Beside::process(pid);
+    let view = if args.futex { None } else { live::view_of(pid)? };
+    let mut profile = match view {
         Some(channel) => live::attached(&channel, args.time),
-        None => futex::attached(pid, args.time, Some(&hint(pid))),
-    }
+        None => {
+            let hint = (!args.futex).then(|| hint(pid));
+            futex::attached(pid, args.time, hint.as_deref())
+        }
+    }?;
+    profile.recording.others = beside.end();
+    Ok(profile)
 }
 
 /// Of a process without a live view: why there is none, and what has one.
@@ -199,9 +205,10 @@ fn hint(pid: u32) -> String {
 
 /// All that a terminal shows.
 fn report(profile: &Profile) -> String {
-    let advice = advice::text(&advice::advise(profile), profile);
+    let advised = advice::advise(profile);
+    let (advice, next) = (advice::text(&advised, profile), next::text(profile, &advised));
     let scaling = profile.scaling.as_ref().map(|scaling| format!("\n{}", what_if::told(profile, scaling)));
-    format!("{}\nADVICE\n{advice}{}", text::report(profile), scaling.unwrap_or_default())
+    format!("{}\nADVICE\n{advice}{}\n{next}", text::report(profile), scaling.unwrap_or_default())
 }
 
 /// Runs the command under the recorder, or under a trace of its futex calls if that is asked for or is the only way.
@@ -213,13 +220,18 @@ fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, Exi
     if let (Some(reason), true) = (alone, is_to_be_replayed) {
         bail!("--what-if-cpus: {}: {reason}; {}", target.path.display(), what_if::NEEDS);
     }
+    let beside = Beside::begin();
+    let with_others = |mut source: Source| {
+        source.profile.recording.others = beside.end();
+        source
+    };
     if args.futex || alone.is_some() {
         let (profile, status) = futex::run(&target, alone)?;
-        let source = profile.map(|profile| Source { profile, status, recording: None });
+        let source = profile.map(|profile| with_others(Source { profile, status, recording: None }));
         return Ok(source.ok_or(status));
     }
     if args.waits {
-        return waits_of(args, &target, is_to_be_replayed).map(Ok);
+        return waits_of(args, &target, is_to_be_replayed).map(with_others).map(Ok);
     }
     if let Some(why) = record::no_room() {
         eprintln!("turnwise: the program runs without a profile: {why}");

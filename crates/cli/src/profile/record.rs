@@ -19,8 +19,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::mpsc;
 use std::thread;
+use std::time::{Duration, Instant};
 use turnwise_preload_abi::Policy;
 use turnwise_present::machine::Machine;
+use turnwise_present::others::{Others, Watch};
 use turnwise_profile::analysis::{checksums, unrecorded};
 use turnwise_profile::model::Profile;
 use turnwise_recording::reader::{self, Error, Recording};
@@ -108,10 +110,12 @@ pub(super) fn record(
     made.with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
     preload::apply_recorder(locks, &place.file, &mut start)?;
+    let beside = Beside::begin();
     let status = run(start)?;
+    let machine = machine_beside(beside.end());
     let files = source::family(&place.file)?;
-    finish_children(&files[1..]);
-    let made = finish(&place.file, status);
+    finish_children(&files[1..], &machine);
+    let made = finish(&place.file, status, &machine);
     if keep.is_some() {
         files.iter().for_each(|file| note_checksums(file));
     }
@@ -214,26 +218,24 @@ fn handed_on(origin: &Origin) -> Option<Signal> {
 }
 
 /// Writes into the recording how the program ended.
-fn finish(file: &Path, status: ExitStatus) -> Result<(), Error> {
-    let machine = machine();
+fn finish(file: &Path, status: ExitStatus, machine: &str) -> Result<(), Error> {
     let (ending, value) = match (status.code(), status.signal()) {
         (Some(code), _) => (EXITED, code),
         (_, signal) => (SIGNALLED, signal.unwrap_or(0)),
     };
     let monotonic_ns = monotonic_ns();
-    Ok(writer::finish(file, &End { ending, value: value as u32, monotonic_ns, machine: &machine })?)
+    Ok(writer::finish(file, &End { ending, value: value as u32, monotonic_ns, machine })?)
 }
 
 /// Writes into the children's recordings how they ended, as far as it is known. One that cannot be written can still be
 /// read.
-fn finish_children(files: &[PathBuf]) {
-    let machine = machine();
+fn finish_children(files: &[PathBuf], machine: &str) {
     for file in files {
         let runs = |pid: u32| {
             let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
             pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
         };
-        let _ = writer::look_after(file, monotonic_ns(), &machine, runs);
+        let _ = writer::look_after(file, monotonic_ns(), machine, runs);
     }
 }
 
@@ -248,6 +250,36 @@ fn note_checksums(file: &Path) {
 pub(super) fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// What others take of the CPUs while a program is watched.
+pub(super) struct Beside {
+    watch: Option<Watch>,
+    began: Instant,
+}
+
+impl Beside {
+    /// From now on; what we start is no other.
+    pub(super) fn begin() -> Beside {
+        Beside { watch: Watch::begin(), began: Instant::now() }
+    }
+
+    /// From now on; this process is no other.
+    pub(super) fn process(pid: u32) -> Beside {
+        Beside { watch: Watch::beside(pid), began: Instant::now() }
+    }
+
+    /// Up to now; `None`: not known, or so short a time that the system's ticks do not tell.
+    pub(super) fn end(&self) -> Option<Others> {
+        const LEAST: Duration = Duration::from_millis(200);
+        self.watch.as_ref().filter(|_| self.began.elapsed() >= LEAST)?.end()
+    }
+}
+
+/// This machine, and behind a zero byte what others took of it: as a recording keeps both.
+fn machine_beside(others: Option<Others>) -> String {
+    let others = others.map(|others| format!("\0{:.4} {:.4}", others.programs, others.host));
+    machine() + &others.unwrap_or_default()
 }
 
 /// This machine, in a line.

@@ -1,6 +1,6 @@
 //! `turnwise top --advise`: which settings of `turnwise tune` are worth a trial, as far as live figures can tell.
 //!
-//! The rule base of `profile --advise` (`crates/profile/src/advice`) judges by how long locks are held, by who blocked
+//! The rule base of `profile` (`crates/profile/src/advice`) judges by how long locks are held, by who blocked
 //! whom, and by what else happened in a recording. A live view counts waits. What can be judged by these is here.
 
 use super::once::summary;
@@ -13,6 +13,8 @@ use turnwise_present::figures::{percent, time};
 
 /// A lock at which threads spend less than this share of their time is not worth a trial, as for a profile.
 const WORTHWHILE: f64 = 0.01;
+/// Nor is one with less than this of all waiting: it is worth a try only when the others are gone.
+const MATTERS: f64 = 0.05;
 /// Fewer waits tell nothing.
 const FEW: u64 = 100;
 /// The longest spin before a sleep, on small machines.
@@ -45,20 +47,26 @@ pub(super) fn text(view: &View, names: &mut Names, rows: &[Row]) -> String {
     for process in &view.processes {
         let _ = writeln!(text, "{}", summary(view, process));
     }
-    let mut found = false;
-    for row in rows {
+    let mut order: Vec<&Row> = rows.iter().filter(|row| row.share >= MATTERS).collect();
+    order.sort_by(|a, b| b.share.total_cmp(&a.share));
+    for row in &order {
         let Some(process) = view.process(row.process()) else { continue };
-        for proposal in proposals(row, threads(view, process)) {
-            found = true;
-            let site = names.site(row.process(), row.site);
-            let _ = writeln!(text, "\n{}, waited for in {site}: {}", row.title(), proposal.why);
+        let (site, share) = (names.site(row.process(), row.site), percent(row.share));
+        let head = format!("\n{}, {share} of all waiting, mostly in {site}:", row.title());
+        let proposals = proposals(row, threads(view, process));
+        if proposals.is_empty() {
+            let _ = writeln!(text, "{head} no setting suggests itself by its waits");
+            let _ = writeln!(text, "  turnwise profile --pid {} --for 10s", process.id.pid);
+        }
+        for proposal in proposals {
+            let _ = writeln!(text, "{head} {}", proposal.why);
             let _ = writeln!(text, "  {}", command(row, process, &proposal));
         }
     }
-    if !found {
+    if order.is_empty() {
         text += "\nNo setting suggests itself by the waits of this time.\n";
     }
-    text += "\nNot judged here; `turnwise profile --advise -- CMD` does:\n";
+    text += "\nNot judged here; `turnwise profile -- CMD` does:\n";
     for (rules, reason) in NOT_JUDGED {
         let _ = writeln!(text, "  {rules}: {reason}");
     }
@@ -154,7 +162,10 @@ mod tests {
         let (view, mut names, row) = hot(&[(20, 1_000)], 900, 0);
         let told = text(&view, &mut names, &[row]);
         assert!(told.contains("\n  turnwise tune 4000001 --trial 0x100=spin=off --metric-cmd CMD\n"), "{told}");
-        assert!(told.contains("cache, waited for in") && told.contains("profile --advise"), "{told}");
+        assert!(
+            told.contains("% of all waiting, mostly in ") && told.contains("`turnwise profile -- CMD` does"),
+            "{told}"
+        );
         assert!(told.contains("hold") && !told.contains("No setting"), "{told}");
         assert!(text(&view, &mut names, &[]).contains("No setting suggests itself"));
     }

@@ -103,7 +103,7 @@ impl Trial<'_> {
         match &self.args.metric_cmd {
             Some(command) if self.args.lower_is_better => Metric::measured(command, Better::Lower),
             Some(command) => Metric::measured(command, Better::Higher),
-            None => Metric::measured("threads that wait, by the live view", Better::Lower),
+            None => Metric::measured("waiting threads", Better::Lower),
         }
     }
 

@@ -450,7 +450,7 @@ fn a_difference_within_the_margin_is_none() {
     let near = of_whole(&["--metric", OPS], &script);
     let sentence = near["verdicts"][0]["sentence"].as_str().unwrap();
     assert_eq!(near["verdicts"][0]["finding"], "same", "{sentence}");
-    assert!(sentence.contains("no difference beyond 5% between adaptive and libc in ops after 8 runs"), "{sentence}");
+    assert!(sentence.contains("no difference beyond 5% in ops between adaptive and libc after 8 runs"), "{sentence}");
     let narrow = of_whole(&["--metric", OPS, "--margin", "0.1", "--max-runs", "9"], &script);
     assert_eq!(narrow["verdicts"][0]["finding"], "undecided", "{narrow}");
 }
@@ -467,7 +467,7 @@ fn it_gives_up_at_its_bounds() {
     let runs = of(&["--max-runs", "12"]);
     assert_eq!(runs["runs"].as_array().unwrap().len(), 24);
     let sentence = runs["verdicts"][0]["sentence"].as_str().unwrap();
-    assert!(sentence.contains("is detectable in 12 runs") && sentence.contains("2 looks"), "{sentence}");
+    assert!(sentence.contains("is detectable between adaptive and libc, in 12 runs") && sentence.contains("2 looks"), "{sentence}");
     assert!(sentence.ends_with("--max-runs 48, with a --max-time for them"), "{sentence}");
     let time = of(&["--max-time", "0.001"]);
     assert_eq!(time["runs"].as_array().unwrap().len(), 16);

@@ -225,10 +225,10 @@ fn a_trial_proves_what_matters_and_refutes_what_does_not() {
     let null = format!("{noise}; echo $v");
     let trial = ["--trial", "cache=fair-after=4ms", "--rounds", "8", "--for", "0.01", "--metric-cmd", &null];
     let (told, _) = server.tune(0, &trial);
-    assert!(told.contains("no difference beyond 5%"), "{told}");
+    assert!(told.contains("No difference beyond 5%"), "{told}");
     let by_view = ["--trial", "*=spin=off", "--rounds", "2", "--for", "1"];
     let (told, _) = server.tune(0, &by_view);
-    assert!(told.contains("threads that wait, by the live view, in 2 rounds"), "{told}");
+    assert!(told.contains("waiting threads, in 2 rounds"), "{told}");
     assert!(told.contains("6 are needed (--rounds)"), "{told}");
     assert!(server.settings().starts_with("cache: respin=5us (") && server.settings().lines().count() == 1);
 }

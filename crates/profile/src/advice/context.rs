@@ -1,14 +1,18 @@
 //! What several rules ask of a profile.
 
 use super::{Experiment, Finding, Scope};
-use crate::figures::{percent, share, time};
+use crate::figures::{percent, plural, share, time};
 use crate::model::{Blocked, Lock, LockId, Method, Profile, Site, SiteId, Thread};
 use crate::output::{headlines, names};
 use turnwise_preload_abi::Policy;
+use turnwise_present::others::Others;
 
 /// A lock at which threads spend less than this share of their time is not worth anybody's: even without it the
 /// program would hardly be faster.
 pub(super) const WORTHWHILE: f64 = 0.01;
+/// Fewer waits, if they are also short altogether, may have come about by chance.
+const FEW_WAITS: u64 = 100;
+const SHORT_NS: u64 = 200_000_000;
 
 pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
@@ -40,7 +44,12 @@ impl<'a> Context<'a> {
 
     /// The locks at which threads wait long enough to matter.
     pub(super) fn busy_locks(&self) -> impl Iterator<Item = (LockId, &'a Lock)> {
-        self.locks().filter(|(_, lock)| self.worthwhile(lock.usage.wait.sum_ns))
+        self.locks().filter(|(_, lock)| self.worthwhile(lock.usage.wait.sum_ns) && !waited_rarely(lock))
+    }
+
+    /// What others took of the CPUs, if that was much: then long waits may be theirs.
+    pub(super) fn others(&self) -> Option<String> {
+        self.profile.recording.others.filter(Others::took_much).map(|others| others.taken())
     }
 
     /// Whether so much time is worth a finding.
@@ -131,6 +140,7 @@ impl<'a> Context<'a> {
 
     pub(super) fn verdict(&self, nothing_found: bool) -> String {
         let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+        let waits: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.count).sum();
         let spent =
             format!("threads waited {} for locks, {} of their time", time(waited), percent(waited, self.thread_ns));
         if waited == 0 && !self.profile.recording.missing.is_empty() {
@@ -141,14 +151,30 @@ impl<'a> Context<'a> {
                 .to_owned()
         } else if waited == 0 {
             "No thread waited for a lock: other locks would change nothing.".to_owned()
+        } else if let (Some(others), true) = (self.others(), nothing_found || !self.worthwhile(waited)) {
+            format!(
+                "T{}. Meanwhile {others}: whether locks slow the program cannot be told from this run. Record it again \
+                 when the machine is quiet.",
+                &spent[1..]
+            )
+        } else if waits < FEW_WAITS && (waited < SHORT_NS || !self.worthwhile(waited)) {
+            let waits = plural(waits, "wait", "waits");
+            format!("T{}, in {waits}: too few to judge locks by. Let the program do more.", &spent[1..])
         } else if !self.worthwhile(waited) {
             format!("Locks do not slow this program: {spent}.")
+        } else if let Some(others) = self.others() {
+            format!("T{}. Meanwhile {others}: whose CPU threads waited for is not judged.", &spent[1..])
         } else if nothing_found {
             format!("T{}, but no rule knows a remedy: look at the locks themselves.", &spent[1..])
         } else {
             format!("T{}.", &spent[1..])
         }
     }
+}
+
+/// Whether threads waited too rarely for a lock to judge it by that.
+pub(super) fn waited_rarely(lock: &Lock) -> bool {
+    lock.usage.wait.count < FEW_WAITS && lock.usage.wait.sum_ns < SHORT_NS
 }
 
 /// The greatest number of threads that were there at one time.

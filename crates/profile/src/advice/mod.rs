@@ -87,6 +87,12 @@ impl Advice {
     }
 }
 
+/// Whether the program took no lock that the recorder sees.
+#[must_use]
+pub fn is_without_locks(profile: &Profile) -> bool {
+    crate::output::headlines::took_none(profile)
+}
+
 /// Advises what to try, and what to change.
 #[must_use]
 pub fn advise(profile: &Profile) -> Advice {

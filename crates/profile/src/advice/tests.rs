@@ -1,6 +1,7 @@
 use super::sample::{lock_with_site, quiet, usage};
 use super::*;
 use crate::model::Inversion;
+use turnwise_present::others::Others;
 
 #[test]
 fn without_contention_nothing_is_found_and_that_is_said() {
@@ -10,8 +11,23 @@ fn without_contention_nothing_is_found_and_that_is_said() {
     assert!(advice.findings.is_empty());
     assert!(advice.verdict.starts_with("No thread waited"), "{}", advice.verdict);
     assert!(advise(&Profile::default()).verdict.starts_with("The recording has no lock to judge"));
-    lock_with_site(&mut profile, usage(1_000_000, 10, 1_000, 100));
-    assert!(advise(&profile).verdict.starts_with("Locks do not slow this program: threads waited 10.0 us"));
+    lock_with_site(&mut profile, usage(1_000_000, 100, 1_000, 100));
+    assert!(advise(&profile).verdict.starts_with("Locks do not slow this program: threads waited 100 us"));
+    profile.recording.others = Some(Others { programs: 0.05, host: 0.45 });
+    let verdict = advise(&profile).verdict;
+    assert!(verdict.contains("Meanwhile the host of this virtual machine took 45% of the CPUs: whether"), "{verdict}");
+    profile.recording.others = Some(Others { programs: 0.05, host: 0.05 });
+    assert!(advise(&profile).verdict.starts_with("Locks do not slow this program"));
+}
+
+#[test]
+fn a_few_waits_are_not_judged() {
+    let mut profile = quiet();
+    lock_with_site(&mut profile, usage(1_000_000, 99, 1_000_000, 100));
+    let advice = advise(&profile);
+    assert!(advice.findings.is_empty() && advice.verdict.contains("in 99 waits: too few to judge"), "{advice:?}");
+    profile.locks[0].usage = usage(1_000_000, 100, 1_000_000, 100);
+    assert!(!advise(&profile).findings.is_empty());
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod names;
 mod order;
 mod pending;
 mod sites;
+pub mod spread;
 mod sums;
 mod threads;
 mod waits;
@@ -25,6 +26,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 use sums::Sum;
+use turnwise_present::others::Others;
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{
     Class, HeaderCopy, LockCopy, ModuleCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_MANY, WHY_MEMORY,
@@ -79,6 +81,8 @@ pub fn analyse(recording: &Recording) -> Result<Profile> {
     profile.recording.remarks = remarks(recording, left_out, troubles);
     profile.deadlocks = pending.deadlocks(recording, &sites, &profile);
     profile.recording.still_waiting = pending.count();
+    profile.recording.others = others(header);
+    spread::waits(&mut profile);
     if let Some(remark) = pending.remark(recording, &sites, &profile) {
         profile.recording.remarks.insert(0, remark);
     }
@@ -153,6 +157,15 @@ pub fn checksums(recording: &Recording) -> Vec<(usize, u32)> {
     let complete = recording.modules.iter().enumerate().filter(|(_, module)| module.end != 0);
     let all = complete.map(|(place, module)| (place, module_of(&recording.header, module).checksum()));
     all.filter_map(|(place, sum)| Some((place, sum?))).collect()
+}
+
+/// What others took of the CPUs, as it stands behind the machine's name.
+fn others(header: &HeaderCopy) -> Option<Others> {
+    let behind = header.machine.splitn(2, |byte| *byte == 0).nth(1)?;
+    let told = text(behind);
+    let (programs, host) = told.split_once(' ')?;
+    let share = |text: &str| text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    Some(Others { programs: share(programs)?, host: share(host)? })
 }
 
 fn modules(recording: &Recording) -> Vec<Module> {

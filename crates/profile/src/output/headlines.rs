@@ -3,6 +3,7 @@
 use super::{deadlocks, names};
 use crate::figures::{count, percent, plural, time};
 use crate::model::{Lock, Method, Profile, Usage};
+use turnwise_present::others::Others;
 
 /// Of a program that took no lock that the recorder sees.
 pub(crate) const NO_LOCKS: &str = "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java's \
@@ -17,7 +18,14 @@ pub fn headlines(profile: &Profile) -> Vec<String> {
     let mut lines: Vec<String> = deadlocks::sentences(profile).collect();
     lines.extend(profile.recording.missing.iter().cloned());
     lines.extend(of_what_was_seen(profile));
+    lines.extend(others(profile).map(|others| format!("{others}.")));
     lines
+}
+
+/// What others took of the CPUs, if that was much, without a full stop.
+pub(crate) fn others(profile: &Profile) -> Option<String> {
+    let others = profile.recording.others.filter(Others::took_much)?;
+    Some(format!("Meanwhile {}, which affects the figures", others.taken()))
 }
 
 fn of_what_was_seen(profile: &Profile) -> Vec<String> {

@@ -8,8 +8,8 @@ mod locks;
 mod summary;
 
 use crate::model::{FrameId, Method, Profile, Site};
-use crate::output::deadlocks;
 use crate::output::names::base;
+use crate::output::{deadlocks, headlines};
 use figures::{count, plural, share, time};
 use lines::{fitted, wrapped};
 pub use lines::{shared, shortened};
@@ -34,6 +34,7 @@ pub fn report(profile: &Profile) -> String {
         Method::FutexTrace => futex::report(&mut text, profile),
         Method::Live => live::report(&mut text, profile),
     }
+    text.extend(headlines::others(profile).map(|others| wrapped(&format!("Note: {others}."), "      ")));
     lines::within(&text)
 }
 

@@ -37,10 +37,10 @@ fn every_form_takes_it() {
 }
 
 #[test]
-fn its_lock_is_named_and_advised_on() {
+fn its_lock_is_named_and_its_few_waits_are_not_judged() {
     let profile = recorded();
     let lines = headlines(&profile);
     assert!(lines[1].starts_with("The lock that costs most is `cache`: "), "{lines:?}");
     let advice = advise(&profile);
-    assert_eq!(advice.findings[0].locks, [0], "{advice:?}");
+    assert!(advice.findings.is_empty() && advice.verdict.contains(", in 14 waits: too few to judge"), "{advice:?}");
 }

@@ -39,12 +39,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Some(path) => path.clone(),
         None => default_path()?,
     };
-    let cannot = || format!("cannot write {}: name a file in a folder that you may write to", path.display());
-    let output_file = OutputFile::open("--output", &path).with_context(cannot)?;
+    let output_file = OutputFile::open("--output", &path).context("name a file in a folder that you may write to")?;
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
     let found = measure(Effort { quick: args.quick })?;
     output_file.write(found.machine_file()?.as_bytes())?;
-    json::publish(&found, &format!("{}\nWritten to {}\n", text::text(&found), path.display()), json)?;
+    json::publish(&found, &format!("{}\n", text::text(&found)), json)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -29,7 +29,7 @@ mod tests {
     #[test]
     fn a_deadlock_comes_first_and_no_other_lock_is_proposed() {
         let mut profile = quiet();
-        let [a, b] = [10, 20].map(|number| lock_with_site(&mut profile, usage(number, 2, 900_000_000, 50)));
+        let [a, b] = [10, 20].map(|number| lock_with_site(&mut profile, usage(number * 1_000, 200, 9_000_000, 50)));
         assert!(advise(&profile).findings.iter().any(|finding| finding.experiment.is_some()));
         let wait = |thread: &str, lock| StuckWait {
             thread: thread.to_owned(),

@@ -33,7 +33,9 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     finding.evidence.push(away.evidence);
     let (threads, cpus) = (context.threads_at_once, context.profile.program.cpus);
     let move_out = "move what blocks (I/O, allocation, another lock) out of the section";
-    let crowded = threads > cpus as usize;
+    let others = context.others();
+    let crowded = threads > cpus as usize && others.is_none();
+    finding.evidence.extend(others.map(|others| format!("{others}, so owners may have been off for their sake")));
     let fewer = format!("; if nothing in the section blocks: {threads} threads share {cpus} CPUs, so use fewer");
     finding.change = Some(move_out.to_owned() + if crowded { &fewer } else { "" });
     Some(finding)

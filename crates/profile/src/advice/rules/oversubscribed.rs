@@ -22,6 +22,10 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
     if Policy::by_name(&context.profile.program.policy).is_some_and(Policy::spins) {
         return program(context, crowd);
     }
+    // With others on the CPUs, who is late says nothing of this program's threads.
+    if context.others().is_some() {
+        return Vec::new();
+    }
     let mut found: Vec<Finding> =
         context.busy_locks().filter_map(|(number, lock)| late(context, number, lock)).collect();
     let locks = context.busy_locks().filter(|(_, lock)| lock.kind == LockKind::SpinLock);
@@ -81,6 +85,7 @@ mod tests {
     use crate::advice::advise;
     use crate::advice::sample::{fired, lock_with_site, quiet, usage};
     use crate::model::{LockKind, Profile};
+    use turnwise_present::others::Others;
 
     fn spinning(threads: usize, policy: &str) -> Profile {
         let mut profile = quiet();
@@ -109,6 +114,16 @@ mod tests {
         assert_eq!(with(5, 1_000_000), ["late-wake-ups"]);
         assert_eq!(with(5, 999_999), ["unexplained"], "not that long");
         assert_eq!(with(4, 1_000_000), ["unexplained"], "a CPU each");
+    }
+
+    #[test]
+    fn where_others_had_the_cpus_nobody_is_told_to_use_fewer_threads() {
+        let mut profile = spinning(5, "libc");
+        profile.locks[0].usage = usage(10_000, 100, 1_000_000, 1_000);
+        profile.recording.others = Some(Others { programs: 0.3, host: 0.0 });
+        assert_eq!(fired(&profile), ["unexplained"]);
+        let verdict = advise(&profile).verdict;
+        assert!(verdict.contains("Meanwhile other programs took 30% of the CPUs: whose CPU"), "{verdict}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::LINE_TRANSFER_NS;
 use crate::advice::Finding;
-use crate::advice::context::Context;
+use crate::advice::context::{Context, waited_rarely};
 use crate::figures::{percent, share, time};
 use crate::model::{Lock, LockId, LockKind, Usage};
 
@@ -19,6 +19,7 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     }
     let sides = Sides::of(context, number);
     let starving = writers(context, number, &sides).or_else(|| readers(context, number, &sides));
+    let starving = starving.filter(|_| !waited_rarely(lock));
     starving.or_else(|| few(context, number, lock))
 }
 

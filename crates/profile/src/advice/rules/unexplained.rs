@@ -1,5 +1,5 @@
-//! Threads wait, and no other rule proposes an experiment: the cheapest there is. Waits can be long because of what a
-//! profile does not show, as who else has the CPUs.
+//! Threads wait for a lock that no other finding names, and no other rule proposes an experiment: the cheapest there is.
+//! Waits can be long because of what a profile does not show, as who else has the CPUs.
 
 use super::short_holds::SLEEPING;
 use crate::advice::context::Context;
@@ -17,10 +17,9 @@ pub(in crate::advice) fn find(context: &Context, found: &[Finding]) -> Option<Fi
     }
     let wait = |lock: &Lock| if lock.kind == LockKind::SpinLock { 0 } else { lock.usage.wait.sum_ns };
     let waited = profile.locks.iter().map(wait).sum();
-    if !context.worthwhile(waited) {
-        return None;
-    }
-    let (number, lock) = (0..).zip(&profile.locks).max_by_key(|(_, lock)| wait(lock))?;
+    let is_named = |number| found.iter().any(|finding| finding.locks.contains(&number));
+    let unnamed = context.busy_locks().filter(|(number, _)| !is_named(*number));
+    let (number, lock) = unnamed.max_by_key(|(_, lock)| wait(lock)).filter(|(_, lock)| wait(lock) > 0)?;
     let name = context.lock_name(number);
     let title = format!("no rule explains the waits, most of them for {name}: try another lock");
     // Nobody knows.
@@ -41,12 +40,24 @@ mod tests {
     fn waits_that_no_rule_explains_are_tried_all_the_same() {
         let mut profile = quiet();
         // Longer than a sleep takes, and nobody is seen to hold it for long.
-        lock_with_site(&mut profile, usage(1_000_000, 4_000, 50_000, 700));
+        lock_with_site(&mut profile, usage(1_000_000, 4_000, 50_000, 600));
         lock_with_site(&mut profile, usage(1_000, 10, 50_000, 700));
         let advice = advise(&profile);
         let finding = advice.findings.iter().find(|finding| finding.rule == "unexplained").unwrap();
         assert_eq!(finding.experiment, Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Program }));
         assert!(finding.title.contains("`lock0`") && finding.evidence[1].contains("100%"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_lock_that_another_finding_names_is_explained() {
+        let mut profile = quiet();
+        // Held nearly all the time: only other code helps.
+        lock_with_site(&mut profile, usage(10_000, 8_000, 100_000, 70_000));
+        assert_eq!(fired(&profile), ["saturated"]);
+        lock_with_site(&mut profile, usage(1_000_000, 4_000, 50_000, 600));
+        let advice = advise(&profile);
+        let finding = advice.findings.last().unwrap();
+        assert_eq!((finding.rule, &finding.locks), ("unexplained", &vec![1]), "{advice:?}");
     }
 
     #[test]
@@ -56,7 +67,7 @@ mod tests {
         let mut few = quiet();
         lock_with_site(&mut few, usage(100_000, 100, 30_000, 900));
         let mut spinning = quiet();
-        lock_with_site(&mut spinning, usage(1_000_000, 4_000, 50_000, 700));
+        lock_with_site(&mut spinning, usage(1_000_000, 4_000, 50_000, 600));
         spinning.locks[0].kind = LockKind::SpinLock;
         let mut tried = spinning.clone();
         tried.locks[0].kind = LockKind::Mutex;

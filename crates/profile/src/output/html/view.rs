@@ -36,8 +36,6 @@ pub(super) struct View {
     /// Whether it is of a program that was looked into while it ran: some holds are known, and holders are holders.
     live: bool,
     scaling: Option<Forecast>,
-    /// Whether waits over time are where they were, rather than where they ended.
-    spread: bool,
     limits: Vec<String>,
     omitted: Vec<String>,
     strings: Strings,
@@ -137,7 +135,6 @@ impl View {
             flame: Flame::of(profile, &mut strings, &mut omitted),
             recorded: profile.recording.knows_acquisitions(),
             live: profile.recording.method == Method::Live,
-            spread: profile.recording.episodes_dropped == 0,
             scaling: forecast(profile, &mut strings),
             timelines: timeline::of(profile, &mut strings, &mut omitted),
             limits: limits(profile),
@@ -177,7 +174,7 @@ fn forecast(profile: &Profile, strings: &mut Strings) -> Option<Forecast> {
             .iter()
             .map(|point| (point.cpus, point.acquisitions_per_s, point.waiting, point.lock.map(&mut name)))
             .collect(),
-        wall: design.wall.map(|(cpus, lock)| (cpus, name(lock))),
+        wall: design.wall.filter(|_| !scaling.is_off()).map(|(cpus, lock)| (cpus, name(lock))),
     });
     Some(Forecast {
         machine: scaling.machine.clone(),

@@ -1,0 +1,26 @@
+//! What to type after a profile.
+
+use crate::target;
+use turnwise_profile::advice::{Advice, is_without_locks};
+use turnwise_profile::model::{Method, Profile};
+
+/// The command that comes next, as a shell takes it, and what it is for.
+pub(super) fn text(profile: &Profile, advice: &Advice) -> String {
+    let words = &profile.program.command;
+    let command = target::typed(words).unwrap_or_else(|| "CMD".to_owned());
+    let waited = profile.locks.iter().any(|lock| lock.usage.wait.sum_ns > 0);
+    let (next, why) = if !profile.deadlocks.is_empty() {
+        (format!("run -- {command}"), "then, while it hangs, `turnwise why PID`: all stacks, without a restart")
+    } else if is_without_locks(profile) {
+        (format!("profile --futex -- {command}"), "as root: the sleeps of locks that are not pthread's")
+    } else if advice.findings.is_empty() && profile.recording.others.is_some_and(|others| others.took_much()) {
+        (format!("profile -- {command}"), "once more, when the machine is quiet")
+    } else if profile.recording.method == Method::FutexTrace {
+        (format!("profile --futex --html waits.html -- {command}"), "the same as a page")
+    } else if waited {
+        (format!("compare --advise -- {command}"), "tries other locks where threads wait, and keeps what wins")
+    } else {
+        (format!("compare -- {command}"), "measures whether other locks make a difference")
+    };
+    format!("NEXT\n  turnwise {next}\n  ({why})\n")
+}
