@@ -1,6 +1,7 @@
 //! Work on the workspace itself: `cargo xtask <command>`. What CI runs is `cargo xtask check`.
 
 mod asm;
+mod book;
 mod capi;
 mod check;
 mod checks;
@@ -59,6 +60,9 @@ enum Command {
     Compatibility(compatibility::Args),
     Supply(supply::Args),
     Dist(dist::Args),
+    /// Prepare the pages of docs for mdbook, which calls this by docs/book.toml
+    #[command(hide = true)]
+    Book(book::Args),
     /// Keep a CPU busy beside what `perf` and `programs` measure
     #[command(hide = true)]
     Busy(perf::busy::Args),
@@ -106,6 +110,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Compatibility(args) => compatibility::run(&args),
         Command::Supply(args) => supply::run(&args),
         Command::Dist(args) => dist::run(&args),
+        Command::Book(args) => book::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),
         Command::Header(header) => header.run(),

@@ -4,12 +4,13 @@
 mod circumstance;
 pub(crate) mod picture;
 pub(crate) mod prepare;
+pub(crate) mod readme;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod table;
 
 use crate::results::record::{Record, Run};
-use crate::results::{self, RUNS};
+use crate::results::{self, README, RUNS};
 use anyhow::{Context, Result, bail};
 use circumstance::Circumstances;
 use prepare::Ready;
@@ -51,6 +52,9 @@ pub(crate) struct Args {
     /// Only draw docs/results/programs.svg again, from the newest report of each machine in bench/runs
     #[arg(long, conflicts_with_all = ["name", "install", "markdown", "list"])]
     picture: bool,
+    /// Only write the README's lines on programs again, from the newest report of each machine in bench/runs
+    #[arg(long, conflicts_with_all = ["name", "install", "markdown", "list", "picture"])]
+    readme: bool,
 }
 
 /// The policies: the first is what the others are held against.
@@ -79,6 +83,10 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         let first = newest.first().context("bench/runs has no report of programs")?;
         let file = Path::new(results::PAGES).join("programs.svg");
         std::fs::write(&file, picture(first)?).with_context(|| format!("cannot write {}", file.display()))?;
+        return Ok(true);
+    }
+    if args.readme {
+        readme::write(Path::new(README), Path::new(RUNS))?;
         return Ok(true);
     }
     let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
@@ -142,6 +150,7 @@ fn deliver(report: Report, record: &Record, run: Run, args: &Args) -> Result<()>
         ReportPath::Record => {
             record.keep(NAME, report, run)?;
             results::rewrite_named(&record.folder, NAME)?;
+            readme::write(Path::new(README), Path::new(RUNS))?;
         }
     }
     Ok(())

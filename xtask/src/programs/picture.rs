@@ -56,7 +56,7 @@ fn drawing(reports: &[Report]) -> Result<String> {
     Ok(drawn)
 }
 
-fn speeds(report: &Report) -> impl Iterator<Item = (&Entry, [f64; 3])> {
+pub(super) fn speeds(report: &Report) -> impl Iterator<Item = (&Entry, [f64; 3])> {
     report.programs.iter().filter_map(|entry| Some((entry, entry.measured()?.speed)))
 }
 
@@ -91,7 +91,7 @@ fn head(drawn: &mut String, reports: &[Report], axis: &Axis, rows: usize) -> Res
 }
 
 /// "2 x Intel Xeon, 2026-11-22, commit fc7c033, 6 interleaved runs each"
-fn origin(report: &Report) -> String {
+pub(super) fn origin(report: &Report) -> String {
     let machine = report.programs.iter().find_map(Entry::measured).map(|measured| &measured.machine);
     let machine = machine.map_or_else(String::new, |machine| {
         let cpu = machine.cpu_name().replace("(R)", "").replace(" Processor", "");

@@ -375,7 +375,7 @@ fn one_cpu(page: &mut String, entries: &[Entry]) -> Result<()> {
 }
 
 /// Of the estimates; `None` of nothing.
-fn geometric_mean(speeds: &[Speed]) -> Option<f64> {
+pub(super) fn geometric_mean(speeds: &[Speed]) -> Option<f64> {
     let sum: f64 = speeds.iter().map(|[speed, ..]| speed.ln()).sum();
     (!speeds.is_empty()).then(|| (sum / speeds.len() as f64).exp())
 }

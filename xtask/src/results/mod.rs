@@ -14,7 +14,7 @@ mod locks;
 mod page;
 pub(crate) mod record;
 mod rows;
-mod score;
+pub(crate) mod score;
 mod subject;
 pub(crate) mod svg;
 
@@ -31,6 +31,8 @@ use turnwise_present::others::Watch;
 /// Where reports are kept, and where pages lie.
 pub(crate) const RUNS: &str = "bench/runs";
 pub(crate) const PAGES: &str = "docs/results";
+/// What says some of it in words.
+pub(crate) const README: &str = "README.md";
 /// Where both are for a try.
 const TRIES: &str = "target/results";
 
@@ -149,7 +151,7 @@ fn write(from: &Path, subject: &Subject, body: &str, pages: &Path) -> Result<()>
     };
     let page = page::page(subject, body, from, pages)?;
     if matches!(subject.source, Source::Reproduce) && pages == Path::new(PAGES) {
-        score::tell(&subject.report(from), Path::new("README.md"))?;
+        score::tell(&subject.report(from), Path::new(README))?;
     }
     for (kind, text) in [("svg", picture), ("md", page)] {
         let file = pages.join(format!("{}.{kind}", subject.name));

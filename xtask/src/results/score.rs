@@ -17,6 +17,14 @@ pub(super) fn tell(report: &Path, readme: &Path) -> Result<()> {
     std::fs::write(readme, told).with_context(|| format!("cannot write {}", readme.display()))
 }
 
+/// The README's text with the score of the newest report in `runs`; `None`: it has no place for one, or there is none.
+pub(crate) fn newest(readme: &str, runs: &Path) -> Result<Option<String>> {
+    let folders = super::record::newest_of_each(runs, "reproduction.json", None)?;
+    let Some(folder) = folders.first() else { return Ok(None) };
+    let report = super::json::read(&folder.join("reproduction.json"))?;
+    Ok(line(&report["score"]).and_then(|line| told(readme, &line)))
+}
+
 /// The score in words.
 fn line(score: &Value) -> Option<String> {
     let count = |name: &str| score[name].as_u64();

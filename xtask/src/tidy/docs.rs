@@ -1,9 +1,12 @@
 //! Rules that keep documents and code together.
 
 use super::{Report, Rule};
+use crate::programs::readme;
+use crate::results::{README, RUNS, score};
 use crate::tidy::tree::{File, Tree};
 use pulldown_cmark::{Event, Parser, Tag};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -29,6 +32,18 @@ pub(super) const RULES: &[Rule] = &[
         what: "docs/SUMMARY.md lists every page below docs",
         remedy: "add the page to its part of docs/SUMMARY.md",
         check: book_complete,
+    },
+    Rule {
+        name: "readme-figures",
+        what: "the README's lines on programs and on the reproduction are those of the newest reports in bench/runs",
+        remedy: "write them again: `cargo xtask programs --readme`, `cargo xtask results --from FOLDER reproduction`",
+        check: readme_figures,
+    },
+    Rule {
+        name: "figures-written",
+        what: "no measured figure stands in the README or the guide but in what a command wrote",
+        remedy: "remove it, link the page of results, or have a command write it between `<!--` marks",
+        check: figures_written,
     },
     Rule {
         name: "link-resolves",
@@ -134,6 +149,46 @@ fn book_complete(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
+fn readme_figures(tree: &Tree, report: &mut Report<'_>) {
+    let Some(readme) = tree.get(README) else { return };
+    for told in [readme::told(&readme.text, Path::new(RUNS)), score::newest(&readme.text, Path::new(RUNS))] {
+        match told {
+            Ok(Some(told)) if told == readme.text => {}
+            Ok(Some(told)) => {
+                let same = readme.text.lines().zip(told.lines()).take_while(|(a, b)| a == b).count();
+                report.add(README, same + 1, "this is not what the newest report says");
+            }
+            Ok(None) => report.add(README, 1, "it has no place for the figures, or there is no report"),
+            Err(error) => report.add(README, 1, format!("{error:#}")),
+        }
+    }
+}
+
+fn figures_written(tree: &Tree, report: &mut Report<'_>) {
+    let is_about = |file: &&File| file.path == README || file.path.starts_with("docs/guide/");
+    for file in tree.files.iter().filter(is_about) {
+        let (mut quoted, mut written) = (false, false);
+        for (number, line) in file.lines() {
+            quoted ^= line.trim_start().starts_with("```");
+            written = (written || line.starts_with("<!-- ")) && !line.starts_with("<!-- end ");
+            if !quoted && !written && has_figure(line) {
+                report.add(&file.path, number, "a figure that no command wrote");
+            }
+        }
+    }
+}
+
+/// Whether a line has a ratio or an interval: `1.03 times`, `0.95 to 1.13`, `1.18 (0.65`.
+fn has_figure(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_ascii_digit()).to_owned();
+    let is_figure =
+        |word: &str| word.contains('.') && bare(word).parse::<f64>().is_ok_and(|_| bare(word).contains('.'));
+    words.windows(2).any(|pair| {
+        is_figure(pair[0]) && (["to", "times"].contains(&pair[1]) || pair[1].starts_with('(') && is_figure(pair[1]))
+    })
+}
+
 /// The page that belongs to a source file, if it is a lock's.
 fn page_of(path: &str) -> Option<String> {
     let name = path.strip_prefix("crates/").or(path.strip_prefix("lab/"))?.strip_suffix(".rs")?;
@@ -233,6 +288,20 @@ mod tests {
     fn book_complete() {
         let files = [("docs/SUMMARY.md", "- [a](lab/a.md)\n"), ("docs/lab/a.md", ""), ("docs/b.md", "")];
         assert_eq!(lines("book-complete", &files).len(), 1);
+    }
+
+    #[test]
+    fn figures_written() {
+        let text = "It ran at 1.03 times\nthe speed (0.95 to 1.13)\nJava 1.18 (0.65 up)\n```\n1.5 times\n```\n\
+            <!-- x: `y` writes this -->\n2.5 times\n<!-- end of it -->\nRust 1.95 or later, in 2 to 3 steps\n";
+        assert_eq!(lines("figures-written", &[("README.md", text)]), [1, 2, 3]);
+        assert_eq!(lines("figures-written", &[("docs/guide/a.md", text)]), [1, 2, 3]);
+        assert!(lines("figures-written", &[("docs/lab/a.md", text)]).is_empty(), "records of experiments");
+    }
+
+    #[test]
+    fn a_readme_that_is_behind_the_reports_is_found() {
+        assert_eq!(lines("readme-figures", &[("README.md", "no place\n")]), [1, 1]);
     }
 
     #[test]

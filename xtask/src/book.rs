@@ -1,0 +1,165 @@
+//! `cargo xtask book`: what mdbook calls between reading the pages and writing the book (`docs/book.toml`). On GitHub
+//! and in an editor a page links to files of the whole repository; a book has only its pages.
+
+use anyhow::{Context, Result};
+use pulldown_cmark::{Event, Parser, Tag};
+use serde_json::Value;
+use std::io::{Read, Write};
+
+/// What mdbook asks.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// `supports RENDERER`: the answer is the exit status; without it, mdbook's JSON is read and written
+    question: Vec<String>,
+}
+
+/// Reads a book as mdbook has it, and writes it again.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    if !args.question.is_empty() {
+        return Ok(true);
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("cannot read the book")?;
+    let whole: Value = serde_json::from_str(&text).context("this is not what mdbook writes")?;
+    let mut book = whole.get(1).cloned().context("mdbook wrote no book")?;
+    chapters(&mut book);
+    let mut to = std::io::stdout().lock();
+    serde_json::to_writer(&mut to, &book).context("cannot write the book")?;
+    to.flush().context("cannot write the book")?;
+    Ok(true)
+}
+
+/// Every chapter, however deep: what has a path and a content.
+fn chapters(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(chapters),
+        Value::Object(fields) => {
+            let path = fields.get("source_path").or(fields.get("path")).and_then(Value::as_str).map(str::to_owned);
+            if let (Some(path), Some(Value::String(content))) = (path, fields.get_mut("content")) {
+                *content = page(&path, content);
+            }
+            fields.values_mut().for_each(chapters);
+        }
+        _ => {}
+    }
+}
+
+/// A page of the book, which lies at `path` below docs: links out of the book become text, and those to a README go to
+/// the page that mdbook makes of it.
+fn page(path: &str, content: &str) -> String {
+    let mut text = content.to_owned();
+    let links: Vec<_> = Parser::new(content)
+        .into_offset_iter()
+        .filter_map(|(event, range)| match event {
+            Event::Start(Tag::Link { dest_url, .. }) => Some((dest_url.into_string(), range)),
+            _ => None,
+        })
+        .collect();
+    // From the end, so that the places before stay.
+    for (to, range) in links.into_iter().rev() {
+        let Some(place) = inside(path, &to) else { continue };
+        let link = &content[range.clone()];
+        let Some((words, _)) = link.strip_prefix('[').and_then(|rest| rest.rsplit_once("](")) else { continue };
+        let new = match place {
+            Place::Elsewhere => words.to_owned(),
+            Place::Readme => format!("[{words}]({})", to.replacen("README.md", "index.md", 1)),
+        };
+        text.replace_range(range, &new);
+    }
+    text
+}
+
+/// Where a link goes that mdbook would break.
+#[derive(PartialEq, Debug)]
+enum Place {
+    /// Out of the book.
+    Elsewhere,
+    Readme,
+}
+
+/// `None`: the link is right in the book, too.
+fn inside(from: &str, link: &str) -> Option<Place> {
+    if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
+        return None;
+    }
+    let target = link.split('#').next().unwrap_or(link);
+    let mut depth = from.matches('/').count() as i32;
+    for part in target.split('/') {
+        depth += match part {
+            ".." => -1,
+            "" | "." => 0,
+            _ => 1,
+        };
+        if depth < 0 {
+            return Some(Place::Elsewhere);
+        }
+    }
+    match target.rsplit('/').next() {
+        Some("SUMMARY.md") => Some(Place::Elsewhere),
+        Some("README.md") => Some(Place::Readme),
+        Some(name) if name.contains('.') => None,
+        _ => Some(Place::Elsewhere), // a folder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::path::{Path, PathBuf};
+
+    #[test]
+    fn links_out_of_the_book_become_text_and_readmes_an_index() {
+        let text = "See [the code](../../crates/a.rs#L1), [`here`](b.md), [all](../README.md#top), [web](https://x.y/README.md), \
+            [list](../SUMMARY.md), [folder](../lab) and `[no](../../link)`.";
+        assert_eq!(
+            page("design/a.md", text),
+            "See the code, [`here`](b.md), [all](../index.md#top), [web](https://x.y/README.md), list, folder and \
+             `[no](../../link)`."
+        );
+    }
+
+    #[test]
+    fn chapters_are_found_in_mdbooks_json() {
+        let mut book = json!({"items": [{"Chapter": {"content": "[a](../x.rs)", "path": "a.md", "sub_items": [
+            {"Chapter": {"content": "[b](../README.md)", "path": "b/index.md", "source_path": "b/README.md"}}]}}]});
+        chapters(&mut book);
+        assert_eq!(book["items"][0]["Chapter"]["content"], "a");
+        assert_eq!(book["items"][0]["Chapter"]["sub_items"][0]["Chapter"]["content"], "[b](../index.md)");
+    }
+
+    fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+        for path in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                pages(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// What mdbook writes: a page for each chapter, `index` for a README, and all other files as they are.
+    #[test]
+    fn no_link_of_the_book_is_dead() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").canonicalize().unwrap();
+        let (mut found, mut dead) = (Vec::new(), Vec::new());
+        pages(&docs, &mut found);
+        for file in found.iter().filter(|file| !file.ends_with("SUMMARY.md")) {
+            let path = file.strip_prefix(&docs).unwrap();
+            let made = page(path.to_str().unwrap(), &std::fs::read_to_string(file).unwrap());
+            for event in Parser::new(&made) {
+                let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event else { continue };
+                let target = dest_url.split('#').next().unwrap_or_default();
+                if dest_url.contains("://") || dest_url.starts_with("mailto:") || target.is_empty() {
+                    continue;
+                }
+                let source = file.parent().unwrap().join(target.replace("index.md", "README.md"));
+                let is_there = source.canonicalize().is_ok_and(|source| source.starts_with(&docs) && source.is_file());
+                if !is_there || target.ends_with("README.md") {
+                    dead.push(format!("{}: {dest_url}", path.display()));
+                }
+            }
+        }
+        assert!(found.len() > 100 && dead.is_empty(), "{}", dead.join("\n"));
+    }
+}

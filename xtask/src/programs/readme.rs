@@ -1,0 +1,129 @@
+//! What the README says of the programs: made of the newest report of each machine, as their pages are.
+
+use super::picture::{origin, speeds};
+use super::report::{Entry, Report, geometric_mean};
+use crate::results::record;
+use anyhow::{Context, Result};
+use std::fmt::Write;
+use std::path::Path;
+
+/// A place in the README, and what is written there.
+struct Block {
+    begin: &'static str,
+    write: fn(&[Report]) -> String,
+}
+
+const BLOCKS: [Block; 2] = [
+    Block { begin: "<!-- programs: `cargo xtask programs --readme` writes these lines -->\n", write: gains },
+    Block { begin: "<!-- no gain: `cargo xtask programs --readme` writes these lines -->\n", write: no_gains },
+];
+const END: &str = "<!-- end of what is written -->\n";
+/// No line is longer.
+const COLUMNS: usize = 100;
+/// Machines that are told, the newest first.
+const MACHINES: usize = 2;
+
+/// The README with these lines as the reports in `runs` have them; `None`: it has no place for them.
+pub(crate) fn told(readme: &str, runs: &Path) -> Result<Option<String>> {
+    let mut folders = record::newest_of_each(runs, "programs.json", None)?;
+    folders.truncate(MACHINES);
+    let reports: Vec<Report> =
+        folders.iter().map(|folder| Report::read(&folder.join("programs.json"))).collect::<Result<_>>()?;
+    Ok(with(readme, &reports))
+}
+
+/// Writes them.
+pub(crate) fn write(readme: &Path, runs: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(readme).with_context(|| format!("cannot read {}", readme.display()))?;
+    let told = told(&text, runs)?.with_context(|| format!("{} has no place for the programs", readme.display()))?;
+    std::fs::write(readme, told).with_context(|| format!("cannot write {}", readme.display()))
+}
+
+fn with(readme: &str, reports: &[Report]) -> Option<String> {
+    let mut text = readme.to_owned();
+    for block in BLOCKS {
+        let (before, rest) = text.split_once(block.begin)?;
+        let (_, behind) = rest.split_once(END)?;
+        text = format!("{before}{}{}{END}{behind}", block.begin, (block.write)(reports));
+    }
+    Some(text)
+}
+
+/// A sentence on each machine: the lock-bound programs together, and the one that gained most.
+fn gains(reports: &[Report]) -> String {
+    let told = reports.iter().filter_map(|report| {
+        let bound: Vec<_> = speeds(report).filter(|(entry, _)| entry.bound).map(|(_, speed)| speed).collect();
+        let (mean, count) = (geometric_mean(&bound)?, bound.len());
+        let (most, speed) = speeds(report).max_by(|a, b| a.1[0].total_cmp(&b.1[0]))?;
+        let (machine, most) = (origin(report), shown(most, speed));
+        Some(filled(
+            &format!(
+                "- {machine}: {mean:.2} times the C library's speed, the geometric mean of the {count} lock-bound \
+                 programs; most for {most}."
+            ),
+            "",
+        ))
+    });
+    told.collect()
+}
+
+/// What did not gain, machine by machine: with confidence, not to be told, and under the recorder.
+fn no_gains(reports: &[Report]) -> String {
+    let mut text = String::new();
+    for report in reports {
+        let _ = writeln!(text, "- {}:", origin(report));
+        let list = |fits: &dyn Fn([f64; 3]) -> bool| -> Vec<String> {
+            speeds(report).filter(|(_, speed)| fits(*speed)).map(|(entry, speed)| shown(entry, speed)).collect()
+        };
+        let slower = list(&|[_, _, high]| high < 1.0);
+        let open = list(&|[_, low, high]| low <= 1.0 && high >= 1.0);
+        let slower = if slower.is_empty() { "none".to_owned() } else { slower.join("; ") };
+        text += &filled(&format!("- slower with confidence: {slower}."), "  ");
+        let open = if open.is_empty() { "none".to_owned() } else { open.join("; ") };
+        text += &filled(&format!("- no difference could be told: {open}."), "  ");
+        let recorded = report.programs.iter().filter_map(|entry| Some((entry, entry.measured()?.recorded?)));
+        let recorded = recorded.min_by(|a, b| a.1[0].total_cmp(&b.1[0]));
+        if let Some((entry, speed)) = recorded {
+            let least = shown(entry, speed);
+            text += &filled(&format!("- recorded by `turnwise profile`, the most was lost by {least}."), "  ");
+        }
+    }
+    text
+}
+
+/// "Java, one monitor 1.00 (0.63 to 1.11)"
+fn shown(entry: &Entry, [speed, low, high]: [f64; 3]) -> String {
+    format!("{} {speed:.2} ({low:.2} to {high:.2})", entry.name)
+}
+
+/// A paragraph in lines behind `indent`; of an item, the further ones behind two columns more.
+fn filled(paragraph: &str, indent: &str) -> String {
+    let next = if paragraph.starts_with("- ") { format!("{indent}  ") } else { indent.to_owned() };
+    textwrap::fill(paragraph, textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(&next)) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::RUNS;
+
+    #[test]
+    fn the_readme_says_what_the_reports_on_record_say() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+        let told = told(&readme, &root.join(RUNS)).unwrap().expect("it has a place for the programs");
+        assert!(told == readme, "write it again: cargo xtask programs --readme");
+    }
+
+    #[test]
+    fn a_readme_without_a_place_is_refused() {
+        assert_eq!(with("# X\n", &[]), None);
+    }
+
+    #[test]
+    fn items_go_on_under_their_words() {
+        let text = filled(&format!("- {}", "word ".repeat(40).trim_end()), "  ");
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        assert!(text.starts_with("  - word") && text.lines().nth(1).unwrap().starts_with("    word"), "{text}");
+    }
+}
