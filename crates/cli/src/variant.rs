@@ -56,7 +56,7 @@ impl Variant {
         self.prefix.as_ref().map_or(&[], Prefix::words)
     }
 
-    /// The options of `turnwise run` that give a program its locks, each with a blank behind; `None`: they do not, since a
+    /// The options of `turnwise run` that give a program its locks, each with a blank behind; `None`: they do not, as a
     /// command stands in front of the program, or the locks are the C library's.
     pub(crate) fn run_options(&self) -> Option<String> {
         match &self.locks {

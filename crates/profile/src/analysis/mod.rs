@@ -2,6 +2,7 @@
 
 mod clock;
 mod conditions;
+mod deadlocks;
 mod lines;
 mod names;
 mod order;
@@ -18,9 +19,10 @@ use crate::output::sound;
 use crate::symbols::{Identity, Module, Stamp, Symbols};
 use anyhow::{Context, Result};
 use clock::Clock;
+pub use deadlocks::circles;
 pub use names::{is_lock_class, is_wrapper, shown};
 use pending::Pending;
-pub use pending::circles;
+
 use sites::Sites;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -79,7 +81,7 @@ pub fn analyse(recording: &Recording) -> Result<Profile> {
     profile.recording.acquisitions_unattributed = header.unattributed + nested(recording) + uncounted;
     profile.recording.missing = missing(header);
     profile.recording.remarks = remarks(recording, left_out, troubles);
-    profile.deadlocks = pending.deadlocks(recording, &sites, &profile);
+    profile.deadlocks = deadlocks::all(&pending, recording, &sites, &profile);
     profile.recording.still_waiting = pending.count();
     profile.recording.others = others(header);
     spread::waits(&mut profile);

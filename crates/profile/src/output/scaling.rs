@@ -4,8 +4,8 @@ use crate::figures::count;
 use crate::model::{Profile, Scaling};
 use crate::output::names;
 
-/// One sentence for each design, on the lock that becomes the wall; then the model's error; then what it does not know. A
-/// model that is far off where it can be checked names no lock.
+/// One sentence for each design, on the lock that becomes the wall; then the model's error; then what it does not know.
+/// A model that is far off where it can be checked names no lock.
 #[must_use]
 pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
     let mut told = if scaling.is_off() { vec![NO_VERDICT.to_owned()] } else { walls(profile, scaling) };
@@ -27,7 +27,8 @@ pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
 }
 
 const NO_VERDICT: &str = "No verdict: the model is off by more than 20% where it can be checked, so what it forecasts \
-                          for more CPUs may be wrong as well. `turnwise-lab sim --record` replays a recording in order.";
+                          for more CPUs may be wrong as well. `turnwise-lab sim --record` replays a recording in \
+                          order.";
 
 fn walls(profile: &Profile, scaling: &Scaling) -> Vec<String> {
     let designs = scaling.designs.iter();

@@ -1,5 +1,5 @@
-//! Threads wait for a lock that no other finding names, and no other rule proposes an experiment: the cheapest there is.
-//! Waits can be long because of what a profile does not show, as who else has the CPUs.
+//! Threads wait for a lock that no other finding names, and no other rule proposes an experiment: the cheapest there
+//! is. Waits can be long because of what a profile does not show, as who else has the CPUs.
 
 use super::short_holds::SLEEPING;
 use crate::advice::context::Context;
