@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 use turnwise_futex_trace::Living;
+use turnwise_preload_abi::libraries::PRELOAD;
 use turnwise_profile::analysis::{is_lock_class, shown};
+use turnwise_profile::model::Frame;
 use turnwise_profile::symbols::Symbols;
 
 /// An address in no file that is known may be in one that was loaded since: it is looked for again after this time.
@@ -93,14 +95,12 @@ impl Names {
     /// The call stack of a thread that sleeps, innermost first; empty if it cannot be told.
     pub(crate) fn stack(&mut self, process: ProcessId, tid: u32) -> Vec<String> {
         let program = self.program(process, 0);
-        let addresses = program.living.stack(tid);
         let mut stack = Vec::new();
-        for address in addresses {
-            for frame in program.symbols.of_return_address(address) {
-                stack.push(shown(program.symbols.frame(frame)));
-            }
+        for address in program.living.stack(tid) {
+            stack.extend(program.symbols.of_return_address(address));
         }
-        stack
+        let frames = stack.into_iter().map(|frame| program.symbols.frame(frame));
+        without_own(&frames.collect::<Vec<_>>()).iter().map(|frame| shown(frame)).collect()
     }
 
     /// Forgets processes that are gone.
@@ -138,10 +138,41 @@ impl Names {
     }
 }
 
+/// A stack without our own frames at its inner end, by which a thread waits: all waits have the same ones.
+fn without_own<'a>(stack: &'a [&'a Frame]) -> &'a [&'a Frame] {
+    let is_own = |frame: &&Frame| is_lock_class(frame) || frame.module.contains(PRELOAD);
+    let is_libc = |frame: &&Frame| frame.module.contains("libc.so");
+    let first = stack.iter().position(|frame| !is_own(frame) && !is_libc(frame)).unwrap_or(0);
+    if stack[..first].iter().any(is_own) { &stack[first..] } else { stack }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use turnwise_live::Kind;
+
+    #[test]
+    fn a_stack_begins_with_the_programs_frames() {
+        let frame = |function: &str, module: &str| Frame {
+            function: function.to_owned(),
+            module: module.to_owned(),
+            ..Frame::default()
+        };
+        let ours = format!("/cache/{PRELOAD}-1234.so");
+        let frames = [
+            frame("syscall", "libc.so.6"),
+            frame("RawMutex<P>::lock_slow", &ours),
+            frame("pthread_mutex_lock", &ours),
+            frame("transfer", "bank"),
+            frame("turnwise::own", "bank"),
+        ];
+        let stack: Vec<&Frame> = frames[..4].iter().collect();
+        assert_eq!(without_own(&stack), [&frames[3]]);
+        let linked: Vec<&Frame> = [0, 4, 3].map(|place| &frames[place]).to_vec();
+        assert_eq!(without_own(&linked), [&frames[3]]);
+        assert_eq!(without_own(&linked[2..]), [&frames[3]]);
+        assert_eq!(without_own(&linked[..1]), [&frames[0]], "nothing of ours");
+    }
 
     static CONTENDED: std::sync::Mutex<[u8; 64]> = std::sync::Mutex::new([0; 64]);
 

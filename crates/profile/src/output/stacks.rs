@@ -1,5 +1,6 @@
 //! Wait time by whole stacks, as flame graphs and pprof want it.
 
+use crate::analysis::is_lock_class;
 use crate::model::{FrameId, Profile, Site, SiteId};
 
 /// Waits that had one stack.
@@ -30,7 +31,7 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
     let mut found = Vec::new();
     for usage in &site.stacks {
         let (some, time) = (scale(usage.waits, known_waits, waits), scale(usage.wait_ns, known_ns, wait_ns));
-        let frames = profile.stacks[usage.stack as usize].as_slice();
+        let frames = without_lock_classes(profile, &profile.stacks[usage.stack as usize]);
         found.push(WaitStack { site: number, frames, waits: some, wait_ns: time });
     }
     waits = waits.saturating_sub(found.iter().map(|one| one.waits).sum());
@@ -45,6 +46,13 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
     found
 }
 
+/// A stack without the frames of lock classes at its inner end: they say nothing of the program, and all waits would end
+/// in them. At least one frame stays.
+fn without_lock_classes<'a>(profile: &Profile, stack: &'a [FrameId]) -> &'a [FrameId] {
+    let is_class = |frame: &FrameId| profile.frames.get(*frame as usize).is_some_and(is_lock_class);
+    stack.iter().position(|frame| !is_class(frame)).map_or(stack, |first| &stack[first..])
+}
+
 /// `part / known` of the whole, rounded down.
 fn share(part: u64, known: u64, whole: u64) -> u64 {
     (u128::from(part) * u128::from(whole)).checked_div(u128::from(known)).map_or(0, |share| share as u64)
@@ -53,7 +61,7 @@ fn share(part: u64, known: u64, whole: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Distribution, StackUsage, Usage};
+    use crate::model::{Distribution, Frame, StackUsage, Usage};
 
     fn profile(one_in: u32, stacks: &[(u64, u64)]) -> Profile {
         let wait = Distribution { count: 10, sum_ns: 1000, ..Distribution::default() };
@@ -67,6 +75,15 @@ mod tests {
 
     fn found(profile: &Profile) -> Vec<(usize, u64, u64)> {
         waits(profile).iter().map(|one| (one.frames.len(), one.waits, one.wait_ns)).collect()
+    }
+
+    #[test]
+    fn stacks_end_in_the_program_and_not_in_lock_classes() {
+        let frame = |function: &str| Frame { function: function.to_owned(), ..Frame::default() };
+        let names = ["__gthread_mutex_lock(pthread_mutex_t*)", "std::mutex::lock()", "serve", "std::mutex::lock()"];
+        let profile = Profile { frames: names.map(frame).to_vec(), ..Profile::default() };
+        assert_eq!(without_lock_classes(&profile, &[0, 1, 2, 3]), [2, 3]);
+        assert_eq!(without_lock_classes(&profile, &[0, 1]), [0, 1], "nothing else is known");
     }
 
     #[test]

@@ -172,11 +172,18 @@ fn inside(text: &mut String, indent: &str, usage: &Usage) {
     if known.iter().all(|count| count.is_none()) || usage.contended == 0 && events.steals.unwrap_or(0) == 0 {
         return;
     }
+    let watched_all = events.watched >= usage.contended;
+    if known[1..].iter().all(|count| count.is_none()) {
+        let more = if watched_all { "" } else { "+" };
+        let sleeps = events.sleeps.unwrap_or(0);
+        let _ = writeln!(text, "{indent}{}{more} {}", count(sleeps), if sleeps == 1 { "sleep" } else { "sleeps" });
+        return;
+    }
     let told = |events: Option<u64>| events.map_or_else(|| "-".to_owned(), count);
     let several = |events: Option<u64>, one: &str, more: &str| {
         events.map_or_else(|| format!("- {more}"), |events| plural(events, one, more))
     };
-    let more = if events.watched < usage.contended { "+" } else { "" };
+    let more = if watched_all { "" } else { "+" };
     let _ = writeln!(
         text,
         "{indent}{}{more} {}, {}, {}; spins: {} won, {} owner away, {} timed out",

@@ -80,14 +80,10 @@ fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
     let mut found: Vec<(FrameId, u64)> = Vec::new();
     for usage in &site.stacks {
         let stack = &profile.stacks[usage.stack as usize];
-        // What was inlined at the call, and the function itself; nothing, if the call is not known.
-        let own = match site.frames.is_empty() {
-            true => 0,
-            false => {
-                let function = stack.iter().position(|frame| !profile.frames[*frame as usize].inlined);
-                function.map_or(0, |last| last + 1)
-            }
-        };
+        // The frame that names the site, which may be inlined in the next; nothing, if the call is not known.
+        let is_class = |frame: &FrameId| crate::analysis::is_lock_class(&profile.frames[*frame as usize]);
+        let named = stack.iter().position(|frame| !is_class(frame)).filter(|_| !site.frames.is_empty());
+        let own = named.map_or(0, |place| place + 1);
         let inside = |frame: &FrameId| crate::analysis::is_wrapper(&profile.frames[*frame as usize]);
         let Some(caller) = stack.iter().skip(own).find(|frame| !inside(frame)) else { continue };
         if is_root(&profile.frames[*caller as usize].function) {
