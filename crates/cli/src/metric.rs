@@ -108,6 +108,15 @@ pub(crate) fn charged() -> Vec<Metric> {
     CHARGED.map(metric).into()
 }
 
+/// A metric's name for people: of a pattern, the words before its number (`orders per second: ([0-9.]+)`), if they are
+/// plain.
+pub(crate) fn title(name: &str) -> &str {
+    let Some((words, _)) = name.split_once('(') else { return name };
+    let words = words.trim_start_matches('^').trim_end_matches([' ', ':', '=']);
+    let is_plain = !words.is_empty() && !words.contains(['\\', '[', ']', '.', '*', '+', '?', '{', '}', '|', '$', '^']);
+    if is_plain { words } else { name }
+}
+
 /// Why a program's output gives no value; see [`Metric::value`].
 #[derive(PartialEq, Debug)]
 pub(crate) enum Missing {
@@ -192,6 +201,15 @@ mod tests {
 
     fn value(metric: &Metric, output: &str) -> Result<(f64, usize), Missing> {
         metric.value(&Usage::default(), output)
+    }
+
+    #[test]
+    fn a_pattern_is_titled_by_its_words() {
+        assert_eq!(title("orders per second: ([0-9.]+)"), "orders per second");
+        assert_eq!(title("^ops = ([0-9]+)"), "ops");
+        for name in ["throughput", "([0-9.]+) ops", "time.*: ([0-9]+)"] {
+            assert_eq!(title(name), name);
+        }
     }
 
     #[test]

@@ -12,6 +12,17 @@ pub struct Failure {
     message: String,
 }
 
+/// How many columns the terminal has that standard output goes to; `None`: it goes elsewhere.
+#[must_use]
+pub fn columns() -> Option<usize> {
+    /// On fewer nothing can be read.
+    const LEAST: u16 = 20;
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: there is room for the answer.
+    let told = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    (told == 0 && size.ws_col >= LEAST).then_some(size.ws_col.into())
+}
+
 /// A check failed: other locks broke the program.
 pub const CHECK_FAILED: u8 = 1;
 /// Bad usage, or a file that cannot be read or written.

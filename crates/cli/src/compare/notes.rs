@@ -1,7 +1,7 @@
 //! What a reader should know before believing a comparison's figures.
 
 use super::runs::Run;
-use crate::metric::Metric;
+use crate::metric::{Metric, title};
 use std::collections::BTreeMap;
 use turnwise_present::others::Others;
 
@@ -75,7 +75,7 @@ fn matches(metric: &Metric, runs: &[Run]) -> Option<String> {
     let (_, combine) = metric.pattern()?;
     let counts = || runs.iter().filter_map(|run| run.matches.get(&metric.name).copied());
     let (least, most) = (counts().min()?, counts().max()?);
-    let (name, how) = (&metric.name, combine.name());
+    let (name, how) = (title(&metric.name), combine.name());
     match (least, most) {
         (1, 1) => None,
         _ if least == most => Some(format!("{name} is the {how} of {most} matches in each run")),

@@ -4,11 +4,12 @@ use super::report::MetricInfo;
 use super::runs::Row;
 use super::settings::Settings;
 use super::stats::{Summary, ratio_of_medians};
-use super::table::capitalised;
+use super::table::{capitalised, fitted};
 use super::verdict::{Verdict, judge};
 use crate::metric::Metric;
 use fastrand::Rng;
 use serde::Serialize;
+use turnwise_present::ending::columns;
 use turnwise_present::figures::plain;
 use turnwise_present::table::{self, CellAlignment};
 
@@ -81,7 +82,7 @@ impl Pairs {
         }
         let mut text = format!("{}, in {} rounds:\n{table}\n\n", self.metric.name, self.rounds.len());
         for verdict in judge(&self.metric, &self.settings(), &rows) {
-            text += &format!("{}\n", capitalised(&verdict.sentence));
+            text += &fitted(&capitalised(&verdict.sentence), columns());
         }
         text
     }

@@ -3,8 +3,9 @@
 use super::report::{MetricInfo, Report};
 use super::runs::{Row, complete_rounds};
 use super::verdict::figure;
-use crate::metric::{Better, Unit};
+use crate::metric::{Better, Unit, title};
 use std::fmt::Write;
+use turnwise_present::ending::columns;
 use turnwise_present::figures::scaled;
 use turnwise_present::table::{self, Cell, CellAlignment, ColumnConstraint};
 
@@ -17,12 +18,18 @@ pub(crate) fn text(report: &Report) -> String {
     );
     let _ = writeln!(text, "{}\n", table(report));
     for verdict in &report.verdicts {
-        let _ = writeln!(text, "{}", capitalised(&verdict.sentence));
+        text += &fitted(&capitalised(&verdict.sentence), columns());
     }
     for note in &report.notes {
-        let _ = writeln!(text, "Note: {note}");
+        text += &fitted(&format!("Note: {note}"), columns());
     }
     text
+}
+
+/// A sentence in lines that fit into so many columns; whole, where nobody said how many: scripts look for it.
+pub(super) fn fitted(sentence: &str, columns: Option<usize>) -> String {
+    let lines = |columns| textwrap::fill(sentence, textwrap::Options::new(columns).subsequent_indent("  "));
+    columns.map_or_else(|| sentence.to_owned(), lines) + "\n"
 }
 
 /// Of a terminal that nobody made wider.
@@ -44,7 +51,8 @@ fn table_with(report: &Report, extremes: bool) -> String {
     table.set_header(headings.map(|heading| right(heading.to_owned())));
     let mut titles = Vec::new();
     for metric in &report.metrics {
-        let mut title = Some(format!("{} {}", metric.name, if metric.better == Better::Higher { "↑" } else { "↓" }));
+        let mut title =
+            Some(format!("{} {}", title(&metric.name), if metric.better == Better::Higher { "↑" } else { "↓" }));
         for row in report.summaries.iter().filter(|row| row.metric == metric.name) {
             titles.push(title.take());
             let name = Cell::new(format!("  {}", row.policy));
@@ -177,6 +185,13 @@ mod tests {
         assert!(width(&with) <= Some(80) && with.contains("min to max") && with.contains("2.800–7.800 s"), "{with}");
         assert!(width(&without) <= Some(80) && !without.contains("min to max"), "{without}");
         assert!(without.contains("middle half") && !without.contains("2.800–7.800 s"), "{without}");
+    }
+
+    #[test]
+    fn sentences_fit_the_terminal_and_are_whole_elsewhere() {
+        let sentence = "word ".repeat(30).trim_end().to_owned();
+        assert_eq!(fitted(&sentence, None), sentence.clone() + "\n");
+        assert!(fitted(&sentence, Some(60)).lines().all(|line| line.len() <= 60));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::runs::Row;
 use super::settings::Settings;
 use super::stats::{Ratio, Summary, rounds_for_a_verdict};
-use crate::metric::{Better, Metric};
+use crate::metric::{Better, Metric, title};
 use serde::Serialize;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -34,7 +34,7 @@ pub(crate) fn judge(metric: &Metric, settings: &Settings, rows: &[Row]) -> Vec<V
 
 fn verdict(metric: &Metric, settings: &Settings, row: &Row) -> Verdict {
     let Row { policy, summary: Summary { n, .. }, .. } = row;
-    let (name, baseline) = (&metric.name, &settings.policies[0]);
+    let (name, baseline) = (title(&metric.name), &settings.policies[0]);
     let unit = settings.unit;
     let (needed, runs) =
         (rounds_for_a_verdict(settings.confidence), if settings.max_time_s.is_some() { "max-runs" } else { unit });
@@ -78,7 +78,7 @@ fn verdict(metric: &Metric, settings: &Settings, row: &Row) -> Verdict {
             (finding, format!("{}: {word}{after}{looks}", compared(metric.better, policy, baseline, name, ratio)))
         }
     };
-    Verdict { policy: policy.clone(), metric: name.clone(), finding, sentence }
+    Verdict { policy: policy.clone(), metric: metric.name.clone(), finding, sentence }
 }
 
 /// What the interval takes into account, if it was not looked at once only.

@@ -46,8 +46,8 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
     found
 }
 
-/// A stack without the frames of lock classes at its inner end: they say nothing of the program, and all waits would end
-/// in them. At least one frame stays.
+/// A stack without the frames of lock classes at its inner end: they say nothing of the program, and all waits would
+/// end in them. At least one frame stays.
 fn without_lock_classes<'a>(profile: &Profile, stack: &'a [FrameId]) -> &'a [FrameId] {
     let is_class = |frame: &FrameId| profile.frames.get(*frame as usize).is_some_and(is_lock_class);
     stack.iter().position(|frame| !is_class(frame)).map_or(stack, |first| &stack[first..])
