@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
-use turnwise::{RawLock, RawMutex};
+use turnwise::{RawLock, RawMutex, RawRwSem};
 
 static AWAY: AtomicBool = AtomicBool::new(false);
 static BACK: AtomicBool = AtomicBool::new(false);
@@ -125,6 +125,9 @@ impl Claimed {
     }
 
     fn keeps_nobody_away_for_ever(self) {
+        /// The handler and what it looks at are one.
+        static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let _one = ONE.lock();
         let handler: extern "C" fn(libc::c_int) = stay_away;
         // SAFETY: the handler is safe to run anywhere in the one thread that gets the signal.
         unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
@@ -156,4 +159,33 @@ fn a_claimant_that_a_signal_handler_keeps_away_keeps_nobody_else_away() {
         goes: unlock,
     };
     mutex.keeps_nobody_away_for_ever();
+}
+
+static SHARED: RawRwSem = RawRwSem::new();
+
+/// The owner writes.
+const SHARED_CLAIMED: Claimed = Claimed {
+    word: || word(&SHARED),
+    claim: 1 << 29,
+    lock: || SHARED.write(),
+    try_lock: || SHARED.try_write(),
+    unlock: write_unlock,
+    comes: || SHARED.write(),
+    goes: write_unlock,
+};
+
+fn write_unlock() {
+    // SAFETY: whoever calls it has the lock.
+    unsafe { SHARED.unlock_write() }
+}
+
+#[test]
+fn claimants_of_all_kinds_that_are_kept_away_keep_nobody_else_away() {
+    // SAFETY: whoever calls these has the lock so.
+    let (read_unlock, upgradable_unlock) =
+        (|| unsafe { SHARED.unlock_read() }, || unsafe { SHARED.unlock_upgradable() });
+    SHARED_CLAIMED.keeps_nobody_away_for_ever();
+    Claimed { comes: || SHARED.read(), goes: read_unlock, ..SHARED_CLAIMED }.keeps_nobody_away_for_ever();
+    Claimed { comes: || SHARED.upgradable_read(), goes: upgradable_unlock, ..SHARED_CLAIMED }
+        .keeps_nobody_away_for_ever();
 }

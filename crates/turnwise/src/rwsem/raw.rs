@@ -10,7 +10,7 @@
 //! | 21..27 | generation | of the process in which flags from 29 on were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
 //! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | that reader | that reader |
 //! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave, and bars none that go first | that writer | that writer |
-//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the same waiter |
+//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or who claimed |
 //! | 30 | `READERS` | a reader may sleep | that reader, before it sleeps | a thread that lets all readers in, and wakes them |
 //! | 31 | `WRITERS` | a writer or upgradable reader may sleep: newly arriving readers stay out | that thread, before it sleeps | a thread that wakes one |
 //!
@@ -32,10 +32,12 @@
 //!    the lock with `WRITERS` set again, sets it before it sleeps, or wakes the next when it gives up. "Writer"
 //!    includes a thread that waits to be an upgradable reader.
 //! 4. While `WRITERS` is set and no writer has the lock, one that announced itself sleeps or is on the way; it takes
-//!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again). So the
-//!    readers that `WRITERS` bars do not wait for ever.
-//! 5. `HANDOFF` is set by one thread, and only that clears it. While it is set no other thread takes the lock; a thread
-//!    that makes the lock free then wakes lane `First`.
+//!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again).
+//! 5. `HANDOFF` is set by one thread. While it is set no other thread takes the lock; a thread that makes the lock free
+//!    then wakes all of lane `First`. Invariants 4 and 5 end when a thread has found the lock free and kept for others
+//!    for as long as a promise lasts ([`Kept`]): it takes the lock, clears all flags and wakes everybody. Who leaves a
+//!    lock to one that is not asleep wakes another in its stead, who then finds it so. Who clears `HANDOFF` of a lock
+//!    that is not free wakes lane `First`: one whose claim has lapsed may have cleared another's.
 //! 6. Of flags with the generation of this process all this holds. Those with another are void: they were inherited in
 //!    a `fork`, without the threads. A thread that looks at the word takes them out before anything else
 //!    ([`RawRwSem::look`]); one that sleeps here has looked.
@@ -49,7 +51,7 @@ use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
-use crate::wait::{ByPolicy, Stamp};
+use crate::wait::{ByPolicy, Kept, Stamp};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const COUNT: u32 = (1 << 21) - 1;
@@ -141,8 +143,24 @@ impl<P: Platform> RawRwSem<P> {
     /// Tries again for a reader that found itself barred, perhaps by void flags.
     #[cold]
     fn enter_past(&self, prefer: Prefer) -> bool {
-        let word = self.word.load(Relaxed);
-        STAMP.is_void::<P>(word) && prefer.bars(self.settled(word)) == 0 && self.enter(prefer)
+        let found = self.word.load(Relaxed);
+        let word = self.settled(found);
+        if prefer.bars(word) == 0 { word != found && self.enter(prefer) } else { self.take_lapsed(word, 1) }
+    }
+
+    /// Takes a free lock that is kept for others, if that has lapsed, to hold it as `hold` says.
+    fn take_lapsed(&self, word: u32, hold: u32) -> bool {
+        let address = &raw const self.word;
+        let lapsed = word & HELD == 0 && word & FLAGS != 0 && Kept::has_lapsed::<P>(self.address());
+        let taken = lapsed && self.take(word, hold).is_ok();
+        if taken {
+            wake_all::<P>(address, word);
+        }
+        taken
+    }
+
+    pub(super) fn address(&self) -> usize {
+        (&raw const self.word).addr()
     }
 
     /// Returns the word, after taking out void flags (invariant 6).
@@ -198,7 +216,8 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     fn take_back(&self) -> bool {
         let found = self.word.fetch_sub(1, Relaxed);
-        left::<P>(&raw const self.word, found);
+        // This thread goes on to find for whom the lock is kept.
+        let _ = left::<P>(&raw const self.word, found);
         false
     }
 
@@ -212,7 +231,7 @@ impl<P: Platform> RawRwSem<P> {
         // ORDERING rwsem.unlock_read: pairs with rwsem.write: the writer comes after our reads.
         let found = self.word.fetch_sub(1, Release);
         if found & (WRITER | HANDOFF | WRITERS) != 0 {
-            left::<P>(address, found);
+            left_for_good::<P>(address, found);
         }
     }
 
@@ -231,7 +250,7 @@ impl<P: Platform> RawRwSem<P> {
             let last = word & (HELD | HANDOFF) == 1 && word & (READERS | WRITERS) != 0;
             // ORDERING rwsem.unlock_read: pairs with rwsem.write, as in `unlock_read`.
             if last && self.word.compare_exchange(word, 0, Release, Relaxed).is_ok() {
-                return wake_after::<P>(address, word);
+                return wake_all::<P>(address, word);
             }
         }
         // SAFETY: contract of `unlock_read_with`, which is that of `unlock_read`.
@@ -284,7 +303,7 @@ impl<P: Platform> RawRwSem<P> {
                 Err(found) => word = found,
             }
         }
-        false
+        self.take_lapsed(word, WRITER) && self.own()
     }
 
     /// Acquires the lock for reading, with the right to upgrade: beside readers, but not beside another such lock.
@@ -320,7 +339,7 @@ impl<P: Platform> RawRwSem<P> {
                 Err(found) => word = self.settled(found),
             }
             if word & NOT_UPGRADABLE != 0 {
-                return false;
+                return self.take_lapsed(word, UPGRADABLE);
             }
         }
     }
@@ -485,10 +504,18 @@ fn released(word: u32) -> u32 {
 }
 
 /// Does the wake-ups owed after an exchange of `word` for [`released`] of it. Uses only the address (invariant 7).
-pub(super) fn wake_after<P: Platform>(address: *const P::U32, word: u32) {
+fn wake_after<P: Platform>(address: *const P::U32, word: u32) {
+    if word & HANDOFF == 0 {
+        wake_all::<P>(address, word);
+    } else if P::wake(address, Lane::First, u32::MAX) == 0 {
+        wake_another::<P>(address, word);
+    }
+}
+
+/// Does the wake-ups owed after all flags of `word` were cleared. Uses only the address (invariant 7).
+pub(super) fn wake_all<P: Platform>(address: *const P::U32, word: u32) {
     if word & HANDOFF != 0 {
-        P::wake(address, Lane::First, 1);
-        return;
+        P::wake(address, Lane::First, u32::MAX);
     }
     if word & READERS != 0 {
         P::wake(address, Lane::Readers, u32::MAX);
@@ -499,19 +526,39 @@ pub(super) fn wake_after<P: Platform>(address: *const P::U32, word: u32) {
     }
 }
 
-/// Does the wake-ups of invariant 1, after a subtraction that found `found`. Uses only the address (invariant 7).
+/// Wakes one in the stead of those for whom the lock is kept, and who are not asleep (invariant 5). Uses only the
+/// address (invariant 7).
 #[cold]
-fn left<P: Platform>(address: *const P::U32, found: u32) {
+fn wake_another<P: Platform>(address: *const P::U32, word: u32) {
+    let writers = word & HANDOFF != 0 && word & WRITERS != 0;
+    if (!writers || P::wake(address, Lane::Waiters, 1) == 0) && word & READERS != 0 {
+        P::wake(address, Lane::Readers, 1);
+    }
+}
+
+/// Does the wake-ups of invariant 1, after a subtraction that found `found`. Uses only the address (invariant 7).
+/// Returns whether whom the lock is now kept for was asleep, if anybody.
+fn left<P: Platform>(address: *const P::U32, found: u32) -> bool {
     if found & COUNT != 1 {
-        return;
+        return true;
     }
     match found & (WRITER | UPGRADABLE) {
+        0 if found & HANDOFF != 0 => P::wake(address, Lane::First, u32::MAX) != 0,
         // Readers stay out for the writer.
-        0 => wake_after::<P>(address, found & !READERS),
+        0 if found & WRITERS != 0 => P::wake(address, Lane::Waiters, 1) != 0,
         upgrading if upgrading == WRITER | UPGRADABLE => {
             P::wake(address, Lane::First, u32::MAX);
+            true
         }
-        _ => {}
+        _ => true,
+    }
+}
+
+/// Does what [`left`] does, for a thread that will not find for whom the lock is kept (invariant 5).
+#[cold]
+fn left_for_good<P: Platform>(address: *const P::U32, found: u32) {
+    if !left::<P>(address, found) {
+        wake_another::<P>(address, found);
     }
 }
 

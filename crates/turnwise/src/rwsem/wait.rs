@@ -3,7 +3,7 @@
 use super::Prefer;
 use super::raw::{
     COUNT, FULL, GENERATION, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, STAMP, UPGRADABLE, WRITER, WRITERS,
-    wake_after,
+    wake_all,
 };
 #[cfg(feature = "spin")]
 use super::spin;
@@ -11,7 +11,7 @@ use crate::events::Event;
 #[cfg(feature = "live")]
 use crate::live;
 use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, PollBackoff, Word};
-use crate::wait::{ByPolicy, Settings, policy};
+use crate::wait::{ByPolicy, Lapse, Settings, policy};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
@@ -144,13 +144,15 @@ struct Waiter<S> {
     claim: u32,
     /// Whether it was woken `claim_after_ns` after it came.
     late: bool,
+    /// The promise to others for which it finds the lock kept.
+    lapse: Lapse,
     since: u64,
     settings: S,
 }
 
 impl<S: Settings> Waiter<S> {
     fn new<P: Platform>(kind: Kind, settings: S) -> Self {
-        Waiter { kind, woken: false, claim: 0, late: false, since: P::now(), settings }
+        Waiter { kind, woken: false, claim: 0, late: false, lapse: Lapse::NONE, since: P::now(), settings }
     }
 
     /// Whether it has the claim.
@@ -163,15 +165,18 @@ impl<S: Settings> Waiter<S> {
         loop {
             let word = lock.look();
             if word & (HANDOFF | GENERATION) != self.claim {
-                self.claim = 0; // this is a child, and the claim was its parent's
+                self.claim = 0; // it has lapsed, or this is a child, and the claim was its parent's
             }
             let barred = match self.kind {
                 Kind::Reader(prefer) => prefer.bars(word) & self.barred(),
                 _ => word & self.barred(),
             };
-            if barred == 0 {
-                if self.take(lock, word) {
+            let lapsed = self.lapse.has_come::<P>(lock.address(), barred != 0 && word & HELD == 0);
+            if barred == 0 || lapsed {
+                let taken = if lapsed { self.open(lock, word, self.hold()) } else { self.take(lock, word) };
+                if taken {
                     lock.counters.count_if(self.is_first(), Event::HandedOff);
+                    self.lapse.end::<P>(lock.address());
                     return true;
                 }
             } else if timed_out {
@@ -213,6 +218,15 @@ impl<S: Settings> Waiter<S> {
         if self.is_first() { barred & !HANDOFF } else { barred }
     }
 
+    /// Returns how a lock is held that it has alone.
+    fn hold(&self) -> u32 {
+        match self.kind {
+            Kind::Reader(_) => 1,
+            Kind::Upgradable => UPGRADABLE,
+            Kind::Writer => WRITER,
+        }
+    }
+
     fn take<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
         match self.kind {
             Kind::Reader(_) if self.late && (self.is_first() || word & HANDOFF == 0) => {
@@ -237,10 +251,10 @@ impl<S: Settings> Waiter<S> {
         taken
     }
 
-    /// Wakes others after the flags of `word` were cleared by a thread that does not take the lock for itself alone.
+    /// Wakes others after the flags of `word` were cleared, which stood for all.
     fn wake_others<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) {
         let duty = if self.woken && !matches!(self.kind, Kind::Reader(_)) { WRITERS } else { 0 };
-        wake_after::<P>(&raw const lock.word, word & !HANDOFF | duty);
+        wake_all::<P>(&raw const lock.word, word | duty);
     }
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
@@ -281,7 +295,7 @@ impl<S: Settings> Waiter<S> {
             Kind::Reader(_) => Lane::Readers,
             _ => Lane::Waiters,
         };
-        let parked = P::park(&lock.word, word, lane, deadline);
+        let parked = P::park(&lock.word, word, lane, self.lapse.or_at::<P>(deadline));
         lock.counters.count_sleep(parked);
         if parked == Parked::Woken {
             self.wakes(lock);

@@ -41,7 +41,20 @@ impl Kept {
     /// Whether a thread that tries may take the lock at `address`, which it finds free and kept for another.
     #[cold]
     pub(crate) fn has_lapsed<P: Platform>(address: usize) -> bool {
-        P::now() >= Self::until::<P>(address)
+        let lapsed = P::now() >= Self::until::<P>(address);
+        if lapsed {
+            Self::forget::<P>(address);
+        }
+        lapsed
+    }
+
+    /// Forgets that the lock at `address` was kept.
+    fn forget<P: Platform>(address: usize) {
+        if let Some(me) = P::me()
+            && me.slot.private.kept.get().address == address
+        {
+            me.slot.private.kept.set(Kept::NONE);
+        }
     }
 }
 
@@ -69,14 +82,9 @@ impl Lapse {
 
     /// The promise that it found is no more.
     pub(crate) fn end<P: Platform>(&mut self, address: usize) {
-        if self.at == 0 {
-            return;
-        }
-        self.at = 0;
-        if let Some(me) = P::me()
-            && me.slot.private.kept.get().address == address
-        {
-            me.slot.private.kept.set(Kept::NONE);
+        if self.at != 0 {
+            self.at = 0;
+            Kept::forget::<P>(address);
         }
     }
 

@@ -1,13 +1,13 @@
 //! The readers-writer lock, with upgrades and downgrades.
 
 use super::{Claim, SOON, Section, Shows, check, word};
-use crate::explicit::check::{Check, CheckSetup, Record, fork};
+use crate::explicit::check::{Check, CheckSetup, Record, fork, is_stopped};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::explicit::{Machine, Size};
 use crate::platform::saw;
 use Role::{
-    Demotes, DemotesToUpgradable, HastyReader, HastyWriter, Insists, Reads, ReadsAgain, ReadsFirst, ReadsTuned, Tries,
-    Upgrades, Writes, WritesTuned,
+    Demotes, DemotesToUpgradable, HastyReader, HastyTuned, HastyWriter, Insists, Reads, ReadsAgain, ReadsFirst,
+    ReadsTuned, ReadsUpgradably, Tries, Upgrades, Writes, WritesTuned,
 };
 use std::cell::Cell;
 use turnwise::RawRwSem;
@@ -33,6 +33,12 @@ const FORKED_ONCE: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forke
 const AT_ONCE: Tuned =
     Tuned { spin_ns: Some(0), claim_after_ns: Some(0), spin_patient_ns: None, spin_woken_ns: None, turn_ns: None };
 
+const STOPPED: (Size, Size) = (Size::of(3, 2).stopped(), Size::of(3, 2).stopped());
+const STOPPED_ONCE: (Size, Size) = (Size::of(3, 1).stopped(), Size::of(3, 2).stopped());
+const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).late(1).stopped(), Size::of(3, 2).late(1).stopped());
+const LAPSES_TIMED: (Size, Size) = (Size::of(3, 3).timed(1), Size::of(3, 4).timed(1));
+const GIVEN_UP: Shows = &["claimed", "lapsed", "gave up"];
+const LAPSES: Shows = &["claimed", "lapsed", "stopped"];
 const FORKS: Shows = &["forked"];
 const VOID: Shows = &["forked", "claimed", "void promise taken out"];
 
@@ -103,6 +109,30 @@ pub(super) const CHECKS: &[Check] = &[
     check("rwsem: a writer forks before spinners", SPINS, FORKED_ONCE, FORKS, |s, z| {
         forks(s, z, true, &[Writes, Writes], &[Writes])
     }),
+    check("rwsem: a claim lapses and is given up", SLEEPS, LAPSES_TIMED, GIVEN_UP, |s, z| {
+        stops(s, z, &[HastyTuned, Writes, WritesTuned]);
+    }),
+    check("rwsem: a writer is stopped", SLEEPS, STOPPED, LAPSES, |s, z| {
+        stops(s, z, &[WritesTuned, Writes, Reads]);
+    }),
+    check("rwsem: a writer is stopped beside writers", SLEEPS, STOPPED, LAPSES, |s, z| {
+        stops(s, z, &[WritesTuned, Writes, Writes]);
+    }),
+    check("rwsem: a writer is stopped beside readers", SLEEPS, STOPPED_ONCE, &["stopped"], |s, z| {
+        stops(s, z, &[WritesTuned, Reads, Reads]);
+    }),
+    check("rwsem: a reader is stopped", SLEEPS, STOPPED_PAIR, LAPSES, |s, z| {
+        stops(s, z, &[ReadsTuned, Writes, Reads]);
+    }),
+    check("rwsem: a waiter is stopped beside tries", SLEEPS, STOPPED, &["stopped"], |s, z| {
+        stops(s, z, &[WritesTuned, Writes, Tries]);
+    }),
+    check("rwsem: an upgradable reader is stopped", SLEEPS, STOPPED_PAIR, LAPSES, |s, z| {
+        stops(s, z, &[ReadsUpgradably, Writes, Reads]);
+    }),
+    check("rwsem: a waiter is stopped beside upgradable readers", SLEEPS, STOPPED_ONCE, &["stopped"], |s, z| {
+        stops(s, z, &[WritesTuned, Upgrades, ReadsUpgradably]);
+    }),
     check("rwsem: freed after the last release", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
 ];
 
@@ -112,6 +142,7 @@ const WRITER: u64 = 1 << 28;
 const HANDOFF: u64 = 1 << 29;
 const READERS: u64 = 1 << 30;
 const WRITERS: u64 = 1 << 31;
+const HELD: u64 = COUNT | UPGRADABLE | WRITER;
 
 /// What a thread does in each round.
 #[derive(Clone, Copy)]
@@ -125,6 +156,7 @@ enum Role {
     ReadsTuned,
     WritesTuned,
     Writes,
+    ReadsUpgradably,
     /// Reads upgradably, and upgrades.
     Upgrades,
     /// Reads upgradably, and upgrades, but gives up the upgrade if that takes long.
@@ -137,6 +169,8 @@ enum Role {
     Tries,
     HastyReader,
     HastyWriter,
+    /// With settings of its own, as [`WritesTuned`] does.
+    HastyTuned,
 }
 
 struct Guarded {
@@ -176,14 +210,18 @@ impl Guarded {
         if what == "fetch_or" && old & WRITER != 0 && set & WRITERS != 0 {
             saw("wrote again");
         }
+        if is_stopped(0) {
+            saw("stopped");
+        }
         self.claim.follow(thread, (taken, old & HANDOFF != 0), (set & HANDOFF != 0, cleared & HANDOFF != 0));
     }
 
     /// When all are done, nothing is left in the word.
     fn settled(&'static self, stage: &CheckSetup) {
         stage.at_end(move || {
-            let word = self.word().peek();
-            assert!(word == 0 || self.kept.get(), "held, or flags left, when everybody has left: {word:#x}");
+            let word = u64::from(self.word().peek());
+            let is_free = if is_stopped(0) { word & HELD == 0 } else { word == 0 };
+            assert!(is_free || self.kept.get(), "held, or flags left, when everybody has left: {word:#x}");
         });
     }
 
@@ -266,13 +304,18 @@ impl Guarded {
                 raw.write();
                 self.write();
             }
+            ReadsUpgradably => {
+                raw.upgradable_read();
+                self.upgradable();
+            }
             Upgrades => self.upgrade(false),
             Insists => self.upgrade(true),
             Demotes | DemotesToUpgradable => self.demote(matches!(role, DemotesToUpgradable)),
             Tries => self.tries(),
             HastyReader if raw.read_until(SOON) => self.read(Prefer::Writers),
             HastyWriter if raw.write_until(SOON) => self.write(),
-            HastyReader | HastyWriter => saw("gave up"),
+            HastyTuned if raw.write_tuned(Some(SOON), AT_ONCE) => self.write(),
+            HastyReader | HastyWriter | HastyTuned => saw("gave up"),
         }
     }
 
@@ -326,6 +369,29 @@ fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
     let guarded = Guarded::keep(stage);
     for &role in &roles[..size.threads] {
         stage.spawn_rounds(size.rounds, move || guarded.round(role));
+    }
+    guarded.settled(stage);
+}
+
+/// The first thread comes once, and may be stopped in its sleep. The next comes again and
+/// again, and has the lock first if it writes; others come once. They are not kept from their turns.
+fn stops(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
+    let guarded = Guarded::keep(stage);
+    let holds = matches!(roles[1], Writes);
+    if holds {
+        stage.before(1, || guarded.raw.write(), || ());
+    }
+    stage.spawn(move || guarded.round(roles[0]));
+    stage.spawn(move || {
+        if holds {
+            guarded.write();
+        }
+        for _ in u32::from(holds)..size.rounds {
+            guarded.round(roles[1]);
+        }
+    });
+    for &role in &roles[2..size.threads] {
+        stage.spawn(move || guarded.round(role));
     }
     guarded.settled(stage);
 }
