@@ -92,6 +92,10 @@ const FUNCTIONS: &[(&[&str], &[&str])] = &[
     (&["pthread_create", "dlclose"], &["GLIBC_2.2.5", "GLIBC_2.34"]),
     (&["thrd_create"], &["GLIBC_2.28", "GLIBC_2.34"]),
     (&["chroot", "setuid", "seteuid", "setreuid", "setresuid", "setrlimit", "setrlimit64"], &["GLIBC_2.2.5"]),
+    (&["execve", "execv", "execvp", "execl", "execlp", "execle", "fexecve"], &["GLIBC_2.2.5"]),
+    (&["execvpe"], &["GLIBC_2.11"]),
+    (&["execveat"], &["GLIBC_2.34"]),
+    (&["posix_spawn", "posix_spawnp"], &["GLIBC_2.2.5", "GLIBC_2.15"]),
 ];
 
 /// Functions with two ABIs: exported as `turnwise_` and the name, with `GLIBC_2.3.2` by default.
@@ -181,7 +185,9 @@ fn version_script() -> String {
 fn here<'a>(versions: &[&'a str]) -> Vec<&'a str> {
     let is_later = |version: &str| version.rsplit('.').next().and_then(|minor| minor.parse().ok()) > Some(17_u32);
     let is_here = |version: &&'a str| if is_x86_64() || is_later(version) { *version } else { FIRST_ON_AARCH64 };
-    versions.iter().map(is_here).collect()
+    let mut here: Vec<&str> = versions.iter().map(is_here).collect();
+    here.dedup();
+    here
 }
 
 fn is_x86_64() -> bool {

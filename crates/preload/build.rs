@@ -21,6 +21,7 @@ fn main() {
     link_unwinder();
     cc::Build::new()
         .file("c/wait.c")
+        .file("c/exec.c")
         .std("gnu11")
         .warnings(true)
         .flag("-fvisibility=hidden")

@@ -22,9 +22,10 @@ fn main() {
         "syscall",
     ];
     versions::link(&versions::Exports { without, old_conditions: false });
-    println!("cargo::rerun-if-changed=c/wait.c");
+    println!("cargo::rerun-if-changed=c");
     cc::Build::new()
         .file("c/wait.c")
+        .file("c/exec.c")
         .std("gnu11")
         .warnings(true)
         .flag("-fvisibility=hidden")

@@ -8,6 +8,7 @@
 //! | `real.rs` | the functions of the next library in line |
 //! | `tables.rs` | the same, where the loader cannot be asked |
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
+//! | `exec.rs`, `c/exec.c` | exported functions that start programs |
 //! | `leaving.rs` | exported functions by which a process leaves the place where its files are |
 //! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
@@ -29,6 +30,7 @@ compile_error!(
 );
 
 mod environment;
+mod exec;
 mod frames;
 mod jump;
 mod leaving;

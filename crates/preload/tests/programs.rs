@@ -2,6 +2,7 @@
 //! the C library does.
 
 mod harness;
+mod starts;
 mod symbols;
 
 use harness::{Build, POLICIES, Program, library, tool};
@@ -229,6 +230,7 @@ const EXPORTS: &str = "
     pthread_spin_lock
     pthread_key_create __pthread_key_create pthread_key_delete pthread_setspecific tss_create tss_delete tss_set
     pthread_create thrd_create prctl syscall chroot setuid seteuid setreuid setresuid setrlimit setrlimit64
+    execve execv execvp execvpe execl execlp execle fexecve execveat posix_spawn posix_spawnp
     mtx_init mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock
     cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast \
     turnwise_thread_events turnwise_mutex_trylock turnwise_rwlock_trywrlock turnwise_prctl turnwise_syscall";

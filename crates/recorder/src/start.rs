@@ -1,6 +1,6 @@
 //! What runs when the library is loaded, and when the process exits.
 
-use crate::{acquire, alone, modules, process, real, state};
+use crate::{acquire, alone, exports, modules, process, real, state};
 use turnwise_interpose::race_checker;
 
 /// Runs when the library is loaded.
@@ -8,6 +8,7 @@ extern "C" fn start() {
     // All that lock calls ask the loader for: later another thread may have its lock, and wait for us.
     turnwise_interpose::can_find();
     real::look_up_all();
+    exports::exec::look_up();
     alone::look_up();
     state::make_key();
     if race_checker().is_some() {

@@ -3,6 +3,7 @@
 
 mod cond;
 mod creation;
+pub(crate) mod exec;
 pub(crate) mod filters;
 mod keys;
 mod leaving;

@@ -23,7 +23,7 @@ static struct timespec at;
 static volatile int holds, is_done;
 static void *volatile begun;
 
-enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, THREAD, THREAD_OF_C11, EVENTS, CALL, PROCESS };
+enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, THREAD, THREAD_OF_C11, EVENTS, CALL, PROCESS, PROGRAM, CHILD };
 enum shape {
     ALONE,    /* the object, or the object and NULL */
     TIMED,    /* and a time */
@@ -114,6 +114,17 @@ static const struct known {
     {"setresuid", PROCESS, ALONE},
     {"setrlimit", PROCESS, ALONE},
     {"setrlimit64", PROCESS, ALONE},
+    {"execve", PROGRAM, ALONE},
+    {"execv", PROGRAM, ALONE},
+    {"execvp", PROGRAM, ALONE},
+    {"execvpe", PROGRAM, ALONE},
+    {"execl", PROGRAM, ALONE},
+    {"execlp", PROGRAM, ALONE},
+    {"execle", PROGRAM, ALONE},
+    {"fexecve", PROGRAM, ALONE},
+    {"execveat", PROGRAM, ALONE},
+    {"posix_spawn", CHILD, ALONE},
+    {"posix_spawnp", CHILD, ALONE},
 };
 
 static const struct known *known(const char *name)
@@ -187,6 +198,16 @@ static void *worker(void *line)
     case PROCESS: /* of which nothing is to change */
         function((void *)-1, (void *)-1, (void *)-1, NULL);
         break;
+    case PROGRAM: /* that is not there */
+        function("/turnwise/no/such/program", NULL, NULL, NULL);
+        break;
+    case CHILD: {
+        char *none[] = {NULL};
+        pid_t child;
+        int (*spawn)(pid_t *, const char *, void *, void *, char **, char **) = (void *)function;
+        CHECK(spawn(&child, "/turnwise/no/such/program", NULL, NULL, none, none) != 0);
+        break;
+    }
     case EVENTS: function((void *)1, &mutex, counts, (void *)6); break;
     case CALL: function((void *)SYS_getpid, NULL, NULL, NULL); break; /* a question, as a number of `prctl`, too */
     }

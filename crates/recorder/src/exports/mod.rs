@@ -113,6 +113,7 @@ macro_rules! endings {
 
 mod c11;
 mod cond;
+pub(crate) mod exec;
 mod leaving;
 mod loader;
 mod mutex;

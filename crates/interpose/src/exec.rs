@@ -1,0 +1,52 @@
+//! The functions that start programs: those of `c/exec.c`, which must be C, since some take any number of arguments.
+
+/// Defines these functions for a library, in its module `exports`. They jump to those of C.
+#[macro_export]
+macro_rules! exec {
+    () => {
+        $crate::exec! {
+            execve -> turnwise_execve;
+            execv -> turnwise_execv;
+            execvp -> turnwise_execvp;
+            execvpe -> turnwise_execvpe;
+            execl -> turnwise_execl;
+            execlp -> turnwise_execlp;
+            execle -> turnwise_execle;
+            fexecve -> turnwise_fexecve;
+            execveat -> turnwise_execveat;
+            posix_spawn -> turnwise_posix_spawn;
+            posix_spawnp -> turnwise_posix_spawnp;
+        }
+
+        /// For the constructor: looks up the next library's functions, so that no call asks the loader.
+        pub(crate) fn look_up() {
+            // SAFETY: in `c/exec.c`, without conditions.
+            unsafe extern "C" {
+                fn turnwise_exec_look_up();
+            }
+            // SAFETY: it has no conditions.
+            unsafe { turnwise_exec_look_up() };
+        }
+    };
+    ($($name:ident -> $target:ident;)*) => {
+        // SAFETY: defined in `c/exec.c`; they are only jumped to, with the arguments of the program's call.
+        unsafe extern "C" {
+            $(fn $target();)*
+        }
+        $(
+            /// Does what the C library's function of this name does, for programs that a library of ours cannot be
+            /// loaded into without what loads it.
+            ///
+            /// # Safety
+            /// As POSIX and the C library say.
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $name() {
+                #[cfg(target_arch = "x86_64")]
+                ::core::arch::naked_asm!("jmp {target}", target = sym $target);
+                #[cfg(target_arch = "aarch64")]
+                ::core::arch::naked_asm!("b {target}", target = sym $target);
+            }
+        )*
+    };
+}

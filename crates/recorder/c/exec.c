@@ -1,0 +1,1 @@
+../../interpose/c/exec.c

@@ -1,0 +1,3 @@
+//! Calls that start programs: one that cannot load this library does not get it.
+
+turnwise_interpose::exec! {}
