@@ -170,6 +170,20 @@ fn a_waiter_is_seen_with_the_owner_that_lets_it_wait() {
     run.ends();
 }
 
+#[test]
+fn who_changes_its_root_and_gives_up_root_has_a_view() {
+    // SAFETY: always answers.
+    if unsafe { libc::geteuid() } != 0 {
+        return println!("SKIPPED: only root can give it up");
+    }
+    let mut run = Run::with("now", "adaptive", |command| command.env("LEAVE", "1"));
+    let told = run.hear();
+    assert!(run.snapshot_with(told.waiter).alive);
+    run.answer();
+    assert_eq!(run.hear().what, "done");
+    run.ends();
+}
+
 /// The program's own symbols say in which function a site is.
 fn assert_is_in(snapshot: &Snapshot, site: u64, function: &str) {
     let maps = fs::read_to_string(format!("/proc/{}/maps", snapshot.pid)).expect("it runs");

@@ -4,7 +4,7 @@
 //! The directory is ours alone, so that nobody else can put a library under programs that we start; the name has a
 //! hash of the content, so that versions live side by side and a running program keeps its own.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::fs::{self, DirBuilder, Permissions};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{ErrorKind, Write};
@@ -100,7 +100,10 @@ fn is_in_place(path: &Path, payload: &Payload) -> bool {
 
 fn write_atomically(directory: &Path, path: &Path, payload: &Payload) -> Result<()> {
     let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempfile_in(directory)?;
-    file.write_all(payload.content)?;
+    file.write_all(payload.content).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => anyhow!("the limit on the size of files (ulimit -f) leaves no room for it: {error}"),
+        _ => error.into(),
+    })?;
     // The umask may have taken something away.
     file.as_file().set_permissions(Permissions::from_mode(0o700))?;
     // `exec` refuses a file that is open for writing: close it, then give it its name.

@@ -404,9 +404,18 @@ static void crosswise(void)
     CHECK(pthread_mutex_lock(&mutexes[1]) == 0);
 }
 
+/* As servers do before they take a lock. */
+static void leave(void)
+{
+    if (chroot("/sys") || chdir("/") || setgid(65534) || setuid(65534))
+        _exit(3);
+}
+
 int main(int count, char **arguments)
 {
     const char *what = getenv("DO");
+    if (getenv("LEAVE"))
+        leave();
     if (!strcmp(what, "once"))
         one_by_one(1);
     else if (!strcmp(what, "threads"))
