@@ -13,6 +13,7 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use turnwise_present::input_file;
 
 /// The kernel follows this many `#!` lines.
 const SCRIPT_DEPTH: u32 = 5;
@@ -59,7 +60,7 @@ pub(crate) fn native_of(path: &Path) -> Result<Native> {
 
 fn check(path: &Path, depth: u32) -> Result<Native> {
     check_privileges(path)?;
-    let file = File::open(path).context("cannot read it to find out how it was linked; make it readable")?;
+    let file = input_file::open(path).context("cannot read it to find out how it was linked; make it readable")?;
     let mut start = Vec::new();
     file.take(SCRIPT_LINE_BYTES).read_to_end(&mut start).context("it cannot be read")?;
     if start.starts_with(b"\x7fELF") {

@@ -14,6 +14,7 @@
 //! | `table.rs`, `progress.rs` | tables and progress bars |
 //! | `machine.rs` | what a report says of the machine and of the program that made it |
 //! | `quota.rs` | a CPU quota for this process and for what it starts |
+//! | `input_file.rs` | files that a user names to be read |
 //! | `folder.rs` | folders that a program makes for its user |
 //! | `cpus.rs`, `others.rs` | which CPUs there are; what other programs took of them |
 //!
@@ -23,6 +24,7 @@ pub mod cpus;
 pub mod ending;
 pub mod figures;
 pub mod folder;
+pub mod input_file;
 pub mod json;
 pub mod machine;
 pub mod names;

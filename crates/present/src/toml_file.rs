@@ -1,7 +1,7 @@
 //! What is wrong with a TOML file that a user wrote: file, line, key, and what to do.
 
 use crate::names::suggestion;
-use crate::printable;
+use crate::{input_file, printable};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::ops::Range;
 use std::path::Path;
@@ -66,7 +66,7 @@ pub fn unusable(sort: &str, problems: &[Problem], origin: &str, text: &str) -> S
 /// Says why it cannot be read, or which line is not UTF-8.
 pub fn read(sort: &str, path: &Path) -> Result<String, String> {
     let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot read the {sort} {shown}: {error}"))?;
+    let bytes = input_file::read(path).map_err(|error| format!("cannot read the {sort} {shown}: {error}"))?;
     String::from_utf8(bytes).map_err(|error| {
         let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
         format!("{shown}: line {line} is not valid UTF-8")

@@ -96,6 +96,10 @@ pub struct Recording {
 impl Recording {
     /// Reads a recording.
     pub fn read(path: &Path) -> Result<Recording, Error> {
+        // A pipe would wait for a writer.
+        if !path.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file; name one").into());
+        }
         let file = File::open(path)?;
         let length = file.metadata()?.len();
         let header = header(&file, length)?;

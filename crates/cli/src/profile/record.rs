@@ -12,7 +12,6 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -21,6 +20,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 use turnwise_preload_abi::Policy;
+use turnwise_present::input_file;
 use turnwise_present::machine::Machine;
 use turnwise_present::others::{Others, Watch};
 use turnwise_profile::analysis::{checksums, unrecorded};
@@ -168,12 +168,11 @@ impl RecordingFile {
 /// A recording takes the place of nothing but a recording.
 fn check(file: &Path) -> Result<()> {
     let mut start = Vec::new();
-    match File::open(file) {
+    match input_file::open(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
             return folder.map_or(Ok(()), |folder| bail!("the folder {} does not exist", folder.display()));
         }
-        _ if file.metadata().is_ok_and(|found| !found.is_file()) => bail!("it is not a regular file; name one"),
         opened => opened?.take(8).read_to_end(&mut start)?,
     };
     if !start.is_empty() && start != MAGIC.to_ne_bytes() {

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use std::cmp::Reverse;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use turnwise_present::input_file;
 use turnwise_profile::analysis::{analyse, unrecorded, waited};
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::json;
@@ -22,14 +22,14 @@ pub(super) fn read(path: &Path) -> Result<Profile> {
     if start.first() != Some(&b'{') {
         bail!("--from {shown}: it is neither a recording (turnwise profile --recording) nor a JSON profile (--json)");
     }
-    let text = std::fs::read(path).with_context(|| format!("--from {shown}"))?;
+    let text = input_file::read(path).with_context(|| format!("--from {shown}"))?;
     json::read(&text).with_context(|| format!("--from {shown}"))
 }
 
 /// Reads the first bytes of a file, as many as a recording's magic number has.
 fn start_of(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    File::open(path)?.take(8).read_to_end(&mut start)?;
+    input_file::open(path)?.take(8).read_to_end(&mut start)?;
     Ok(start)
 }
 

@@ -142,3 +142,22 @@ fn help_names_every_policy_and_has_examples() {
         assert!(list.contains(part), "no {part} in the list");
     }
 }
+
+#[test]
+fn files_without_an_end_and_pipes_without_a_writer_are_refused_at_once() {
+    let directory = scratch();
+    let pipe = directory.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
+    for file in [shown(&pipe), "/dev/zero", "/dev/urandom", shown(directory.path())] {
+        for command in [
+            &["profile", "--from", file][..],
+            &["profile", "--recording", file, "--", "true"],
+            &["profile", "--policy", file, "--", "true"],
+            &["run", "--policy", file, "--", "true"],
+            &["policy", "check", file],
+        ] {
+            // A wait is for ever: the harness ends it.
+            expect_complaint(2, command, &[file, "it is not a regular file; name one"]);
+        }
+    }
+}
