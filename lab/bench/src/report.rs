@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use turnwise_present::json;
+use turnwise_present::{input_file, json};
 use turnwise_present::machine::Machine;
 use turnwise_present::stats::Spread;
 
@@ -51,7 +51,7 @@ impl Report {
     /// The file cannot be read, or is something else.
     pub fn read(file: &Path) -> Result<Report> {
         let complaint = || format!("{} is not a report of `turnwise-lab bench --json`", file.display());
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let text = input_file::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         let mut report: Report = json::read(&text).with_context(complaint)?;
         ensure!(report.format == FORMAT, "{}: its format is {:?}, not {FORMAT}", complaint(), report.format);
         if report.verdicts.is_empty() {

@@ -28,7 +28,7 @@ use anyhow::{Context as _, Result, ensure};
 use progress::Bars;
 use std::path::Path;
 use std::process::ExitCode;
-use turnwise_present::json;
+use turnwise_present::{input_file, json};
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::output_file::OutputFile;
 use turnwise_reproduce::report::{FORMAT, Reproduction, Score};
@@ -59,7 +59,7 @@ fn output_file(flag: &str, file: Option<&Path>) -> Result<Option<OutputFile>> {
 
 fn read(file: &Path) -> Result<Reproduction> {
     let complaint = || format!("{} is not a report of `turnwise-lab reproduce --json`", file.display());
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = input_file::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut report: Reproduction = json::read(&text).with_context(complaint)?;
     ensure!(report.format == FORMAT, "{}: its format is {:?}, not {FORMAT}", complaint(), report.format);
     // Reports of before it was written have none.

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use turnwise_present::{json, printable};
+use turnwise_present::{input_file, json, printable};
 use turnwise_simbench::report::{FORMAT, SimReport};
 
 /// A part, and the file it was read from.
@@ -28,7 +28,7 @@ pub(crate) fn merge(files: &[PathBuf]) -> Result<SimReport> {
 }
 
 fn read(file: &Path) -> Result<Read<'_>> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = input_file::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     parsed(file, &text)
 }
 

@@ -1,6 +1,6 @@
 //! `turnwise-lab bench --plugin`: locks of shared objects, good and bad.
 
-use crate::common::{expect, expect_complaint, scratch, shown};
+use crate::common::{expect, expect_complaint, output, scratch, shown, text, turnwise};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -134,8 +134,15 @@ fn a_plugin_that_lets_two_threads_in_is_found_out() {
     let directory = scratch();
     let object = varied(directory.path(), "open.so", &[("TAKE", "nothing"), ("GIVE", "nothing")]);
     let chosen = ["bench", "--scenario", "misc-mutex-4", "--lock", "std", "--samples", "3", "--sample-ms", "100"];
-    let parts = ["lock mine", "the lock let two threads in at once"];
-    expect_complaint(2, &[chosen.as_slice(), &["--plugin", shown(&object)]].concat(), &parts);
+    let arguments = [chosen.as_slice(), &["--plugin", shown(&object)]].concat();
+    // Two threads are in at once only while two CPUs run them, which a busy machine may not do for a while.
+    let told = (0..100).find_map(|_| {
+        let answer = output(&mut turnwise(&arguments));
+        (!answer.status.success()).then(|| (answer.status.code(), text(&answer.stderr)))
+    });
+    let (status, told) = told.expect("two threads were in at once within a hundred runs");
+    assert_eq!(status, Some(2), "{told}");
+    assert!(["lock mine", "the lock let two threads in at once"].iter().all(|part| told.contains(part)), "{told}");
 }
 
 #[test]
