@@ -7,6 +7,7 @@ mod lines;
 mod names;
 mod order;
 mod pending;
+mod runtimes;
 mod sites;
 pub mod spread;
 mod sums;
@@ -264,6 +265,8 @@ fn why(number: u32) -> &'static str {
 fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>) -> Vec<String> {
     let header = &recording.header;
     let mut remarks = troubles;
+    let files = modules(recording);
+    remarks.extend(runtimes::remarks(files.iter().map(|module| module.path.as_path())));
     if header.can_unwind == 0 {
         remarks.push("no call stacks (they need glibc 2.35 or later), only call sites".to_owned());
     }
