@@ -5,8 +5,8 @@ mod harness;
 mod inside;
 mod journal;
 mod limits;
-mod stacks;
 mod plugins;
+mod stacks;
 
 use harness::{Run, function, library, lock, profile, shared_object};
 use std::os::unix::process::ExitStatusExt;

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, ensure};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use turnwise_present::{input_file, json};
 use turnwise_present::machine::Machine;
 use turnwise_present::stats::Spread;
+use turnwise_present::{input_file, json};
 
 /// The format of [`Report`] as JSON. Fields are added without notice; when one changes its meaning or goes away, the
 /// number is raised. 2: `subject`, `reads`, `writes`, `documents`, switches per second and the mean wait are new.

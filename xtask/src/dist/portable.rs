@@ -37,7 +37,8 @@ fn folder_of(target: &str) -> Result<PathBuf> {
 
 fn cargo(env: &[(String, OsString)], target: &str, packages: &[&str]) -> Result<()> {
     let folder = format!("{FOLDER}/build");
-    let line = ["cargo", "build", "--quiet", "--profile", "dist", "--locked", "--target-dir", &folder, "--target", target];
+    let line =
+        ["cargo", "build", "--quiet", "--profile", "dist", "--locked", "--target-dir", &folder, "--target", target];
     let packages: Vec<&str> = packages.iter().flat_map(|package| ["-p", package]).collect();
     must(Path::new("."), &borrowed(env), &[&line[..], &packages].concat())
 }

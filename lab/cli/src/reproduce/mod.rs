@@ -28,9 +28,9 @@ use anyhow::{Context as _, Result, ensure};
 use progress::Bars;
 use std::path::Path;
 use std::process::ExitCode;
-use turnwise_present::{input_file, json};
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::output_file::OutputFile;
+use turnwise_present::{input_file, json};
 use turnwise_reproduce::report::{FORMAT, Reproduction, Score};
 use turnwise_reproduce::{DOCUMENTS, Document, Options};
 
