@@ -343,3 +343,25 @@ fn neither_readers_nor_writers_starve() {
     gets_in(|| *lock.write() += 1, || assert!(*lock.read() > 0));
     gets_in(|| *lock.write() += 1, || assert!(*lock.upgradable_read() > 0));
 }
+
+/// Also one that was overtaken for long, and claims.
+#[test]
+fn who_waits_to_be_upgradable_keeps_no_reader_from_an_upgradable_reader() {
+    let lock = RwSem::new(1);
+    for _ in 0..3 {
+        let upgradable = lock.upgradable_read();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| *lock.upgradable_read());
+            std::thread::sleep(Duration::from_millis(10));
+            drop(upgradable);
+            // It overtakes the second, or that is faster and gone.
+            let upgradable = lock.upgradable_read();
+            std::thread::sleep(Duration::from_millis(10));
+            let reader = scope.spawn(|| *lock.read());
+            assert_eq!(reader.join().expect("it does not panic"), 1, "it is inside, too");
+            assert_eq!(lock.try_read().as_deref(), Some(&1));
+            drop(upgradable);
+            assert_eq!(second.join().expect("it does not panic"), 1);
+        });
+    }
+}

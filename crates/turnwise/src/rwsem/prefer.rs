@@ -31,6 +31,16 @@ impl Prefer {
         }
     }
 
+    /// Returns the bits of a word that keep a reader out that has found itself barred: not a claim beside an upgradable
+    /// reader while no writer waits. It is of a thread that waits to be upgradable, or of a writer that has withdrawn,
+    /// and who is inside may wait for the very reader that comes.
+    pub(super) fn keeps_out(self, word: u32) -> u32 {
+        match self.bars(word) {
+            HANDOFF if word & UPGRADABLE != 0 => 0,
+            barred => barred,
+        }
+    }
+
     /// Returns the bits of a word that keep a newly arriving reader out.
     #[inline(always)]
     pub(super) fn bars(self, word: u32) -> u32 {
@@ -67,5 +77,13 @@ mod tests {
         assert_eq!(Prefer::Readers.bars(WRITER | UPGRADABLE | FULL), FULL);
         assert_eq!(Prefer::Readers.bars(WRITER | 1), WRITER);
         assert_eq!(Prefer::Writers.bars(WRITER | UPGRADABLE | 1), WRITER);
+    }
+
+    #[test]
+    fn a_claim_beside_an_upgradable_reader_bars_no_reader() {
+        assert_eq!(Prefer::Writers.keeps_out(UPGRADABLE | HANDOFF | READERS | 1), 0);
+        assert_eq!(Prefer::Writers.keeps_out(UPGRADABLE | HANDOFF | WRITERS), HANDOFF | WRITERS);
+        assert_eq!(Prefer::Writers.keeps_out(UPGRADABLE | WRITER | HANDOFF), WRITER | HANDOFF);
+        assert_eq!(Prefer::Writers.keeps_out(HANDOFF | 1), HANDOFF);
     }
 }

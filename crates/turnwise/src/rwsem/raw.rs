@@ -11,8 +11,8 @@
 //! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | that reader | that reader |
 //! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave, and bars none that go first | that writer | that writer |
 //! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or who claimed |
-//! | 30 | `READERS` | a reader may sleep | that reader, before it sleeps | a thread that lets all readers in, and wakes them |
-//! | 31 | `WRITERS` | a writer or upgradable reader may sleep: newly arriving readers stay out | that thread, before it sleeps | a thread that wakes one |
+//! | 30 | `READERS` | a reader, or one that waits to be upgradable, may sleep | that thread, before it sleeps | a thread that lets all readers in, and wakes them |
+//! | 31 | `WRITERS` | a writer may sleep: newly arriving readers stay out | that thread, before it sleeps | a thread that wakes one |
 //!
 //! With feature `spin` eight more bytes follow: the token of the last writer, a hint for spinners, and their queue
 //! ([`crate::osq`]).
@@ -27,10 +27,10 @@
 //!    reader has the lock, which then owes them. So a thread that went to sleep because of a count that was too high is
 //!    woken when it no longer is.
 //! 2. `READERS` is set only together with a flag that bars its reader. A thread that clears the last such flag clears
-//!    `READERS` in the same exchange, and wakes all readers.
+//!    `READERS` in the same exchange, and wakes all readers. "Reader" includes a thread that waits to be upgradable,
+//!    which bars no reader from a lock that an upgradable reader has: not by `READERS`, nor by a claim (invariant 5).
 //! 3. A writer sleeps (in its lane) only while `WRITERS` is set, or a woken writer is on the way. A woken writer takes
-//!    the lock with `WRITERS` set again, sets it before it sleeps, or wakes the next when it gives up. "Writer"
-//!    includes a thread that waits to be an upgradable reader.
+//!    the lock with `WRITERS` set again, sets it before it sleeps, or wakes the next when it gives up.
 //! 4. While `WRITERS` is set and no writer has the lock, one that announced itself sleeps or is on the way; it takes
 //!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again).
 //! 5. `HANDOFF` is set by one thread. While it is set no other thread takes the lock; a thread that makes the lock free
@@ -145,16 +145,19 @@ impl<P: Platform> RawRwSem<P> {
     fn enter_past(&self, prefer: Prefer) -> bool {
         let found = self.word.load(Relaxed);
         let word = self.settled(found);
-        if prefer.bars(word) == 0 { word != found && self.enter(prefer) } else { self.take_lapsed(word, 1) }
+        match (prefer.bars(word), prefer.keeps_out(word)) {
+            (0, _) => word != found && self.enter(prefer),
+            (_, 0) => self.take(word, word + 1).is_ok(),
+            _ => self.take_lapsed(word, 1),
+        }
     }
 
     /// Takes a free lock that is kept for others, if that has lapsed, to hold it as `hold` says.
     fn take_lapsed(&self, word: u32, hold: u32) -> bool {
-        let address = &raw const self.word;
         let lapsed = word & HELD == 0 && word & FLAGS != 0 && Kept::has_lapsed::<P>(self.address());
         let taken = lapsed && self.take(word, hold).is_ok();
         if taken {
-            wake_all::<P>(address, word);
+            wake_all::<P>(&raw const self.word, word);
         }
         taken
     }
@@ -494,6 +497,9 @@ impl<P: Platform> RawRwSem<P> {
             }
         }
         wake_after::<P>(address, word);
+        if keep == UPGRADABLE && word & HANDOFF != 0 {
+            wake_all::<P>(address, word & READERS); // the claim bars them no longer
+        }
     }
 }
 

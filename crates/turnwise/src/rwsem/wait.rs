@@ -168,7 +168,7 @@ impl<S: Settings> Waiter<S> {
                 self.claim = 0; // it has lapsed, or this is a child, and the claim was its parent's
             }
             let barred = match self.kind {
-                Kind::Reader(prefer) => prefer.bars(word) & self.barred(),
+                Kind::Reader(prefer) => prefer.keeps_out(word) & self.barred(),
                 _ => word & self.barred(),
             };
             let lapsed = self.lapse.has_come::<P>(lock.address(), barred != 0 && word & HELD == 0);
@@ -232,7 +232,10 @@ impl<S: Settings> Waiter<S> {
             Kind::Reader(_) if self.late && (self.is_first() || word & HANDOFF == 0) => {
                 self.open(lock, word, (word & HELD) + 1)
             }
+            // Beside an upgradable reader: an addition would be taken back.
+            Kind::Reader(_) if word & HANDOFF != 0 => lock.take(word, word + 1).is_ok(),
             Kind::Reader(prefer) => lock.enter(prefer),
+            Kind::Upgradable if !self.is_first() => lock.take(word, word | UPGRADABLE).is_ok(),
             Kind::Upgradable => self.open(lock, word, word & COUNT | UPGRADABLE),
             Kind::Writer => {
                 let others = if self.woken { WRITERS } else { 0 };
@@ -253,14 +256,14 @@ impl<S: Settings> Waiter<S> {
 
     /// Wakes others after the flags of `word` were cleared, which stood for all.
     fn wake_others<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) {
-        let duty = if self.woken && !matches!(self.kind, Kind::Reader(_)) { WRITERS } else { 0 };
+        let duty = if self.woken && self.kind == Kind::Writer { WRITERS } else { 0 };
         wake_all::<P>(&raw const lock.word, word | duty);
     }
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
     fn announce<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32) -> Option<u32> {
         let claim = self.late && word & HANDOFF == 0;
-        let asleep = if matches!(self.kind, Kind::Reader(_)) { READERS } else { WRITERS };
+        let asleep = if self.kind == Kind::Writer { WRITERS } else { READERS };
         let new = STAMP.with::<P>(word, asleep | if claim { HANDOFF } else { 0 });
         if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
@@ -292,8 +295,8 @@ impl<S: Settings> Waiter<S> {
     fn sleep<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, deadline: Option<Deadline>) -> Parked {
         let lane = match self.kind {
             _ if self.is_first() => Lane::First,
-            Kind::Reader(_) => Lane::Readers,
-            _ => Lane::Waiters,
+            Kind::Reader(_) | Kind::Upgradable => Lane::Readers,
+            Kind::Writer => Lane::Waiters,
         };
         let parked = P::park(&lock.word, word, lane, self.lapse.or_at::<P>(deadline));
         lock.counters.count_sleep(parked);
@@ -316,8 +319,8 @@ impl<S: Settings> Waiter<S> {
 
     /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.
     fn give_up<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
-        if matches!(self.kind, Kind::Reader(_)) && !self.is_first() {
-            return true; // readers have no duty: they are woken together
+        if self.kind != Kind::Writer && !self.is_first() {
+            return true; // they have no duty: they are woken together
         }
         // Invariant 4: perhaps we were the one that `WRITERS` stands for.
         let cleared = READERS | WRITERS | self.claim & HANDOFF;

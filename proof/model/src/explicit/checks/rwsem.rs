@@ -11,6 +11,7 @@ use Role::{
 };
 use std::cell::Cell;
 use turnwise::RawRwSem;
+use turnwise::platform::{Platform as _, SpinLimit, Word as _};
 use turnwise::rwsem::Prefer;
 use turnwise::wait::Tuned;
 
@@ -39,6 +40,8 @@ const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).late(1).stopped(), Size::of(3
 const LAPSES_TIMED: (Size, Size) = (Size::of(3, 3).timed(1), Size::of(3, 4).timed(1));
 const GIVEN_UP: Shows = &["claimed", "lapsed", "gave up"];
 const LAPSES: Shows = &["claimed", "lapsed", "stopped"];
+const BESIDE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
+const BESIDE_LATE: (Size, Size) = (Size::of(3, 2).late(1), Size::of(3, 2).late(2));
 const FORKS: Shows = &["forked"];
 const VOID: Shows = &["forked", "claimed", "void promise taken out"];
 
@@ -108,6 +111,16 @@ pub(super) const CHECKS: &[Check] = &[
     }),
     check("rwsem: a writer forks before spinners", SPINS, FORKED_ONCE, FORKS, |s, z| {
         forks(s, z, true, &[Writes, Writes], &[Writes])
+    }),
+    check("rwsem: a reader beside an upgradable reader", SLEEPS, BESIDE, &[], |s, z| beside(s, z, &[ReadsUpgradably])),
+    check("rwsem: a reader beside an upgradable reader, past a claim", SLEEPS, BESIDE_LATE, &["claimed"], |s, z| {
+        beside(s, z, &[ReadsUpgradably]);
+    }),
+    check("rwsem: all kinds beside an upgrade", SLEEPS, FOUR, &["upgraded"], |s, z| {
+        roles(s, z, &[Upgrades, ReadsUpgradably, Reads, Writes]);
+    }),
+    check("rwsem: two wait to be upgradable", SLEEPS, LATE, &["claimed"], |s, z| {
+        roles(s, z, &[ReadsUpgradably, ReadsUpgradably, Upgrades]);
     }),
     check("rwsem: a claim lapses and is given up", SLEEPS, LAPSES_TIMED, GIVEN_UP, |s, z| {
         stops(s, z, &[HastyTuned, Writes, WritesTuned]);
@@ -368,6 +381,26 @@ impl Guarded {
 fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
     let guarded = Guarded::keep(stage);
     for &role in &roles[..size.threads] {
+        stage.spawn_rounds(size.rounds, move || guarded.round(role));
+    }
+    guarded.settled(stage);
+}
+
+/// The first thread reads upgradably until the second, a reader, is inside, too; the others come again and again.
+fn beside(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
+    let guarded = Guarded::keep(stage);
+    let inside = stage.keep(ExplicitWord::new(0_u32));
+    stage.spawn(move || {
+        guarded.raw.upgradable_read();
+        let _ = Explicit::spin_until(inside, |inside| inside == 1, SpinLimit::NONE);
+        guarded.upgradable();
+    });
+    stage.spawn(move || {
+        guarded.raw.read();
+        inside.store(1, std::sync::atomic::Ordering::Relaxed);
+        guarded.read(Prefer::Writers);
+    });
+    for &role in roles {
         stage.spawn_rounds(size.rounds, move || guarded.round(role));
     }
     guarded.settled(stage);
