@@ -52,7 +52,7 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
 fn describe_layer(layer: &str) -> String {
     match layer {
         "none" => {
-            "none: the C library registers no restartable sequences, so only the owner's CPU time tells".to_owned()
+            "none: the C library registers no restartable sequences, so spins last as long as they may".to_owned()
         }
         layer => format!("{layer}: same-CPU test and published spinners, through restartable sequences"),
     }

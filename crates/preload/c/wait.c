@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
@@ -71,6 +72,15 @@ static int passed(clockid_t clock, const struct timespec *time)
     return now.tv_sec != time->tv_sec ? now.tv_sec > time->tv_sec : now.tv_nsec >= time->tv_nsec;
 }
 
+/* Ends the process as the C library does: what lies there was unmapped, or is at an odd address. */
+__attribute__((noreturn)) static void refused(void)
+{
+    static const char why[] = "The futex facility returned an unexpected error code.\n";
+    ssize_t written = write(STDERR_FILENO, why, sizeof why - 1);
+    (void)written;
+    abort();
+}
+
 /* Sleeps until the sequence changes or `time` passes: 0 or an errno value. The kernel refuses negative times. */
 static int sleep_once(const struct waiter *w, clockid_t clock, const struct timespec *time)
 {
@@ -81,6 +91,8 @@ static int sleep_once(const struct waiter *w, clockid_t clock, const struct time
         return ETIMEDOUT;
     if (syscall(SYS_futex, w->cond, op, w->sequence, time, NULL, FUTEX_BITSET_MATCH_ANY) == 0)
         return 0;
+    if (errno == EFAULT || errno == EINVAL)
+        refused();
     return errno;
 }
 

@@ -5,7 +5,7 @@ use crate::policy;
 use crate::rules::{self, Caller};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU32};
-use turnwise::platform::native::{introduce, may_be_filtered};
+use turnwise::platform::native::{introduce, may_be_filtered, waiting};
 use turnwise::platform::{Native, Platform};
 use turnwise::wait::Tuned;
 use turnwise_interpose::{race_checker, variable};
@@ -109,6 +109,19 @@ pub(crate) fn released(address: usize) {
 
 #[inline(always)]
 fn counted(
+    address: usize,
+    kind: Kind,
+    caller: Caller,
+    owner: usize,
+    end: End,
+    decided: Option<&AtomicU32>,
+    wait: impl FnOnce(Option<Tuned>) -> bool,
+) -> bool {
+    waiting(address, || counted_wait(address, kind, caller, owner, end, decided, wait))
+}
+
+#[inline(always)]
+fn counted_wait(
     address: usize,
     kind: Kind,
     caller: Caller,

@@ -59,6 +59,32 @@ programs! {
     shared_with_a_process_that_is_not_preloaded: "processes.c",
 }
 
+/// As some servers turn them off, and where an allocator registers areas of its own, in place of the C library's.
+#[test]
+fn without_restartable_sequences_of_the_c_library() {
+    const OFF: &str = "glibc.pthread.rseq=0";
+    for program in ["exclusion.c", "own_rseq.c"] {
+        let program = Build::new(program).program().with("GLIBC_TUNABLES", OFF);
+        program.run_on_libc();
+        let told = program.run("adaptive");
+        assert!(told.contains("on-cpu layer none"), "{told}");
+    }
+    let program = Build::new("own_rseq.c").program();
+    program.run_on_libc();
+    program.run("adaptive");
+}
+
+/// Out of a wait for a lock, by a signal handler. In a line of spinners each round takes time slices.
+#[test]
+fn jumps_out_of_lock_calls() {
+    let program = Build::new("jump_out.c").program();
+    program.run_with_arguments(None, &["300"]);
+    for (policy, rounds) in [("adaptive", "300"), ("ttas", "100"), ("queued", "20")] {
+        program.run_with_arguments(Some(policy), &[rounds]);
+    }
+    program.run_with_arguments(Some("adaptive"), &["100", "timed"]);
+}
+
 /// Whatever a filter does to system calls that the program does not make with the C library's locks. Not turns under a
 /// spin policy, and no line of spinners: they would take minutes.
 #[test]

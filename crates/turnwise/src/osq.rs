@@ -22,6 +22,11 @@
 //!    Those of another generation were inherited in a `fork`: a thread that finds one before it is the first, and none
 //!    waits for one. A thread that joins checks the tail that it found: the node may meanwhile be in the queue anew,
 //!    behind it.
+//! 5. A node that is gone ([`Node::is_gone`]) stays so, and its thread joins no queue by it again. The thread has left
+//!    a wait in the middle, as by a jump out of a signal handler, or has given up a neighbour that did: at any
+//!    instruction, so no step that a node's thread owes is waited for without end, where that can be
+//!    ([`Platform::calls_may_be_left`]). A thread that finds such a node before it is the first. Others may be the
+//!    first then, too: what the first does beside others must be sound.
 
 use crate::platform::{ConstPlatform, Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -38,23 +43,32 @@ fn empty(note: u16) -> u32 {
 
 /// The number of looks after which a neighbour that should be done in some instructions has probably been preempted.
 const LOOKS: u32 = 256;
+/// The number of yields and sleeps after which it will never be done (invariant 5): a tenth of a second.
+const ROUNDS: u32 = 110;
+/// [`Node::generation`] of a node that is gone; no process is of this generation.
+const GONE: u32 = u32::MAX;
 
 /// A wait for a neighbour in the middle of a step.
 #[derive(Default)]
-struct Looks {
+pub(crate) struct Looks {
     taken: u32,
+    rounds: u32,
     patience: Patience,
 }
 
 impl Looks {
+    /// Waits a little; `false`: the neighbour is not waited for any more.
     #[track_caller]
-    fn wait<P: Platform>(&mut self) {
+    pub(crate) fn wait<P: Platform>(&mut self) -> bool {
         self.taken += 1;
         if self.taken < LOOKS {
-            return P::relax();
+            P::relax();
+            return true;
         }
         self.taken = 0;
+        self.rounds += u32::from(P::calls_may_be_left());
         self.patience.wait::<P>();
+        self.rounds < ROUNDS
     }
 }
 
@@ -85,6 +99,27 @@ impl<P: Platform> Node<P> {
     /// in one since, or none was before it.
     pub fn told(&self) -> Option<u32> {
         self.granted.load(Relaxed).checked_sub(1)
+    }
+
+    /// Whether nobody will do anything for the node any more (invariant 5).
+    pub(crate) fn is_gone(&self) -> bool {
+        P::calls_may_be_left() && self.generation.load(Relaxed) == GONE
+    }
+
+    /// Leaves the node where it is, for good (invariant 5).
+    #[cold]
+    pub(crate) fn lose(&self) {
+        self.join(GONE);
+    }
+
+    /// Notes which process's thread puts the node into a queue.
+    pub(crate) fn join(&self, generation: u32) {
+        self.generation.store(generation, Relaxed);
+    }
+
+    /// Returns the word that tells [`Node::is_gone`], and whether a value of it does.
+    pub(crate) fn gone(&self) -> (&P::U32, impl Fn(u32) -> bool + use<P>) {
+        (&self.generation, |generation| generation == GONE)
     }
 
     /// Whether a thread of this process put the node where it is, and not one of an ancestor (invariant 4).
@@ -203,7 +238,7 @@ impl<P: Platform> Osq<P> {
         let found = self.tail.swap(tail(token, generation), AcqRel);
         let prev = Token::new(found % Token::LIMIT)?;
         // The generation is read again: a signal handler may have forked since.
-        (found == tail(prev, P::generation())).then_some(prev)
+        (found == tail(prev, P::generation()) && !P::slot(prev).node.is_gone()).then_some(prev)
     }
 
     /// Takes a node out, in a forked child, that was in the queue when a signal handler of its thread forked. All other
@@ -237,7 +272,7 @@ impl<P: Platform> Osq<P> {
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
         let generation = P::generation();
-        node.generation.store(generation, Relaxed);
+        node.join(generation);
         let Some(prev) = self.join(me.token, generation) else { return Ok(()) };
         node.prev.store(prev.get(), Relaxed);
         // ORDERING osq.link: Release shows `prev` and the cleared node to the predecessor, which acquires `next`.
@@ -272,7 +307,7 @@ impl<P: Platform> Osq<P> {
         }
     }
 
-    /// Leaves the queue from its middle or end. `true` if we were made first meanwhile.
+    /// Leaves the queue from its middle or end. `true` if we were made first meanwhile. The node may be gone then.
     #[cold]
     fn cancel(&self, me: Me<P>) -> bool {
         let node = &me.slot.node;
@@ -292,7 +327,14 @@ impl<P: Platform> Osq<P> {
                 self.abandon(me);
                 return false;
             }
-            looks.wait::<P>(); // the predecessor leaves too, and is about to change our `prev` (step C)
+            if P::slot(prev).node.is_gone() {
+                return true; // invariant 5: nobody is before us
+            }
+            // The predecessor leaves too, and is about to change our `prev` (step C).
+            if !looks.wait::<P>() {
+                node.lose();
+                return false;
+            }
         };
         // Step B: find the successor; if there is none, the predecessor is the end again.
         let before = tail(prev, node.generation.load(Relaxed));
@@ -327,7 +369,10 @@ impl<P: Platform> Osq<P> {
                 return None;
             }
             // The successor joined but has not linked itself yet, or left again: either changes what we look at.
-            looks.wait::<P>();
+            if !looks.wait::<P>() {
+                me.slot.node.lose();
+                return None;
+            }
         }
     }
 

@@ -69,6 +69,16 @@ pub(crate) fn scratch() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("turnwise-cli").tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
 }
 
+/// Compiles a program of this folder into another.
+pub(crate) fn compiled(folder: &Path, name: &str) -> PathBuf {
+    let (program, source) = (folder.join(name), Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli"));
+    let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../recorder/tests/c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-g", "-pthread", headers, "-o"]).arg(&program).arg(source.join(name).with_extension("c"));
+    assert!(compiler.status().unwrap().success());
+    program
+}
+
 /// Writes an executable file.
 pub(crate) fn executable(directory: &Path, name: &str, content: &[u8]) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,6 @@
 //! `turnwise profile --pid` on programs under `turnwise run`: the recorder inside them is switched on and off.
 
-use crate::common::{expect, expect_complaint, expect_of, output, scratch, shown, signal, text, turnwise};
+use crate::common::{compiled, expect, expect_complaint, expect_of, output, scratch, shown, signal, text, turnwise};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,7 @@ struct Running {
 impl Running {
     fn start() -> Running {
         let folder = scratch();
-        let program = folder.path().join("inside");
-        let mut compiler = Command::new("cc");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/inside.c");
-        let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../recorder/tests/c");
-        compiler.args(["-O1", "-g", "-pthread", headers, "-o"]).arg(&program).arg(source);
-        assert!(compiler.status().unwrap().success());
+        let program = compiled(folder.path(), "inside");
         let mut command = turnwise(&["run", "--", shown(&program)]);
         command.env("XDG_RUNTIME_DIR", folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();

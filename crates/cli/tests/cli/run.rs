@@ -1,6 +1,6 @@
 //! `turnwise run` becomes the program.
 
-use crate::common::{executable, expect, expect_of, output, scratch, shown, signal, text, turnwise};
+use crate::common::{compiled, executable, expect, expect_of, output, scratch, shown, signal, text, turnwise};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -51,6 +51,42 @@ fn arguments_input_and_name_arrive() {
     assert_eq!(stdout, "a b|--lock|\n");
     let (stdout, _) = expect(0, &["run", "printf", "%s", "--version"]);
     assert_eq!(stdout, "--version");
+}
+
+/// At any instruction of ours, which must let the unwinder pass, and leave nothing that others wait for.
+#[test]
+fn threads_may_end_in_the_middle_of_a_lock_call() {
+    let folder = scratch();
+    let program = compiled(folder.path(), "left");
+    for way in ["cancel", "exit"] {
+        let run = [vec!["run"], vec!["run", "--lock", "ttas"], vec!["run", "--lock", "queued"]];
+        let profile = [vec!["profile"], vec!["profile", "--lock", "adaptive"], vec!["profile", "--waits"]];
+        for mut arguments in run.into_iter().chain(profile) {
+            arguments.extend(["--", shown(&program), way]);
+            let (stdout, _) = expect_of(0, turnwise(&arguments).current_dir(folder.path()));
+            assert!(stdout.contains("60 got the lock\n"), "{arguments:?}: {stdout}");
+        }
+    }
+}
+
+#[test]
+fn a_wait_that_the_kernel_refuses_ends_as_with_the_c_library() {
+    let folder = scratch();
+    let program = compiled(folder.path(), "odd");
+    let ends =
+        [output(&mut std::process::Command::new(&program)), output(&mut turnwise(&["run", "--", shown(&program)]))];
+    for end in ends {
+        assert_eq!(end.status.signal(), Some(6));
+        assert_eq!(text(&end.stderr), "The futex facility returned an unexpected error code.\n");
+    }
+}
+
+#[test]
+fn the_list_says_whether_owners_that_do_not_run_are_seen() {
+    let list = |settings| expect_of(0, turnwise(&["list"]).env("GLIBC_TUNABLES", settings)).0;
+    assert!(list("glibc.pthread.rseq=0").contains("owner-runs test       none: "));
+    let seen = list("");
+    assert!(seen.contains("owner-runs test       rseq: ") || seen.contains("owner-runs test       none: "), "{seen}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub(super) fn spin<P: Platform, S: Settings>(lock: &RawMutex<P>, deadline: Optio
     let spin = Spin { lock, me, looked, failures, turn, limit: spin_limit::<P>(deadline), settings };
     let before = owner();
     let end = spin.queued(begin, &mut history);
-    private.node_busy.set(false);
+    me.slot.node_is_back();
     history.ended::<P, _>(&end, spin.limit, before.is_some() && owner() == before);
     if end == Ok(Event::Spun) && spin.failures > 0 {
         lock.spinners.leave_note(Note::of_failures(0).to_bits());
@@ -275,7 +275,7 @@ pub(super) fn spin_again<P: Platform, S: Settings>(
     let turn = OwnTurn::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr(), now);
     let spin = Spin { lock, me, looked: None, failures: 0, turn, limit: spin_limit::<P>(deadline), settings };
     let end = spin.in_line(now.saturating_add(settings.spin_ns::<P>()).min(spin.limit), PollBackoff::new());
-    me.slot.private.node_busy.set(false);
+    me.slot.node_is_back();
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);
     end.is_ok()
 }

@@ -471,6 +471,14 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         None
     }
 
+    /// Whether a thread may leave a lock call at any instruction, and never come back to it: by a jump out of a signal
+    /// handler, or by ending there.
+    #[inline(always)]
+    #[must_use]
+    fn calls_may_be_left() -> bool {
+        false
+    }
+
     /// Sleeps in `lane` of `word` until woken or until `deadline`; returns at once if `word` is not `expected`.
     fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;
 

@@ -33,6 +33,9 @@ pub(crate) struct Private {
     pub(crate) node_busy: Cell<bool>,
     /// The lock that it last found kept for another.
     pub(crate) kept: Cell<Kept>,
+    /// The wait that the thread is in, as far as a platform notes that; [`Waited::NOWHERE`]: in none.
+    #[cfg_attr(not(feature = "native"), allow(dead_code, reason = "for platforms whose threads may leave by a jump"))]
+    pub(crate) waited: Cell<Waited>,
     /// Bits of the address of the lock that it had a turn with when it last stood in line; 0: it had none.
     #[cfg(feature = "spin")]
     pub(crate) turn_of: Cell<u16>,
@@ -63,6 +66,7 @@ impl Private {
     pub(crate) fn reset(&self) {
         self.node_busy.set(false);
         self.kept.set(Kept::NONE);
+        self.waited.set(Waited::NOWHERE);
         #[cfg(feature = "spin")]
         {
             self.turn_of.set(0);
@@ -80,6 +84,7 @@ impl Private {
         Private {
             node_busy: Cell::new(false),
             kept: Cell::new(Kept::NONE),
+            waited: Cell::new(Waited::NOWHERE),
             #[cfg(feature = "spin")]
             turn_of: Cell::new(0),
             #[cfg(feature = "spin")]
@@ -94,6 +99,19 @@ impl Private {
             first_spins: Cell::new(SpinRecord::NEW),
         }
     }
+}
+
+/// A wait of a thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Waited {
+    /// Where on its stack; 0: nowhere.
+    pub(crate) frame: usize,
+    /// The address of the lock.
+    pub(crate) lock: usize,
+}
+
+impl Waited {
+    pub(crate) const NOWHERE: Waited = Waited { frame: 0, lock: 0 };
 }
 
 /// A thread's quantum on its CPU while it contends for a lock.
@@ -156,6 +174,12 @@ impl<P: ConstPlatform> ThreadSlot<P> {
 }
 
 impl<P: Platform> ThreadSlot<P> {
+    /// Notes that the node is in no queue any more, unless it is gone: then no queue gets it again.
+    #[cfg_attr(not(feature = "spin"), allow(dead_code, reason = "called by the spinners"))]
+    pub(crate) fn node_is_back(&self) {
+        self.private.node_busy.set(self.node.is_gone());
+    }
+
     /// Creates a slot on any platform.
     #[must_use]
     pub fn new_in() -> Self {

@@ -138,7 +138,7 @@ fn queued<P: Platform, S: Settings>(
         lock.spinners.unlock(me);
         end
     });
-    private.node_busy.set(false);
+    me.slot.node_is_back();
     history.ended::<P, _>(&end, until.limit, owner_now(lock) == before);
     count_end(lock, &end);
     end.is_ok()
@@ -160,7 +160,7 @@ pub(super) fn write_again<P: Platform, S: Settings>(
         end = first(lock, HELD, until, RawRwSem::take_write);
         lock.spinners.unlock(me);
     }
-    me.slot.private.node_busy.set(false);
+    me.slot.node_is_back();
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);
     end.is_ok()
 }

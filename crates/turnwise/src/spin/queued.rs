@@ -26,6 +26,8 @@
 //! 3. Only the head, and threads that cannot join the line, try to set `HELD` while there is a line.
 //! 4. Clearing `HELD` is the owner's last access: the next owner may free the memory. A head that has taken the lock
 //!    does not touch the word again until it releases it.
+//! 5. A node that is gone (invariant 5 of [`crate::osq`]) was left in the line by a jump out of a signal handler, or by
+//!    the end of its thread. Who is behind it is the head: there may be several then, who compete for the word.
 //!
 //! **Who cannot join.** A thread without a slot ([`Platform::me`] is `None`: all slots are taken, or it is exiting),
 //! and a signal handler that interrupted a wait of its thread, whose node is in use. Such a thread competes with the
@@ -41,6 +43,7 @@
 use super::attempt_until;
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
+use crate::osq::{Looks, Node};
 use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
 use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -191,7 +194,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         match P::me() {
             Some(me) if !me.slot.private.node_busy.replace(true) => {
                 self.wait_in_line(me);
-                me.slot.private.node_busy.set(false);
+                me.slot.node_is_back();
             }
             _ => {
                 self.counters.count(Event::SpinLeftOut);
@@ -205,20 +208,50 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         // Step A: join at the end, and wait for the one before us to make us head.
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
+        node.join(P::generation());
         if let Some(prev) = self.join(me.token.get()) {
             // Relaxed: `prev` took the lock after our join, and saw our cleared node with the word (queued.acquire).
-            P::slot(prev).node.next.store(me.token.get(), Relaxed);
-            let _ = P::spin_until(&node.granted, |granted| granted != 0, SpinLimit::NONE);
+            let prev = &P::slot(prev).node;
+            prev.next.store(me.token.get(), Relaxed);
+            Self::await_grant(node, prev);
         }
         // Step B: head of the line: take the lock.
         if self.take_as_head(me.token.get()) & TAIL == me.token.get() {
             return; // we were the last in line, and took the tail back
         }
         // Step C: the one after us is about to link itself, or has; it becomes head while we have the lock.
-        let next = P::spin_until(&node.next, |next| next != 0, SpinLimit::NONE);
-        if let Some(next) = next.ok().and_then(Token::new) {
+        if let Some(next) = Self::await_next(node) {
             // Relaxed: the data comes by the word, not by the grant.
             P::slot(next).node.granted.store(1, Relaxed);
+        }
+    }
+
+    /// Waits until the thread before makes this node's thread head, or has left its node (invariant 5).
+    fn await_grant(node: &Node<P>, prev: &Node<P>) {
+        let granted = |granted| granted != 0;
+        if P::calls_may_be_left() {
+            let (word, is_gone) = prev.gone();
+            let _ = P::spin_until_either(&node.granted, granted, word, is_gone, SpinLimit::NONE);
+        } else {
+            let _ = P::spin_until(&node.granted, granted, SpinLimit::NONE);
+        }
+    }
+
+    /// Waits for the thread after this node's to link itself; `None`: it has left in between, and the node stays.
+    fn await_next(node: &Node<P>) -> Option<Token> {
+        if !P::calls_may_be_left() {
+            return P::spin_until(&node.next, |next| next != 0, SpinLimit::NONE).ok().and_then(Token::new);
+        }
+        let mut looks = Looks::default();
+        loop {
+            let next = Token::new(node.next.load(Relaxed));
+            if next.is_some() {
+                return next;
+            }
+            if !looks.wait::<P>() {
+                node.lose();
+                return None;
+            }
         }
     }
 

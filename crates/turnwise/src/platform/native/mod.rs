@@ -34,7 +34,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 pub use linux::{assume_filtered, end_exit_key, find_filter, is_alien_key, may_be_filtered, tid};
 pub use system::{OnCpuLayer, assume_cpus, generation, on_cpu_layer};
-pub use thread::{SLOTS, introduce, thread_of};
+pub use thread::{SLOTS, introduce, thread_of, waiting};
 #[cfg(feature = "live")]
 pub(crate) use watcher::watch;
 
@@ -115,6 +115,11 @@ unsafe impl Platform for Native {
 
     fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
         system::wake(word, lane, count)
+    }
+
+    #[inline(always)]
+    fn calls_may_be_left() -> bool {
+        true
     }
 
     fn has_lanes() -> bool {

@@ -4,7 +4,8 @@
 //!
 //! Taking a slot allocates nothing and takes no lock: the free slots are a stack of indices.
 
-use super::super::{Me, ThreadSlot, Token};
+use super::super::slot::Waited;
+use super::super::{Lane, Me, ThreadSlot, Token};
 use super::{Native, system, tls};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
@@ -52,8 +53,17 @@ pub(super) fn entry(token: Token) -> Option<&'static Entry> {
     token.get().checked_sub(FIRST).and_then(|index| TABLE.get(index as usize))
 }
 
+/// Returns the slot of a token; for one that [`me`] gave to nobody, as in a word that the program has overwritten, one
+/// whose node is gone.
 pub(super) fn slot(token: Token) -> &'static ThreadSlot<Native> {
-    &entry(token).expect("a token that Native::me gave out").slot
+    static NOBODY: ThreadSlot<Native> = ThreadSlot::const_new_in();
+    entry(token).map_or_else(
+        || {
+            NOBODY.node.lose();
+            &NOBODY
+        },
+        |entry| &entry.slot,
+    )
 }
 
 #[inline]
@@ -143,12 +153,68 @@ pub(super) fn exits(token: Token) {
     give_back(token);
 }
 
-/// Gives the slot of a token back, if it has one: its thread does not use it any more.
+/// Gives the slot of a token back, if it has one: its thread does not use it any more. One whose node is still in a
+/// queue is given to nobody.
 pub(super) fn give_back(token: Token) {
     if let Some(entry) = entry(token) {
+        let whole = settle(&entry.slot);
         entry.area.leave();
-        push_free(token.get() - FIRST);
+        if whole {
+            push_free(token.get() - FIRST);
+        }
     }
+}
+
+/// Does what a wait owes that its thread has left in the middle, if it has; `false`: its node is gone for good. The
+/// lock is not touched: its memory may be another's by now.
+fn settle(slot: &ThreadSlot<Native>) -> bool {
+    let waited = slot.private.waited.replace(Waited::NOWHERE);
+    if waited.frame != 0 {
+        // It may have been woken, and who sleeps behind it relies on it. A wake-up for nothing harms nobody.
+        system::wake(core::ptr::without_provenance(waited.lock), Lane::Waiters, 1);
+    }
+    let busy = slot.private.node_busy.get();
+    if busy {
+        slot.node.lose();
+    }
+    !busy
+}
+
+/// Runs `wait`, in which the calling thread waits for the lock at this address. A wait may be left by a jump out of a
+/// signal handler, or end with the thread: then the next call on the same stack, or the thread's exit, settles what it
+/// has left behind. (On another stack a wait that goes on may be taken for one that was left. That costs a slot.)
+#[inline]
+pub fn waiting<T>(lock: usize, wait: impl FnOnce() -> T) -> T {
+    let mark = 0_u8;
+    let frame = core::ptr::from_ref(&mark).addr();
+    let Some(mut me) = me() else { return wait() };
+    let outer = me.slot.private.waited.get().frame;
+    if outer > frame {
+        return wait(); // of a signal handler, inside another wait
+    }
+    if outer != 0 || me.slot.private.node_busy.get() {
+        me = after_a_jump(me);
+    }
+    me.slot.private.waited.set(Waited { frame, lock });
+    let result = wait();
+    me.slot.private.waited.set(Waited::NOWHERE);
+    result
+}
+
+/// Settles a wait that the calling thread has left, and gives it another slot if its node is gone.
+#[cold]
+fn after_a_jump(me: Me<Native>) -> Me<Native> {
+    let are_many = FRESH.load(Relaxed) as usize >= SLOTS / 2;
+    if settle(me.slot) || are_many {
+        return me;
+    }
+    if let Some(entry) = entry(me.token) {
+        entry.area.leave();
+    }
+    // SAFETY: the words are the calling thread's own; no reference to them is kept.
+    unsafe { (*tls::words()).token = Token::ANONYMOUS.get() };
+    set_stage(STAGE_NEW);
+    register().unwrap_or(me)
 }
 
 /// Returns the slots that were ever taken.
@@ -199,3 +265,34 @@ static START: extern "C" fn() = system::start;
 #[used]
 #[cfg_attr(not(miri), unsafe(link_section = ".fini_array.00101"))]
 static END: extern "C" fn() = system::end;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::Platform;
+
+    #[test]
+    fn a_token_that_nobody_has_names_a_slot_whose_node_is_gone() {
+        let wild = Token::new(Token::LIMIT - 1).expect("a token");
+        assert!(entry(wild).is_none() && slot(wild).node.is_gone() && slot(wild).node.told().is_none());
+        assert_eq!(Native::on_cpu(wild), crate::platform::OnCpu::Unknown);
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", not(turnwise_portable)))]
+    fn a_thread_that_has_left_a_wait_gets_another_slot_and_keeps_its_node_from_others() {
+        let lock = 0_u32;
+        let address = core::ptr::from_ref(&lock).addr();
+        let before = me().expect("a slot").token;
+        // As a jump out of a line of spinners leaves it.
+        slot(before).private.node_busy.set(true);
+        slot(before).private.waited.set(Waited { frame: 1, lock: address });
+        let inside = waiting(address, || me().expect("a slot").token);
+        assert_ne!(inside, before);
+        assert!(slot(before).node.is_gone() && !slot(inside).node.is_gone());
+        // A signal handler's wait inside another leaves that alone.
+        let nested = waiting(address, || waiting(address, || me().expect("a slot").token));
+        assert_eq!((nested, slot(nested).private.waited.get().frame), (inside, 0));
+        assert!(!slot(nested).node.is_gone());
+    }
+}

@@ -54,9 +54,11 @@ pub(super) fn start() {
     }
 }
 
-/// Whether the C library registers areas, and we know where.
+/// Whether the C library has registered an area for the calling thread, and we know where. Not so where it is told not
+/// to, where the kernel has no restartable sequences, and where the program has registered an area of its own instead:
+/// a thread has one.
 pub(super) fn is_registered() -> bool {
-    AREA_OFFSET.load(Relaxed) != 0
+    own_cpu().is_some()
 }
 
 #[inline]
@@ -153,12 +155,19 @@ impl Area {
 
     /// Withdraws the area; returns when no thread looks at it any more.
     pub(crate) fn leave(&self) {
+        /// The number of looks, some milliseconds apart after the first, after which whoever looked has left in the
+        /// middle, as by a jump out of a signal handler: a second.
+        const LOOKS: u32 = 1000;
         self.withdraw();
         // An observer needs a few instructions, but may be preempted in them.
         let mut patience = Patience::new();
-        while self.is_observed() {
+        for _ in 0..LOOKS {
+            if !self.is_observed() {
+                return;
+            }
             patience.wait::<Native>();
         }
+        self.observers.store(0, Relaxed);
     }
 
     /// Lets no thread look at the area from now on.

@@ -73,7 +73,22 @@ pub(crate) fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option
     match errno.now() {
         libc::ETIMEDOUT => Parked::TimedOut,
         libc::EINTR => Parked::Interrupted,
-        _ => Parked::Changed, // EAGAIN
+        libc::EFAULT | libc::EINVAL => refused(),
+        // EAGAIN, or the kernel has no such wait (ENOSYS), or a filter forbids it (most answer EPERM): then waits are
+        // looks, with rests in between.
+        _ => Parked::Changed,
+    }
+}
+
+/// Ends the process as the C library does for a wait that no lock in memory of the program can end in: what lies there
+/// was unmapped, or is at an odd address.
+#[cold]
+fn refused() -> ! {
+    const WHY: &[u8] = b"The futex facility returned an unexpected error code.\n";
+    // SAFETY: writes these bytes, and ends the process.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, WHY.as_ptr().cast(), WHY.len());
+        libc::abort()
     }
 }
 

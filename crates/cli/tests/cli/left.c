@@ -1,0 +1,72 @@
+/*
+ * Threads that end in the middle of a lock call, while the main thread has the lock: by an asynchronous cancellation
+ * (the argument "cancel"), or by a signal whose handler calls pthread_exit ("exit"). Those that stay get the lock.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LEAVE = 2, ALL = 3, ROUNDS = 60 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static volatile int begun, by_signal;
+static long got;
+
+static void leave(int number)
+{
+    (void)number;
+    pthread_exit(PTHREAD_CANCELED);
+}
+
+static void *wait_once(void *unused)
+{
+    int type;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+    __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&mutex);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    got++;
+    pthread_mutex_unlock(&mutex);
+    return unused;
+}
+
+static void nap(long us)
+{
+    struct timespec time = {.tv_nsec = us * 1000};
+    nanosleep(&time, NULL);
+}
+
+int main(int count, char **arguments)
+{
+    struct sigaction action = {.sa_handler = leave};
+    by_signal = count > 1 && !strcmp(arguments[1], "exit");
+    sigaction(SIGUSR1, &action, NULL);
+    alarm(100);
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t threads[ALL];
+        void *answer;
+        pthread_mutex_lock(&mutex);
+        begun = 0;
+        for (int i = 0; i < ALL; i++)
+            if (pthread_create(&threads[i], NULL, wait_once, NULL))
+                return 2;
+        while (begun < ALL)
+            nap(1);
+        nap(round * 7 % 200); /* among the spinners, or asleep */
+        for (int i = 0; i < LEAVE; i++)
+            if (by_signal ? pthread_kill(threads[i], SIGUSR1) : pthread_cancel(threads[i]))
+                return 3;
+        for (int i = 0; i < LEAVE; i++)
+            if (pthread_join(threads[i], &answer) || answer != PTHREAD_CANCELED)
+                return 4;
+        pthread_mutex_unlock(&mutex);
+        if (pthread_join(threads[LEAVE], &answer) || answer)
+            return 5;
+    }
+    printf("%ld got the lock\n", got);
+    return got != ROUNDS;
+}
