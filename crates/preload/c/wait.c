@@ -26,6 +26,8 @@ struct waiter {
     const struct turnwise_ops *ops;
     uint32_t sequence, counted;
     const void *caller; /* the address to which the program's call returns */
+    const struct timespec *time; /* until when, on the kernel's clock after `begin` */
+    struct timespec turned;
 };
 
 /* What `begin` answers, beside errno values. */
@@ -219,7 +221,7 @@ static int wait_foreign(struct waiter *w, int with, clockid_t own, clockid_t clo
 static int wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t own, const struct timespec *time,
                 const struct turnwise_ops *ops, const void *caller)
 {
-    struct waiter w = {.cond = cond, .mutex = mutex, .ops = ops, .caller = caller};
+    struct waiter w = {.cond = cond, .mutex = mutex, .ops = ops, .caller = caller, .time = time};
     clockid_t clock = own;
     int result, relocked;
     /* One that is notified as it looks does not sleep, and could be so for ever: act on a cancellation while the mutex
@@ -232,7 +234,7 @@ static int wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t own, con
         return wait_foreign(&w, result, own, clock, time);
     if (result != SLEEP)
         return result;
-    result = sleep_cancellable(&w, clock, time);
+    result = sleep_cancellable(&w, clock, w.time);
     relocked = ops->end(&w, result == 0 ? WOKEN : BY_ITSELF);
     if (relocked)
         return relocked;

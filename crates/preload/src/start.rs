@@ -3,7 +3,7 @@
 use crate::exports::filters;
 use crate::policy;
 use crate::rules::{self, Unusable};
-use crate::{cond, exports, live, real, run_probe, spin};
+use crate::{cond, exports, live, real, run_probe, spin, time};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, find_filter, on_cpu_layer};
@@ -37,7 +37,7 @@ fn look_up() {
     can_find();
     real::look_up();
     filters::look_up();
-    real::cond_waits();
+    time::look_behind(real::cond_waits()[1]);
     exports::exec::look_up();
     if !policy::stands_aside() {
         cond::find_mark();

@@ -1,7 +1,11 @@
 //! Points in time as C callers give them.
 
+use core::ffi::c_void;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, clockid_t, timespec};
-use turnwise::platform::{Clock, Deadline};
+use turnwise::platform::native::is_clock_faked;
+use turnwise::platform::{Clock, Deadline, Native, Platform};
 
 /// Whether the nanoseconds of `time` are a fraction of a second.
 pub(crate) fn valid(time: &timespec) -> bool {
@@ -18,6 +22,42 @@ pub(crate) fn clock(id: clockid_t) -> Result<Clock, c_int> {
         libc::CLOCK_MONOTONIC => Ok(Clock::Monotonic),
         _ => Err(libc::EINVAL),
     }
+}
+
+/// Whether a library behind this one turns deadlines of `pthread_cond_timedwait` from a clock that it fakes into the
+/// kernel's (libfaketime). The condition variables are ours, so its function is never called.
+static TURNS: AtomicBool = AtomicBool::new(false);
+
+/// Finds that out. The constructor calls this once; `next`: the `pthread_cond_timedwait` behind ours.
+pub(crate) fn look_behind(next: *const c_void) {
+    // SAFETY: any address may be asked for, and the result is writable; the names are strings.
+    let is_libcs = unsafe {
+        let mut found = core::mem::zeroed::<libc::Dl_info>();
+        let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        let lock =
+            if libc.is_null() { core::ptr::null_mut() } else { libc::dlsym(libc, c"gnu_get_libc_version".as_ptr()) };
+        let mut own = core::mem::zeroed::<libc::Dl_info>();
+        libc::dladdr(next, &mut found) == 0 || libc::dladdr(lock, &mut own) == 0 || found.dli_fbase == own.dli_fbase
+    };
+    TURNS.store(!is_libcs, Relaxed);
+}
+
+/// Returns `time`, which the program took from a faked `clock`, on the kernel's; `None`: it is so already.
+pub(crate) fn turned(clock: Clock, time: &timespec) -> Option<timespec> {
+    const SECOND: i128 = 1_000_000_000;
+    if !TURNS.load(Relaxed) || !is_clock_faked() {
+        return None;
+    }
+    let (id, kernels) = match clock {
+        Clock::Realtime => (libc::CLOCK_REALTIME, Native::wall()),
+        Clock::Monotonic => (libc::CLOCK_MONOTONIC, Native::now()),
+    };
+    let mut told = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the result is writable.
+    unsafe { libc::clock_gettime(id, &mut told) };
+    let ns = |time: &timespec| i128::from(time.tv_sec) * SECOND + i128::from(time.tv_nsec);
+    let at = (i128::from(kernels) + ns(time) - ns(&told)).max(0);
+    Some(timespec { tv_sec: i64::try_from(at / SECOND).unwrap_or(i64::MAX), tv_nsec: (at % SECOND) as i64 })
 }
 
 /// Converts `time` on `clock` to a deadline; a time before the clock's zero counts as zero, one beyond 584 years as

@@ -74,6 +74,19 @@ fn without_restartable_sequences_of_the_c_library() {
     program.run("adaptive");
 }
 
+/// In whichever order the two are loaded.
+#[test]
+fn beside_a_library_that_fakes_the_clock() {
+    let faking = Build::new("faked_library.c").shared("faked").display().to_string();
+    let ours = library().display().to_string();
+    for ahead in ["3600", "-3600"] {
+        let program = Build::new("faked.c").program().with("AHEAD", ahead);
+        program.run_on_libc_with(&faking);
+        program.run_with("adaptive", &format!("{ours}:{faking}"));
+        program.run_with("adaptive", &format!("{faking}:{ours}"));
+    }
+}
+
 /// Out of a wait for a lock, by a signal handler. In a line of spinners each round takes time slices.
 #[test]
 fn jumps_out_of_lock_calls() {

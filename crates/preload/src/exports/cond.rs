@@ -105,6 +105,9 @@ pub(super) struct Waiter {
     sequence: u32,
     counted: Counted,
     caller: Caller,
+    /// Until when; null: without end.
+    time: *const timespec,
+    turned: timespec,
 }
 
 /// The functions that `c/wait.c` may call: its `struct turnwise_ops`.
@@ -167,6 +170,12 @@ unsafe fn begin_if(
     if foreign {
         return if mutex::is_foreign(with) { FOREIGN } else { FOREIGN_COND_ONLY };
     }
+    if let Some(time) = time
+        && let Some(turned) = time::clock(*clock).ok().and_then(|clock| time::turned(clock, time))
+    {
+        waiter.turned = turned;
+        waiter.time = &raw const waiter.turned;
+    }
     let arrival = cond::arrive(cond);
     waiter.sequence = arrival.seen;
     // SAFETY: contract of `begin_if`, which includes that of `unlock`.
@@ -176,7 +185,9 @@ unsafe fn begin_if(
         return unlocked;
     }
     if arrival.looks {
-        let deadline = time.and_then(|time| time::deadline(time::clock(*clock).ok()?, time).ok());
+        // SAFETY: null, the caller's time, or the waiter's own.
+        let deadline =
+            unsafe { waiter.time.as_ref() }.and_then(|time| time::deadline(time::clock(*clock).ok()?, time).ok());
         if cond::look(cond, arrival.seen, deadline) {
             return NOTIFIED;
         }

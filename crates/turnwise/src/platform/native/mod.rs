@@ -32,7 +32,7 @@ use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, Thr
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
-pub use linux::{assume_filtered, end_exit_key, find_filter, is_alien_key, may_be_filtered, tid};
+pub use linux::{assume_filtered, end_exit_key, find_filter, is_alien_key, is_clock_faked, may_be_filtered, tid};
 pub use system::{OnCpuLayer, assume_cpus, generation, on_cpu_layer};
 pub use thread::{SLOTS, introduce, thread_of, waiting};
 #[cfg(feature = "live")]

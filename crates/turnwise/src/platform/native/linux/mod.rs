@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `clock.rs` | the clocks, also where another library fakes them |
 //! | `exit.rs` | notices that a thread exits, and gives its slot back |
 //! | `rseq.rs` | the area in which the kernel says on which CPU a thread runs |
 //! | `cpus.rs` | the number of CPUs that the process may use |
@@ -12,6 +13,7 @@
 //! | `sys.rs` | the system calls |
 //! | `tid.rs` | the kernel's number of the thread |
 
+mod clock;
 mod cpus;
 mod exit;
 mod filter;
@@ -26,6 +28,7 @@ use super::{spin, thread, tls};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
+pub use clock::is_clock_faked;
 pub use cpus::assume_cpus;
 pub use exit::{end_exit_key, is_alien_key};
 pub use filter::{assume_filtered, find_filter, may_be_filtered};
@@ -47,6 +50,7 @@ pub(super) extern "C" fn start() {
     cpus::start();
     rseq::start();
     tid::start();
+    clock::start();
     spin::start();
     exit::start();
     // Miri has no fork.
