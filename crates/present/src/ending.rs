@@ -1,5 +1,6 @@
 //! How a program ends: exit statuses, errors, and text on stdout.
 
+use crate::printable_message;
 use anyhow::Context;
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -52,7 +53,8 @@ impl std::error::Error for Failure {}
 #[must_use]
 pub fn exit_code(program: &str, outcome: anyhow::Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error| {
-        eprintln!("{program}: {error:#}");
+        let message = printable_message(&format!("{error:#}"), std::env::args_os());
+        eprintln!("{program}: {message}");
         ExitCode::from(error.downcast_ref::<Failure>().map_or(USAGE_OR_IO, |failure| failure.code))
     })
 }

@@ -44,4 +44,4 @@ pub mod toml_file;
 #[cfg(feature = "program")]
 pub mod usage;
 
-pub use printable::printable;
+pub use printable::{printable, printable_message};

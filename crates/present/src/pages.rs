@@ -13,7 +13,7 @@ pub fn man(directory: &Path, command: Command) -> Result<ExitCode> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
     pages(command, directory).with_context(|| format!("cannot write manual pages to {}", directory.display()))?;
-    crate::ending::print(&format!("manual pages are in {}\n", directory.display()))?;
+    crate::ending::print(&format!("manual pages are in {}\n", crate::printable(&directory.to_string_lossy())))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,12 +1,28 @@
 //! Text of others on a terminal: names of programs and of what is in them, files that somebody else wrote.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use turnwise_preload_abi::terminal::is_obeyed;
 
 /// Returns the text without what a terminal would obey, or would show in another order than it is in.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
+}
+
+/// Returns a message without what a terminal would obey. Its lines stay; but a word of the command line that is in it,
+/// such as the name of a file, does not end one.
+#[must_use]
+pub fn printable_message(message: &str, words: impl IntoIterator<Item = OsString>) -> String {
+    let mut shown = message.to_owned();
+    for word in words {
+        let word = word.to_string_lossy();
+        let value = word.split_once('=').map_or("", |(_, value)| value);
+        for part in [&*word, value].into_iter().filter(|part| part.contains(is_obeyed)) {
+            shown = shown.replace(part, &printable(part));
+        }
+    }
+    shown.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -26,5 +42,12 @@ mod tests {
         for name in ["operator<<", "größe", "std::vector<int, A>::push_back", "名前", "a b"] {
             assert!(matches!(printable(name), Cow::Borrowed(same) if same == name));
         }
+    }
+
+    #[test]
+    fn a_message_has_its_own_lines_and_no_others() {
+        let words = ["run", "a\u{1b}[2J\nb", "--json=c\nd"].map(OsString::from);
+        let shown = printable_message("cannot read a\u{1b}[2J\nb:\n  c\nd: \u{7}gone", words);
+        assert_eq!(shown, "cannot read a\u{fffd}[2J\u{fffd}b:\n  c\u{fffd}d: \u{fffd}gone");
     }
 }

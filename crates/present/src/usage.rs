@@ -1,6 +1,8 @@
 //! The command line, read by clap; and complaints about it that say what to type.
 
 use crate::ending::USAGE_OR_IO;
+use crate::printable_message;
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use std::any::TypeId;
@@ -28,6 +30,15 @@ pub fn parse<Cli: CommandFactory + FromArgMatches>(sibling: Sibling) -> Cli {
 
 /// Ends the process with help or a complaint. Help that could not be written is an error, except to a closed pipe.
 fn end_with(error: &clap::Error) -> ! {
+    let said = error.render().to_string();
+    // What looks like a colour is gone from the words in there.
+    let plain = |word: &OsString| StyledStr::from(word.to_string_lossy().into_owned()).to_string().into();
+    let words = std::env::args_os().flat_map(|word| [plain(&word), word]);
+    let shown = printable_message(&said, words);
+    if error.use_stderr() && shown != said {
+        eprint!("{shown}");
+        std::process::exit(error.exit_code())
+    }
     match error.print() {
         Err(refused) if !error.use_stderr() && refused.kind() != std::io::ErrorKind::BrokenPipe => {
             eprintln!("cannot write to standard output: {refused}");

@@ -161,3 +161,21 @@ fn files_without_an_end_and_pipes_without_a_writer_are_refused_at_once() {
         }
     }
 }
+
+#[test]
+fn a_complaint_is_no_command_to_a_terminal() {
+    let hostile = "no\u{1b}[31m\nsuch\u{202e}";
+    for command in [
+        &["run", "--", hostile][..],
+        &["run", "--policy", hostile, "--", "true"],
+        &["run", "--lock", hostile, "--", "true"],
+        &["profile", "--from", hostile],
+        &["policy", "check", hostile],
+        &["why", hostile],
+        &["tune", hostile],
+        &[hostile],
+    ] {
+        let (_, told) = expect(2, command);
+        assert!(!told.contains(['\u{1b}', '\u{202e}']) && !told.contains("\nsuch"), "{command:?}: {told:?}");
+    }
+}

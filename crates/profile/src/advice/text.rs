@@ -5,6 +5,7 @@ use crate::model::Profile;
 use crate::output::names;
 use std::fmt::Write;
 use textwrap::Options;
+use turnwise_preload_abi::terminal::is_obeyed;
 
 /// No line is longer.
 const COLUMNS: usize = 100;
@@ -50,6 +51,6 @@ pub(crate) fn proposal(experiment: &Experiment, profile: &Profile) -> String {
 
 fn wrapped(first: &str, next: &str, paragraph: &str) -> String {
     // Names come from the program: a control character of theirs must not reach the terminal.
-    let paragraph: String = paragraph.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let paragraph: String = paragraph.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
     textwrap::fill(&paragraph, Options::new(COLUMNS).initial_indent(first).subsequent_indent(next)) + "\n"
 }

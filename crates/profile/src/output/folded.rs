@@ -5,6 +5,7 @@ use crate::model::{Frame, Profile};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::io::Write;
+use turnwise_preload_abi::terminal::is_obeyed;
 
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     for line in lines(profile) {
@@ -43,7 +44,7 @@ fn escaped(name: &str) -> String {
 
 /// Text without what ends lines or is obeyed by terminals.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]
