@@ -4,10 +4,12 @@ use super::separate::common_file;
 use super::{Module, separate_file, without_parameters};
 use crate::model::Frame;
 use addr2line::Loader;
+use lzma_rust2::XzReader;
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;
-use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use turnwise_present::printable;
@@ -18,6 +20,8 @@ pub(super) struct SymbolFile {
     loaders: Vec<Loader>,
     /// Address, bytes, name; by address.
     variables: Vec<Variable>,
+    /// Functions that the file carries compressed, as variables are.
+    functions: Vec<Variable>,
     /// Why nothing is known.
     pub(super) trouble: Option<String>,
 }
@@ -25,7 +29,7 @@ pub(super) struct SymbolFile {
 impl SymbolFile {
     /// Never fails: without a file, nothing is known.
     pub(super) fn open(module: &Module) -> SymbolFile {
-        let mut file = SymbolFile { loaders: Vec::new(), variables: Vec::new(), trouble: None };
+        let mut file = SymbolFile { loaders: Vec::new(), variables: Vec::new(), functions: Vec::new(), trouble: None };
         // The kernel's own (`linux-vdso.so.1`) has no file.
         if module.path.is_absolute()
             && let Err(trouble) = module.open().and_then(|own| file.read(&own, &module.path))
@@ -41,6 +45,7 @@ impl SymbolFile {
             let shown = path.to_string_lossy();
             let unreadable = |error| format!("cannot read names from {}: {error}", printable(&shown));
             let elf = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).map_err(unreadable)?;
+            self.functions = compressed_functions(&elf).unwrap_or_default();
             separate_file(path, &elf)
         };
         if let Some((debug, place)) = &separate.file {
@@ -71,6 +76,7 @@ impl SymbolFile {
             }
         }
         let symbol = self.loaders.iter().find_map(|loader| loader.find_symbol(address));
+        let symbol = symbol.or_else(|| at(&self.functions, address).map(|(_, _, name)| name.as_str()));
         symbol
             .map(|name| Frame { function: without_parameters(name), module: module.to_owned(), ..Frame::default() })
             .into_iter()
@@ -79,9 +85,8 @@ impl SymbolFile {
 
     /// The variable at an address of the file, and how far into it.
     pub(super) fn variable(&self, address: u64) -> Option<(String, u64)> {
-        let behind = self.variables.partition_point(|(start, ..)| *start <= address);
-        let (start, bytes, name) = self.variables[..behind].last()?;
-        (address - start < *bytes).then(|| (name.clone(), address - start))
+        let (start, _, name) = at(&self.variables, address)?;
+        Some((name.clone(), address - start))
     }
 }
 
@@ -114,6 +119,28 @@ fn package_of(path: &Path) -> PathBuf {
 
 /// A variable by address, bytes, name.
 type Variable = (u64, u64, String);
+
+/// The one in which an address is, of those that are sorted.
+fn at(all: &[Variable], address: u64) -> Option<&Variable> {
+    let behind = all.partition_point(|(start, ..)| *start <= address);
+    all[..behind].last().filter(|(start, bytes, _)| address - start < *bytes)
+}
+
+/// The functions in what some distributions leave in their programs for stacks: a table of symbols, compressed.
+fn compressed_functions<'data>(file: &impl Object<'data>) -> Option<Vec<Variable>> {
+    /// The largest programs have some MB of it.
+    const MOST_BYTES: u64 = 256 << 20;
+    let packed = file.section_by_name(".gnu_debugdata")?.data().ok()?;
+    let mut plain = Vec::new();
+    // What was unpacked before an error is used.
+    let _ = XzReader::new(packed, false).take(MOST_BYTES).read_to_end(&mut plain);
+    let inner = ElfFile::<FileHeader64<Endianness>>::parse(&*plain).ok()?;
+    let functions = inner.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+    let named = functions.filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())));
+    let mut all: Vec<Variable> = named.collect();
+    all.sort();
+    Some(all)
+}
 
 /// A file's variables, and the file that has a part of its debug information.
 fn parts_of(file: &File, path: &Path) -> Option<(Vec<Variable>, Option<File>)> {
@@ -177,9 +204,33 @@ mod tests {
     }
 
     #[test]
+    fn functions_in_a_compressed_table_of_symbols_have_names() {
+        if std::process::Command::new("xz").arg("--version").output().is_err() {
+            return println!("SKIPPED: no xz here");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let source = "__attribute__((noinline)) static int hidden(int x) { return x * x; }\n\
+                      int main(int count, char **words) { return hidden(count) + !words; }\n";
+        std::fs::write(folder.join("p.c"), source).unwrap();
+        run(folder, "gcc", &["-O1", "-g", "p.c", "-o", "p"]);
+        run(folder, "objcopy", &["-S", "--keep-symbol=hidden", "p", "mini"]);
+        run(folder, "xz", &["mini"]);
+        let elf = std::fs::read(folder.join("p")).unwrap();
+        let elf = object::File::parse(&*elf).unwrap();
+        let hidden = elf.symbols().find(|symbol| symbol.name() == Ok("hidden")).expect("the function").address();
+        run(folder, "strip", &["p"]);
+        run(folder, "objcopy", &["--add-section", ".gnu_debugdata=mini.xz", "p"]);
+        let path = folder.join("p");
+        let identity = Identity::of(&File::open(&path).unwrap());
+        let file = SymbolFile::open(&Module { range: 0..9, base: 0, path, identity });
+        assert_eq!(file.frames(hidden + 1, "p")[0].function, "hidden");
+    }
+
+    #[test]
     fn a_variable_may_reach_to_the_end_of_memory() {
         let variables = vec![(u64::MAX - 7, u64::MAX, "last".to_owned())];
-        let file = SymbolFile { loaders: Vec::new(), variables, trouble: None };
+        let file = SymbolFile { loaders: Vec::new(), variables, functions: Vec::new(), trouble: None };
         assert_eq!(file.variable(u64::MAX), Some(("last".to_owned(), 7)));
         assert_eq!(file.variable(7), None);
     }
