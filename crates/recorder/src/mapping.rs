@@ -142,6 +142,13 @@ impl Mapping {
         Some(self.record(region, index))
     }
 
+    /// A record, if its piece is there.
+    pub(crate) fn find<T>(&self, region: &Region, index: usize) -> Option<&'static T> {
+        let (piece, _) = self.piece(region, index);
+        // ORDERING recorder.piece: Acquire, as in `record`.
+        (piece.load(Acquire) != 0).then(|| self.record(region, index))
+    }
+
     /// The word that says where a record's piece is, and from there to the record.
     #[inline(always)]
     fn piece(&self, region: &Region, index: usize) -> (&'static AtomicU32, u64) {

@@ -46,7 +46,7 @@ impl Marker<'_> {
 
     fn locks(&self) {
         let count = u64::from(self.mapping.header().locks.load(Relaxed)).min(LOCKS.count);
-        for lock in (0..count as usize).map_while(|index| self.mapping.reach::<Lock>(&LOCKS, index)) {
+        for lock in (0..count as usize).filter_map(|index| self.mapping.find::<Lock>(&LOCKS, index)) {
             if let Some(number) = self.mark_of(lock.address.load(Relaxed))
                 && lock.replaced.load(Relaxed) == 0
             {
@@ -57,7 +57,7 @@ impl Marker<'_> {
 
     fn stacks(&self) {
         for index in 0..STACK_SLOTS.count as usize {
-            let Some(slot) = self.mapping.reach::<AtomicU64>(&STACK_SLOTS, index) else { return };
+            let Some(slot) = self.mapping.find::<AtomicU64>(&STACK_SLOTS, index) else { continue };
             // ORDERING recorder.stack: Acquire; who finds a place finds the stack there.
             let place = slot.load(Acquire) as Ref;
             if place == 0 {
@@ -78,7 +78,8 @@ impl Marker<'_> {
         let used = self.mapping.header().used.load(Relaxed);
         let mut at = 0;
         while at < used {
-            // SAFETY: within what was handed out, at the start of a page; zero bytes are a chunk that is being made.
+            // SAFETY: within what was handed out, which is mapped, at the start of a page; zero bytes are a chunk that is
+            // being made, or a page that was passed over.
             let chunk: &Chunk = unsafe { self.mapping.at(((file::CHUNKS + at) / REF_UNIT) as Ref) };
             // ORDERING recorder.records: Acquire; who sees the kind sees the length, and so many records.
             let (kind, count) = (chunk.kind.load(Acquire), chunk.count.load(Acquire) as usize);
