@@ -78,8 +78,8 @@ impl Marker<'_> {
         let used = self.mapping.header().used.load(Relaxed);
         let mut at = 0;
         while at < used {
-            // SAFETY: within what was handed out, which is mapped, at the start of a page; zero bytes are a chunk that is
-            // being made, or a page that was passed over.
+            // SAFETY: within what was handed out, which is mapped, at the start of a page; zero bytes are a chunk that
+            // is being made, or a page that was passed over.
             let chunk: &Chunk = unsafe { self.mapping.at(((file::CHUNKS + at) / REF_UNIT) as Ref) };
             // ORDERING recorder.records: Acquire; who sees the kind sees the length, and so many records.
             let (kind, count) = (chunk.kind.load(Acquire), chunk.count.load(Acquire) as usize);

@@ -83,7 +83,8 @@ impl Experiment {
             name,
             simulation,
             threads,
-            (Rc::new(move |thread| acting.act(thread)), Rc::new(move || read(&group))),
+            Rc::new(move |thread| acting.act(thread)),
+            Rc::new(move || read(&group)),
         )
     }
 
@@ -94,7 +95,8 @@ impl Experiment {
         name: &str,
         mut simulation: Simulation,
         threads: usize,
-        (act, read): (Rc<dyn Fn(usize)>, Rc<dyn Fn() -> T>),
+        act: Rc<dyn Fn(usize)>,
+        read: Rc<dyn Fn() -> T>,
     ) -> Result<Ran<T>> {
         for thread in 0..threads {
             let act = Rc::clone(&act);

@@ -532,8 +532,7 @@ pub(super) fn wake_all<P: Platform>(address: *const P::U32, word: u32) {
     }
 }
 
-/// Wakes one in the stead of those for whom the lock is kept, and who are not asleep (invariant 5). Uses only the
-/// address (invariant 7).
+/// Wakes one in the stead of those for whom the lock is kept, and who are not asleep (invariants 5 and 7).
 #[cold]
 fn wake_another<P: Platform>(address: *const P::U32, word: u32) {
     let writers = word & HANDOFF != 0 && word & WRITERS != 0;
