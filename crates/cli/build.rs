@@ -136,8 +136,6 @@ fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathB
     // A thread may be cancelled, or end by `pthread_exit` of a signal handler, at any instruction of theirs: functions
     // without cleanup let the unwinder pass, others end the process. (Nor may a panic leave them.)
     command.env("CARGO_PROFILE_DIST_PANIC", "abort");
-    // Names of functions are enough in a profile; the rest would triple the size of the program.
-    command.env("CARGO_PROFILE_DIST_STRIP", "debuginfo");
     let rustc = cargo.with_file_name("rustc");
     if rustc.exists() {
         command.env("RUSTC", rustc);

@@ -57,8 +57,7 @@ fn environment(machine: &Machine) -> Result<Result<Vec<(String, OsString)>, Stri
     Ok(Ok(vec![
         (format!("CARGO_TARGET_{upper}_UNKNOWN_LINUX_GNU_LINKER"), compiler.clone()),
         (format!("CC_{target}"), compiler),
-        ("CARGO_PROFILE_DIST_DEBUG".to_owned(), "false".into()),
-        ("CARGO_PROFILE_DIST_STRIP".to_owned(), "symbols".into()),
+        (format!("CARGO_TARGET_{upper}_UNKNOWN_LINUX_GNU_RUSTFLAGS"), "-Cstrip=symbols".into()),
         ("CARGO_INCREMENTAL".to_owned(), "0".into()),
     ]))
 }

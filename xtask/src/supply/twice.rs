@@ -47,16 +47,12 @@ fn build(tree: &Path) -> Result<PathBuf> {
     };
     let (here, home) = (tree.display(), home.display());
     // As a distribution builds: paths are those of no machine.
-    let rust = format!("--remap-path-prefix={here}=/turnwise --remap-path-prefix={home}=/cargo");
+    // Without symbols, as what ships: names of local ones end in a number of their module, which differed between the
+    // folders.
+    let rust = format!("--remap-path-prefix={here}=/turnwise --remap-path-prefix={home}=/cargo -Cstrip=symbols");
     let c = format!("-ffile-prefix-map={here}=/turnwise");
-    let env: &[(&str, &OsStr)] = &[
-        ("RUSTFLAGS", OsStr::new(&rust)),
-        ("CFLAGS", OsStr::new(&c)),
-        ("CARGO_INCREMENTAL", OsStr::new("0")),
-        // As what ships. Names of local symbols end in a number of their module, which differed between the folders.
-        ("CARGO_PROFILE_DIST_DEBUG", OsStr::new("false")),
-        ("CARGO_PROFILE_DIST_STRIP", OsStr::new("symbols")),
-    ];
+    let env: &[(&str, &OsStr)] =
+        &[("RUSTFLAGS", OsStr::new(&rust)), ("CFLAGS", OsStr::new(&c)), ("CARGO_INCREMENTAL", OsStr::new("0"))];
     let packages: Vec<&str> = PACKAGES.iter().flat_map(|package| ["-p", package]).collect();
     must(tree, env, &[&["cargo", "build", "--quiet", "--locked", "--profile", "dist"], &packages[..]].concat())?;
     Ok(tree.join("target/dist"))
