@@ -3,9 +3,9 @@
 //!
 //! Where a filter may judge them (`filter.rs`), they are the C library's own: waits without a deadline by `FUTEX_WAIT`,
 //! those of readers by `FUTEX_WAIT_BITSET`, as it has them in its readers-writer lock, and wake-ups by `FUTEX_WAKE`,
-//! which knows no lanes. A thread that is woken on behalf of another lane looks, and sleeps again. For threads that
-//! came to sleep, or are about to wake somebody, while the filter was announced: who sleeps by `FUTEX_WAIT` is in all
-//! lanes, so a wake-up of lane `First` wakes all that are in it.
+//! which knows no lanes. A thread that is woken on behalf of another lane looks, and sleeps again; so a wake-up of lane
+//! `First` wakes all. The mutex and the readers-writer lock, whose threads may sleep while the filter is announced, ask
+//! for all of that lane anyway: who sleeps by `FUTEX_WAIT` is in all lanes.
 
 use super::filter::may_be_filtered;
 use crate::platform::{Clock, Deadline, Lane, Parked};
@@ -94,8 +94,10 @@ fn refused() -> ! {
 
 /// Implements [`crate::platform::Platform::wake`].
 pub(crate) fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
-    let op = if may_be_filtered() { libc::FUTEX_WAKE } else { libc::FUTEX_WAKE_BITSET } | libc::FUTEX_PRIVATE_FLAG;
-    let count = if lane == Lane::First { i32::MAX as u32 } else { count.min(i32::MAX as u32) };
+    let filtered = may_be_filtered();
+    let op = if filtered { libc::FUTEX_WAKE } else { libc::FUTEX_WAKE_BITSET } | libc::FUTEX_PRIVATE_FLAG;
+    // Without lanes the first to wake may be another than the one that is to be.
+    let count = if filtered && lane == Lane::First { u32::MAX } else { count }.min(i32::MAX as u32);
     let _errno = KeepErrno::new();
     // SAFETY: a private futex wake uses the address as a number; it reads no memory there.
     let woken = unsafe {
