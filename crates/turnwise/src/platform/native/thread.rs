@@ -8,7 +8,7 @@ use super::super::slot::Waited;
 use super::super::{Lane, Me, ThreadSlot, Token};
 use super::{Native, system, tls};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, compiler_fence};
 
 /// The number of threads that can have a slot at the same time. (Few under Miri, which pays for the table's size with
 /// each look.)
@@ -165,6 +165,15 @@ pub(super) fn give_back(token: Token) {
     }
 }
 
+/// Whether a thread of this process was seen to have left a lock call in the middle.
+static CALLS_WERE_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Whether threads of this process leave lock calls in the middle, as far as was seen.
+#[cfg(all(target_os = "linux", not(turnwise_portable)))]
+pub(super) fn calls_were_left() -> bool {
+    CALLS_WERE_LEFT.load(Relaxed)
+}
+
 /// Does what a wait owes that its thread has left in the middle, if it has; `false`: its node is gone for good. The
 /// lock is not touched: its memory may be another's by now.
 fn settle(slot: &ThreadSlot<Native>) -> bool {
@@ -174,6 +183,9 @@ fn settle(slot: &ThreadSlot<Native>) -> bool {
         system::wake(core::ptr::without_provenance(waited.lock), Lane::Waiters, 1);
     }
     let busy = slot.private.node_busy.get();
+    if busy || waited.frame != 0 {
+        CALLS_WERE_LEFT.store(true, Relaxed);
+    }
     if busy {
         slot.node.lose();
     }

@@ -6,6 +6,7 @@
 //! forked child no thread looks at areas of its parent's threads, nor waits for their observers: they bear another
 //! generation.
 
+use super::super::thread;
 use super::generation::generation;
 use crate::platform::{Native, Patience};
 use core::ptr;
@@ -156,18 +157,19 @@ impl Area {
     /// Withdraws the area; returns when no thread looks at it any more.
     pub(crate) fn leave(&self) {
         /// The number of looks, some milliseconds apart after the first, after which whoever looked has left in the
-        /// middle, as by a jump out of a signal handler: a second.
+        /// middle: a second. Only where threads were seen to leave lock calls so; elsewhere it may be stopped, and
+        /// what it looks at must stay.
         const LOOKS: u32 = 1000;
         self.withdraw();
         // An observer needs a few instructions, but may be preempted in them.
-        let mut patience = Patience::new();
-        for _ in 0..LOOKS {
-            if !self.is_observed() {
-                return;
+        let (mut patience, mut looks) = (Patience::new(), 0);
+        while self.is_observed() {
+            if looks >= LOOKS && thread::calls_were_left() {
+                return self.observers.store(0, Relaxed);
             }
+            looks += 1;
             patience.wait::<Native>();
         }
-        self.observers.store(0, Relaxed);
     }
 
     /// Lets no thread look at the area from now on.
