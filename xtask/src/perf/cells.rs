@@ -194,7 +194,7 @@ fn unknown(what: &str, name: &str, typed: &str, mut known: Vec<&str>) -> String 
     let near = known.join(", ");
     format!(
         "no {what} of `turnwise-lab bench` is called `{name}` (in `{typed}`); the nearest: {near}. \
-         `cargo run --release -p turnwise-lab -- bench --list` \
+         `cargo run --profile dist -p turnwise-lab -- bench --list` \
          lists them all; a cell is SUBJECT:SCENARIO or SUBJECT:SCENARIO:LOCK"
     )
 }
