@@ -17,8 +17,8 @@ fn one(steps: &mut [Step], step_ns: u64, wait: &Episode) {
     let Some(last) = steps.len().checked_sub(1) else { return };
     let at = |ns: u64| ((ns / step_ns) as usize).min(last);
     let (first, end) = (at(wait.began_ns), at(wait.acquired_ns));
-    if first == end {
-        return;
+    if first >= end {
+        return; // or the recording is damaged: it ended before it began
     }
     // By the other clock it may have ended in the next step, or in that before.
     let mut left = wait.acquired_ns.saturating_sub(wait.began_ns);
@@ -29,13 +29,13 @@ fn one(steps: &mut [Step], step_ns: u64, wait: &Episode) {
         (left, moved) = (left - taken, moved + taken);
     }
     for (place, step) in steps.iter_mut().enumerate().take(end + 1).skip(first) {
-        let from = place as u64 * step_ns;
-        let until = if place == last { u64::MAX } else { from + step_ns };
+        let from = (place as u64).saturating_mul(step_ns);
+        let until = if place == last { u64::MAX } else { from.saturating_add(step_ns) };
         let part = wait.acquired_ns.min(until).saturating_sub(wait.began_ns.max(from)).min(moved);
-        step.wait_ns += part;
+        step.wait_ns = step.wait_ns.saturating_add(part);
         moved -= part;
     }
-    steps[end].wait_ns += moved;
+    steps[end].wait_ns = steps[end].wait_ns.saturating_add(moved);
 }
 
 #[cfg(test)]
@@ -57,6 +57,7 @@ mod tests {
         assert_eq!(course(&[0, 0, 0, 25], &[(5, 29)]), [5, 10, 9, 1], "counted in the next step");
         assert_eq!(course(&[0, 4], &[(2, 9)]), [0, 4], "it lay in one step");
         assert_eq!(course(&[0, 8], &[(0, 20)]), [8, 0], "no more than is there");
+        assert_eq!(course(&[7, 4], &[(12, 3)]), [7, 4], "it ended before it began");
         assert_eq!(course(&[], &[(0, 20)]), [0_u64; 0]);
     }
 }
