@@ -103,6 +103,7 @@ impl Private {
 
 /// A wait of a thread.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "native"), allow(dead_code, reason = "for platforms whose threads may leave by a jump"))]
 pub(crate) struct Waited {
     /// Where on its stack; 0: nowhere.
     pub(crate) frame: usize,
