@@ -161,8 +161,9 @@ pub(crate) fn link(exports: &Exports) {
             alias(&format!("{name}@{}", here(&["GLIBC_2.2.5"])[0]), &format!("turnwise_{name}"));
         }
     }
-    // The library's calls to its own functions stay its own, whatever library stands before it.
-    argument("-Wl,-Bsymbolic");
+    // The library's calls to its own functions stay its own, whatever library stands before it: those that the linker
+    // knows. `-Bsymbolic` would have the loader look here first for all, and find what only passes on.
+    argument("-Wl,-Bsymbolic-functions");
     take_lld();
 }
 
