@@ -31,6 +31,7 @@ compile_error!(
 
 mod environment;
 mod exec;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod frames;
 mod jump;
 mod leaving;
@@ -40,6 +41,7 @@ mod tables;
 mod thread;
 
 pub use environment::{race_checker, variable};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub use frames::stack;
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::{Real, Symbol};
