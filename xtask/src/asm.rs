@@ -11,7 +11,7 @@ const WIDTH: usize = 58;
 
 /// Prints the pairs side by side; `true` if the fast paths have equally many locked instructions.
 pub(crate) fn run() -> Result<bool> {
-    let args = ["build", "--quiet", "--release", "-p", "turnwise", "--example", "fastpath"];
+    let args = ["build", "--quiet", "--profile", "dist", "-p", "turnwise", "--example", "fastpath"];
     let built = Command::new("cargo").args(args).status().context("cannot start cargo")?;
     if !built.success() {
         bail!("cargo {} failed", args.join(" "));
@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<bool> {
 
 fn disassemble(function: &str) -> Result<Vec<String>> {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let program = format!("{target}/release/examples/fastpath");
+    let program = format!("{target}/dist/examples/fastpath");
     let symbol = format!("--disassemble={function}");
     let args = ["--no-show-raw-insn", "--no-addresses", "-M", "intel", &symbol, &program];
     let out = Command::new("objdump").args(args).output();

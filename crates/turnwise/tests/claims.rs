@@ -1,6 +1,6 @@
 //! A waiter that claimed the next turn and is kept away, by a signal handler here, keeps the others from the lock for a
 //! while, and not for longer: a promise lapses.
-#![cfg(all(target_os = "linux", feature = "native", not(miri)))]
+#![cfg(all(target_os = "linux", feature = "native", not(any(miri, turnwise_portable))))]
 
 use std::os::unix::thread::JoinHandleExt as _;
 use std::ptr::from_ref;

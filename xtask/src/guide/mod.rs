@@ -107,7 +107,9 @@ impl Reader {
         let mut bash = Command::new("timeout");
         bash.args(["-k", "5", LIMIT_S, "bash", "-euo", "pipefail", "-c", script]).current_dir(folder);
         bash.env("PATH", &self.path).env("CARGO_TARGET_DIR", &self.target).env("TURNWISE", &self.repository);
-        let ended = bash.stdin(Stdio::null()).stdout(out.reopen()?).stderr(out.reopen()?).status();
+        // One file that is open once: else each would write over the other's.
+        let file = out.reopen()?;
+        let ended = bash.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).status();
         let ended = ended.context("cannot run bash")?;
         let printed = String::from_utf8_lossy(&std::fs::read(out.path())?).into_owned();
         if ended.code() != Some(status) {

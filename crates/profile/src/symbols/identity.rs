@@ -21,7 +21,7 @@ use turnwise_present::printable;
 pub enum Identity {
     /// Its build id.
     BuildId(Vec<u8>),
-    /// The checksum of its bytes ([`checksum`]).
+    /// The checksum of its bytes (`checksum`).
     Checksum(u32),
     /// What the file system says of it.
     Stamp(Stamp),

@@ -36,6 +36,11 @@ pub(super) use exit::{are_exits_noticed, notice_exit};
 pub(super) use owner::{Area, Spinner, on_cpu, on_cpu_at};
 pub(super) use parking::{park, wake};
 
+/// Implements [`crate::platform::Platform::has_lanes`].
+pub(super) fn has_lanes() -> bool {
+    true
+}
+
 /// Implements [`crate::platform::Platform::requeue`]: the caller wakes all.
 pub(super) fn requeue(_from: &AtomicU32, _expected: u32, _to: *const AtomicU32) -> Option<u32> {
     None
