@@ -79,7 +79,13 @@ const LINE: &str = "wait_in_line";
 const SPARED: &[Spared] = &[
     spared(MUTEX, "take", TAKE, "GRANTED", "the owner's release clears it with all else; until then nobody claims"),
     spared("mutex/wait.rs", "give_up", "wake", WAKES_MORE, "shows with two whose claims lapsed: too large"),
-    spared(RWSEM, "wake_all", "Lane::First", WAKES, "shows in three rounds with a deadline: `--wide` has them"),
+    spared(
+        RWSEM,
+        "wake_all",
+        "Lane::First",
+        WAKES,
+        "shows in three rounds with a deadline: only wide checks have them",
+    ),
     spared(RWSEM, "wake_all", "Lane::First", WAKES_MORE, "shows with two whose claims lapsed: too large"),
     spared(RWSEM, "left", "HANDOFF != 0 => P::wake", WAKES_MORE, "two of one claim, and readers besides: too large"),
     spared(RWSEM, "own", "store", "the word", RUNS),
@@ -242,6 +248,18 @@ pub fn run(lock: Lock, width: Width, say: impl Fn(&Verdict)) -> Result<Report, S
     })
 }
 
+/// Why a wake-up is spared although no model and no check of this size fails without it.
+#[must_use]
+pub fn spared_wake(sources: &Sources, place: &UseSite) -> Option<&'static str> {
+    spared_at(sources, place, WAKES)
+}
+
+fn spared_at(sources: &Sources, place: &UseSite, what: &str) -> Option<&'static str> {
+    let (function, line) = (sources.function(place), sources.line(place));
+    let here = |s: &&Spared| place.file.ends_with(s.file) && s.function == function && line.contains(s.says);
+    SPARED.iter().filter(here).find(|s| s.what == what).map(|s| s.reason)
+}
+
 impl Subject {
     fn new(lock: Lock, width: Width) -> Result<Self, String> {
         let trials = baseline(lock, width)?;
@@ -312,11 +330,7 @@ impl Subject {
 
     fn excuse(&self, mutation: &Mutation) -> Option<&'static str> {
         let place = &mutation.place;
-        let (function, line) = (self.sources.function(place), self.sources.line(place));
-        let spared = |what: &str| {
-            let here = |s: &&Spared| place.file.ends_with(s.file) && s.function == function && line.contains(s.says);
-            SPARED.iter().filter(here).find(|s| s.what == what).map(|s| s.reason)
-        };
+        let spared = |what: &str| spared_at(&self.sources, place, what);
         match mutation.change {
             Change::Order { to, .. } => {
                 let name = &self.tag(place)?.name;

@@ -1,9 +1,11 @@
-//! Every wake-up is needed: left out, it makes an explicit-state check fail.
+//! Every wake-up is needed: left out, it makes an explicit-state check fail, or `mutants.rs` says why it is spared.
 
 use std::collections::BTreeSet;
 use turnwise_model::check::{Cause, Lock, Width};
 use turnwise_model::explicit::{self, Check};
 use turnwise_model::lab::{Change, Mutation, UseSite};
+use turnwise_model::mutants::spared_wake;
+use turnwise_model::sources::Sources;
 
 /// The check that fails with these changes, and after how many states.
 fn catch(checks: &[Check], changes: &[Mutation]) -> Option<(&'static str, usize)> {
@@ -23,12 +25,15 @@ fn all_caught(lock: Lock) {
         wakes.extend(woke.map(|(place, _)| place));
     }
     assert!(!wakes.is_empty(), "there is no wake-up in {lock:?}: are its sources where `sources.rs` says?");
-    let mut survivors = Vec::new();
+    let (mut survivors, sources) = (Vec::new(), Sources::of(lock).expect("the sources can be read"));
     for place in wakes {
         let change = Mutation { place, change: Change::Wakes { most: 0 } };
         match catch(checks, &[change]) {
             Some((check, states)) => println!("{change}: caught after {states} states of `{check}`"),
-            None => survivors.push(change.to_string()),
+            None => match spared_wake(&sources, &change.place) {
+                Some(reason) => println!("{change}: {reason}"),
+                None => survivors.push(change.to_string()),
+            },
         }
     }
     assert!(survivors.is_empty(), "no check needs these: {survivors:#?}");
