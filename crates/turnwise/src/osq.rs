@@ -22,7 +22,7 @@
 //!    Those of another generation were inherited in a `fork`: a thread that finds one before it is the first, and none
 //!    waits for one. A thread that joins checks the tail that it found: the node may meanwhile be in the queue anew,
 //!    behind it.
-//! 5. A node that is gone ([`Node::is_gone`]) stays so, and its thread joins no queue by it again. The thread has left
+//! 5. A node that is gone (`Node::is_gone`) stays so, and its thread joins no queue by it again. The thread has left
 //!    a wait in the middle, as by a jump out of a signal handler, or has given up a neighbour that did: at any
 //!    instruction, so no step that a node's thread owes is waited for without end, where that can be
 //!    ([`Platform::calls_may_be_left`]). A thread that finds such a node before it is the first. Others may be the
