@@ -79,13 +79,6 @@ const LINE: &str = "wait_in_line";
 const SPARED: &[Spared] = &[
     spared(MUTEX, "take", TAKE, "GRANTED", "the owner's release clears it with all else; until then nobody claims"),
     spared("mutex/wait.rs", "give_up", "wake", WAKES_MORE, "shows with two whose claims lapsed: too large"),
-    spared(
-        RWSEM,
-        "wake_all",
-        "Lane::First",
-        WAKES,
-        "shows in three rounds with a deadline: only wide checks have them",
-    ),
     spared(RWSEM, "wake_all", "Lane::First", WAKES_MORE, "shows with two whose claims lapsed: too large"),
     spared(RWSEM, "left", "HANDOFF != 0 => P::wake", WAKES_MORE, "two of one claim, and readers besides: too large"),
     spared(RWSEM, "own", "store", "the word", RUNS),

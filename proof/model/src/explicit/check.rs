@@ -55,7 +55,7 @@ impl fmt::Display for Outcome {
 }
 
 /// States that a bounded and a wide run may have.
-const STATES: (usize, usize) = (8_000_000, 40_000_000);
+const STATES: (usize, usize) = (24_000_000, 40_000_000);
 
 /// States that a bounded run of a mutant may have: what is wrong shows soon, or another check shows it.
 const STATES_OF_A_MUTANT: usize = 1_000_000;
