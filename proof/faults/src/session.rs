@@ -107,7 +107,7 @@ pub(crate) const ALL: &[Victim] = &[
 ];
 
 /// The sources of threads that fight over one of POSIX's locks.
-const PTHREADS: &[&str] = &["pthreads.c", "deeds.c", "kinds.c"];
+const PTHREADS: &[&str] = &["pthreads.c", "deeds.c", "filters.c", "kinds.c"];
 
 pub(crate) struct Session {
     rng: SmallRng,
@@ -205,8 +205,13 @@ impl Session {
         command.args([&descriptor, victim.lock, deed, &threads]);
         command.env("LD_PRELOAD", self.path(&format!("{}.so", libraries::PRELOAD)));
         command.env(environment::LOCK, victim.policy).env("XDG_RUNTIME_DIR", self.scratch.path());
-        // Also where system calls are filtered, as they are by some injectors.
-        command.env("TURNWISE_LIVE", "1");
+        // Also where system calls are filtered, as they are by some injectors. Where the program's own filter looks out
+        // for calls that it would not make, a view is not wished for.
+        if deed.starts_with("deny:") {
+            command.env_remove("TURNWISE_LIVE");
+        } else {
+            command.env("TURNWISE_LIVE", "1");
+        }
         Ok(command)
     }
 

@@ -22,6 +22,13 @@ void fork_children(void);
 void storm(void);
 /* Before the threads of a storm start. */
 void storm_begins(void);
+/* Filters of system calls (filters.c). Whether that is the deed; then a thread makes no call between lock calls. */
+int is_filtered(const char *deed);
+/* Installs the one that is to be there first, and starts the program again. */
+void filter_first(char **argv);
+void filter_while_they_fight(void);
+/* A sleep that no lock would do. */
+void rest_us(long us);
 /* In the victim `stepped` alone (clock.c). */
 void step_clock(void) __attribute__((weak));
 

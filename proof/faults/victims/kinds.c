@@ -297,6 +297,7 @@ const struct kind kinds[] = {
     {"timed", timed_enter, mutex_leave, mutex_try, mutex_until},
     {"robust", robust_enter, mutex_leave, NULL, NULL},
     {"rwlock", rwlock_enter, rwlock_leave, rwlock_try, rwlock_until},
+    {"writers-first", rwlock_enter, rwlock_leave, rwlock_try, rwlock_until},
     {"wrlock", wrlock_enter, rwlock_leave, rwlock_try, rwlock_until},
     {"cond", cond_enter, cond_leave, NULL, NULL},
     {"timed-rwlock", timed_rwlock_enter, rwlock_leave, NULL, NULL},
@@ -327,6 +328,11 @@ void kinds_start(const char *name, int threads)
     if (robust)
         EXPECT(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST), 0);
     EXPECT(pthread_mutex_init(&mutex, &attributes), 0);
+    pthread_rwlockattr_t kind;
+    EXPECT(pthread_rwlockattr_init(&kind), 0);
+    if (strcmp(name, "writers-first") == 0)
+        EXPECT(pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), 0);
+    EXPECT(pthread_rwlock_init(&rwlock, &kind), 0);
     EXPECT(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE), 0);
     rings_used = strstr(name, "cond") ? (threads + 1) / 2 : 0;
     for (int i = 0; i < rings_used; i++)

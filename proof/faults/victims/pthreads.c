@@ -7,6 +7,7 @@ const struct kind *kind;
 int threads;
 pthread_t ids[THREADS];
 _Thread_local int self = -1;
+static int quiet;             /* no system calls but those of locks */
 static int lingers;           /* some sections are long, so that forks find the lock taken */
 static _Thread_local uint32_t seed;
 static _Thread_local int dying; /* holding the lock */
@@ -28,11 +29,20 @@ static void over(void *unused)
     atomic_store(&board->line[self].gone, 1);
 }
 
+/* Lets others come and find the lock taken. */
+static void linger(void)
+{
+    if (!quiet)
+        sched_yield();
+    for (int i = 0; quiet && i < 100000; i++)
+        __asm__ volatile("");
+}
+
 static void *work(void *slot)
 {
     self = (int)(intptr_t)slot;
     seed = 2 * self + 77;
-    atomic_store(&board->line[self].tid, syscall(SYS_gettid));
+    atomic_store(&board->line[self].tid, quiet ? self + 1 : syscall(SYS_gettid));
     pthread_cleanup_push(over, NULL);
     while (going()) {
         kind->enter(self);
@@ -44,7 +54,7 @@ static void *work(void *slot)
         for (uint32_t i = luck % 64; i > 0; i--)
             __asm__ volatile("");
         if (luck % 1024 == 1)
-            sched_yield();
+            linger();
         if (lingers && luck % 32 == 3)
             nap_us(100);
         if (dies_holding && luck % dies_holding == 2) {
@@ -85,7 +95,7 @@ void await_all(void)
     for (int i = 0; i < threads; i++)
         while (!atomic_load(&board->line[i].gone)) {
             kinds_stir();
-            nap_us(500);
+            rest_us(500);
         }
     kinds_repair();
 }
@@ -99,6 +109,9 @@ int main(int argc, char **argv)
     threads = atoi(argv[4]);
     kinds_start(argv[2], threads);
     const char *deed = argv[3];
+    quiet = is_filtered(deed);
+    if (quiet)
+        filter_first(argv);
     if (strcmp(deed, "exit") == 0)
         dies_holding = 256;
     lingers = strcmp(deed, "fork") == 0;
@@ -115,8 +128,10 @@ int main(int argc, char **argv)
         storm();
     else if (strcmp(deed, "steps") == 0 && step_clock)
         step_clock();
+    else if (quiet)
+        filter_while_they_fight();
     while (going())
-        nap_us(1000);
+        rest_us(1000);
     await_all();
     board->first = pair.first;
     board->second = pair.second;

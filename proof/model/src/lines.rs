@@ -70,7 +70,7 @@ const RWSEM: &[Line] = &[
     line("gave up while first", "rwsem/wait.rs", "give_up", Clears(1 << 29)),
     line("withdrew an announcement", "rwsem/wait.rs", "give_up", Clears(1 << 31)),
     line("waited for too many readers", "rwsem/wait.rs", "wait", Says("patience.wait")),
-    line("woke the upgrader", "rwsem/raw.rs", "left", Wakes),
+    line("woke the upgrader", "rwsem/wake.rs", "left", Wakes),
     line("void flags taken out", "rwsem/raw.rs", "settled", Clears(1 << 31)),
     line("void claim taken out", "rwsem/raw.rs", "settled", Clears(1 << 29)),
 ];

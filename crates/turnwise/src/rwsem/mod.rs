@@ -9,6 +9,7 @@ mod raw;
 mod spin;
 mod traits;
 mod wait;
+mod wake;
 
 pub use guard::{MappedRwSemReadGuard, MappedRwSemWriteGuard, RwSemReadGuard, RwSemUpgradableGuard, RwSemWriteGuard};
 pub use prefer::Prefer;

@@ -3,10 +3,10 @@
 use super::Prefer;
 use super::raw::{
     COUNT, FULL, GENERATION, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, STAMP, UPGRADABLE, WRITER, WRITERS,
-    wake_all,
 };
 #[cfg(feature = "spin")]
 use super::spin;
+use super::wake::wake_all;
 use crate::events::Event;
 #[cfg(feature = "live")]
 use crate::live;

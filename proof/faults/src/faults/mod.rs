@@ -3,6 +3,7 @@
 mod broken;
 mod cpus;
 mod deaths;
+mod filters;
 mod kernel;
 mod limits;
 mod outputs;
@@ -45,9 +46,8 @@ const fn fault(name: &'static str, about: &'static str, run: fn(&mut Session) ->
 
 /// All faults, in the order of the page.
 pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
-    let families =
-        [stops::FAULTS, deaths::FAULTS, kernel::FAULTS, limits::FAULTS, outputs::FAULTS, cpus::FAULTS, broken::FAULTS];
-    families.into_iter().flatten()
+    let families = [stops::FAULTS, deaths::FAULTS, kernel::FAULTS, filters::FAULTS, limits::FAULTS, outputs::FAULTS];
+    families.into_iter().chain([cpus::FAULTS, broken::FAULTS]).flatten()
 }
 
 impl Expected {

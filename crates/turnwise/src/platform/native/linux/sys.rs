@@ -2,10 +2,10 @@
 //! not disturb it.
 //!
 //! Where a filter may judge them (`filter.rs`), they are the C library's own: waits without a deadline by `FUTEX_WAIT`,
-//! those of readers by `FUTEX_WAIT_BITSET`, as it has them in its readers-writer lock, and wake-ups by `FUTEX_WAKE`,
-//! which knows no lanes. A thread that is woken on behalf of another lane looks, and sleeps again; so a wake-up of lane
-//! `First` wakes all. The mutex and the readers-writer lock, whose threads may sleep while the filter is announced, ask
-//! for all of that lane anyway: who sleeps by `FUTEX_WAIT` is in all lanes.
+//! those of readers by `FUTEX_WAIT_BITSET`, as it has them in its readers-writer lock, with all bits set, and wake-ups
+//! by `FUTEX_WAKE`. Neither knows lanes. A thread that is woken on behalf of another lane looks, and sleeps again; so a
+//! wake-up of lane `First` wakes all. The mutex and the readers-writer lock, whose threads may sleep while the filter
+//! is announced, ask for all of that lane anyway: who sleeps so is in all lanes.
 
 use super::filter::may_be_filtered;
 use crate::platform::{Clock, Deadline, Lane, Parked};
@@ -64,9 +64,9 @@ pub(crate) fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option
     let time = deadline.map(|d| timespec(d.at));
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     let errno = KeepErrno::new();
+    let bits = if may_be_filtered() { libc::FUTEX_BITSET_MATCH_ANY as u32 } else { bitset(lane) };
     // SAFETY: `word` outlives the call; `time` is null or points to a timespec on this stack.
-    let r =
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), op, expected, time, ptr::null::<u32>(), bitset(lane)) };
+    let r = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), op, expected, time, ptr::null::<u32>(), bits) };
     if r == 0 {
         return Parked::Woken;
     }
@@ -137,6 +137,12 @@ pub(super) fn sleep_ns(ns: u64) {
         return;
     }
     let nobody_wakes = AtomicU32::new(0);
+    if may_be_filtered() {
+        // The C library's locks have no wait for a length of time.
+        let end = Deadline { clock: Clock::Monotonic, at: now().saturating_add(ns) };
+        park(&nobody_wakes, 0, Lane::Waiters, Some(end));
+        return;
+    }
     let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the word and `time`, a length here, are on this stack.
     unsafe { libc::syscall(libc::SYS_futex, nobody_wakes.as_ptr(), op, 0, &raw const time) };

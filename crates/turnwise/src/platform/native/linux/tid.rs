@@ -1,7 +1,8 @@
 //! The kernel's number of the calling thread.
 //!
 //! glibc keeps it in the descriptor of a thread, and describes the place to debuggers: bits, elements, offset. Whether
-//! that holds is tried once; no lock path has to ask the kernel then.
+//! that holds is tried once, against what glibc itself reads there; so nothing asks the kernel, which a filter of
+//! system calls may forbid.
 
 use super::filter::may_be_filtered;
 use core::sync::atomic::AtomicU32;
@@ -20,7 +21,7 @@ pub(super) fn start() {
             field.as_ref()
         };
         let Some(&[32, 1, offset]) = field else { return };
-        if offset.is_multiple_of(4) && kept(offset) == ask() {
+        if offset.is_multiple_of(4) && Some(kept(offset)) == glibcs() {
             OFFSET.store(offset, Relaxed);
         }
     }
@@ -36,6 +37,15 @@ pub fn tid() -> u32 {
         0 => ask(),
         offset => kept(offset),
     }
+}
+
+/// Returns the number as glibc tells it: in that of the thread's clock it is inverted, before three bits.
+#[cfg(not(miri))]
+fn glibcs() -> Option<u32> {
+    let mut clock = 0;
+    // SAFETY: the clock is writable, and the thread is the calling one.
+    let known = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) } == 0;
+    known.then_some(!(clock >> 3) as u32)
 }
 
 /// Reads the number in the thread's descriptor.

@@ -1,0 +1,81 @@
+//! Filters of system calls (seccomp) that look at the number of a call and at its arguments: whoever writes one for a
+//! program allows what that calls with the C library's locks, so the preload library may call nothing else.
+//!
+//! A filter comes over a program before it starts, or over all threads at once while they fight. It ends the program,
+//! by a signal that says for which call, or answers EPERM, for which nothing may hang. The victim installs it itself
+//! (`victims/filters.c`), again and again in a new process: the moment is chance.
+
+use super::{Fault, Outcome, fault};
+use crate::inject::Nothing;
+use crate::run::{Limits, Tally};
+use crate::session::{Session, Victim};
+use anyhow::Result;
+use std::time::{Duration, Instant};
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "filter-clocks",
+        "a filter against clock_gettime of clocks that are made as needed: those of single threads and processes. As \
+         in the next rows it ends the program, traps, or answers EPERM, and comes before the program starts, or over \
+         all threads (TSYNC) while they fight",
+        |session| filtered(session, "clock", WHENEVER),
+    ),
+    fault(
+        "filter-futex",
+        "a filter against all futex operations but those of the C library's locks, with their bit sets and times",
+        |session| filtered(session, "futex", WHENEVER),
+    ),
+    fault("filter-membarrier", "a filter against membarrier", |session| filtered(session, "membarrier", WHENEVER)),
+    fault("filter-yield", "a filter against sched_yield", |session| filtered(session, "yield", WHENEVER)),
+    fault("filter-gettid", "a filter against gettid", |session| filtered(session, "gettid", WHENEVER)),
+    fault(
+        "filter-rest",
+        "a filter against all but what the program calls on the C library's locks, over all threads while they fight",
+        |session| filtered(session, "rest", &["tsync"]),
+    ),
+];
+
+const WHENEVER: &[&str] = &["tsync", "exec"];
+const ANSWERS: &[&str] = &["kill", "trap", "refuse"];
+
+/// Threads on POSIX's locks, which make no call but those.
+const VICTIMS: &[Victim] = &[
+    Victim::posix("adaptive", "mutex"),
+    Victim::posix("adaptive", "rwlock"),
+    Victim::posix("adaptive", "writers-first"),
+    Victim::posix("adaptive", "cond"),
+    Victim::posix("adaptive", "timed"),
+    Victim::posix("adaptive", "timed-rwlock"),
+    Victim::posix("adaptive", "timed-cond"),
+    Victim::posix("adaptive", "spin").spinning(),
+    Victim::posix("queued", "mutex").spinning(),
+    Victim::posix("ticket", "mutex").spinning().long(),
+    Victim::posix("ttas", "mutex").spinning().long(),
+    Victim::posix("ttas", "cond").spinning().long(),
+    Victim::posix("queued", "timed").spinning().long(),
+    Victim::posix("adaptive", "recursive").long(),
+];
+
+/// How long a process goes on under its filter, if all of them get their turn.
+const RUN: Duration = Duration::from_millis(30);
+
+/// Each victim under each form of the filter, for as long as the row has, and once at least.
+fn filtered(session: &mut Session, what: &str, when: &[&str]) -> Result<Outcome> {
+    let begun = Instant::now();
+    let limits = Limits { length: RUN, patience: session.patience, search: session.search() };
+    let mut sum = Tally::default();
+    while sum.tries == 0 || begun.elapsed() < session.length {
+        for victim in VICTIMS.iter().filter(|victim| session.wide || !victim.wide) {
+            for (how, when) in ANSWERS.iter().flat_map(|how| when.iter().map(move |when| (how, when))) {
+                let deed = format!("deny:{what}:{how}:{when}");
+                let mut tally = session.one(victim, &deed, &mut Nothing, limits)?;
+                tally.trouble.iter_mut().for_each(|trouble| trouble.insert_str(0, &format!("{deed}, ")));
+                sum.add(tally);
+            }
+        }
+        if sum.lost + sum.hangs > 0 {
+            break;
+        }
+    }
+    Ok(Outcome::Ran(sum))
+}
