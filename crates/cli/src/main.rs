@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use turnwise_present::ending::exit_code;
 use turnwise_present::usage::Sibling;
-use turnwise_present::{own_locks, pages, usage};
+use turnwise_present::{limits, own_locks, pages, usage};
 
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
@@ -63,7 +63,15 @@ const LAB: Sibling = Sibling {
     commands: &["bench", "sim", "calibrate", "reproduce", "aim7", "mount"],
 };
 
+#[global_allocator]
+static MEMORY: limits::Memory = limits::Memory;
+
 fn main() -> ExitCode {
+    limits::with_stack(run_command).unwrap_or_else(|error| exit_code("turnwise", Err(error)))
+}
+
+#[inline(never)]
+fn run_command() -> ExitCode {
     // A write beyond a limit on the size of files is to fail, and not to end us. What we start has no such handler.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let outcome = own_locks::leave().and_then(|()| match usage::parse::<Cli>(LAB).command {

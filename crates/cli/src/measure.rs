@@ -9,13 +9,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use turnwise_present::limits;
 
 /// How often a waiting turnwise looks whether it should stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
@@ -124,38 +125,42 @@ impl Bounds<'_> {
     /// Runs `command`, which starts `target`, once: without input, its output kept, in a process group of its own, of
     /// which nothing is left afterwards.
     pub(crate) fn run(&self, mut command: Command, target: &Target) -> Result<Outcome> {
-        let mut output = File::from(output_file().context("cannot make a file for the program's output")?);
-        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).process_group(0);
+        let (mut output, end) = Output::new().context("cannot make a file for the program's output")?;
+        command.stdin(Stdio::null()).stdout(end.try_clone()?).stderr(end).process_group(0);
         // SAFETY: the closure only makes a system call, and allocates nothing, as must be between fork and exec.
         unsafe {
             command.pre_exec(|| Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?));
         }
         let start = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot start {}", target.path.display()))?;
+        drop(command); // with its end of a pipe
         let group = Group(Pid::from_child(&child));
         let pidfd =
             pidfd_open(group.0, PidfdFlags::empty()).context("cannot watch the program (Linux 5.3 is needed)")?;
-        let ours = self.wait(&pidfd, start, &output)?;
+        let ours = self.wait(&pidfd, start, &mut output)?;
         let wall_s = start.elapsed().as_secs_f64();
         group.kill();
         let (status, usage) = group.reap()?;
         Ok(Outcome {
             end: ours.unwrap_or(End::Ended(status)),
             usage: Usage { wall_s, ..usage },
-            output: read_all(&mut output).context("cannot read the program's output")?,
+            output: output.text().context("cannot read the program's output")?,
             library_loaded: None,
             seen: None,
         })
     }
 
     /// Waits for the end, and returns `None`, or until there is a reason to kill the program.
-    fn wait(&self, pidfd: &OwnedFd, start: Instant, output: &File) -> Result<Option<End>> {
+    fn wait(&self, pidfd: &OwnedFd, start: Instant, output: &mut Output) -> Result<Option<End>> {
         loop {
             let left = self.timeout.saturating_sub(start.elapsed());
             let patience = Timespec::try_from(left).map_or(TICK, |left| left.min(TICK));
-            match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&patience)) {
+            let mut events = vec![PollFd::new(pidfd, PollFlags::IN)];
+            events.extend(output.open_pipe().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+            match poll(&mut events, Some(&patience)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return Ok(None),
+                Ok(_) if !events[0].revents().is_empty() => return Ok(None),
+                Ok(_) => output.take().context("cannot read the program's output")?,
                 Err(error) => return Err(error).context("cannot wait for the program"),
             }
             if self.stop.load(Ordering::Relaxed) {
@@ -164,23 +169,80 @@ impl Bounds<'_> {
             if start.elapsed() >= self.timeout {
                 return Ok(Some(End::TimedOut));
             }
-            if output.metadata()?.len() > OUTPUT_LIMIT_BYTES {
+            if output.length()? > OUTPUT_LIMIT_BYTES {
                 return Ok(Some(End::TooMuchOutput));
             }
         }
     }
 }
 
-/// Memory, not disk: a program that prints much should not wait for a disk.
-fn output_file() -> rustix::io::Result<OwnedFd> {
-    rustix::fs::memfd_create("output", rustix::fs::MemfdFlags::CLOEXEC)
+/// Where a program's output goes. Memory, not disk: a program that prints much should not wait for a disk.
+enum Output {
+    File(File),
+    /// Where there is a limit on the size of files, which would end a program that prints more than that.
+    Pipe {
+        /// `None`: its other end was closed.
+        pipe: Option<File>,
+        bytes: Vec<u8>,
+    },
 }
 
-fn read_all(output: &mut File) -> Result<String> {
-    output.seek(SeekFrom::Start(0))?;
-    let mut bytes = Vec::new();
-    output.take(OUTPUT_LIMIT_BYTES).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+impl Output {
+    /// With what the program gets of it.
+    fn new() -> Result<(Output, OwnedFd)> {
+        use rustix::pipe::{PipeFlags, pipe_with};
+        if limits::limit(libc::RLIMIT_FSIZE).is_none() {
+            let file = File::from(rustix::fs::memfd_create("output", rustix::fs::MemfdFlags::CLOEXEC)?);
+            let end = file.try_clone()?.into();
+            return Ok((Output::File(file), end));
+        }
+        let (pipe, end) = pipe_with(PipeFlags::CLOEXEC)?;
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        Ok((Output::Pipe { pipe: Some(pipe.into()), bytes: Vec::new() }, end))
+    }
+
+    /// What is to be read meanwhile, if anything.
+    fn open_pipe(&self) -> Option<&File> {
+        match self {
+            Output::File(_) => None,
+            Output::Pipe { pipe, .. } => pipe.as_ref(),
+        }
+    }
+
+    /// Reads what there is.
+    fn take(&mut self) -> std::io::Result<()> {
+        let Output::Pipe { pipe, bytes } = self else { return Ok(()) };
+        let Some(open) = pipe else { return Ok(()) };
+        let left = (OUTPUT_LIMIT_BYTES + 1).saturating_sub(bytes.len() as u64);
+        match open.take(left).read_to_end(bytes) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
+            Ok(_) => *pipe = None,
+        }
+        Ok(())
+    }
+
+    fn length(&self) -> std::io::Result<u64> {
+        match self {
+            Output::File(file) => Ok(file.metadata()?.len()),
+            Output::Pipe { bytes, .. } => Ok(bytes.len() as u64),
+        }
+    }
+
+    /// What was printed.
+    fn text(mut self) -> std::io::Result<String> {
+        self.take()?;
+        let bytes = match self {
+            Output::Pipe { bytes, .. } => bytes,
+            Output::File(mut file) => {
+                let mut bytes = Vec::new();
+                file.seek(SeekFrom::Start(0))?;
+                file.take(OUTPUT_LIMIT_BYTES).read_to_end(&mut bytes)?;
+                bytes
+            }
+        };
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
 }
 
 /// The process group of a run; killed when dropped.

@@ -1,6 +1,6 @@
 //! How a program ends: exit statuses, errors, and text on stdout.
 
-use crate::printable_message;
+use crate::{limits, printable_message};
 use anyhow::Context;
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -53,7 +53,8 @@ impl std::error::Error for Failure {}
 #[must_use]
 pub fn exit_code(program: &str, outcome: anyhow::Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error| {
-        let message = printable_message(&format!("{error:#}"), std::env::args_os());
+        let remedy = limits::remedy(&error).map_or_else(String::new, |remedy| format!("; {remedy}"));
+        let message = printable_message(&format!("{error:#}{remedy}"), std::env::args_os());
         eprintln!("{program}: {message}");
         ExitCode::from(error.downcast_ref::<Failure>().map_or(USAGE_OR_IO, |failure| failure.code))
     })

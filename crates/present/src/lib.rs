@@ -26,6 +26,7 @@ pub mod figures;
 pub mod folder;
 pub mod input_file;
 pub mod json;
+pub mod limits;
 pub mod machine;
 pub mod names;
 pub mod others;

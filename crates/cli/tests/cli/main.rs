@@ -5,6 +5,7 @@ mod compare;
 mod deadlock;
 mod generate;
 mod inside;
+mod limits;
 mod newer;
 mod policy;
 mod profile;
