@@ -17,9 +17,9 @@
 //! With feature `spin` eight more bytes follow: the token of the last writer, a hint for spinners, and their queue
 //! ([`crate::osq`]).
 //!
-//! A reader enters by one addition. If the word that it found bars it, it takes the addition back at once; until then
-//! the count is too high by one, and a lock that is free may look taken. Such a count cannot be told from a real one,
-//! so all threads obey the same rule (invariant 1).
+//! A reader enters by one addition. If the word that it found bars it, it takes the addition back at once, unless
+//! nothing bars it any longer; until then the count is too high by one, and a lock that is kept for others may look
+//! taken. Such a count cannot be told from a real one, so all threads obey the same rule (invariant 1).
 //!
 //! Invariants:
 //! 1. A thread that takes the count from 1 to 0, by leaving or by taking its addition back, owes the wake-ups: of the
@@ -190,10 +190,10 @@ impl<P: Platform> RawRwSem<P> {
         prefer.bars(self.word.load(Relaxed)) == 0 && self.enter(prefer)
     }
 
-    /// Counts the caller as a reader, or takes it back if the word that it found bars it.
+    /// Counts the caller as a reader, or takes it back if the word that it found bars it, and still does.
     #[inline(always)]
     pub(super) fn enter(&self, prefer: Prefer) -> bool {
-        prefer.bars(self.count_in()) == 0 || self.take_back()
+        prefer.bars(self.count_in()) == 0 || !self.take_back(prefer)
     }
 
     #[inline(always)]
@@ -206,23 +206,33 @@ impl<P: Platform> RawRwSem<P> {
     #[inline]
     pub(crate) fn read_and_tell(&self, deadline: Option<Deadline>) -> Met {
         let found = self.count_in();
-        let taken = found & Prefer::Writers.barred() == 0 || self.take_back();
+        let barred = found & Prefer::Writers.barred() != 0;
+        let taken = !barred || !self.take_back(Prefer::Writers);
         let got = self.counters.acquisition_by(taken, || self.read_slow(Prefer::Writers, deadline, ByPolicy));
         match () {
             () if !got => Met::Deadline,
-            () if !taken => Met::Writer,
+            () if barred => Met::Writer,
             () if found & COUNT == 0 => Met::Nobody,
             () => Met::Readers,
         }
     }
 
-    /// Undoes the addition of [`RawRwSem::enter`]; always returns `false`.
+    /// Undoes the addition of [`RawRwSem::enter`]; returns whether it did. If nothing bars the caller any longer, the
+    /// addition stands, and it has the lock: a writer that has left would find it taken by a thread that leaves.
     #[cold]
-    fn take_back(&self) -> bool {
-        let found = self.word.fetch_sub(1, Relaxed);
-        // This thread goes on to find for whom the lock is kept.
-        let _ = left::<P>(&raw const self.word, found);
-        false
+    fn take_back(&self, prefer: Prefer) -> bool {
+        loop {
+            // ORDERING rwsem.read: pairs with rwsem.release, as in `count_in`.
+            let word = self.word.load(Acquire);
+            if prefer.bars(word - 1) == 0 {
+                return false;
+            }
+            if self.word.compare_exchange(word, word - 1, Relaxed, Relaxed).is_ok() {
+                // This thread goes on to find for whom the lock is kept.
+                let _ = left::<P>(&raw const self.word, word);
+                return true;
+            }
+        }
     }
 
     /// Releases a read lock; the last reader wakes the waiters that are next.
@@ -280,7 +290,8 @@ impl<P: Platform> RawRwSem<P> {
         self.counters.acquisition_by(taken, || self.write_slow(deadline, ByPolicy))
     }
 
-    /// Acquires the lock for writing if it is free. May fail on a free lock that a reader is just finding barred.
+    /// Acquires the lock for writing if it is free. May fail on a free lock that is kept for others, while a reader
+    /// finds itself barred by that.
     #[inline]
     pub fn try_write(&self) -> bool {
         self.counters.attempt(self.take_write())

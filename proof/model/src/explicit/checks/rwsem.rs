@@ -28,6 +28,7 @@ const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restles
 const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
 const TWO: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 
+const AGAIN: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
 const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
 const FORKED_ONCE: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
 /// Sleeps at once, and claims as soon as it was woken in vain.
@@ -76,6 +77,12 @@ pub(super) const CHECKS: &[Check] = &[
     check("rwsem: two upgrade", SLEEPS, ONCE, &["upgraded"], |s, z| roles(s, z, &[Upgrades, Upgrades, Reads])),
     check("rwsem: downgrades", SLEEPS, TWO, &[], |s, z| roles(s, z, &[Demotes, DemotesToUpgradable, Reads])),
     check("rwsem: one tries", SLEEPS, ONCE, &["try failed"], |s, z| roles(s, z, &[Tries, Reads, Writes])),
+    check("rwsem: a writer that has left tries again", SLEEPS, AGAIN, &["try failed", "took back"], |s, z| {
+        tries_again(s, z, Prefer::Writers);
+    }),
+    check("rwsem: a writer that has left tries again, and readers go first", SLEEPS, AGAIN, &["try failed"], |s, z| {
+        tries_again(s, z, Prefer::Readers);
+    }),
     check("rwsem: claims", SLEEPS, LATE, &["claimed", "handed off"], |s, z| roles(s, z, &[Reads, Writes, Writes])),
     check("rwsem: each wait has other settings", SPINS, ONCE, &["claimed"], |s, z| {
         roles(s, z, &[ReadsTuned, WritesTuned, Writes]);
@@ -217,7 +224,7 @@ impl Guarded {
         if taken && set & WRITER != 0 && old & (READERS | WRITERS) != 0 && old & HANDOFF == 0 {
             saw("stole");
         }
-        if what == "fetch_sub" && old & WRITER != 0 {
+        if what == "cmpxchg" && old & WRITER != 0 && new.wrapping_add(1) == old {
             saw("took back");
         }
         if what == "fetch_or" && old & WRITER != 0 && set & WRITERS != 0 {
@@ -231,11 +238,13 @@ impl Guarded {
 
     /// When all are done, nothing is left in the word.
     fn settled(&'static self, stage: &CheckSetup) {
-        stage.at_end(move || {
-            let word = u64::from(self.word().peek());
-            let is_free = if is_stopped(0) { word & HELD == 0 } else { word == 0 };
-            assert!(is_free || self.kept.get(), "held, or flags left, when everybody has left: {word:#x}");
-        });
+        stage.at_end(|| self.is_settled());
+    }
+
+    fn is_settled(&self) {
+        let word = u64::from(self.word().peek());
+        let is_free = if is_stopped(0) { word & HELD == 0 } else { word == 0 };
+        assert!(is_free || self.kept.get(), "held, or flags left, when everybody has left: {word:#x}");
     }
 
     fn write(&self) {
@@ -384,6 +393,37 @@ fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
         stage.spawn_rounds(size.rounds, move || guarded.round(role));
     }
     guarded.settled(stage);
+}
+
+/// The first thread writes, and then tries to write again; the others try to read. Some try succeeds: a lock that
+/// nobody has is not found taken.
+fn tries_again(stage: &CheckSetup, size: Size, prefer: Prefer) {
+    let guarded = Guarded::keep(stage);
+    let succeeded = stage.keep(ExplicitWord::new(0_u32));
+    stage.spawn(move || {
+        for _ in 0..size.rounds {
+            guarded.raw.write();
+            guarded.write();
+        }
+        if guarded.raw.try_write() {
+            succeeded.store(1, std::sync::atomic::Ordering::Relaxed);
+            guarded.write();
+        } else {
+            saw("try failed");
+        }
+    });
+    for _ in 1..size.threads {
+        stage.spawn(move || {
+            if guarded.raw.try_read_with(prefer) {
+                succeeded.store(1, std::sync::atomic::Ordering::Relaxed);
+                guarded.read(prefer);
+            }
+        });
+    }
+    stage.at_end(move || {
+        assert!(succeeded.peek() != 0, "all tries failed, though nobody has the lock");
+        guarded.is_settled();
+    });
 }
 
 /// The first thread reads upgradably until the second, a reader, is inside, too; the others come again and again.
