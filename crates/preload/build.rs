@@ -9,8 +9,7 @@ fn main() {
         return;
     }
     // These stay the C library's.
-    let without =
-        &["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock", "dlclose"];
+    let without = &["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock"];
     versions::link(&versions::Exports { without, old_conditions: true });
     println!("cargo::rerun-if-changed=c");
     link_unwinder();

@@ -14,6 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use turnwise_profile::symbols::Module;
+use turnwise_recording::{marked, unmarked};
 
 /// A thread's life.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +45,8 @@ pub(crate) struct Process {
     pub(crate) threads: BTreeMap<u32, Life>,
     /// In order of appearance.
     pub(crate) images: Vec<Module>,
+    /// Some lie where others did before.
+    has_replaced: bool,
     /// Images that the unwinder has not seen yet: many processes never wait.
     pending: usize,
     unwinder: Unwinder,
@@ -96,7 +99,8 @@ impl Process {
 
     /// What a fork of it is at first.
     pub(crate) fn forked(&self, pid: u32) -> Process {
-        Process { pid, images: self.images.clone(), root: self.root.clone(), ..Process::default() }
+        let (images, root) = (self.images.clone(), self.root.clone());
+        Process { pid, images, has_replaced: self.has_replaced, root, ..Process::default() }
     }
 
     /// A file's code is mapped.
@@ -104,15 +108,46 @@ impl Process {
         let root = self.root.as_ref().map(|root| root.path.as_path());
         let directory = living::directory(self.pid);
         let Some(image) = module_of(mapping, root, directory.as_deref()) else { return };
-        let known = |other: &Module| (&other.path, other.base) == (&image.path, image.base);
-        if !self.images.iter().any(known) {
+        // Of several that lay there, the last is there now.
+        let before = self.images.iter().rfind(|other| overlaps(other, &image));
+        let is_known = before.is_some_and(|other| (&other.path, other.base) == (&image.path, image.base));
+        if !is_known {
+            self.has_replaced |= before.is_some();
             self.images.push(image);
+        }
+    }
+
+    /// An address as it is meant now: marked with the number of images that have gone from there.
+    fn numbered(&self, address: u64) -> u64 {
+        if !self.has_replaced {
+            return address;
+        }
+        let there = self.images.iter().filter(|image| image.range.contains(&address)).count() as u64;
+        if there > 1 { marked(address, there - 1) } else { address }
+    }
+
+    /// A call whose futex is marked so.
+    fn call(&self, call: Call) -> Call {
+        match call {
+            Call::Wait { address, word } => Call::Wait { address: self.numbered(address), word },
+            Call::Wake { address, most } => Call::Wake { address: self.numbered(address), most },
+            Call::Requeue { from, to, most } => {
+                Call::Requeue { from: self.numbered(from), to: self.numbered(to), most }
+            }
+        }
+    }
+
+    /// Where a file of the process lies for us.
+    pub(crate) fn outside(&self, path: &Path) -> PathBuf {
+        match (&self.root, path.strip_prefix("/")) {
+            (Some(root), Ok(inside)) => root.path.join(inside),
+            _ => path.to_owned(),
         }
     }
 
     /// A thread begins a futex call.
     pub(crate) fn enter(&mut self, tid: u32, at_ns: u64, call: Call, dump: &Dump) {
-        let number = self.stack(dump);
+        let (number, call) = (self.stack(dump), self.call(call));
         self.threads.entry(tid).or_insert_with(|| Life { began_ns: at_ns, ..Life::default() });
         self.pairing.enter(tid, at_ns, call, number, self.joins(tid, call));
     }
@@ -138,13 +173,16 @@ impl Process {
     }
 
     fn stack(&mut self, dump: &Dump) -> StackId {
-        let stack = self.unwound(dump);
+        let stack: Vec<u64> = self.unwound(dump).into_iter().map(|address| self.numbered(address)).collect();
         self.stacks.insert_full(stack).0 as StackId
     }
 
     /// The addresses that the calls of a stack return to, innermost first.
     pub(crate) fn unwound(&mut self, dump: &Dump) -> Vec<u64> {
-        for image in &self.images[self.pending..] {
+        for (index, image) in self.images.iter().enumerate().skip(self.pending) {
+            for old in self.images[..index].iter().filter(|old| self.has_replaced && overlaps(old, image)) {
+                self.unwinder.remove(old);
+            }
             self.unwinder.add(image);
         }
         self.pending = self.images.len();
@@ -155,7 +193,7 @@ impl Process {
     pub(crate) fn end(&mut self, at_ns: u64, memory: Option<&Memory>) {
         self.pairing.end(at_ns);
         for wait in self.pairing.unfinished.iter().filter(|wait| !wait.with_thread) {
-            let owner = || self.thread(memory?.owner(wait.address, wait.word)?);
+            let owner = || self.thread(memory?.owner(unmarked(wait.address).0, wait.word)?);
             if let Some(owner) = wait.joins.or_else(owner) {
                 self.owners.insert(wait.tid, owner);
             }
@@ -168,9 +206,40 @@ impl Process {
     }
 }
 
+fn overlaps(one: &Module, other: &Module) -> bool {
+    one.range.start < other.range.end && other.range.start < one.range.end
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pairing::Wait;
+
+    #[test]
+    fn what_lay_in_the_place_of_another_image_has_a_number_of_its_own() {
+        let image = |file: &str| Mapping {
+            start: 0x7000_0000,
+            bytes: 0x1000,
+            offset: 0,
+            inode: None,
+            path: format!("/no/such/folder/{file}").into(),
+        };
+        let mut process = Process::new(u32::MAX);
+        let call = Call::Wait { address: 0x7000_0010, word: Word::Private(0) };
+        let dump = Dump { instruction: 0x7000_0800, ..Dump::default() };
+        for (at_ns, file) in [(1, "a"), (2, "a"), (3, "b"), (4, "a")] {
+            process.maps(&image(file));
+            process.enter(100, at_ns, call, &dump);
+            process.pairing.exit(100, at_ns, 0);
+        }
+        let told = |wait: &Wait| (wait.address, process.stacks[wait.stack as usize][0]);
+        let expected = [0, 0, 1, 2].map(|number| match number {
+            0 => (0x7000_0010, 0x7000_0800),
+            number => (marked(0x7000_0010, number), marked(0x7000_0800, number)),
+        });
+        assert_eq!(process.pairing.kept.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(process.images.len(), 3);
+    }
 
     #[test]
     fn who_waits_for_a_thread_to_end_names_it_by_the_processes_own_number() {

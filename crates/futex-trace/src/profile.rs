@@ -16,6 +16,7 @@ use turnwise_profile::model::{
     Blocked, Episode, FrameId, Lock, LockKind, Method, Profile, Program, Recording, SCHEMA, Site, SiteId, StackUsage,
     Thread, ThreadId, Usage,
 };
+use turnwise_recording::unmarked;
 
 /// Futexes beyond this are left out: those at which threads waited least.
 const MOST_LOCKS: usize = 4_000;
@@ -41,6 +42,7 @@ impl Trace {
         let troubles = std::mem::take(&mut profile.recording.remarks);
         profile.recording.remarks = remarks::of(&names, &profile, troubles);
         profile.recording.records_lost = self.lost;
+        profile.locks.iter_mut().for_each(|lock| lock.address = unmarked(lock.address).0);
         profile
     }
 }
@@ -145,7 +147,7 @@ impl<'a> Maker<'a> {
         Lock {
             address,
             kind: LockKind::Futex,
-            name: name.unwrap_or_else(|| format!("{address:#x}")),
+            name: name.unwrap_or_else(|| format!("{:#x}", unmarked(address).0)),
             symbol: variable.map(|found| format!("{} ({})", found.name, found.module)),
             usage: usage(sum),
             over_time,

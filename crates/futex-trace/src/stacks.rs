@@ -3,6 +3,7 @@
 use crate::memory::Memory;
 use crate::process::Process;
 use crate::unwind::Dump;
+use std::path::{Path, PathBuf};
 use turnwise_profile::symbols::Module;
 
 /// So much of a stack is read.
@@ -27,6 +28,12 @@ impl Living {
     #[must_use]
     pub fn modules(&self) -> &[Module] {
         &self.process.images
+    }
+
+    /// Where a file of the process lies for us: it may have another root.
+    #[must_use]
+    pub fn outside(&self, path: &Path) -> PathBuf {
+        self.process.outside(path)
     }
 
     /// Where a thread that is in a system call stands: where its calls return to, innermost first. Empty if it runs, or

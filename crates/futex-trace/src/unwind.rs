@@ -37,6 +37,11 @@ impl Unwinder {
         self.native.add_module(Module::new(name, image.range.clone(), image.range.start, info));
     }
 
+    /// Another is in its place.
+    pub(crate) fn remove(&mut self, image: &symbols::Module) {
+        self.native.remove_module(image.range.start);
+    }
+
     /// The addresses that the calls return to, innermost first. The first is where the system call returns to.
     pub(crate) fn stack(&mut self, dump: &Dump) -> Vec<u64> {
         let mut read = |address: u64| {

@@ -12,6 +12,7 @@
 //! | `leaving.rs` | exported functions by which a process leaves the place where its files are |
 //! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
+//! | `identity.rs` | what tells such a file from others |
 //! | `frames/` | call stacks of the calling thread |
 //! | `thread.rs` | variables that every thread has of its own |
 #![no_std]
@@ -33,6 +34,7 @@ mod environment;
 mod exec;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod frames;
+mod identity;
 mod jump;
 mod leaving;
 mod module;
@@ -43,6 +45,7 @@ mod thread;
 pub use environment::{race_checker, variable};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub use frames::stack;
+pub use identity::{hash, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::{Real, Symbol};
 pub use thread::runs_in_memory_of_another;

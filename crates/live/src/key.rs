@@ -38,6 +38,25 @@ pub struct Key(u64);
 /// Addresses of programs are below: 56 bits with five levels of page tables on x86-64, 52 on aarch64.
 const ADDRESS_BITS: u32 = 56;
 
+/// Where the number of a module stands in an address.
+const NUMBER_SHIFT: u32 = 48;
+/// The largest number: which of the modules was meant is not known.
+pub const UNKNOWN_MODULE: u64 = 255;
+
+/// An address in a place where modules came one after the other, with the number of those that had gone before. It is 0
+/// where nothing was unloaded, so the address stays as it is.
+#[must_use]
+pub const fn numbered(address: u64, number: u64) -> u64 {
+    let number = if number < UNKNOWN_MODULE { number } else { UNKNOWN_MODULE };
+    if number == 0 { address } else { address & ((1 << NUMBER_SHIFT) - 1) | number << NUMBER_SHIFT }
+}
+
+/// The address without the number of its module.
+#[must_use]
+pub const fn unnumbered(address: u64) -> u64 {
+    address & ((1 << NUMBER_SHIFT) - 1)
+}
+
 impl Key {
     /// Makes a key of its parts. What an address has above its 56th bit (tags of aarch64) is left out.
     #[must_use]
@@ -85,6 +104,16 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_keeps_the_number_of_its_module() {
+        let address = 0x7fff_ffff_f008;
+        assert_eq!(numbered(address, 0), address);
+        let second = numbered(address, 1);
+        assert_eq!((unnumbered(second), second == address), (address, false));
+        assert_eq!(numbered(address, 1000), numbered(address, UNKNOWN_MODULE));
+        assert_eq!(Key::new(second as usize, Kind::Spin).address(), second);
+    }
 
     #[test]
     fn a_key_keeps_its_parts() {

@@ -5,9 +5,13 @@
 //! | 0 | [`Header`] | 1 |
 //! | [`SETTINGS_START`] | [`Table`](settings::Table): what is set for locks (`settings.rs`) | [`settings::TABLES`] |
 //! | [`FILE_RULES_START`] | [`Rule`](settings::Rule): what the policy file sets, for readers | [`settings::FILE_RULES`] |
+//! | [`UNLOADED_START`] | [`Unloaded`]: modules that the program has unloaded | [`UNLOADED`] |
 //! | [`LOCKS_START`] | [`Entry`]: waits of threads that are gone, or that found no room in their block | [`LOCKS`] |
 //! | [`BLOCKS_START`] | [`Block`]: a thread's own waits | [`BLOCKS`] |
 //! | [`LOG_START`] | [`crate::log`]: waits one by one, while a profiler has them recorded | |
+//!
+//! Addresses of locks and call sites in a place where a module came after another have the number of those that had
+//! gone before ([`crate::numbered`]).
 //!
 //! The file has holes: only what was written takes room. What a lock's waits come to is the sum over both.
 //!
@@ -29,7 +33,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
 /// Grows with every change of the layout or its meaning.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Bytes that processors fetch together.
 const LINE: usize = 64;
 /// The header and each block begin on a page.
@@ -43,6 +47,8 @@ pub const ENTRIES: usize = 20;
 pub const LOCKS: usize = 1 << 14;
 /// The number of threads that have a block at the same time.
 pub const BLOCKS: usize = 1 << 11;
+/// The number of modules that were unloaded and are known.
+pub const UNLOADED: usize = 128;
 /// The most bytes of the program's path that are kept.
 pub const NAME: usize = 512;
 /// The most bytes that are kept of the words by which the program was called.
@@ -54,8 +60,10 @@ pub const TITLE: usize = 16;
 pub const SETTINGS_START: usize = PAGE;
 /// Where that begins which a policy file sets.
 pub const FILE_RULES_START: usize = SETTINGS_START + settings::TABLES * size_of::<settings::Table>();
+/// Where the modules begin that were unloaded.
+pub const UNLOADED_START: usize = FILE_RULES_START + settings::FILE_RULES * size_of::<settings::Rule>();
 /// Where the table begins.
-pub const LOCKS_START: usize = FILE_RULES_START + settings::FILE_RULES * size_of::<settings::Rule>();
+pub const LOCKS_START: usize = UNLOADED_START + UNLOADED * size_of::<Unloaded>();
 /// Where the blocks begin.
 pub const BLOCKS_START: usize = LOCKS_START + LOCKS * size_of::<Entry>();
 /// Where the log begins.
@@ -73,10 +81,12 @@ pub const LAYOUT: u32 = (size_of::<Header>()
     + 19 * size_of::<log::Record>()
     + 23 * size_of::<log::Release>()
     + 29 * (log::RECORDS + log::RELEASES)
-    + 31 * size_of::<settings::Rule>()) as u32;
+    + 31 * size_of::<settings::Rule>()
+    + 37 * UNLOADED * size_of::<Unloaded>()) as u32;
 
 const _: () = {
     assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && LOCKS_START.is_multiple_of(LINE));
+    assert!(size_of::<Unloaded>() == 512);
     assert!(size_of::<Header>() <= PAGE && BLOCKS_START.is_multiple_of(PAGE));
     assert!(offset_of!(Header, settings) / LINE < offset_of!(Header, locks_used) / LINE);
 };
@@ -133,8 +143,12 @@ pub struct Header {
     pub title: [AtomicU8; TITLE],
     /// The number of records of the table that were ever taken: the others are zeros.
     pub locks_used: AtomicU32,
-    /// 0.
-    pub spare_too: AtomicU32,
+    /// The number of [`Unloaded`] that are there.
+    pub unloaded: AtomicU32,
+    /// How often modules were found to be unloaded.
+    pub unloads: AtomicU64,
+    /// From where to where modules lay of which not all unloads are known: no name of an address in there is sure.
+    pub unsure: [AtomicU64; 2],
     /// Entries that began to move to the table (invariant 3).
     pub moves_begun: AtomicU64,
     /// Entries that have moved.
@@ -147,6 +161,29 @@ pub struct Header {
     pub lost_nested: AtomicU64,
     /// Records of waits and of releases that found no room: on the disk, or since another thread still wrote the slot.
     pub lost_records: AtomicU64,
+}
+
+/// A module that was unloaded: addresses may mean it, or what was loaded in its place. Those of one place are in the
+/// order in which they lay there.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Unloaded {
+    /// Where it lay.
+    pub start: AtomicU64,
+    /// Where it ended.
+    pub end: AtomicU64,
+    /// What to subtract for an address in the file.
+    pub base: AtomicU64,
+    /// [`Header::unloads`] when it was unloaded, the last time: it may have come back before.
+    pub at: AtomicU64,
+    /// The number of bytes of the build id.
+    pub build_id_bytes: AtomicU32,
+    /// 0.
+    pub spare: AtomicU32,
+    /// The build id.
+    pub build_id: [AtomicU8; 32],
+    /// The path by which the loader knew it; zeros follow.
+    pub path: [AtomicU8; 440],
 }
 
 /// What waits for one lock, in one way, at one call site come to: those of one thread in its block, those of all others

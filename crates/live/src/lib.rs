@@ -30,10 +30,10 @@ pub mod settings;
 #[cfg(all(feature = "writer", target_os = "linux"))]
 pub mod writer;
 
-pub use key::{Key, Kind};
+pub use key::{Key, Kind, UNKNOWN_MODULE, numbered, unnumbered};
 #[cfg(feature = "reader")]
 pub use reader::{
     Addresses, Channel, Error, Fault, Follower, Lock, Lost, Recorded, Recorder, Registers, Released, Rule, Site,
-    SiteSum, Snapshot, Target, Thread, Tuner, Waiting, no_room, remove_stale, why_no_view,
+    SiteSum, Snapshot, Target, Thread, Tuner, Unloaded, Unloads, Waiting, no_room, remove_stale, why_no_view,
 };
 pub use settings::{Setting, Values};

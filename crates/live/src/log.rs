@@ -28,7 +28,7 @@ pub const RECORDS: usize = 1 << 10;
 /// The number of slots for releases.
 pub const RELEASES: usize = 1 << 11;
 /// The most bytes of a stack that are kept.
-pub const STACK: usize = 3976;
+pub const STACK: usize = 3968;
 
 /// Where the waits begin.
 pub const RECORDS_START: usize = LOG_START + PAGE;
@@ -102,6 +102,8 @@ pub struct Record {
     pub holder: AtomicU32,
     /// Where that thread had got it by a wait; 0: unknown.
     pub holder_site: AtomicU64,
+    /// [`crate::layout::Header::unloads`] as the wait ended: which modules the stack is in.
+    pub unloads: AtomicU64,
     /// The instruction pointer.
     pub instruction: AtomicU64,
     /// The stack pointer.

@@ -36,6 +36,11 @@ pub(crate) fn make_now() {
     writer::make_now(&me());
 }
 
+/// Runs `unload`, which unloads modules: waits in what is loaded in their place are not taken for theirs.
+pub(crate) fn unloading<T>(unload: impl FnOnce() -> T) -> T {
+    writer::unloading(me, unload)
+}
+
 /// Whether threads that begin take their token at once, so that locks name their owners for the view.
 static NAMES_OWNERS: AtomicBool = AtomicBool::new(false);
 
@@ -133,7 +138,7 @@ fn counted_wait(
     // Without a policy file nobody decides by rules.
     let decided = decided.filter(|_| policy::fast_bits() != 0);
     let rule = decided.map_or(0, rules::number);
-    let start = Start { key: Key::new(address, kind), site: caller.0, owner, rule, me: me() };
+    let start = Start { key: Key::new(address, kind), site: caller.0, owner, rule, me: me() }.numbered();
     let begun = writer::begin(&start);
     let set = begun.as_ref().and_then(|begun| writer::settings(begun, &start));
     let set = match decided {

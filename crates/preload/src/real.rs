@@ -50,6 +50,7 @@ real! {
     fn setreuid(r: libc::uid_t, e: libc::uid_t) = plain c"setreuid";
     fn setresuid(r: libc::uid_t, e: libc::uid_t, s: libc::uid_t) = plain c"setresuid";
     fn setrlimit(r: c_int, l: *const libc::rlimit) = plain c"setrlimit";
+    fn dlclose(handle: *mut c_void) = plain c"dlclose";
     fn setrlimit64(r: c_int, l: *const libc::rlimit64) = plain c"setrlimit64";
 }
 

@@ -246,7 +246,8 @@ fn first_calls_while_a_constructor_waits_for_them() {
     let library = Build::new("first_use_library.c").shared("first_use").display().to_string();
     let mut program = Build::new("first_use.c").program().with("LIBRARY", &library);
     for objects in ["ours", "foreign", "taken"] {
-        for function in EXPORTS.split_whitespace() {
+        // Who calls `dlclose` asks for the loader's lock.
+        for function in EXPORTS.split_whitespace().filter(|name| *name != "dlclose") {
             println!("{function} on {objects}"); // says which it was if it hangs
             program = program.with("FUNCTION", function).with("OBJECTS", objects);
             program.run("adaptive");
@@ -268,7 +269,7 @@ const EXPORTS: &str = "
     __pthread_rwlock_wrlock __pthread_rwlock_trywrlock __pthread_rwlock_unlock
     pthread_spin_lock
     pthread_key_create __pthread_key_create pthread_key_delete pthread_setspecific tss_create tss_delete tss_set
-    pthread_create thrd_create prctl syscall chroot setuid seteuid setreuid setresuid setrlimit setrlimit64
+    pthread_create thrd_create prctl syscall chroot setuid seteuid setreuid setresuid setrlimit setrlimit64 dlclose
     execve execv execvp execvpe execl execlp execle fexecve execveat posix_spawn posix_spawnp
     mtx_init mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock
     cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast \

@@ -14,8 +14,8 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU8};
-use libc::{Elf64_Ehdr, Elf64_Phdr};
-use turnwise_interpose::Module;
+use libc::Elf64_Phdr;
+use turnwise_interpose::{Module, hash, whole_name};
 use turnwise_recording as file;
 use turnwise_recording::{GONE, MARKING, MODULES, REPLACED};
 
@@ -30,7 +30,7 @@ pub(crate) fn note(mapping: &Mapping, address: u64) {
     let Some(found) = turnwise_interpose::find_quickly(address as usize) else { return };
     // SAFETY: the address is in use, so its file stays loaded.
     unsafe {
-        let headers = headers_of(&found);
+        let headers = found.headers();
         if !comes_back(mapping, &found, headers) {
             write(mapping, &found, headers, None);
         }
@@ -72,7 +72,7 @@ pub(crate) fn unloaded(mapping: &Mapping) {
     for module in all(mapping).filter(|module| module.gone.load(Relaxed) == 0) {
         let found = turnwise_interpose::find_quickly(module.start.load(Relaxed) as usize);
         // SAFETY: found just now; a thread that unloads it at this moment is about to ask here itself.
-        if !found.is_some_and(|found| unsafe { is_of(module, &found, headers_of(&found)) }) {
+        if !found.is_some_and(|found| unsafe { is_of(module, &found, found.headers()) }) {
             module.gone.store(GONE, Relaxed);
             any = true;
         }
@@ -133,7 +133,7 @@ fn wait_for_marks(module: &file::Module) {
 /// The module is loaded; the headers are its own.
 unsafe fn is_of(module: &file::Module, found: &Module, headers: &[Elf64_Phdr]) -> bool {
     // SAFETY: the caller's promise.
-    let (name, id) = unsafe { (hash(found.name().to_bytes()), build_id_of(found, headers)) };
+    let (name, id) = unsafe { (hash(found.name().to_bytes()), found.build_id(headers)) };
     let place = [module.base.load(Relaxed), module.start.load(Relaxed), module.end.load(Relaxed)];
     let bytes = module.build_id_bytes.load(Relaxed) as usize;
     place == [found.base, found.start, found.end].map(|address| address as u64)
@@ -142,22 +142,6 @@ unsafe fn is_of(module: &file::Module, found: &Module, headers: &[Elf64_Phdr]) -
             .iter()
             .map(|byte| byte.load(Relaxed))
             .eq(id.iter().copied())
-}
-
-/// The headers that a file begins with.
-///
-/// # Safety
-/// The module is loaded, and stays so.
-unsafe fn headers_of(found: &Module) -> &'static [Elf64_Phdr] {
-    let start = found.start as *const u8;
-    // SAFETY: the caller's promise; what is mapped first can be read.
-    unsafe {
-        let file = &*start.cast::<Elf64_Ehdr>();
-        match file.e_ident.starts_with(b"\x7fELF") {
-            true => core::slice::from_raw_parts(start.add(file.e_phoff as usize).cast(), usize::from(file.e_phnum)),
-            false => &[],
-        }
-    }
 }
 
 /// The modules that were noted, in the order in which they were.
@@ -189,7 +173,7 @@ unsafe fn write(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr], path:
     module.base.store(found.base as u64, Relaxed);
     module.start.store(found.start as u64, Relaxed);
     // SAFETY: the caller's promise.
-    let (name, id) = unsafe { (found.name().to_bytes(), build_id_of(found, headers)) };
+    let (name, id) = unsafe { (found.name().to_bytes(), found.build_id(headers)) };
     module.name.store(hash(name), Relaxed);
     store_path(&module.path, name);
     mapping::store_bytes(&module.build_id, id);
@@ -216,55 +200,11 @@ fn stamp(module: &file::Module, path: &CStr) {
     }
 }
 
-/// FNV-1a.
-fn hash(name: &[u8]) -> u64 {
-    name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
-}
-
-/// The build id, as much of it as a record has room for; empty: none.
-///
-/// # Safety
-/// The module is loaded, and stays so; the headers are its own.
-unsafe fn build_id_of(found: &Module, headers: &[Elf64_Phdr]) -> &'static [u8] {
-    const MOST_BYTES: usize = 32;
-    let notes = headers.iter().filter(|header| header.p_type == libc::PT_NOTE).find_map(|header| {
-        let start = (found.base as u64).wrapping_add(header.p_vaddr) as *const u8;
-        // SAFETY: the loader has mapped the note.
-        let notes = unsafe { core::slice::from_raw_parts(start, header.p_memsz as usize) };
-        build_id(notes, header.p_align as usize)
-    });
-    notes.map_or(&[], |id| &id[..id.len().min(MOST_BYTES)])
-}
-
-/// Stores the loader's name of a file. One that was given to `dlopen` from the working directory is made whole, if the
-/// program has not left that meanwhile: else the build id tells. A name without any slash is the kernel's own.
+/// Stores the loader's name of a file.
 fn store_path(to: &[AtomicU8], name: &[u8]) {
-    let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
-    let mut directory = [0_u8; 512];
-    // SAFETY: a buffer of this length.
-    let ask = || !unsafe { libc::getcwd(directory.as_mut_ptr().cast(), directory.len()) }.is_null();
-    let found = is_relative && memory::keeping_errno(ask);
-    let length = directory.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
-    if length == 0 || length + 1 + name.len() >= to.len() {
-        return mapping::store_text(to, name);
-    }
-    directory[length] = b'/';
-    mapping::store_bytes(to, &directory[..=length]);
-    mapping::store_text(&to[length + 1..], name.strip_prefix(b"./").unwrap_or(name));
-}
-
-/// The build id among a file's notes.
-fn build_id(mut notes: &[u8], align: usize) -> Option<&[u8]> {
-    const GNU_BUILD_ID: u32 = 3;
-    let align = if align == 8 { 8 } else { 4 };
-    loop {
-        let word = |at: usize| Some(u32::from_ne_bytes(*notes.get(at..)?.first_chunk()?));
-        let (name_length, length, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
-        let content = (12 + name_length).next_multiple_of(align);
-        let end = content.checked_add(length)?;
-        if kind == GNU_BUILD_ID && notes.get(12..16)? == b"GNU\0" {
-            return notes.get(content..end);
-        }
-        notes = notes.get(end.next_multiple_of(align)..)?;
-    }
+    let mut stored = 0;
+    whole_name(name, to.len() - 1, |piece| {
+        mapping::store_bytes(&to[stored..], piece);
+        stored += piece.len();
+    });
 }

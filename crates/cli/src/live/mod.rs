@@ -9,6 +9,7 @@ mod history;
 #[cfg(test)]
 pub(crate) mod made_up;
 mod model;
+mod modules;
 mod names;
 mod rows;
 
@@ -16,5 +17,6 @@ pub(crate) use channels::{Watch, Which};
 pub(crate) use figures::{BUCKETS, lower_bound};
 pub(crate) use graph::Graph;
 pub(crate) use model::{LockId, LockView, Model, Process, ProcessId, ThreadView, View, Waiting};
+pub(crate) use modules::{Modules, unloads_of};
 pub(crate) use names::Names;
 pub(crate) use rows::{Row, Sort, Wanted, rows};

@@ -1,10 +1,11 @@
 //! Names of locks and of places in programs that run.
 
 use super::model::{LockId, ProcessId};
+use super::modules::{Modules, unloads_of};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
-use turnwise_futex_trace::Living;
+use turnwise_live::{Channel, Unloads, unnumbered};
 use turnwise_preload_abi::libraries::PRELOAD;
 use turnwise_profile::analysis::{is_lock_class, shown};
 use turnwise_profile::model::Frame;
@@ -39,21 +40,39 @@ impl fmt::Display for Name {
 
 /// The files of a process.
 struct Program {
-    living: Living,
+    /// Its view: it says what has been unloaded.
+    channel: Option<Channel>,
+    modules: Modules,
     symbols: Symbols,
     read: Instant,
 }
 
 impl Program {
-    fn of(pid: u32) -> Program {
-        let living = Living::of(pid);
-        let symbols = Symbols::new(living.modules().to_vec());
-        Program { living, symbols, read: Instant::now() }
+    fn of(process: ProcessId) -> Program {
+        let is_it = |channel: &Channel| (channel.pid(), channel.start()) == (process.pid, process.start);
+        let gone = || Channel::list_gone().into_iter().find(is_it);
+        let channel = Channel::of(process.pid).ok().filter(is_it).or_else(gone);
+        let modules = Modules::of(process.pid, || unloads(channel.as_ref()));
+        let symbols = Symbols::in_order(modules.all());
+        Program { channel, modules, symbols, read: Instant::now() }
     }
 
-    fn has(&self, address: u64) -> bool {
-        self.living.modules().iter().any(|module| module.range.contains(&address))
+    /// Looks again, if modules were unloaded, or if an address is in none that is known.
+    fn look_for(&mut self, address: u64) {
+        let news = self.modules.learn(unloads(self.channel.as_ref()));
+        let is_missing = address != 0 && !self.modules.has(address) && self.read.elapsed() > AGAIN;
+        if is_missing || !self.modules.is_new() && self.modules.may_look_again() {
+            self.modules.look_again(|| unloads(self.channel.as_ref()));
+            self.read = Instant::now();
+        } else if !news {
+            return;
+        }
+        self.symbols = Symbols::in_order(self.modules.all());
     }
+}
+
+fn unloads(channel: Option<&Channel>) -> Unloads {
+    channel.map(unloads_of).unwrap_or_default()
 }
 
 impl Names {
@@ -66,7 +85,7 @@ impl Names {
         let variable = self.program(id.process, id.address).symbols.variable(id.address);
         let taken = |names: &mut Names| (site != 0).then(|| format!("taken in {}", names.site(id.process, site)));
         let Some(base) = variable.map(|variable| variable.name).or_else(|| taken(self)) else {
-            return Name { base: format!("{:#x}", id.address), number: 1 };
+            return Name { base: format!("{:#x}", unnumbered(id.address)), number: 1 };
         };
         let times = self.taken.entry((id.process, base.clone())).or_default();
         *times += 1;
@@ -87,7 +106,8 @@ impl Names {
         let frames = symbols.of_return_address(address);
         let own = frames.iter().position(|frame| !is_lock_class(symbols.frame(*frame))).unwrap_or(0);
         let frames = symbols.told_apart(frames[own..].to_vec(), address);
-        let name = frames.first().map_or_else(|| format!("{address:#x}"), |frame| shown(symbols.frame(*frame)));
+        let name =
+            frames.first().map_or_else(|| format!("{:#x}", unnumbered(address)), |frame| shown(symbols.frame(*frame)));
         self.sites.insert((process, address), name.clone());
         name
     }
@@ -96,7 +116,7 @@ impl Names {
     pub(crate) fn stack(&mut self, process: ProcessId, tid: u32) -> Vec<String> {
         let program = self.program(process, 0);
         let mut stack = Vec::new();
-        for address in program.living.stack(tid) {
+        for address in program.modules.stack(tid) {
             stack.extend(program.symbols.of_return_address(address));
         }
         let frames = stack.into_iter().map(|frame| program.symbols.frame(frame));
@@ -112,15 +132,8 @@ impl Names {
     }
 
     fn program(&mut self, process: ProcessId, address: u64) -> &mut Program {
-        let program = self.processes.entry(process).or_insert_with(|| Program::of(process.pid));
-        if address != 0 && !program.has(address) && program.read.elapsed() > AGAIN {
-            let again = Program::of(process.pid);
-            // Of a process that has ended, what was read before stays.
-            program.read = again.read;
-            if !again.living.modules().is_empty() {
-                *program = again;
-            }
-        }
+        let program = self.processes.entry(process).or_insert_with(|| Program::of(process));
+        program.look_for(address);
         program
     }
 

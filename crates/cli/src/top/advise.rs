@@ -8,7 +8,7 @@ use crate::live::{Names, Process, Row, View};
 use crate::setting::shown;
 use std::fmt::Write;
 use turnwise::wait::Policy;
-use turnwise_live::{Kind, Setting, Values};
+use turnwise_live::{Kind, Setting, Values, unnumbered};
 use turnwise_present::figures::{percent, time};
 
 /// A lock at which threads spend less than this share of their time is not worth a trial, as for a profile.
@@ -81,7 +81,7 @@ fn threads(view: &View, process: &Process) -> usize {
 fn command(row: &Row, process: &Process, proposal: &Proposal) -> String {
     let mut values = Values::default();
     values.set(proposal.setting, proposal.ns);
-    let trial = format!("{:#x}={}", row.locks[0].address, shown(&values));
+    let trial = format!("{:#x}={}", unnumbered(row.locks[0].address), shown(&values));
     format!("turnwise tune {} --trial {trial} --metric-cmd CMD", process.id.pid)
 }
 

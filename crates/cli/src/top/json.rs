@@ -4,7 +4,7 @@ use crate::live::{Names, Process, Row, ThreadView, View, Waiting};
 use crate::setting::shown;
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
-use turnwise_live::Rule;
+use turnwise_live::{Rule, unnumbered};
 
 /// A look.
 #[derive(Serialize)]
@@ -131,7 +131,7 @@ fn lock_line(view: &View, names: &mut Names, row: &Row) -> LockLine {
     LockLine {
         pids,
         program: row.program.clone(),
-        addresses: row.locks.iter().map(|lock| format!("{:#x}", lock.address)).collect(),
+        addresses: row.locks.iter().map(|lock| format!("{:#x}", unnumbered(lock.address))).collect(),
         name: row.name.clone(),
         kind: row.kind.name(),
         share: row.share,

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 use std::time::Duration;
 use target::{Named, Program};
-use turnwise_live::{Channel, Rule, Target};
+use turnwise_live::{Channel, Rule, Target, unnumbered};
 use turnwise_present::ending::print;
 
 /// Change how the locks of a running program wait
@@ -145,7 +145,7 @@ fn undo(channel: &Channel, name: &str) -> Result<ExitCode> {
 }
 
 fn is_address(target: &Target, name: &str) -> bool {
-    matches!(target, Target::Locks((from, _)) if name == format!("{from:#x}"))
+    matches!(target, Target::Locks((from, _)) if name == format!("{:#x}", unnumbered(*from)))
 }
 
 /// Prints what is set.
@@ -165,8 +165,8 @@ fn list(channel: &Channel) -> Result<ExitCode> {
 fn line(rule: &Rule) -> String {
     let of = match rule.target {
         Target::All => "all waits".to_owned(),
-        Target::Sites((_, to)) => format!("waits at the call before {to:#x}"),
-        Target::Locks((from, _)) => format!("the lock at {from:#x}"),
+        Target::Sites((_, to)) => format!("waits at the call before {:#x}", unnumbered(to)),
+        Target::Locks((from, _)) => format!("the lock at {:#x}", unnumbered(from)),
         Target::FileRule(_) => "by the policy file, from the start".to_owned(),
     };
     format!("{}: {} ({of})\n", rule.label, shown(&rule.values))

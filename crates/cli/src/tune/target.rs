@@ -2,7 +2,7 @@
 
 use crate::live::{LockId, Names, ProcessId};
 use anyhow::{Result, bail};
-use turnwise_live::{Channel, Kind, Snapshot, Target};
+use turnwise_live::{Channel, Kind, Snapshot, Target, unnumbered};
 use turnwise_preload_abi::Lock as Policy;
 use turnwise_present::names::suggestion;
 
@@ -59,7 +59,7 @@ impl<'a> Program<'a> {
         for (address, kind, sites) in self.locks() {
             let lock = LockId { process: self.id(), address, kind };
             let base = self.names.lock(lock, sites.first().copied().unwrap_or(0)).base;
-            if base == name || parse_address(name) == Some(address) {
+            if base == name || parse_address(name) == Some(unnumbered(address)) {
                 found.push((Target::Locks((address, address + 1)), kind));
             }
             known.push(base);

@@ -4,6 +4,7 @@ use super::looks::{Looks, Stuck};
 use crate::live::{Graph, Names, Process, ThreadView, Waiting};
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
+use turnwise_live::unnumbered;
 
 /// Everything.
 #[derive(Serialize)]
@@ -122,7 +123,7 @@ fn thread_line<'a>(thread: &'a ThreadView, names: &mut Names, with_stack: bool) 
 fn wait_line(thread: &ThreadView, waiting: &Waiting, names: &mut Names) -> WaitLine {
     WaitLine {
         lock: names.lock(waiting.lock, waiting.site).to_string(),
-        address: format!("{:#x}", waiting.lock.address),
+        address: format!("{:#x}", unnumbered(waiting.lock.address)),
         wanted: waiting.lock.kind.name(),
         wait_ns: waiting.for_ns,
         site: names.site(thread.process, waiting.site),

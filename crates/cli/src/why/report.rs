@@ -3,6 +3,7 @@
 use super::looks::Looks;
 use crate::live::{Graph, Names, Process, ThreadView, Waiting};
 use std::fmt::Write;
+use turnwise_live::unnumbered;
 use turnwise_present::figures::time;
 use turnwise_profile::text::shortened;
 
@@ -151,7 +152,7 @@ impl<'a> Report<'a> {
             format!("; {} has it{held}", owner.map_or_else(|| format!("thread {tid}"), name))
         });
         let length = if waiting.for_ns > 0 { format!(" for {}", time(waiting.for_ns as f64)) } else { String::new() };
-        let (kind, address) = (waiting.lock.kind.name(), waiting.lock.address);
+        let (kind, address) = (waiting.lock.kind.name(), unnumbered(waiting.lock.address));
         self.line(indent, &format!("{} waits{length} for {lock} ({kind} {address:#x})", name(thread)));
         let site = self.names.site(thread.process, waiting.site);
         self.line(indent + 4, &format!("at {site}{owner}"));

@@ -7,6 +7,7 @@ mod generate;
 mod inside;
 mod limits;
 mod newer;
+mod plugins;
 mod policy;
 mod profile;
 mod refusals;

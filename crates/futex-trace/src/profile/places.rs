@@ -50,7 +50,7 @@ pub(super) struct Places<'a> {
 
 impl<'a> Places<'a> {
     pub(super) fn new(process: &'a Process) -> Places<'a> {
-        let symbols = Symbols::new(process.images.clone());
+        let symbols = Symbols::in_order(process.images.clone());
         Places { process, symbols, known: HashMap::new(), stacks: IndexSet::new() }
     }
 

@@ -13,12 +13,13 @@ mod snapshot;
 mod sum;
 mod table;
 mod threads;
+mod unloads;
 
 pub use absent::{no_room, why_no_view};
 pub use error::{Error, Fault};
 pub use record::{Recorded, Recorder, Registers, Released};
 pub use rules::{Addresses, Rule, Target, Tuner};
-pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Waiting};
+pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Unloaded, Unloads, Waiting};
 
 use crate::place::{STALE_FILES, STALE_SECONDS};
 use clock::Clock;
@@ -154,6 +155,14 @@ impl Channel {
         self.look(&mut Memory::default(), sum::by_site)
     }
 
+    /// Which modules the process has unloaded.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn unloads(&self) -> Result<Unloads, Error> {
+        unloads::read(&self.path, &self.file, &copy::header(&self.path, &self.file)?)
+    }
+
     /// Has the program record its waits one by one: see [`Recorder`].
     ///
     /// # Errors
@@ -186,6 +195,7 @@ impl Channel {
             },
             is_exact: copy.is_exact,
             rules: self.rules()?,
+            unloads: unloads::read(&self.path, &self.file, header)?,
         };
         Ok((snapshot, more))
     }

@@ -63,6 +63,8 @@ pub struct Recorded {
     pub holder: Option<u32>,
     /// The call site at which that thread had got it by a wait; 0: unknown.
     pub holder_site: u64,
+    /// How often modules had been unloaded by then ([`super::Unloads::count`]).
+    pub unloads: u64,
     /// The thread's registers.
     pub registers: Registers,
     /// The thread's stack from its pointer upwards; empty if it could not be read.
@@ -298,6 +300,7 @@ fn of_record(record: &Record, clock: &Clock) -> Option<Recorded> {
             frame_pointer: record.frame_pointer.load(Relaxed),
             link: record.link.load(Relaxed),
         },
+        unloads: record.unloads.load(Relaxed),
         stack: stack.collect(),
     })
 }

@@ -1,8 +1,10 @@
 //! What a snapshot says.
 
 use super::rules::Rule;
-use crate::Kind;
 use crate::layout::{BUCKETS, EVENTS};
+use crate::{Kind, numbered};
+use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What the contended locks of a process had come to, and who waited, at one moment. Counts go up from one snapshot of
@@ -29,6 +31,44 @@ pub struct Snapshot {
     pub is_exact: bool,
     /// What is set for its locks.
     pub rules: Vec<Rule>,
+    /// Which modules it has unloaded.
+    pub unloads: Unloads,
+}
+
+/// Which modules a process has unloaded. Addresses of locks and call sites in a place where a module came after another
+/// have the number of those that had gone before ([`crate::numbered`]).
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Unloads {
+    /// How often modules were unloaded.
+    pub count: u64,
+    /// Those of one place are in the order in which they lay there.
+    pub modules: Vec<Unloaded>,
+    /// No module of an address in there is sure: not all unloads are known.
+    pub unsure: Range<u64>,
+}
+
+/// A module that was unloaded. It may have come back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unloaded {
+    /// Where it lay.
+    pub range: Range<u64>,
+    /// What to subtract for an address in the file.
+    pub base: u64,
+    /// The path by which the loader knew it.
+    pub path: PathBuf,
+    /// Its build id; empty: it has none.
+    pub build_id: Vec<u8>,
+    /// [`Unloads::count`] when it was unloaded, the last time.
+    pub at: u64,
+}
+
+impl Unloads {
+    /// An address as it was meant when there had been so many unloads.
+    #[must_use]
+    pub fn numbered(&self, address: u64, count: u64) -> u64 {
+        let is_before = |module: &&Unloaded| module.range.contains(&address) && module.at <= count;
+        numbered(address, self.modules.iter().filter(is_before).count() as u64)
+    }
 }
 
 /// What the waits for a lock in one way come to. A readers-writer lock that is waited for to read and to write is two.

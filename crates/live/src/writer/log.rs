@@ -190,6 +190,7 @@ fn record(block: &Block, weight: u64, mine: &Words, view: &View) {
     let Some(slot) = slot.filter(|slot| take(&slot.busy)) else { return lose(view) };
     write(&slot.number, &slot.busy, number, || {
         describe(slot, block, weight, mine);
+        slot.unloads.store(view.header().unloads.load(Relaxed), Relaxed);
         let registers = Registers::here();
         for (word, value) in
             [&slot.instruction, &slot.stack_pointer, &slot.frame_pointer, &slot.link].into_iter().zip(registers.0)

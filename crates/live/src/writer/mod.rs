@@ -11,6 +11,7 @@
 //! | `index.rs` | finds a lock's record in it |
 //! | `log.rs` | waits one by one, while a profiler asks for them |
 //! | `threads.rs` | gives blocks to threads, and takes them from those that are gone |
+//! | `modules.rs` | which modules were unloaded, so that nothing is taken for what lay there before |
 //! | `view.rs` | the process's view: its mapping, which pages of it are there, forked children |
 //! | `file.rs` | makes the file |
 //! | `settings.rs` | what is set for a wait: the one thing that is read |
@@ -31,6 +32,7 @@ mod file;
 mod folder;
 mod index;
 mod log;
+mod modules;
 mod settings;
 mod sys;
 mod table;
@@ -64,6 +66,20 @@ pub struct Me {
     pub generation: u32,
     /// The thread's counters of sleeps, steals and hand-offs, modulo 2^32.
     pub events: [u32; EVENTS],
+}
+
+impl Start {
+    /// Numbers the lock's address and the call site where modules came one after the other.
+    #[inline(always)]
+    #[must_use]
+    pub fn numbered(self) -> Start {
+        let generation = self.me.generation;
+        if !modules::are_unloaded(generation) {
+            return self;
+        }
+        let numbered = |address| modules::numbered(address, generation) as usize;
+        Start { key: Key::new(numbered(self.key.address()), self.key.kind()), site: numbered(self.site as u64), ..self }
+    }
 }
 
 /// A wait that has begun.
@@ -160,6 +176,16 @@ pub fn end(begun: &Begun, how: End, me: &Me) {
 #[inline]
 pub fn released(address: usize, me: &Me) {
     if let Some(block) = threads::block(me, false) {
-        block::released(block, address);
+        block::released(block, modules::numbered(address as u64, me.generation) as usize);
     }
+}
+
+/// Runs `unload`, which unloads modules, and notes which are gone afterwards. `me` tells of the calling thread.
+pub fn unloading<T>(me: impl Fn() -> Me, unload: impl FnOnce() -> T) -> T {
+    let loaded = view::of(me().generation).map(modules::Loaded::now);
+    let result = unload();
+    if let Some(loaded) = loaded {
+        sys::keeping_errno(|| loaded.compare(me().generation));
+    }
+    result
 }

@@ -129,6 +129,14 @@ pub(super) unsafe fn replace(start: *mut u8, bytes: usize) {
     unsafe { libc::mmap(start.cast(), bytes, PROT_READ | PROT_WRITE, flags, -1, 0) };
 }
 
+/// Maps memory of zeros, for a moment.
+pub(super) fn scratch(bytes: usize) -> Option<NonNull<u8>> {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    // SAFETY: a new mapping, wherever the system likes.
+    let map = unsafe { libc::mmap(core::ptr::null_mut(), bytes, PROT_READ | PROT_WRITE, flags, -1, 0) };
+    if map == libc::MAP_FAILED { None } else { NonNull::new(map.cast()) }
+}
+
 /// Unmaps a mapping.
 ///
 /// # Safety
@@ -210,7 +218,8 @@ pub(super) fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    // A library that fakes clocks may set this one to before its beginning.
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
 /// Sleeps, or less where a signal comes.

@@ -5,7 +5,7 @@
 use super::{FileRule, file, index, settings, sys};
 use crate::layout::{
     BLOCKS_START, Block, Entry, FILE_BYTES, FILE_RULES_START, Header, LOCKS, LOCKS_START, LOG_START, PAGE,
-    SETTINGS_START,
+    SETTINGS_START, UNLOADED, UNLOADED_START, Unloaded,
 };
 use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Record, Release as ReleaseRecord};
 use crate::settings::{FILE_RULES, Rule, TABLES, Table};
@@ -228,6 +228,13 @@ impl View {
         debug_assert!(place < FILE_RULES);
         // SAFETY: the file has such a place.
         unsafe { self.reach(FILE_RULES_START + place * size_of::<Rule>()) }
+    }
+
+    /// Returns the place for a module that was unloaded; `None`: there is no room for it.
+    pub(super) fn unloaded(&self, place: usize) -> Option<&'static Unloaded> {
+        debug_assert!(place < UNLOADED);
+        // SAFETY: the file has such a place.
+        unsafe { self.reach(UNLOADED_START + place * size_of::<Unloaded>()) }
     }
 
     /// The number of records of the table that were ever taken.

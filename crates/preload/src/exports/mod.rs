@@ -7,6 +7,7 @@ pub(crate) mod exec;
 pub(crate) mod filters;
 mod keys;
 mod leaving;
+mod loader;
 mod mutex;
 #[cfg(target_arch = "x86_64")]
 mod old_cond;

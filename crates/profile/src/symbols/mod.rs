@@ -34,6 +34,8 @@ pub struct Module {
 /// All names of a program. Frames are kept once each.
 pub struct Symbols {
     modules: Vec<(Module, OnceCell<SymbolFile>)>,
+    /// The mark of an address is how many modules had gone from there.
+    in_order: bool,
     frames: IndexSet<Frame>,
     known: HashMap<u64, Vec<FrameId>>,
 }
@@ -53,7 +55,14 @@ impl Symbols {
     #[must_use]
     pub fn new(modules: Vec<Module>) -> Symbols {
         let modules = modules.into_iter().map(|module| (module, OnceCell::new())).collect();
-        Symbols { modules, frames: IndexSet::new(), known: HashMap::new() }
+        Symbols { modules, in_order: false, frames: IndexSet::new(), known: HashMap::new() }
+    }
+
+    /// The same of addresses whose mark says how many of the files that lay there had gone before: without one, the
+    /// first is meant.
+    #[must_use]
+    pub fn in_order(modules: Vec<Module>) -> Symbols {
+        Symbols { in_order: true, ..Symbols::new(modules) }
     }
 
     /// The frames of a call that returns to `address`, innermost first: what was inlined there, then the function.
@@ -112,9 +121,10 @@ impl Symbols {
         let (address, mark) = unmarked(address);
         let mut there = self.modules.iter().filter(|(module, _)| module.range.contains(&address));
         let (module, file) = match mark {
+            MOST_MARKS.. => None,
+            _ if self.in_order => there.nth(mark as usize),
             0 => there.next_back(),
-            1..MOST_MARKS => there.nth(mark as usize - 1),
-            _ => None,
+            _ => there.nth(mark as usize - 1),
         }?;
         Some((module, file.get_or_init(|| SymbolFile::open(module)), address))
     }

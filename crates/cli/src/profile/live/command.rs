@@ -2,6 +2,7 @@
 
 use super::log::Log;
 use super::{Look, PERIOD_NS, STEP, Seen, follow, maker, others};
+use crate::live::{Modules, unloads_of};
 use crate::preload::Library;
 use crate::profile::futex::{about, ending};
 use crate::profile::record::{exit_code, monotonic_ns, spawn, wait_beside};
@@ -11,8 +12,7 @@ use crate::variant::Variant;
 use anyhow::{Context, Result};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
-use turnwise_futex_trace::Living;
-use turnwise_live::{Channel, Error, Lost, Snapshot, no_room, why_no_view};
+use turnwise_live::{Channel, Error, Lost, Snapshot, Unloads, no_room, why_no_view};
 use turnwise_profile::model::Profile;
 
 /// How often it is looked whether the program has a live view.
@@ -36,29 +36,30 @@ pub(in crate::profile) fn run(locks: &Variant, target: &Target) -> Result<(Profi
 /// first counts whose threads wait for a lock.
 fn recorded(pid: u32, started_ns: u64, is_over: impl Fn() -> bool) -> Result<Seen, Error> {
     let nothing = |at_ns| Look::nothing(pid, at_ns);
-    let (mut log, mut living) = (Log::new(started_ns, pid), Living::of(u32::MAX));
+    let (mut log, mut modules) = (Log::new(started_ns, pid), Modules::none());
     let channel = match view(pid, &is_over) {
         Ok(channel) => channel,
         Err(missing) => {
             let (first, last) = (nothing(started_ns), nothing(monotonic_ns()));
-            return Ok(Seen { first, last, log, living, losses: (0, 0), others: Vec::new(), missing });
+            return Ok(Seen { first, last, log, modules, losses: (0, 0), others: Vec::new(), missing });
         }
     };
     let mut losses = (0, 0);
     // It may have ended by now: then what was counted is all.
     if channel.is_alive() {
-        living = Living::of(pid);
+        modules = Modules::of(pid, || unloads_of(&channel));
         let mut recorder = channel.record()?;
         recorder.ask(PERIOD_NS)?;
-        follow(&channel, &mut recorder, &mut log, &mut living, &is_over)?;
+        follow(&channel, &mut recorder, &mut log, &mut modules, &is_over)?;
         losses = recorder.losses()?;
     }
     let last = Look::at(&channel)?;
     while !is_over() {
         std::thread::sleep(STEP);
     }
-    log.unwind(&mut living);
-    Ok(Seen { first: nothing(started_ns), last, log, living, losses, others: others(&channel), missing: None })
+    log.unwind(&mut modules);
+    modules.learn(last.snapshot.unloads.clone());
+    Ok(Seen { first: nothing(started_ns), last, log, modules, losses, others: others(&channel), missing: None })
 }
 
 /// Waits for the live view of a process; fails if it ended without one, with the reason if one was seen.
@@ -97,6 +98,7 @@ impl Look {
             lost: Lost::default(),
             is_exact: true,
             rules: Vec::new(),
+            unloads: Unloads::default(),
         };
         Look { snapshot, sums: Vec::new() }
     }

@@ -1,10 +1,10 @@
 //! What recorded waits come to. Each stands for others like it, by its weight.
 
+use crate::live::Modules;
 use indexmap::IndexSet;
-use std::collections::{BTreeMap, HashMap};
-use std::time::{Duration, Instant};
-use turnwise_futex_trace::{Course, Dump, Living};
-use turnwise_live::{Kind, Recorded, Released};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use turnwise_futex_trace::{Course, Dump};
+use turnwise_live::{Kind, Recorded, Released, Unloads, unnumbered};
 use turnwise_profile::model::Distribution;
 use turnwise_profile::symbols::Module;
 use turnwise_recording::scale;
@@ -13,8 +13,8 @@ use turnwise_recording::scale;
 const MOST_WAITS: usize = 200_000;
 /// Stacks that are kept before they are unwound, of 4 KiB each: unwinding takes CPU time that the program could use.
 const MOST_DUMPS: usize = 8_192;
-/// Code in no file that is known may be in one that was loaded since: it is looked for again after this time.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Call sites in no file that is known may be in one that was loaded since: for so many of them it is looked again.
+const MOST_TRIED: usize = 4_096;
 
 /// What the name of the C library begins with.
 const C_LIBRARY: &[u8] = b"libturnwise.so";
@@ -85,7 +85,8 @@ pub(super) struct Log {
     pid: u32,
     /// Records whose stacks are not unwound yet.
     pending: Vec<Recorded>,
-    read: Instant,
+    /// Call sites for whose file it was looked again.
+    tried: HashSet<u64>,
     pub(super) stacks: IndexSet<Vec<u64>>,
     /// By call site and stack.
     pub(super) sites: BTreeMap<(Place, Stack), Estimate>,
@@ -110,7 +111,7 @@ impl Log {
             began_ns,
             pid,
             pending: Vec::new(),
-            read: Instant::now(),
+            tried: HashSet::new(),
             stacks: IndexSet::new(),
             sites: BTreeMap::new(),
             holds: BTreeMap::new(),
@@ -126,7 +127,13 @@ impl Log {
     }
 
     /// Adds what was recorded since the last time.
-    pub(super) fn add(&mut self, waits: Vec<Recorded>, releases: &[Released], living: &mut Living) {
+    pub(super) fn add(
+        &mut self,
+        waits: Vec<Recorded>,
+        releases: &[Released],
+        modules: &mut Modules,
+        told: &dyn Fn() -> Unloads,
+    ) {
         for wait in &waits {
             let life = self.threads.entry(wait.tid).or_default();
             if life.name.is_empty() {
@@ -137,26 +144,26 @@ impl Log {
             }
             life.last_ns = life.last_ns.max(wait.ended_ns);
         }
+        if modules.learn(told()) {
+            self.unwind(modules);
+        }
+        let is_missing = |wait: &Recorded| !modules.has(wait.site) && !self.tried.contains(&wait.site);
+        let missing = waits.iter().find(|wait| is_missing(wait)).map(|wait| wait.site);
+        if (missing.is_some() && self.tried.len() < MOST_TRIED || !modules.is_new()) && modules.may_look_again() {
+            modules.look_again(told);
+            self.tried.extend(missing);
+        }
         self.released.extend(releases.iter().map(|release| ((release.tid, release.wait), release.at_ns)));
         self.pending.extend(waits);
         if self.pending.len() >= MOST_DUMPS {
-            self.unwind(living);
+            self.unwind(modules);
         }
     }
 
     /// Unwinds the stacks that wait for it.
-    pub(super) fn unwind(&mut self, living: &mut Living) {
-        let known = |living: &Living, site| living.modules().iter().any(|module| module.range.contains(&site));
+    pub(super) fn unwind(&mut self, modules: &mut Modules) {
         for mut wait in std::mem::take(&mut self.pending) {
-            if !known(living, wait.site) && self.read.elapsed() > AGAIN {
-                let again = Living::of(self.pid);
-                // Of a process that has ended, what was read before stays.
-                if !again.modules().is_empty() {
-                    *living = again;
-                }
-                self.read = Instant::now();
-            }
-            let stack = stack_of(&mut wait, living);
+            let stack = stack_of(&mut wait, modules);
             let stack = self.stacks.insert_full(stack).0;
             self.count(wait, stack);
         }
@@ -189,17 +196,31 @@ impl Log {
 }
 
 /// The addresses that the calls return to, from the call site on. Frames of the library that records are left out.
-fn stack_of(wait: &mut Recorded, living: &mut Living) -> Vec<u64> {
+/// Only the call site, if modules were unloaded since the process was looked at, or before: others lead through it.
+fn stack_of(wait: &mut Recorded, modules: &mut Modules) -> Vec<u64> {
     let bytes = std::mem::take(&mut wait.stack);
+    if !modules.is_of(wait.unloads) {
+        return vec![wait.site];
+    }
     let registers = wait.registers;
-    let unwound = living.unwound(&Dump {
+    let unwound = modules.living.unwound(&Dump {
         instruction: registers.instruction,
         stack_pointer: registers.stack_pointer,
         frame_pointer: registers.frame_pointer,
         link: registers.link,
         bytes,
     });
-    if wait.site == 0 { outside_of_locks(unwound, living.modules()) } else { from_site(unwound, wait.site) }
+    let mut stack = match wait.site {
+        0 => outside_of_locks(unwound, modules.living.modules()),
+        site => from_site(unwound, unnumbered(site)),
+    };
+    for address in &mut stack {
+        *address = modules.numbered(*address, wait.unloads);
+    }
+    if let (Some(first), true) = (stack.first_mut(), wait.site != 0) {
+        *first = wait.site;
+    }
+    stack
 }
 
 /// The part of a stack outside the C library of the locks, which does not tell who calls it; all of it, if the locks
@@ -244,6 +265,7 @@ mod tests {
             events: [0; 3],
             holder: Some(2),
             holder_site: 0x500,
+            unloads: 0,
             registers: Registers::default(),
             stack: Vec::new(),
         }
@@ -267,11 +289,13 @@ mod tests {
 
     #[test]
     fn records_are_weighed_and_releases_find_their_waits() {
-        let (mut log, mut living) = (Log::new(0, 1), Living::of(u32::MAX));
+        let (mut log, mut modules) = (Log::new(0, 1), Modules::none());
+        let told = &Unloads::default;
         let released = |tid, wait, at_ns| Released { tid, wait, at_ns };
-        log.add(vec![wait(1, 5_000, 1_000, 1.0), wait(2, 6_000, 100, 50.0)], &[released(1, 5_000, 5_300)], &mut living);
-        log.add(Vec::new(), &[released(2, 7_000, 8_000)], &mut living);
-        log.unwind(&mut living);
+        let waits = vec![wait(1, 5_000, 1_000, 1.0), wait(2, 6_000, 100, 50.0)];
+        log.add(waits, &[released(1, 5_000, 5_300)], &mut modules, told);
+        log.add(Vec::new(), &[released(2, 7_000, 8_000)], &mut modules, told);
+        log.unwind(&mut modules);
         let place = (0x10, Kind::Mutex, 0x400);
         assert_eq!(log.sites[&(place, 0)].sums(), (51, 6_000));
         assert_eq!(log.blocked[&(place, 0x500)].sums(), (51, 6_000));

@@ -5,7 +5,7 @@ use super::{Look, Seen, remarks};
 use indexmap::IndexSet;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use turnwise_live::{Kind, SiteSum, Waiting};
+use turnwise_live::{Kind, SiteSum, Waiting, unnumbered};
 use turnwise_profile::analysis::{is_lock_class, is_wrapper, shown};
 use turnwise_profile::model::{
     Blocked, Distribution, Episode, Events, FrameId, Lock, LockId, LockKind, Method, Profile, Program, Recording,
@@ -54,7 +54,7 @@ impl<'a> Maker<'a> {
     fn new(seen: &'a Seen) -> Maker<'a> {
         let mut maker = Maker {
             seen,
-            symbols: Symbols::new(seen.living.modules().to_vec()),
+            symbols: Symbols::in_order(seen.modules.all()),
             stacks: IndexSet::new(),
             frames: HashMap::new(),
             threads: BTreeMap::new(),
@@ -215,7 +215,7 @@ impl<'a> Maker<'a> {
                     Some(Kind::Spin) => LockKind::SpinLock,
                     _ => LockKind::Mutex,
                 },
-                name: name.unwrap_or_else(|| format!("{address:#x}")),
+                name: name.unwrap_or_else(|| format!("{:#x}", unnumbered(address))),
                 symbol: variable.map(|found| format!("{} ({})", found.name, found.module)),
                 usage: sum(of_lock().map(|site| &site.usage)),
                 over_time,
@@ -305,6 +305,7 @@ impl<'a> Maker<'a> {
         profile.recording.missing = missing.collect();
         profile.deadlocks = remarks::deadlocks(self.seen, &profile);
         profile.recording.remarks = remarks::of(self.seen, &profile, self.left_out, troubles);
+        profile.locks.iter_mut().for_each(|lock| lock.address = unnumbered(lock.address));
         profile
     }
 }

@@ -10,11 +10,12 @@ pub(super) use command::run;
 
 use super::futex;
 use super::record::Signals;
+use crate::live::{Modules, unloads_of};
 use anyhow::{Context, Result};
 use log::Log;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::time::{Duration, Instant, SystemTime};
-use turnwise_futex_trace::{Living, has_ended};
+use turnwise_futex_trace::has_ended;
 use turnwise_live::{Channel, Error, Fault, Recorder, SiteSum, Snapshot};
 use turnwise_profile::model::{Ending, Profile};
 
@@ -46,7 +47,7 @@ struct Seen {
     first: Look,
     last: Look,
     log: Log,
-    living: Living,
+    modules: Modules,
     /// Records that were lost, and those without a stack.
     losses: (u64, u64),
     /// Other processes of the same program.
@@ -81,19 +82,20 @@ pub(super) fn attached(channel: &Channel, time: Option<Duration>) -> Result<Prof
         took.as_secs_f64() * 1e3
     );
     let mut log = Log::new(first.snapshot.taken_ns, pid);
-    let mut living = Living::of(pid);
+    let mut modules = Modules::of(pid, || unloads_of(channel));
     let is_over =
         || has_ended(pid) || signals.pending().next().is_some() || time.is_some_and(|time| began.elapsed() >= time);
-    follow(channel, &mut recorder, &mut log, &mut living, is_over).with_context(context)?;
+    follow(channel, &mut recorder, &mut log, &mut modules, is_over).with_context(context)?;
     let last = Look::at(channel).with_context(context)?;
     let losses = recorder.losses().with_context(context)?;
     drop(recorder);
-    log.unwind(&mut living);
+    log.unwind(&mut modules);
+    modules.learn(last.snapshot.unloads.clone());
     let ending = if has_ended(pid) { Ending::Ended } else { Ending::Running };
     let mut about = futex::about(program, started, ending);
     about.policy = policy(pid);
     let others = others(channel);
-    Ok(maker::profile(&Seen { first, last, log, living, losses, others, missing: None }, about))
+    Ok(maker::profile(&Seen { first, last, log, modules, losses, others, missing: None }, about))
 }
 
 /// Takes what is recorded until that is over, and ends the recording.
@@ -101,7 +103,7 @@ fn follow(
     channel: &Channel,
     recorder: &mut Recorder,
     log: &mut Log,
-    living: &mut Living,
+    modules: &mut Modules,
     mut is_over: impl FnMut() -> bool,
 ) -> Result<(), Error> {
     let (mut period_ns, mut turn, mut taken) = (PERIOD_NS, Instant::now(), 0);
@@ -110,7 +112,7 @@ fn follow(
         recorder.ask(period_ns)?;
         let (waits, releases) = recorder.take()?;
         taken += waits.len();
-        log.add(waits, &releases, living);
+        log.add(waits, &releases, modules, &|| unloads_of(channel));
         if turn.elapsed() >= TURN {
             period_ns = next_period(period_ns, taken);
             (turn, taken) = (Instant::now(), 0);
@@ -121,7 +123,7 @@ fn follow(
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(1));
         let (waits, releases) = recorder.take()?;
-        log.add(waits, &releases, living);
+        log.add(waits, &releases, modules, &|| unloads_of(channel));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
+use turnwise_live::unnumbered;
 use turnwise_present::figures::{percent, short, time};
 use turnwise_profile::text::shortened;
 
@@ -51,7 +52,8 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look, (l
 
 fn figures(row: &Row, look: &Look) -> Vec<Line<'static>> {
     let process = row.process();
-    let place = if row.locks.len() == 1 { format!(" at {:#x}", row.locks[0].address) } else { String::new() };
+    let place =
+        if row.locks.len() == 1 { format!(" at {:#x}", unnumbered(row.locks[0].address)) } else { String::new() };
     let title = format!("{}, {}{place} of {} {}", row.title(), row.kind.name(), row.program, process.pid);
     let none = || "-".to_owned();
     let now = format!(

@@ -1,0 +1,168 @@
+//! The files that addresses of a live view are in: those that are mapped, and those that were and are unloaded.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+use turnwise_futex_trace::Living;
+use turnwise_live::{Channel, Unloaded, Unloads, unnumbered};
+use turnwise_profile::symbols::{Identity, Module};
+
+/// To look again takes at most one part in so many of the time.
+const PART: u32 = 20;
+/// And there is so much time between two looks, at least.
+const APART: Duration = Duration::from_millis(20);
+
+/// The modules of a process.
+pub(crate) struct Modules {
+    pid: u32,
+    pub(crate) living: Living,
+    /// How often modules had been unloaded before the process was looked at.
+    at: u64,
+    unloads: Unloads,
+    read: Instant,
+    took: Duration,
+}
+
+impl Modules {
+    /// Looks at a process; `told` says what it has unloaded.
+    pub(crate) fn of(pid: u32, told: impl Fn() -> Unloads) -> Modules {
+        let (read, before) = (Instant::now(), told().count);
+        let living = Living::of(pid);
+        Modules { pid, living, at: before, unloads: told(), read, took: read.elapsed() }
+    }
+
+    /// Of a process of which nothing can be known.
+    pub(crate) fn none() -> Modules {
+        Modules::of(u32::MAX, Unloads::default)
+    }
+
+    /// Learns what has been unloaded by now; says whether that is news.
+    pub(crate) fn learn(&mut self, unloads: Unloads) -> bool {
+        let is_news = unloads != self.unloads;
+        self.unloads = unloads;
+        is_news
+    }
+
+    /// Whether the process was looked at when so much had been unloaded.
+    pub(crate) fn is_of(&self, unloads: u64) -> bool {
+        self.at == unloads
+    }
+
+    /// Whether nothing has been unloaded since the process was looked at.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_of(self.unloads.count)
+    }
+
+    /// Whether an address is in a file that is known.
+    pub(crate) fn has(&self, address: u64) -> bool {
+        let is_in = |range: &std::ops::Range<u64>| range.contains(&unnumbered(address));
+        self.living.modules().iter().any(|module| is_in(&module.range))
+            || self.unloads.modules.iter().any(|module| is_in(&module.range))
+    }
+
+    /// Whether it is time for another look.
+    pub(crate) fn may_look_again(&self) -> bool {
+        self.read.elapsed() > (PART * self.took).max(APART)
+    }
+
+    /// Looks again. Of a process that has ended, what was read before stays.
+    pub(crate) fn look_again(&mut self, told: impl Fn() -> Unloads) {
+        let again = Modules::of(self.pid, told);
+        (self.read, self.took) = (again.read, again.took);
+        if !again.living.modules().is_empty() {
+            *self = again;
+        }
+    }
+
+    /// An address as it was meant when so much had been unloaded.
+    pub(crate) fn numbered(&self, address: u64, unloads: u64) -> u64 {
+        self.unloads.numbered(address, unloads)
+    }
+
+    /// The call stack of a thread that sleeps, innermost first.
+    pub(crate) fn stack(&mut self, tid: u32) -> Vec<u64> {
+        let (stack, now) = (self.living.stack(tid), self.unloads.count);
+        stack.into_iter().map(|address| self.numbered(address, now)).collect()
+    }
+
+    /// All of them, those of one place in the order in which they lay there
+    /// ([`turnwise_profile::symbols::Symbols::in_order`]). What may be another than was looked at is left out.
+    pub(crate) fn all(&self) -> Vec<Module> {
+        let unloads = &self.unloads;
+        let overlaps =
+            |one: &std::ops::Range<u64>, other: &std::ops::Range<u64>| one.start < other.end && other.start < one.end;
+        let is_sure = |module: &Module| !overlaps(&module.range, &unloads.unsure);
+        let is_there = |module: &&Module| {
+            let is_old = |gone: &Unloaded| gone.at > self.at && overlaps(&gone.range, &module.range);
+            !unloads.modules.iter().any(is_old)
+        };
+        let gone = unloads.modules.iter().map(|gone| self.unloaded(gone));
+        gone.chain(self.living.modules().iter().filter(is_there).cloned()).filter(is_sure).collect()
+    }
+
+    fn unloaded(&self, gone: &Unloaded) -> Module {
+        let identity = match gone.build_id.is_empty() {
+            true => Identity::Unknown,
+            false => Identity::BuildId(gone.build_id.clone()),
+        };
+        let path =
+            if gone.path.is_absolute() { self.living.outside(&gone.path) } else { Path::new("?").join(&gone.path) };
+        Module { range: gone.range.clone(), base: gone.base, path, identity }
+    }
+}
+
+/// What the process of a view has unloaded; nothing, if it cannot be read any more.
+pub(crate) fn unloads_of(channel: &Channel) -> Unloads {
+    channel.unloads().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnwise_live::numbered;
+    use turnwise_recording::{marked, unmarked};
+
+    fn gone(path: &str, at: u64) -> Unloaded {
+        Unloaded { range: 0x1000..0x2000, base: 0x1000, path: path.into(), build_id: vec![1], at }
+    }
+
+    #[test]
+    fn both_sides_number_alike() {
+        for number in [1, 2, 255] {
+            assert_eq!(numbered(0x7f00_1234, number), marked(0x7f00_1234, number));
+            assert_eq!(unmarked(numbered(0x7f00_1234, number)), (0x7f00_1234, number));
+        }
+    }
+
+    #[test]
+    fn what_was_unloaded_comes_before_what_is_there_and_what_may_be_another_is_left_out() {
+        let mut modules = Modules::none();
+        let names = |modules: &Modules| {
+            modules.all().iter().map(|module| module.path.display().to_string()).collect::<Vec<_>>()
+        };
+        assert!(names(&modules).is_empty());
+        let news = Unloads { count: 2, modules: vec![gone("/a", 1), gone("/b", 2)], unsure: 0..0 };
+        assert!(modules.learn(news.clone()) && !modules.learn(news.clone()) && !modules.is_new());
+        assert_eq!(names(&modules), ["/a", "/b"]);
+        assert!(modules.has(0x1800) && modules.has(numbered(0x1800, 2)) && !modules.has(0x2000));
+        let told = [0, 1, 2].map(|count| modules.numbered(0x1800, count));
+        assert_eq!(told, [0x1800, numbered(0x1800, 1), numbered(0x1800, 2)]);
+        assert!(modules.learn(Unloads { unsure: 0x1f00..0x3000, ..news }));
+        assert!(names(&modules).is_empty(), "nothing there is sure");
+    }
+
+    #[test]
+    fn a_module_that_was_unloaded_since_the_look_is_not_the_one_that_is_there() {
+        let mut modules = Modules::of(std::process::id(), Unloads::default);
+        let here = a_module_that_was_unloaded_since_the_look_is_not_the_one_that_is_there as *const () as u64;
+        let own = |modules: &Modules| modules.all().into_iter().filter(|module| module.range.contains(&here)).count();
+        assert_eq!(own(&modules), 1);
+        modules.learn(Unloads {
+            count: 1,
+            modules: vec![Unloaded { range: here..here + 1, ..gone("/old", 1) }],
+            unsure: 0..0,
+        });
+        assert_eq!(own(&modules), 1, "only the one that was unloaded");
+        modules.at = 1;
+        assert_eq!(own(&modules), 2, "that, and what has been seen there since");
+    }
+}

@@ -1,0 +1,87 @@
+//! What tells the file of a module from others that may come in its place.
+
+use crate::Module;
+#[cfg(target_pointer_width = "32")]
+use libc::{Elf32_Ehdr as Beginning, Elf32_Phdr as Header};
+#[cfg(target_pointer_width = "64")]
+use libc::{Elf64_Ehdr as Beginning, Elf64_Phdr as Header};
+
+/// So much of a build id is told.
+const MOST_BYTES: usize = 32;
+
+impl Module {
+    /// Returns the headers that the module's file begins with; none, if the linker left them out.
+    ///
+    /// # Safety
+    /// The module is loaded, and stays so.
+    pub unsafe fn headers(&self) -> &'static [Header] {
+        let start = self.start as *const u8;
+        // SAFETY: contract of `headers`; what is mapped first can be read.
+        unsafe {
+            let file = &*start.cast::<Beginning>();
+            match file.e_ident.starts_with(b"\x7fELF") {
+                true => core::slice::from_raw_parts(start.add(file.e_phoff as usize).cast(), usize::from(file.e_phnum)),
+                false => &[],
+            }
+        }
+    }
+
+    /// Returns the build id, as much of it as there is room for in a record; empty: none.
+    ///
+    /// # Safety
+    /// The module is loaded, and stays so; the headers are its own.
+    pub unsafe fn build_id(&self, headers: &[Header]) -> &'static [u8] {
+        let notes = headers.iter().filter(|header| header.p_type == libc::PT_NOTE).find_map(|header| {
+            let start = self.base.wrapping_add(header.p_vaddr as usize) as *const u8;
+            // SAFETY: the loader has mapped the note.
+            let notes = unsafe { core::slice::from_raw_parts(start, header.p_memsz as usize) };
+            build_id(notes, header.p_align as usize)
+        });
+        notes.map_or(&[], |id| &id[..id.len().min(MOST_BYTES)])
+    }
+}
+
+/// Returns FNV-1a of a module's name.
+pub fn hash(name: &[u8]) -> u64 {
+    name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Hands over the loader's name of a file in pieces. One that was given to `dlopen` from the working directory is made
+/// whole, if the program has not left that meanwhile: else the build id tells. A name without any slash is the kernel's
+/// own. `room`: that of all pieces.
+pub fn whole_name(name: &[u8], room: usize, mut to: impl FnMut(&[u8])) {
+    let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
+    let mut directory = [0_u8; 512];
+    // SAFETY: the calling thread's errno; a buffer of this length.
+    let found = is_relative
+        && unsafe {
+            let errno = libc::__errno_location();
+            let before = *errno;
+            let found = !libc::getcwd(directory.as_mut_ptr().cast(), directory.len()).is_null();
+            *errno = before;
+            found
+        };
+    let length = directory.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
+    if length == 0 || length + 1 + name.len() > room {
+        return to(&name[..name.len().min(room)]);
+    }
+    directory[length] = b'/';
+    to(&directory[..=length]);
+    to(name.strip_prefix(b"./").unwrap_or(name));
+}
+
+/// The build id among a file's notes.
+fn build_id(mut notes: &[u8], align: usize) -> Option<&[u8]> {
+    const GNU_BUILD_ID: u32 = 3;
+    let align = if align == 8 { 8 } else { 4 };
+    loop {
+        let word = |at: usize| Some(u32::from_ne_bytes(*notes.get(at..)?.first_chunk()?));
+        let (name_length, length, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
+        let content = (12 + name_length).next_multiple_of(align);
+        let end = content.checked_add(length)?;
+        if kind == GNU_BUILD_ID && notes.get(12..16)? == b"GNU\0" {
+            return notes.get(content..end);
+        }
+        notes = notes.get(end.next_multiple_of(align)..)?;
+    }
+}

@@ -1,0 +1,39 @@
+//! Reads which modules a program has unloaded.
+
+use super::error::Error;
+use super::snapshot::{Unloaded, Unloads};
+use crate::layout::{self, Header, UNLOADED, UNLOADED_START};
+use core::sync::atomic::AtomicU8;
+use core::sync::atomic::Ordering::Relaxed;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use zerocopy::FromBytes;
+
+/// Reads them, as far as the header has them.
+pub(crate) fn read(path: &Path, file: &File, header: &Header) -> Result<Unloads, Error> {
+    let number = (header.unloaded.load(Relaxed) as usize).min(UNLOADED);
+    let mut bytes = vec![0; number * size_of::<layout::Unloaded>()];
+    file.read_exact_at(&mut bytes, UNLOADED_START as u64).map_err(|error| Error::io(path, error))?;
+    let modules = bytes.chunks_exact(size_of::<layout::Unloaded>());
+    let modules = modules.filter_map(|one| Some(module(&layout::Unloaded::read_from_bytes(one).ok()?))).collect();
+    let [start, end] = header.unsure.each_ref().map(|word| word.load(Relaxed));
+    Ok(Unloads { count: header.unloads.load(Relaxed), modules, unsure: start..end })
+}
+
+fn module(one: &layout::Unloaded) -> Unloaded {
+    let bytes = |from: &[AtomicU8]| -> Vec<u8> { from.iter().map(|byte| byte.load(Relaxed)).collect() };
+    let mut path = bytes(&one.path);
+    path.truncate(path.iter().position(|byte| *byte == 0).unwrap_or(path.len()));
+    let mut build_id = bytes(&one.build_id);
+    build_id.truncate(one.build_id_bytes.load(Relaxed) as usize);
+    Unloaded {
+        range: one.start.load(Relaxed)..one.end.load(Relaxed),
+        base: one.base.load(Relaxed),
+        path: OsString::from_vec(path).into(),
+        build_id,
+        at: one.at.load(Relaxed),
+    }
+}

@@ -1,0 +1,322 @@
+//! Which modules the program has unloaded.
+//!
+//! Another may be loaded in the place of one, with locks and call sites at the addresses of the old one's. So who
+//! unloads modules notes which are gone, and a wait that begins then has in its addresses how many have gone from
+//! there.
+//!
+//! Whether a module has come back, or another is in its place, is asked when somebody waits there the next time: by
+//! `_dl_find_object`, which takes no lock (glibc 2.35 and later; elsewhere it is taken for another).
+
+use super::sys;
+use super::view::{self, View};
+use crate::key::{UNKNOWN_MODULE, numbered as with_number};
+use crate::layout::{UNLOADED, Unloaded};
+use core::ffi::{c_int, c_void};
+use core::ptr::{NonNull, from_mut};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use turnwise_interpose::{Module, find_quickly, hash, whole_name};
+
+/// [`Place::state`]: nothing has been seen there since.
+const GONE: u32 = 1;
+/// The module has come back.
+const BACK: u32 = 2;
+/// Something else is there, or was.
+const REPLACED: u32 = 3;
+
+/// What this process needs to know of a module that was unloaded: nothing in the file decides.
+struct Place {
+    start: AtomicU64,
+    end: AtomicU64,
+    base: AtomicU64,
+    /// Of its name and its build id.
+    identity: AtomicU64,
+    state: AtomicU32,
+}
+
+static PLACES: [Place; UNLOADED] = [const {
+    Place {
+        start: AtomicU64::new(0),
+        end: AtomicU64::new(0),
+        base: AtomicU64::new(0),
+        identity: AtomicU64::new(0),
+        state: AtomicU32::new(0),
+    }
+}; UNLOADED];
+static COUNT: AtomicU32 = AtomicU32::new(0);
+/// From where to where modules lay of which not all unloads are known.
+static UNSURE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// 1, and the generation of the process that these are of; 0: nothing was unloaded.
+static OF: AtomicU32 = AtomicU32::new(0);
+/// 1, and the generation of the process of which a thread writes [`PLACES`]; 0: none does.
+static BUSY: AtomicU32 = AtomicU32::new(0);
+
+/// Whether anything was unloaded since the view of the process of this generation was made.
+#[inline(always)]
+pub(super) fn are_unloaded(generation: u32) -> bool {
+    OF.load(Relaxed) == generation + 1
+}
+
+/// The address with the number of modules that have gone from there before the one that is there now.
+#[inline(always)]
+pub(super) fn numbered(address: u64, generation: u32) -> u64 {
+    if are_unloaded(generation) { number(address) } else { address }
+}
+
+#[cold]
+#[inline(never)]
+fn number(address: u64) -> u64 {
+    if (UNSURE[0].load(Relaxed)..UNSURE[1].load(Relaxed)).contains(&address) {
+        return with_number(address, UNKNOWN_MODULE);
+    }
+    let gone = places().filter(|place| place.contains(address) && place.is_replaced(address));
+    with_number(address, gone.count() as u64)
+}
+
+/// Forgets what the process that forked this one knew: a new view has no waits from before.
+fn begin(generation: u32) {
+    if OF.load(Relaxed) != generation + 1 {
+        COUNT.store(0, Relaxed);
+        UNSURE.iter().for_each(|end| end.store(0, Relaxed));
+        OF.store(generation + 1, Relaxed);
+    }
+}
+
+fn places() -> impl Iterator<Item = &'static Place> {
+    // ORDERING live.unloaded: Acquire pairs with the Release in `note`: who sees the number sees the places.
+    PLACES[..COUNT.load(Acquire) as usize].iter()
+}
+
+impl Place {
+    fn contains(&self, address: u64) -> bool {
+        (self.start.load(Relaxed)..self.end.load(Relaxed)).contains(&address)
+    }
+
+    /// Whether something else is at an address of the module, which is in use.
+    fn is_replaced(&self, address: u64) -> bool {
+        if self.state.load(Relaxed) == GONE {
+            let found = find_quickly(address as usize);
+            // SAFETY: the address is in use, so its module stays loaded.
+            let is_back = found.is_some_and(|found| unsafe { self.is_of(&Known::of(&found)) });
+            let now = if is_back { BACK } else { REPLACED };
+            // Else another thread has found the same.
+            let _ = self.state.compare_exchange(GONE, now, Relaxed, Relaxed);
+        }
+        self.state.load(Relaxed) == REPLACED
+    }
+
+    fn is_of(&self, known: &Known) -> bool {
+        [&self.start, &self.end, &self.base, &self.identity].map(|word| word.load(Relaxed)) == known.words()
+    }
+
+    fn overlaps(&self, known: &Known) -> bool {
+        self.start.load(Relaxed) < known.end && known.start < self.end.load(Relaxed)
+    }
+}
+
+/// What tells a module.
+#[derive(Clone, Copy)]
+struct Known {
+    start: u64,
+    end: u64,
+    base: u64,
+    identity: u64,
+}
+
+impl Known {
+    /// # Safety
+    /// The module is loaded, and stays so meanwhile.
+    unsafe fn of(module: &Module) -> Known {
+        // SAFETY: contract of `of`.
+        let (name, id) = unsafe { (module.name().to_bytes(), module.build_id(module.headers())) };
+        let (start, end, base) = (module.start as u64, module.end as u64, module.base as u64);
+        Known { start, end, base, identity: hash(name) ^ hash(id).rotate_left(1) }
+    }
+
+    fn words(&self) -> [u64; 4] {
+        [self.start, self.end, self.base, self.identity]
+    }
+}
+
+/// A module that was loaded, in memory of its own: the loader's is gone with it.
+#[repr(C)]
+struct Copy {
+    known: Known,
+    build_id_bytes: u32,
+    path_bytes: u32,
+    build_id: [u8; 32],
+    path: [u8; 440],
+}
+
+/// So many modules are looked at.
+const MOST_LOADED: usize = 1024;
+const SCRATCH: usize = MOST_LOADED * size_of::<Copy>();
+
+/// The modules that were loaded before some of them are unloaded.
+pub(super) struct Loaded {
+    copies: Option<NonNull<Copy>>,
+    count: usize,
+    /// Not all are known.
+    is_part: bool,
+}
+
+impl Loaded {
+    pub(super) fn now(_: View) -> Loaded {
+        let copies = sys::keeping_errno(|| view::may_call_system().then(|| sys::scratch(SCRATCH)).flatten());
+        let mut loaded = Loaded { copies: copies.map(NonNull::cast), count: 0, is_part: copies.is_none() };
+        if loaded.copies.is_some() {
+            // SAFETY: the callback has this type, and the argument outlives the call. Who unloads modules asks for the
+            // loader's lock in any case.
+            unsafe { libc::dl_iterate_phdr(Some(each), from_mut(&mut loaded).cast()) };
+        }
+        loaded
+    }
+
+    /// Notes which of them are gone.
+    pub(super) fn compare(self, generation: u32) {
+        if let Some(view) = view::of(generation) {
+            if self.is_part {
+                note_unsure(&view, 0, u64::MAX, generation);
+            }
+            for copy in self.all().iter().filter(|copy| is_gone(&copy.known)) {
+                note(&view, copy, generation);
+            }
+        }
+        if let Some(copies) = self.copies {
+            // SAFETY: the mapping that `now` made, which nobody uses any more.
+            unsafe { sys::unmap(copies.as_ptr().cast(), SCRATCH) };
+        }
+    }
+
+    fn all(&self) -> &[Copy] {
+        // SAFETY: so many were written.
+        self.copies.map_or(&[], |copies| unsafe { core::slice::from_raw_parts(copies.as_ptr(), self.count) })
+    }
+}
+
+unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut c_void) -> c_int {
+    // SAFETY: `now` passes what it makes, the loader a valid description of a module that stays while this runs.
+    unsafe {
+        let (module, loaded) = (Module::described(&*info), &mut *loaded.cast::<Loaded>());
+        let name = module.name().to_bytes();
+        // The program itself stays, and the kernel's own has no path.
+        if !name.contains(&b'/') {
+            return 0;
+        }
+        let Some(copies) = loaded.copies.filter(|_| loaded.count < MOST_LOADED) else {
+            loaded.is_part = true;
+            return 0;
+        };
+        let copy = &mut *copies.as_ptr().add(loaded.count);
+        loaded.count += 1;
+        copy.known = Known::of(&module);
+        let id = module.build_id(module.headers());
+        copy.build_id[..id.len()].copy_from_slice(id);
+        copy.build_id_bytes = id.len() as u32;
+        let (mut length, path) = (0, &mut copy.path);
+        whole_name(name, path.len() - 1, |piece| {
+            path[length..length + piece.len()].copy_from_slice(piece);
+            length += piece.len();
+        });
+        copy.path_bytes = length as u32;
+    }
+    0
+}
+
+/// Whether a module is not there any more; another may be.
+fn is_gone(known: &Known) -> bool {
+    let found = turnwise_interpose::find(known.start as usize);
+    // SAFETY: found just now; a thread that unloads it at this moment is about to ask here itself.
+    found.is_none_or(|found| unsafe { Known::of(&found) }.words() != known.words())
+}
+
+/// Notes that a module is gone.
+fn note(view: &View, copy: &Copy, generation: u32) {
+    if !take(generation) {
+        return note_unsure(view, copy.known.start, copy.known.end, generation);
+    }
+    begin(generation);
+    let at = view.header().unloads.load(Relaxed) + 1;
+    let last = places().enumerate().filter(|(_, place)| place.overlaps(&copy.known)).last();
+    match last.filter(|(_, place)| place.is_of(&copy.known) && place.state.load(Relaxed) != REPLACED) {
+        Some((index, place)) => {
+            // Of two threads that unload at a time, both find what either has unloaded.
+            place.state.store(GONE, Relaxed);
+            if let Some(unloaded) = view.unloaded(index) {
+                unloaded.at.store(at, Relaxed);
+            }
+        }
+        None => add(view, copy, at, generation),
+    }
+    // ORDERING live.unloads: Release; who reads the number reads the places, too.
+    view.header().unloads.store(at, Release);
+    // ORDERING live.unloaded_busy: Release pairs with the Acquire in `take`.
+    BUSY.store(0, Release);
+}
+
+fn add(view: &View, copy: &Copy, at: u64, generation: u32) {
+    let index = COUNT.load(Relaxed) as usize;
+    let known = &copy.known;
+    let Some(unloaded) = (index < UNLOADED).then(|| view.unloaded(index)).flatten() else {
+        return note_unsure(view, known.start, known.end, generation);
+    };
+    // What was there before has been replaced by this one, whether anybody waited in it or not.
+    for place in places().filter(|place| place.overlaps(known)) {
+        place.state.store(REPLACED, Relaxed);
+    }
+    for (word, value) in [&unloaded.start, &unloaded.end, &unloaded.base, &unloaded.at].into_iter().zip([
+        known.start,
+        known.end,
+        known.base,
+        at,
+    ]) {
+        word.store(value, Relaxed);
+    }
+    unloaded.build_id_bytes.store(copy.build_id_bytes, Relaxed);
+    store(&unloaded.build_id, &copy.build_id);
+    store(&unloaded.path, &copy.path[..copy.path_bytes as usize]);
+    let place = &PLACES[index];
+    for (word, value) in [&place.start, &place.end, &place.base, &place.identity].into_iter().zip(known.words()) {
+        word.store(value, Relaxed);
+    }
+    place.state.store(GONE, Relaxed);
+    // ORDERING live.unloaded: Release; the place, and what the file says of it, are complete.
+    COUNT.store(index as u32 + 1, Release);
+    view.header().unloaded.store(index as u32 + 1, Release);
+}
+
+fn store(to: &[AtomicU8], bytes: &[u8]) {
+    to.iter().zip(bytes).for_each(|(to, byte)| to.store(*byte, Relaxed));
+}
+
+/// Notes that nothing is known of modules there.
+fn note_unsure(view: &View, start: u64, end: u64, generation: u32) {
+    begin(generation);
+    let [first, last] = &UNSURE;
+    if last.load(Relaxed) == 0 {
+        first.store(start, Relaxed);
+    }
+    first.fetch_min(start, Relaxed);
+    last.fetch_max(end, Relaxed);
+    for (told, own) in view.header().unsure.iter().zip(&UNSURE) {
+        told.store(own.load(Relaxed), Relaxed);
+    }
+}
+
+/// Makes the places the caller's; `false`: another thread has them for long. (A signal handler may have interrupted
+/// it.)
+fn take(generation: u32) -> bool {
+    const TURNS: u32 = 200_000;
+    for _ in 0..TURNS {
+        // A thread of the process that forked this one is not here.
+        let busy = BUSY.load(Relaxed);
+        // ORDERING live.unloaded_busy: Acquire pairs with the Release in `note`.
+        if busy != generation + 1 && BUSY.compare_exchange(busy, generation + 1, Acquire, Relaxed).is_ok() {
+            return true;
+        }
+        core::hint::spin_loop();
+    }
+    false
+}
+
+const _: () = assert!(size_of::<Copy>() == size_of::<Unloaded>());
