@@ -108,10 +108,15 @@ impl Recording {
             return Err(Error::Truncated(length, needs));
         }
         let (chunks, parts) = holes::read(&file, CHUNKS, needs - CHUNKS)?;
+        let piece = |start: usize, to: &mut [u8]| {
+            if let Some(found) = start.checked_add(to.len()).and_then(|end| chunks.get(start..end)) {
+                to.copy_from_slice(found);
+            }
+        };
         let mut recording = Recording {
-            threads: region(&file, &chunks, THREADS, header.threads)?,
-            modules: region(&file, &chunks, MODULES, header.modules)?,
-            locks: region(&file, &chunks, LOCKS, header.locks)?,
+            threads: region(&file, piece, THREADS, header.threads)?,
+            modules: region(&file, piece, MODULES, header.modules)?,
+            locks: region(&file, piece, LOCKS, header.locks)?,
             header,
             entries: Vec::new(),
             owners: Vec::new(),
@@ -214,6 +219,19 @@ pub fn unused(path: &Path) -> Result<HeaderCopy, Error> {
     sound_header(&file, length)
 }
 
+/// Reads what a recording says so far of the files of the program, which may run.
+///
+/// # Errors
+/// The file cannot be read, or is none that a program records into.
+pub fn modules_so_far(path: &Path) -> Result<(HeaderCopy, Vec<ModuleCopy>), Error> {
+    let file = File::open(path)?;
+    let header = header(&file, file.metadata()?.len())?;
+    // Zeros, where nothing can be read.
+    let piece = |start: usize, to: &mut [u8]| drop(file.read_exact_at(to, CHUNKS + start as u64));
+    let modules = region(&file, piece, MODULES, header.modules)?;
+    Ok((header, modules))
+}
+
 fn header(file: &File, length: u64) -> Result<HeaderCopy, Error> {
     let header = sound_header(file, length)?;
     if header.pid == 0 { Err(Error::Unused) } else { Ok(header) }
@@ -239,7 +257,12 @@ pub(crate) fn first<T: FromBytes>(bytes: &[u8]) -> Option<T> {
 
 /// The records of a region, as far as there is something in them. Whatever the header says: what nobody wrote is not
 /// there.
-fn region<T: FromBytes>(file: &File, chunks: &[u8], region: Region, used: u32) -> Result<Vec<T>, Error> {
+fn region<T: FromBytes>(
+    file: &File,
+    piece: impl Fn(usize, &mut [u8]),
+    region: Region,
+    used: u32,
+) -> Result<Vec<T>, Error> {
     let used = u64::from(used).min(region.count);
     let mut table = vec![0; used.div_ceil(region.in_piece()) as usize * size_of::<Ref>()];
     file.read_exact_at(&mut table, region.table)?;
@@ -252,8 +275,8 @@ fn region<T: FromBytes>(file: &File, chunks: &[u8], region: Region, used: u32) -
     let theirs = places.iter().zip(bytes.chunks_mut(size)).filter(|(place, _)| seen.insert(**place));
     for (place, to) in theirs {
         let start = (u64::from(*place) * REF_UNIT).checked_sub(CHUNKS).map(|at| (at + region.first()) as usize);
-        if let Some(piece) = start.and_then(|start| chunks.get(start..start.checked_add(size)?)) {
-            to.copy_from_slice(piece);
+        if let Some(start) = start {
+            piece(start, to);
         }
     }
     let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last / record + 1);

@@ -1,6 +1,7 @@
 //! `turnwise profile`: runs a program under the recorder, and says what it did with its locks.
 
 mod futex;
+mod keeper;
 mod live;
 mod next;
 mod outputs;

@@ -1,5 +1,6 @@
 //! Runs a program under the recorder.
 
+use super::keeper::Keeper;
 use super::{Locks, source};
 use crate::preload;
 use crate::program::check_interposable;
@@ -110,8 +111,10 @@ pub(super) fn record(
     made.with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
     preload::apply_recorder(locks, &place.file, &mut start)?;
-    let beside = Beside::begin();
-    let status = run(start)?;
+    let (beside, keeper) = (Beside::begin(), Keeper::begin(&place.file)?);
+    let status = run(start);
+    let kept = keeper.end();
+    let status = status?;
     let machine = machine_beside(beside.end());
     let files = source::family(&place.file)?;
     finish_children(&files[1..], &machine);
@@ -119,7 +122,7 @@ pub(super) fn record(
     if keep.is_some() {
         files.iter().for_each(|file| note_checksums(file));
     }
-    let made = made.and_then(|()| source::of_family(&files, keep.is_some()));
+    let made = made.and_then(|()| source::of_family(&files, &kept, keep.is_some()));
     let (profile, main) = made.map_err(|error| explain(error, &place.file, target))?;
     place.file = main.to_owned();
     Ok((profile, status, place))

@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use turnwise_present::input_file;
-use turnwise_profile::analysis::{analyse, unrecorded, waited};
+use turnwise_profile::analysis::{analyse, analyse_with, unrecorded, waited};
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::json;
+use turnwise_profile::symbols::Kept;
 use turnwise_recording::MAGIC;
 use turnwise_recording::reader::{Error, Recording, unused};
 
@@ -62,9 +63,9 @@ pub(super) fn remove_children(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the profile of the process that waited most, and names the others in a remark; fails if no file is a sound
-/// recording.
-pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<(Profile, &Path), Error> {
+/// Makes the profile of the process that waited most, with the files that were kept while it ran, and names the others
+/// in a remark; fails if no file is a sound recording.
+pub(super) fn of_family<'a>(files: &'a [PathBuf], open: &Kept, kept: bool) -> Result<(Profile, &'a Path), Error> {
     let mut all = Vec::new();
     let mut first_error = None;
     let missing = files.first().and_then(|main| unused(main).ok()).and_then(|header| unrecorded(&header));
@@ -77,7 +78,7 @@ pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<(Profile, &Path
     all.sort_by_key(|(recording, _)| Reverse(weight(recording)));
     let mut all = all.into_iter();
     let Some((main, file)) = all.next() else { return Err(first_error.unwrap_or(Error::Unused)) };
-    let mut profile = analyse(&main).map_err(|_| Error::Damaged("it adds up to what no run can have"))?;
+    let mut profile = analyse_with(&main, open).map_err(|_| Error::Damaged("it adds up to what no run can have"))?;
     // The main recording counts them, whichever is reported on.
     if let Some(missing) = missing.filter(|missing| !profile.recording.missing.contains(missing)) {
         profile.recording.missing.insert(0, missing);

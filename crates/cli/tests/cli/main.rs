@@ -4,6 +4,7 @@ mod common;
 mod compare;
 mod deadlock;
 mod generate;
+mod hidden;
 mod inside;
 mod limits;
 mod newer;

@@ -17,7 +17,7 @@ mod waits;
 use crate::figures::plural;
 use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
 use crate::output::sound;
-use crate::symbols::{Identity, Module, Stamp, Symbols};
+use crate::symbols::{Identity, Kept, Module, Stamp, Symbols};
 use anyhow::{Context, Result};
 use clock::Clock;
 pub use deadlocks::circles;
@@ -27,10 +27,11 @@ use pending::Pending;
 use sites::Sites;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::rc::Rc;
 use sums::Sum;
 use turnwise_present::others::Others;
-use turnwise_recording::reader::Recording;
+use turnwise_recording::reader::{Recording, modules_so_far};
 use turnwise_recording::{
     Class, HeaderCopy, LockCopy, ModuleCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_MANY, WHY_MEMORY,
     WHY_UNREACHABLE, marked,
@@ -55,12 +56,20 @@ struct Work<'a> {
 /// # Errors
 /// The recording is damaged: what it says adds up to what no run can have.
 pub fn analyse(recording: &Recording) -> Result<Profile> {
+    analyse_with(recording, &Kept::default())
+}
+
+/// The same, with files that were kept while the program ran.
+///
+/// # Errors
+/// As [`analyse`] says.
+pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     let header = &recording.header;
     let clock = Clock::of(header);
     let end = last(recording);
     let duration_ns = clock.since_start(end);
     let pending = Rc::new(Pending::collect(recording, end));
-    let symbols = Symbols::new(modules(recording));
+    let symbols = Symbols::new(modules(recording, kept));
     let tells = header.lock_events != 0;
     let mut work = Work { recording, clock, symbols, duration_ns, pending: pending.clone(), tells };
     let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
@@ -171,9 +180,21 @@ fn others(header: &HeaderCopy) -> Option<Others> {
     Some(Others { programs: share(programs)?, host: share(host)? })
 }
 
-fn modules(recording: &Recording) -> Vec<Module> {
+fn modules(recording: &Recording, kept: &Kept) -> Vec<Module> {
     let complete = recording.modules.iter().filter(|module| module.end != 0);
-    complete.map(|module| module_of(&recording.header, module)).collect()
+    let as_kept = |module: Module| match kept.file(&module) {
+        Some(file) => Module { identity: Identity::Open(file), ..module },
+        None => module,
+    };
+    complete.map(|module| as_kept(module_of(&recording.header, module))).collect()
+}
+
+/// Keeps the files of a program that runs, as its recording names them so far; nothing, if that cannot be read yet.
+pub fn keep(recording: &Path, kept: &mut Kept) {
+    let Ok((header, modules)) = modules_so_far(recording) else { return };
+    for module in modules.iter().filter(|module| module.end != 0) {
+        kept.keep(header.pid, &module_of(&header, module));
+    }
 }
 
 fn module_of(header: &HeaderCopy, module: &ModuleCopy) -> Module {
@@ -265,7 +286,7 @@ fn why(number: u32) -> &'static str {
 fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>) -> Vec<String> {
     let header = &recording.header;
     let mut remarks = troubles;
-    let files = modules(recording);
+    let files = modules(recording, &Kept::default());
     remarks.extend(runtimes::remarks(files.iter().map(|module| module.path.as_path())));
     if header.can_unwind == 0 {
         remarks.push("no call stacks (they need glibc 2.35 or later), only call sites".to_owned());

@@ -68,7 +68,7 @@ impl Identity {
         }
     }
 
-    fn fits(&self, file: &File) -> bool {
+    pub(super) fn fits(&self, file: &File) -> bool {
         match self {
             Identity::BuildId(id) => build_id(file).as_ref() == Some(id),
             Identity::Checksum(sum) => checksum(file).is_ok_and(|found| found == *sum),

@@ -4,6 +4,7 @@ pub mod code;
 mod demangle;
 mod file;
 mod identity;
+mod kept;
 mod separate;
 
 use crate::model::{Frame, FrameId};
@@ -11,6 +12,7 @@ pub use demangle::{with_parameters, without_parameters};
 use file::SymbolFile;
 pub use identity::{Identity, Stamp};
 use indexmap::IndexSet;
+pub use kept::Kept;
 pub use separate::{Separate, separate_file};
 use std::cell::OnceCell;
 use std::collections::HashMap;

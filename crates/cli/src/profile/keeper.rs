@@ -1,0 +1,53 @@
+//! Keeps the files of a program open while it runs under the recorder: they may be gone, or replaced, when their names
+//! are looked up.
+
+use super::source;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+use turnwise_profile::analysis::keep;
+use turnwise_profile::symbols::Kept;
+
+/// How long until the first look at the recordings, and between two of them later: each takes twice as long as the one
+/// before.
+const FIRST: Duration = Duration::from_millis(1);
+const LATER: Duration = Duration::from_millis(128);
+
+/// A thread that does it.
+pub(super) struct Keeper {
+    end: Sender<()>,
+    thread: JoinHandle<Kept>,
+}
+
+impl Keeper {
+    /// Begins; `recording` is that of the process that is started, beside which those of its children will be.
+    pub(super) fn begin(recording: &Path) -> Result<Keeper> {
+        let (end, ended) = channel();
+        let recording = recording.to_owned();
+        let watch = move || {
+            let (mut kept, mut pause) = (Kept::default(), FIRST);
+            while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                look(&recording, &mut kept);
+                pause = (2 * pause).min(LATER);
+            }
+            look(&recording, &mut kept);
+            kept
+        };
+        let thread = Builder::new().spawn(watch).context("no thread to keep the program's files with")?;
+        Ok(Keeper { end, thread })
+    }
+
+    /// Ends; returns what was kept.
+    pub(super) fn end(self) -> Kept {
+        // It cannot have ended before.
+        let _ = self.end.send(());
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+fn look(recording: &Path, kept: &mut Kept) {
+    let family: Vec<PathBuf> = source::family(recording).unwrap_or_default();
+    family.iter().for_each(|file| keep(file, kept));
+}
