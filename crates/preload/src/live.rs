@@ -36,6 +36,11 @@ pub(crate) fn make_now() {
     writer::make_now(&me());
 }
 
+/// Notes for readers which modules are loaded: the process ends.
+pub(crate) fn ending() {
+    writer::ending(&me());
+}
+
 /// Runs `unload`, which unloads modules: waits in what is loaded in their place are not taken for theirs.
 pub(crate) fn unloading<T>(unload: impl FnOnce() -> T) -> T {
     writer::unloading(me, unload)

@@ -50,6 +50,7 @@ extern "C" fn end() {
     if is_verbose() && policy::prepare().is_none() {
         rules::for_each_count(tell_count);
     }
+    live::ending();
 }
 
 fn is_verbose() -> bool {

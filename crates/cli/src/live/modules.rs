@@ -100,6 +100,11 @@ impl Modules {
     }
 
     fn unloaded(&self, gone: &Unloaded) -> Module {
+        let is_there =
+            |module: &&Module| (&module.range, module.base) == (&gone.range, gone.base) && is_its_file(module, gone);
+        if let Some(module) = self.living.modules().iter().find(is_there) {
+            return module.clone();
+        }
         let identity = match gone.build_id.is_empty() {
             true => Identity::Unknown,
             false => Identity::BuildId(gone.build_id.clone()),
@@ -107,6 +112,18 @@ impl Modules {
         let path =
             if gone.path.is_absolute() { self.living.outside(&gone.path) } else { Path::new("?").join(&gone.path) };
         Module { range: gone.range.clone(), base: gone.base, path, identity }
+    }
+}
+
+/// Whether what was unloaded is what was looked at: by its build id, or by its name if it has none.
+fn is_its_file(module: &Module, gone: &Unloaded) -> bool {
+    let build_id = match &module.identity {
+        Identity::Open(file) => Identity::of(file),
+        other => other.clone(),
+    };
+    match build_id {
+        Identity::BuildId(id) => id == gone.build_id,
+        _ => gone.build_id.is_empty() && module.path.file_name() == gone.path.file_name(),
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Unloads {
     pub unsure: Range<u64>,
 }
 
-/// A module that was unloaded. It may have come back.
+/// A module that was unloaded, or was there when the process ended. It may have come back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unloaded {
     /// Where it lay.

@@ -18,17 +18,22 @@ pub(crate) fn read(path: &Path, file: &File, header: &Header) -> Result<Unloads,
     let mut bytes = vec![0; number * size_of::<layout::Unloaded>()];
     file.read_exact_at(&mut bytes, UNLOADED_START as u64).map_err(|error| Error::io(path, error))?;
     let modules = bytes.chunks_exact(size_of::<layout::Unloaded>());
-    let modules = modules.filter_map(|one| Some(module(&layout::Unloaded::read_from_bytes(one).ok()?))).collect();
+    let program: Vec<u8> = before_zero(&header.name);
+    let modules = modules.filter_map(|one| Some(module(&layout::Unloaded::read_from_bytes(one).ok()?, &program)));
+    let modules = modules.collect();
     let [start, end] = header.unsure.each_ref().map(|word| word.load(Relaxed));
     Ok(Unloads { count: header.unloads.load(Relaxed), modules, unsure: start..end })
 }
 
-fn module(one: &layout::Unloaded) -> Unloaded {
-    let bytes = |from: &[AtomicU8]| -> Vec<u8> { from.iter().map(|byte| byte.load(Relaxed)).collect() };
-    let mut path = bytes(&one.path);
-    path.truncate(path.iter().position(|byte| *byte == 0).unwrap_or(path.len()));
-    let mut build_id = bytes(&one.build_id);
-    build_id.truncate(one.build_id_bytes.load(Relaxed) as usize);
+fn before_zero(from: &[AtomicU8]) -> Vec<u8> {
+    from.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect()
+}
+
+/// The loader has no name of the program itself.
+fn module(one: &layout::Unloaded, program: &[u8]) -> Unloaded {
+    let path = Some(before_zero(&one.path)).filter(|path| !path.is_empty()).unwrap_or_else(|| program.to_owned());
+    let bytes = (one.build_id_bytes.load(Relaxed) as usize).min(one.build_id.len());
+    let build_id = one.build_id[..bytes].iter().map(|byte| byte.load(Relaxed)).collect();
     Unloaded {
         range: one.start.load(Relaxed)..one.end.load(Relaxed),
         base: one.base.load(Relaxed),

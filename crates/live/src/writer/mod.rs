@@ -180,9 +180,17 @@ pub fn released(address: usize, me: &Me) {
     }
 }
 
+/// Notes which modules are loaded, for readers after the end of the process, which begins. `me` tells of the calling
+/// thread.
+pub fn ending(me: &Me) {
+    if let Some(view) = view::of(me.generation) {
+        sys::keeping_errno(|| modules::Loaded::now(true).note_all(&view, me.generation));
+    }
+}
+
 /// Runs `unload`, which unloads modules, and notes which are gone afterwards. `me` tells of the calling thread.
 pub fn unloading<T>(me: impl Fn() -> Me, unload: impl FnOnce() -> T) -> T {
-    let loaded = view::of(me().generation).map(modules::Loaded::now);
+    let loaded = view::of(me().generation).map(|_| modules::Loaded::now(false));
     let result = unload();
     if let Some(loaded) = loaded {
         sys::keeping_errno(|| loaded.compare(me().generation));

@@ -158,12 +158,15 @@ pub(super) struct Loaded {
     count: usize,
     /// Not all are known.
     is_part: bool,
+    /// The program itself is among them.
+    with_program: bool,
 }
 
 impl Loaded {
-    pub(super) fn now(_: View) -> Loaded {
+    pub(super) fn now(with_program: bool) -> Loaded {
         let copies = sys::keeping_errno(|| view::may_call_system().then(|| sys::scratch(SCRATCH)).flatten());
-        let mut loaded = Loaded { copies: copies.map(NonNull::cast), count: 0, is_part: copies.is_none() };
+        let mut loaded =
+            Loaded { copies: copies.map(NonNull::cast), count: 0, is_part: copies.is_none(), with_program };
         if loaded.copies.is_some() {
             // SAFETY: the callback has this type, and the argument outlives the call. Who unloads modules asks for the
             // loader's lock in any case.
@@ -182,6 +185,21 @@ impl Loaded {
                 note(&view, copy, generation);
             }
         }
+        self.forget();
+    }
+
+    /// Notes all of them, as far as there is room: the process ends, and nobody can ask it for them any more.
+    pub(super) fn note_all(self, view: &View, generation: u32) {
+        for copy in self.all() {
+            if COUNT.load(Relaxed) as usize >= UNLOADED {
+                break;
+            }
+            note(view, copy, generation);
+        }
+        self.forget();
+    }
+
+    fn forget(self) {
         if let Some(copies) = self.copies {
             // SAFETY: the mapping that `now` made, which nobody uses any more.
             unsafe { sys::unmap(copies.as_ptr().cast(), SCRATCH) };
@@ -199,8 +217,9 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut 
     unsafe {
         let (module, loaded) = (Module::described(&*info), &mut *loaded.cast::<Loaded>());
         let name = module.name().to_bytes();
-        // The program itself stays, and the kernel's own has no path.
-        if !name.contains(&b'/') {
+        // The kernel's own has no path.
+        let is_program = name.is_empty() && loaded.with_program;
+        if !name.contains(&b'/') && !is_program {
             return 0;
         }
         let Some(copies) = loaded.copies.filter(|_| loaded.count < MOST_LOADED) else {
