@@ -11,6 +11,7 @@ mod list;
 mod live;
 mod measure;
 mod metric;
+mod next;
 mod policy;
 mod policy_file;
 mod preload;

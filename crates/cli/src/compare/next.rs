@@ -2,6 +2,7 @@
 
 use super::report::Report;
 use super::verdict::Finding;
+use crate::next::next;
 use crate::target::Target;
 use crate::variant::Variant;
 
@@ -38,8 +39,4 @@ pub(super) fn after_advice(report: &Report, target: &Target) -> String {
         return String::new();
     }
     next(&format!("turnwise profile -- {}", target.typed()), "shows which locks threads wait for, and where")
-}
-
-fn next(command: &str, why: &str) -> String {
-    format!("\nNEXT\n  {command}\n  ({why})\n")
 }

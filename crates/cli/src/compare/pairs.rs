@@ -5,7 +5,7 @@ use super::runs::Row;
 use super::settings::Settings;
 use super::stats::{Summary, ratio_of_medians};
 use super::table::{capitalised, fitted};
-use super::verdict::{Verdict, judge};
+use super::verdict::{Finding, Verdict, judge};
 use crate::metric::Metric;
 use fastrand::Rng;
 use serde::Serialize;
@@ -63,6 +63,11 @@ impl Pairs {
             PairsSettings { policies: self.arms.clone(), confidence: CONFIDENCE, margin: self.margin, seed: self.seed };
         let rounds = self.rounds.iter().map(|&(other, baseline)| Round { baseline, other }).collect();
         PairsReport { settings, metrics: [MetricInfo::new(&self.metric, true)], rounds, summaries, verdicts }
+    }
+
+    /// Whether the other arm is better than the baseline.
+    pub(crate) fn is_better(&self) -> bool {
+        judge(&self.metric, &self.settings(), &self.rows()).iter().any(|verdict| verdict.finding == Finding::Better)
     }
 
     /// A table and the verdict.

@@ -5,6 +5,7 @@
 
 use super::once::summary;
 use crate::live::{Names, Process, Row, View};
+use crate::next::{after_look, next};
 use crate::setting::shown;
 use std::fmt::Write;
 use turnwise::wait::Policy;
@@ -47,6 +48,7 @@ pub(super) fn text(view: &View, names: &mut Names, rows: &[Row]) -> String {
     for process in &view.processes {
         let _ = writeln!(text, "{}", summary(view, process));
     }
+    let mut first = None;
     let mut order: Vec<&Row> = rows.iter().filter(|row| row.share >= MATTERS).collect();
     order.sort_by(|a, b| b.share.total_cmp(&a.share));
     for row in &order {
@@ -60,7 +62,9 @@ pub(super) fn text(view: &View, names: &mut Names, rows: &[Row]) -> String {
         }
         for proposal in proposals {
             let _ = writeln!(text, "{head} {}", proposal.why);
-            let _ = writeln!(text, "  {}", command(row, process, &proposal));
+            let command = command(row, process, &proposal);
+            let _ = writeln!(text, "  {command}");
+            first.get_or_insert(command);
         }
     }
     if order.is_empty() {
@@ -70,6 +74,12 @@ pub(super) fn text(view: &View, names: &mut Names, rows: &[Row]) -> String {
     for (rules, reason) in NOT_JUDGED {
         let _ = writeln!(text, "  {rules}: {reason}");
     }
+    text += &match first {
+        Some(trial) => {
+            next(&trial, "tells by rounds with and without whether it helps; CMD prints the program's speed")
+        }
+        None => after_look(view, order.first().map(|row| row.process())),
+    };
     text
 }
 

@@ -11,7 +11,8 @@ mod terminal;
 mod view;
 
 use crate::compare::parse_time;
-use crate::live::{Model, Names, Sort, View, Wanted, Watch, Which, rows};
+use crate::live::{Model, Names, Row, Sort, View, Wanted, Watch, Which, rows};
+use crate::next::after_look;
 use anyhow::{Result, bail};
 use openmetrics::Exporter;
 use serve::Place;
@@ -151,7 +152,10 @@ impl Printer<'_> {
         let text = match self.args {
             Args { advise: true, .. } => advise::text(view, &mut self.names, &rows),
             Args { json: true, .. } => json::line(view, &mut self.names, &rows, found)?,
-            _ => once::text(view, &mut self.names, &rows, found),
+            _ => {
+                let next = after_look(view, rows.first().map(Row::process));
+                once::text(view, &mut self.names, &rows, found) + &next
+            }
         };
         print(&text)
     }

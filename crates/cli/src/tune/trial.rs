@@ -5,6 +5,7 @@ use super::target::{Named, Program};
 use super::{Args, add};
 use crate::compare::Pairs;
 use crate::metric::{Better, Metric};
+use crate::next::next;
 use crate::setting::{Assignment, shown};
 use anyhow::{Context, Result, bail};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
@@ -85,8 +86,18 @@ pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<
     }
     let arms = ["the old setting".to_owned(), format!("{}={}", trial.name, shown(&trial.values))];
     let pairs = Pairs { metric: measured.metric(), arms, rounds, margin: args.margin / 100.0, seed: args.seed };
-    json::publish(&TrialReport::new(started, channel, trial, args, &pairs, is_over), &pairs.text(), json)?;
+    let text = pairs.text() + &after(channel.pid(), trial, &pairs);
+    json::publish(&TrialReport::new(started, channel, trial, args, &pairs, is_over), &text, json)?;
     Ok(if is_over { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// What to type next.
+fn after(pid: u32, trial: &Assignment, pairs: &Pairs) -> String {
+    let setting = format!("{}={}", trial.name, shown(&trial.values));
+    match shlex::try_quote(&setting).ok().filter(|_| pairs.is_better()) {
+        Some(setting) => next(&format!("turnwise tune {pid} --lock {setting}"), "sets it, until the program ends"),
+        None => next(&format!("turnwise top --advise {pid}"), "which settings are worth a trial, by the waits"),
+    }
 }
 
 /// Set by Ctrl-C and by signals that ask to end, however often: the settings are taken back first.

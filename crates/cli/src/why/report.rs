@@ -1,7 +1,8 @@
 //! Who waits for whom, as text.
 
 use super::looks::Looks;
-use crate::live::{Graph, Names, Process, ThreadView, Waiting};
+use crate::live::{Graph, Names, Process, ThreadView, View, Waiting};
+use crate::next::{after_look, next, profile};
 use std::fmt::Write;
 use turnwise_live::unnumbered;
 use turnwise_present::figures::time;
@@ -22,7 +23,18 @@ pub(super) fn text(looks: Looks<'_>, names: &mut Names) -> (String, bool) {
     for process in &looks.second.processes {
         is_stuck |= report.process(process);
     }
+    report.text += &after(looks, is_stuck);
     (report.text, is_stuck)
+}
+
+/// What to type next.
+fn after(looks: Looks<'_>, is_stuck: bool) -> String {
+    if is_stuck {
+        return next("turnwise profile -- CMD", "runs the program again, and tells in which order it takes its locks");
+    }
+    let waits = |process: &&Process| looks.threads(process).filter(|thread| thread.waiting.is_some()).count();
+    let most = looks.second.processes.iter().filter(|process| process.alive).max_by_key(waits);
+    most.map_or_else(|| after_look(&View::default(), None), |process| profile(process.id.pid))
 }
 
 struct Report<'a> {
