@@ -11,6 +11,7 @@ use crate::trace::Trace;
 use places::Places;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use turnwise_present::printable;
 use turnwise_profile::analysis::shown;
 use turnwise_profile::model::{
     Blocked, Episode, FrameId, Lock, LockKind, Method, Profile, Program, Recording, SCHEMA, Site, SiteId, StackUsage,
@@ -71,7 +72,7 @@ impl<'a> Maker<'a> {
         };
         let threads = process.threads.iter().map(|(tid, life)| Thread {
             tid: *tid,
-            name: life.name.clone(),
+            name: printable(&life.name).into_owned(),
             began_ns: life.began_ns,
             ended_ns: life.ended_ns.unwrap_or(duration_ns),
             usage: process.pairing.threads.get(tid).map(usage).unwrap_or_default(),

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use turnwise_futex_trace::{Trace, Tracer, has_ended};
+use turnwise_present::printable;
 use turnwise_profile::model::{Ending, Profile, Program};
 
 /// How long to wait for records before looking whether all is over.
@@ -104,6 +105,7 @@ fn follow(mut tracer: Tracer, mut is_over: impl FnMut() -> bool) -> Trace {
 
 /// What is known of a program from elsewhere.
 pub(super) fn about(command: Vec<String>, started: SystemTime, ending: Ending) -> Program {
+    let command = command.iter().map(|word| printable(word).into_owned()).collect();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     Program {
         command,

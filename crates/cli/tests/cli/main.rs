@@ -8,6 +8,7 @@ mod hidden;
 mod inside;
 mod limits;
 mod newer;
+mod odd_names;
 mod plugins;
 mod policy;
 mod profile;

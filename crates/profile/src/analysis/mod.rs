@@ -31,6 +31,7 @@ use std::path::Path;
 use std::rc::Rc;
 use sums::Sum;
 use turnwise_present::others::Others;
+use turnwise_present::printable;
 use turnwise_recording::reader::{Recording, modules_so_far};
 use turnwise_recording::{
     Class, HeaderCopy, LockCopy, ModuleCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_MANY, WHY_MEMORY,
@@ -132,7 +133,7 @@ fn uncounted(recording: &Recording, sites: &Sites) -> u64 {
 
 fn program(header: &HeaderCopy, duration_ns: u64) -> Program {
     let command = header.command.split(|byte| *byte == 0);
-    let mut command: Vec<String> = command.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let mut command: Vec<String> = command.map(text).collect();
     while command.last().is_some_and(String::is_empty) {
         command.pop();
     }
@@ -153,9 +154,9 @@ fn program(header: &HeaderCopy, duration_ns: u64) -> Program {
     }
 }
 
-/// Text up to the first zero byte.
+/// Text up to the first zero byte, without what a terminal would obey.
 fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(before_zero(bytes)).into_owned()
+    printable(&String::from_utf8_lossy(before_zero(bytes))).into_owned()
 }
 
 fn before_zero(bytes: &[u8]) -> &[u8] {

@@ -5,6 +5,7 @@ use indexmap::IndexSet;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use turnwise_futex_trace::{Course, Dump};
 use turnwise_live::{Kind, Recorded, Released, Unloads, unnumbered};
+use turnwise_present::printable;
 use turnwise_profile::model::Distribution;
 use turnwise_profile::symbols::Module;
 use turnwise_recording::scale;
@@ -139,7 +140,7 @@ impl Log {
             if life.name.is_empty() {
                 // Now it is there, as a rule.
                 let name = std::fs::read(format!("/proc/{}/task/{}/comm", self.pid, wait.tid)).unwrap_or_default();
-                life.name = String::from_utf8_lossy(&name).trim_end().to_owned();
+                life.name = printable(String::from_utf8_lossy(&name).trim_end()).into_owned();
                 life.first_ns = wait.began_ns;
             }
             life.last_ns = life.last_ns.max(wait.ended_ns);
