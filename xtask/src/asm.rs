@@ -52,7 +52,7 @@ fn tidy_line(line: &str) -> String {
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((code, symbol)) = line.split_once('<') else { return line };
     let name = symbol.trim_end_matches('>');
-    let slow = ["lock_slow", "unlock_slow"].iter().rev().find(|slow| name.contains(*slow));
+    let slow = ["lock_slow", "wake_owed"].iter().rev().find(|slow| name.contains(*slow));
     format!("{code}<{}>", slow.copied().unwrap_or(name))
 }
 
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_symbol_loses_its_module_and_hash() {
-        let slow = "call   1234 <_RNvMs_NtCs1_8turnwise5mutex11unlock_slow>";
-        assert_eq!(tidy_line(slow), "call 1234 <unlock_slow>");
+        let slow = "call   1234 <_RNvMs_NtCs1_8turnwise5mutex9wake_owed>";
+        assert_eq!(tidy_line(slow), "call 1234 <wake_owed>");
         assert_eq!(tidy_line("jne    <hand_add+0x2e>"), "jne <hand_add+0x2e>");
     }
 }

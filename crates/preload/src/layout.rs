@@ -94,6 +94,7 @@ const _: () = {
     assert!(size_of::<Mutex>() <= size_of::<libc::pthread_mutex_t>());
     assert!(size_of::<Cond>() <= 24, "objects of glibc 2.2 had 24 bytes");
     assert!(size_of::<libc::pthread_cond_t>() == 48);
+    assert!(offset_of!(Mutex, lock) == 0, "its address is that of the object");
     assert!(offset_of!(Mutex, kind) == 16 && offset_of!(Mutex, decided) == 24 && offset_of!(Mutex, waits) == 28);
     assert!(offset_of!(LibcUsers, owner) == 8 && offset_of!(LibcUsers, users) == 12);
     // An all-zero mutex must be what the static initialiser makes.

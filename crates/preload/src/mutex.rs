@@ -12,6 +12,7 @@ use crate::{live, owner, real};
 use core::hint::black_box;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EOWNERDEAD, EPERM, ETIMEDOUT, c_int, pthread_mutex_t, pthread_mutexattr_t};
+use turnwise::mutex::{Owed, RawMutex};
 use turnwise::platform::Deadline;
 use turnwise::raw::RawLock;
 use turnwise_interpose::with_caller;
@@ -171,13 +172,15 @@ with_caller! {
 unsafe extern "C" fn wait(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
     // SAFETY: contract of `wait`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    live::wait_for_mutex(mutex, Lock::Adaptive, caller, |tuned| {
-        match tuned {
-            None => mutex.lock.adaptive().lock_contended(),
-            Some(tuned) => mutex.lock.adaptive().lock_tuned(tuned),
-        }
-        true
-    });
+    if !mutex.lock.adaptive().lock_flagged() {
+        live::wait_for_mutex(mutex, Lock::Adaptive, caller, |tuned| {
+            match tuned {
+                None => mutex.lock.adaptive().lock_contended(),
+                Some(tuned) => mutex.lock.adaptive().lock_tuned(tuned),
+            }
+            true
+        });
+    }
     if matches!(mutex.path(), Path::Owned) {
         mutex.own();
     }
@@ -205,7 +208,10 @@ pub(crate) unsafe extern "C" fn try_lock_owned(object: *mut pthread_mutex_t) -> 
 #[inline(always)]
 pub(crate) unsafe fn unlock_plain(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: contract of `unlock_plain`: the object is the caller's mutex, locked.
-    unsafe { if Mutex::of(object).lock.adaptive().unlock_fast() { 0 } else { unlock_contended(object) } }
+    match unsafe { Mutex::of(object).lock.adaptive().unlock_fast() } {
+        None => 0,
+        Some(owed) => wake_owed(object, owed),
+    }
 }
 
 /// Releases the mutex by [`Path::Owned`].
@@ -229,15 +235,11 @@ pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
 
 /// Finishes [`unlock_plain`] and [`unlock_owned`] where a thread may have to be woken. The fast paths jump here, so it
 /// is not of the Rust ABI (see [`lock`]), and the compiler must not know that it always returns 0, or it makes a call
-/// of the jump.
-///
-/// # Safety
-/// `object` is the caller's mutex, locked.
+/// of the jump. The object may be gone: its address alone is used.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn unlock_contended(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `unlock_contended`: the object is the caller's mutex, locked.
-    unsafe { Mutex::of(object).lock.adaptive().unlock_contended() };
+extern "C" fn wake_owed(object: *mut pthread_mutex_t, owed: Owed) -> c_int {
+    RawMutex::wake_owed(object.cast::<RawMutex>(), owed);
     live::released(object.addr());
     black_box(0)
 }

@@ -54,7 +54,10 @@ impl LockWord {
     /// Acquires the lock if it is free and nobody waits; may fail otherwise.
     #[inline]
     pub(crate) fn lock_at_once(&self, policy: Lock) -> bool {
-        if policy == Lock::Adaptive { self.adaptive().lock_fast() } else { self.try_lock(policy) }
+        match policy {
+            Lock::Adaptive => self.adaptive().lock_fast() || self.adaptive().lock_flagged(),
+            _ => self.try_lock(policy),
+        }
     }
 
     pub(crate) fn lock(&self, policy: Lock, tuned: Option<Tuned>) {

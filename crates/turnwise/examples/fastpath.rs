@@ -74,12 +74,12 @@ pub fn hand_lock(lock: &Hand) {
     }
 }
 
-/// One compare-exchange, by hand.
+/// One subtraction, by hand.
 // SAFETY: the name is used once.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub fn hand_unlock(lock: &Hand) {
-    if lock.word.compare_exchange(TOKEN.get(), 0, Release, Relaxed).is_err() {
+    if lock.word.fetch_sub(TOKEN.get(), Release) != TOKEN.get() {
         hand_unlock_slow(lock);
     }
 }
@@ -94,7 +94,7 @@ pub fn hand_add(lock: &Hand) {
     }
     // SAFETY: under the lock.
     unsafe { *lock.count.get() += 1 };
-    if lock.word.compare_exchange(TOKEN.get(), 0, Release, Relaxed).is_err() {
+    if lock.word.fetch_sub(TOKEN.get(), Release) != TOKEN.get() {
         hand_unlock_slow(lock);
     }
 }

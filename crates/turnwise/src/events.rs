@@ -71,7 +71,7 @@ events! {
     Spun, "spun", "acquired by spinning, without standing in a queue";
     SpunQueued, "spun-queued", "acquired by spinning, after standing in the queue of spinners or the line";
     Queued, "queued", "acquired as the first of a line of sleepers";
-    Stole, "stole", "acquired past threads that slept for it";
+    Stole, "stole", "acquired past threads that slept for it, as far as its word tells";
     SpinLeftOut, "spin-left-out", "no spin: the last were for nothing, or this thread cannot queue";
     SpinOffCpu, "spin-off-cpu", "no spin, or one given up: the owner is off its CPU, or a sleeper goes first";
     SpinTimedOut, "spin-timed-out", "a spin given up, since its time was spent";

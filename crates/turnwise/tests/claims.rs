@@ -151,7 +151,7 @@ fn a_claimant_that_a_signal_handler_keeps_away_keeps_nobody_else_away() {
     let unlock = || unsafe { MUTEX.unlock() };
     let mutex = Claimed {
         word: || word(&MUTEX),
-        claim: 1 << 30,
+        claim: 1 << 31,
         lock: || MUTEX.lock(),
         try_lock: || MUTEX.try_lock(),
         unlock,

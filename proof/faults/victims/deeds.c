@@ -110,7 +110,7 @@ static int is_claimed(void)
 {
     uint32_t word;
     memcpy(&word, &mutex, sizeof(word));
-    return word >> 30 & 1;
+    return word >> 31;
 }
 
 static void acquire_some_way(int way)

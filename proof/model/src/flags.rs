@@ -9,7 +9,7 @@ pub type Field = (&'static str, u64);
 const WHOLE: &[Field] = &[("the word", u64::MAX)];
 
 const MUTEX: &[Field] =
-    &[("OWNER", 0xffff), ("GENERATION", 0xfff << 16), ("GRANTED", 1 << 29), ("HANDOFF", 1 << 30), ("WAITERS", 1 << 31)];
+    &[("OWNER", 0xffff), ("GENERATION", 0xfff << 16), ("GRANTED", 1 << 29), ("WAITERS", 1 << 30), ("HANDOFF", 1 << 31)];
 const RWSEM: &[Field] = &[
     ("COUNT", (1 << 21) - 1),
     ("GENERATION", 0x3f << 21),

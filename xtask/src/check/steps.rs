@@ -34,7 +34,8 @@ const MIRI_ENV: &[(&str, &str)] = &[("MIRIFLAGS", "-Zmiri-disable-isolation")];
 /// of stacked borrows, not those of tree borrows.
 const MIRI_VFS_ENV: &[(&str, &str)] =
     &[("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks")];
-const TSAN_ENV: &[(&str, &str)] = &[("RUSTFLAGS", "-Zsanitizer=thread"), ("TSAN_OPTIONS", "halt_on_error=1")];
+const TSAN_ENV: &[(&str, &str)] =
+    &[("RUSTFLAGS", "-Zsanitizer=thread --cfg turnwise_tsan"), ("TSAN_OPTIONS", "halt_on_error=1")];
 
 /// The half of the platform that other systems have, on this one.
 const PORTABLE: (&str, &str) = ("RUSTFLAGS", "--cfg turnwise_portable");

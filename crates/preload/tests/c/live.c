@@ -49,7 +49,7 @@ static void tell(const char *what, int waiter, const void *lock)
 /* Whether a thread sleeps for one of our mutexes. */
 static int is_waited_for(const pthread_mutex_t *mutex)
 {
-    return *(const volatile uint32_t *)mutex >> 31;
+    return *(const volatile uint32_t *)mutex >> 30 & 1;
 }
 
 /* Waits for as many mutexes as there are turns. */

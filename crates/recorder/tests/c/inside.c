@@ -23,8 +23,8 @@ pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static atomic_int stage, tids[4], done;
 
 /* Bits of the first word of a mutex of `libturnwise_preload.so`: crates/turnwise/src/mutex/raw.rs. */
-#define HANDOFF (1u << 30)
-#define WAITERS (1u << 31)
+#define WAITERS (1u << 30)
+#define HANDOFF (1u << 31)
 
 static unsigned word(pthread_mutex_t *mutex)
 {

@@ -5,7 +5,7 @@ mod raw;
 mod spin;
 mod wait;
 
-pub use raw::RawMutex;
+pub use raw::{Owed, RawMutex};
 
 use crate::lock::{Lock, LockGuard, MappedLockGuard};
 use crate::order::released;

@@ -8,24 +8,26 @@
 //! | 16..28 | generation | of the process that `GRANTED` or `HANDOFF` was set in ([`Platform::generation`], low bits); else 0 | with the flag | with the flag |
 //! | 28 | | unused | | |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
-//! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or who claimed |
-//! | 31 | `WAITERS` | a thread sleeps, and no woken one is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
+//! | 30 | `WAITERS` | a thread sleeps; while the lock is free and not promised, its releaser wakes one | a waiter, before it sleeps, or that was woken and takes the lock | the taker that was not woken |
+//! | 31 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or who claimed |
 //!
 //! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]). While nobody is in it, it has a
 //! note for threads that know nothing of the lock.
 //!
 //! Invariants:
-//! 1. A thread sleeps only while `WAITERS` is set, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is
-//!    set.
-//! 2. A woken thread either takes the lock with `WAITERS` set again, or sets `WAITERS` before it sleeps or gives up:
-//!    the duty to wake the next passes on and is never lost.
+//! 1. A thread sleeps only while `WAITERS` is set in an owned or promised word, or a releaser that has found it set is
+//!    about to wake one, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is set.
+//! 2. `WAITERS` of a free lock that is not promised is a debt of its releaser, which pays by address and does not look
+//!    at the word again: so whoever takes the lock clears it. A woken thread either takes the lock with `WAITERS` set,
+//!    or sets `WAITERS` before it sleeps or gives up: the duty to wake the next passes on and is never lost. Who takes
+//!    a lock in spite of a promise keeps `WAITERS`, since the thread that was woken for it may be stopped.
 //! 3. `HANDOFF` with the generation of this process was set by one thread; `GRANTED` with it is for one that was woken
 //!    and is on the way. While either is set and the lock is free, no other thread takes it, before it has found it so
 //!    for as long as a promise lasts ([`Lapse`]): then it takes the lock and the promise out. With another generation
 //!    they are void: they were inherited in a `fork`, without the thread. A thread that looks at the word takes them
 //!    out before anything else ([`RawMutex::look`]).
-//! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its
-//!    memory. The wake-up that follows uses only the address.
+//! 4. `unlock` is one operation, which clears the owner and says what is left. It does not touch the lock after that:
+//!    another thread may free its memory then. The wake-up that follows uses only the address.
 //! 5. Who releases a lock that is claimed wakes all of lane `First`, and if none sleeps there, one of lane `Waiters`.
 //!    Who takes `HANDOFF` out of an owned lock wakes lane `First`. So a claimant whose claim has lapsed, and that holds
 //!    the next one's for its own, keeps nobody asleep, and one that was stopped in its sleep has a substitute.
@@ -49,8 +51,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 pub(super) const OWNER: u32 = 0xffff;
 pub(super) const GENERATION: u32 = 0xfff << 16;
 pub(super) const GRANTED: u32 = 1 << 29;
-pub(super) const HANDOFF: u32 = 1 << 30;
-pub(super) const WAITERS: u32 = 1 << 31;
+pub(super) const WAITERS: u32 = 1 << 30;
+/// The highest bit: [`IntWord::clear_low_half`] tells it from the others.
+pub(super) const HANDOFF: u32 = 1 << 31;
 /// The flags by which the lock is promised to a thread that does not have it yet.
 pub(super) const PROMISE: u32 = HANDOFF | GRANTED;
 /// The bits that keep a newcomer from taking the lock.
@@ -58,6 +61,26 @@ pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
 
 /// The stamp of the process in which a promise was made.
 pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
+
+/// The wake-up that a release owes.
+///
+/// ```
+/// use turnwise::RawMutex;
+///
+/// let lock = RawMutex::new();
+/// assert!(lock.lock_fast());
+/// // SAFETY: this thread has just acquired it.
+/// assert_eq!(unsafe { lock.unlock_fast() }, None, "nobody sleeps");
+/// ```
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Owed {
+    /// To the waiter that has claimed the next turn.
+    Claimant,
+    /// To the waiter that has slept longest.
+    Waiter,
+}
 
 /// The mutex without data. Zero bytes are an unlocked mutex.
 ///
@@ -144,11 +167,10 @@ unsafe impl<P: Platform> RawLock for RawMutex<P> {
     /// Releases the lock, then wakes a waiter if there is one.
     #[inline]
     unsafe fn unlock(&self) {
+        let lock = core::ptr::from_ref(self);
         // SAFETY: contract of `RawLock::unlock`: the caller has the lock.
-        unsafe {
-            if !self.unlock_fast() {
-                self.unlock_contended();
-            }
+        if let Some(owed) = unsafe { self.unlock_fast() } {
+            Self::wake_owed(lock, owed);
         }
     }
 
@@ -170,12 +192,7 @@ unsafe impl<P: Platform> RawTimedLock for RawMutex<P> {
     /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     fn lock_until(&self, deadline: Deadline) -> bool {
-        // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
-        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
-            return self.lock_slow(Some(deadline), ByPolicy);
-        }
-        self.counters.count(Event::Acquired);
-        true
+        self.lock_fast() || self.lock_slow(Some(deadline), ByPolicy)
     }
 }
 
@@ -187,6 +204,16 @@ impl<P: Platform> RawMutex<P> {
         // ORDERING mutex.acquire: pairs with mutex.release; shows what the last owner wrote.
         let taken = self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_ok();
         self.counters.count_if(taken, Event::Acquired);
+        taken
+    }
+
+    /// Acquires a lock that is free, but whose word says that a thread sleeps for it, or slept for it last (invariant
+    /// 2): [`RawMutex::lock_fast`] fails for that flag, though nobody need be waited for. [`RawMutex::lock_contended`]
+    /// does so, too.
+    pub fn lock_flagged(&self) -> bool {
+        let taken = self.word.load(Relaxed) == WAITERS && self.try_take(WAITERS).is_ok();
+        self.counters.count_if(taken, Event::Acquired);
+        self.counters.count_if(taken, Event::Stole);
         taken
     }
 
@@ -207,11 +234,12 @@ impl<P: Platform> RawMutex<P> {
         self.lock_slow(Some(deadline), settings)
     }
 
-    /// Takes the lock if its word is still `word`, which has no owner.
+    /// Takes the lock if its word is still `word`, which has no owner and no promise, for a thread that was not woken.
     #[inline(always)]
     pub(super) fn try_take(&self, word: u32) -> Result<u32, u32> {
+        // Without `WAITERS`: who released the lock wakes a sleeper, which sets it again (invariant 2).
         // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
-        self.word.compare_exchange(word, word | P::current().get(), Acquire, Relaxed)
+        self.word.compare_exchange(word, P::current().get(), Acquire, Relaxed)
     }
 
     /// Tries to take a lock whose word had flags or an owner: it may be free though threads sleep.
@@ -265,26 +293,42 @@ impl<P: Platform> RawMutex<P> {
         word
     }
 
-    /// Releases the lock if no thread waits for it; returns whether it did. This is the first half of
-    /// [`RawMutex::unlock`].
+    /// Releases the lock; returns the wake-up that is owed then. This is the first half of [`RawMutex::unlock`].
     ///
     /// # Safety
     /// The caller has the lock.
     #[inline(always)]
-    pub unsafe fn unlock_fast(&self) -> bool {
-        // Also fails when the thread locked as `Token::ANONYMOUS` and has a token of its own by now.
+    pub unsafe fn unlock_fast(&self) -> Option<Owed> {
         // ORDERING mutex.release: pairs with mutex.acquire: shows what we wrote.
-        self.word.compare_exchange(P::current().get(), 0, Release, Relaxed).is_ok()
+        match self.word.clear_low_half(Release) {
+            0 => None,
+            promised if promised < 0 => Some(Owed::Claimant),
+            _ => Some(Owed::Waiter),
+        }
     }
 
-    /// Releases the lock after [`RawMutex::unlock_fast`] has failed, then wakes a waiter if there is one: the second
-    /// half of [`RawMutex::unlock`].
-    ///
-    /// # Safety
-    /// The caller has the lock.
-    #[inline]
-    pub unsafe fn unlock_contended(&self) {
-        self.unlock_slow();
+    /// Wakes whom [`RawMutex::unlock_fast`] said: the second half of [`RawMutex::unlock`]. It uses only the address
+    /// (invariant 4).
+    #[cold]
+    #[inline(never)]
+    pub fn wake_owed(lock: *const Self, owed: Owed) {
+        let address = lock.cast::<P::U32>();
+        match owed {
+            Owed::Claimant => {
+                if P::wake(address, Lane::First, u32::MAX) == 0 {
+                    P::wake(address, Lane::Waiters, 1);
+                }
+                #[cfg(feature = "spin")]
+                spin::left_to_claimant::<P>(address.addr());
+            }
+            Owed::Waiter => {
+                P::wake(address, Lane::Waiters, 1);
+            }
+        }
+        #[cfg(feature = "live")]
+        if let Some(watcher) = P::watcher() {
+            (watcher.released)(address.addr());
+        }
     }
 
     /// Releases the lock to the thread that has slept longest, if any sleeps; newcomers cannot take it.
@@ -305,7 +349,8 @@ impl<P: Platform> RawMutex<P> {
             // An exchange reads the newest value; a plain load may miss a sleeper that announced itself long ago.
             let word = self.word.fetch_or(0, Relaxed);
             if word & WAITERS == 0 || word & HANDOFF != 0 {
-                return self.unlock_slow();
+                // SAFETY: contract of `unlock_fair`: the caller has the lock.
+                return unsafe { self.unlock() };
             }
             // The duty to wake (invariant 2) is ours while the bit is off.
             self.word.fetch_and(!WAITERS, Relaxed);
@@ -335,36 +380,11 @@ impl<P: Platform> RawMutex<P> {
     }
 
     #[cold]
-    fn unlock_slow(&self) {
-        let address = &raw const self.word;
-        let mut word = self.look();
-        loop {
-            // The claimant keeps its claim and WAITERS; otherwise the woken waiter sets WAITERS again (invariant 2).
-            let new = if word & HANDOFF != 0 { word & !OWNER } else { 0 };
-            // ORDERING mutex.release: pairs with mutex.acquire, as in `unlock_fast`.
-            match self.word.compare_exchange(word, new, Release, Relaxed) {
-                Ok(_) => break,
-                Err(found) => word = found,
-            }
-        }
-        if word & HANDOFF != 0 {
-            if P::wake(address, Lane::First, u32::MAX) == 0 {
-                P::wake(address, Lane::Waiters, 1);
-            }
-            #[cfg(feature = "spin")]
-            spin::left_to_claimant::<P>(address.addr());
-        } else if word & WAITERS != 0 {
-            P::wake(address, Lane::Waiters, 1);
-        }
-        #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
-            (watcher.released)(address.addr());
-        }
-    }
-
-    #[cold]
     #[inline(never)]
     fn lock_slow<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
+        if self.lock_flagged() {
+            return true;
+        }
         self.counters.count(Event::Contended);
         #[cfg(feature = "live")]
         if let Some(watcher) = P::watcher() {
@@ -447,7 +467,7 @@ mod tests {
             lock.word.store(elsewhere(promise) | WAITERS, Relaxed);
             assert!(!lock.is_locked());
             assert!(lock.try_lock() && lock.is_locked());
-            assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
+            assert_eq!(lock.word.load(Relaxed) & !OWNER, 0);
             lock.word.store(promise | STAMP.now::<Native>(), Relaxed);
             assert!(lock.is_locked() && !lock.try_lock());
         }
@@ -460,7 +480,8 @@ mod tests {
         lock.word.fetch_or(elsewhere(HANDOFF) | WAITERS, Relaxed);
         // SAFETY: contract of `RawLock::unlock`: this thread has just acquired the lock.
         unsafe { lock.unlock() };
-        assert_eq!(lock.word.load(Relaxed), 0);
+        assert!(!lock.is_locked() && lock.try_lock());
+        assert_eq!(lock.word.load(Relaxed) & !OWNER, 0);
     }
 
     #[test]

@@ -295,8 +295,9 @@ fn spin_first<P: Platform>(
             return Err(SpinEnd::NotRunning); // promised to a sleeper, which may need this CPU
         }
         if word & BLOCKED == 0 {
+            // Without `WAITERS`, as in `RawMutex::try_take`.
             // ORDERING mutex.acquire: pairs with mutex.release, as in `RawMutex::lock_fast`.
-            if lock.word.compare_exchange(word, word | me.get(), Acquire, Relaxed).is_ok() {
+            if lock.word.compare_exchange(word, me.get(), Acquire, Relaxed).is_ok() {
                 lock.counters.count_if(word & WAITERS != 0, Event::Stole);
                 return Ok(true);
             }

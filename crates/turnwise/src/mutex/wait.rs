@@ -127,7 +127,8 @@ impl<S: Settings> Waiter<S> {
     /// Takes a free lock, if its word is still `word`.
     fn take<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> bool {
         let duty = if self.woken { WAITERS } else { 0 };
-        let taken = lock.take(word, word & WAITERS | duty);
+        let kept = if word & PROMISE == 0 { 0 } else { word & WAITERS }; // invariant 2
+        let taken = lock.take(word, kept | duty);
         if taken && word & PROMISE != 0 {
             lock.counters.count(if self.may_take(word) { Event::HandedOff } else { Event::Stole });
         }

@@ -70,7 +70,20 @@ pub trait IntWord: Word {
     /// Keeps only these bits; returns the old value.
     #[track_caller]
     fn fetch_and(&self, value: Self::Value, order: Ordering) -> Self::Value;
+    /// Clears the low half of a word of 32 bits; returns what is left, of which only the sign is true: 0, positive, or
+    /// negative if the highest bit is set.
+    #[inline(always)]
+    #[track_caller]
+    fn clear_low_half(&self, order: Ordering) -> i32
+    where
+        Self: IntWord<Value = u32>,
+    {
+        (self.fetch_and(HIGH_HALF, order) & HIGH_HALF).cast_signed()
+    }
 }
+
+/// The high half of a word of 32 bits.
+const HIGH_HALF: u32 = 0xffff_0000;
 
 /// Defines methods that do what the atomic type's own do.
 macro_rules! as_atomic {
@@ -104,7 +117,7 @@ macro_rules! word {
 }
 
 macro_rules! int_word {
-    ($atomic:ty, $value:ty) => {
+    ($atomic:ty, $value:ty $(, $method:item)?) => {
         word!($atomic, $value);
 
         impl IntWord for $atomic {
@@ -114,10 +127,35 @@ macro_rules! int_word {
                 fetch_or(value: $value, order: Ordering) -> $value;
                 fetch_and(value: $value, order: Ordering) -> $value;
             }
+            $($method)?
         }
     };
 }
 
-int_word!(AtomicU32, u32);
+int_word!(
+    AtomicU32,
+    u32,
+    /// One instruction, of any ordering, whose flags say what is left. Of `fetch_and` the compiler makes a loop, since
+    /// no instruction returns the old value, or it uses one of the flags alone.
+    #[cfg(all(target_arch = "x86_64", not(any(miri, turnwise_tsan))))]
+    #[inline(always)]
+    fn clear_low_half(&self, _: Ordering) -> i32 {
+        // SAFETY: an atomic operation on an aligned word that `self` borrows; it needs no stack. The asm may read and
+        // write memory, so the compiler moves no access past it, and `lock` orders those of the processor.
+        unsafe {
+            core::arch::asm!(
+                "lock and dword ptr [{word}], {high_half}",
+                "js {negative}",
+                "jne {positive}",
+                word = in(reg) self.as_ptr(),
+                high_half = const HIGH_HALF.cast_signed(),
+                negative = label { return -1 },
+                positive = label { return 1 },
+                options(nostack),
+            );
+        }
+        0
+    }
+);
 int_word!(AtomicU64, u64);
 word!(AtomicPtr<T>, *mut T, T);

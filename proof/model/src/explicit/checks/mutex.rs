@@ -67,8 +67,8 @@ pub(super) const CHECKS: &[Check] = &[
 
 const OWNER: u64 = 0xffff;
 const GRANTED: u64 = 1 << 29;
-const HANDOFF: u64 = 1 << 30;
-const WAITERS: u64 = 1 << 31;
+const WAITERS: u64 = 1 << 30;
+const HANDOFF: u64 = 1 << 31;
 
 /// A mutex and what it protects.
 pub(super) struct Guarded {
