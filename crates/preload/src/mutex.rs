@@ -152,11 +152,15 @@ pub(crate) unsafe fn lock_plain(object: *mut pthread_mutex_t) -> c_int {
 pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: contract of `lock_owned`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
+    // Not the owner first: a look at the line before the exchange would fetch it twice under contention.
+    if mutex.lock.adaptive().lock_fast() {
+        return mutex.own();
+    }
     if mutex.is_mine() {
         return if mutex.is_recursive() { mutex.deepen() } else { EDEADLK };
     }
     // SAFETY: contract of `lock_owned`, which includes that of `lock_contended`.
-    if mutex.lock.adaptive().lock_fast() { mutex.own() } else { unsafe { lock_contended(object) } }
+    unsafe { lock_contended(object) }
 }
 
 with_caller! {

@@ -172,8 +172,11 @@ impl<P: Threads> RawReentrantMutex<P> {
     #[inline]
     pub fn lock(&self) {
         let me = P::thread();
-        if !self.enter_again(me) {
-            self.mutex.lock();
+        // Not the owner first: a look at the line before the exchange would fetch it twice under contention.
+        if self.mutex.lock_fast() {
+            self.entered(me);
+        } else if !self.enter_again(me) {
+            self.mutex.lock_contended();
             self.entered(me);
         }
     }
