@@ -18,6 +18,7 @@ mod programs;
 mod results;
 mod sanitize;
 mod supply;
+mod test;
 mod tidy;
 
 use anyhow::{Context, Result};
@@ -49,6 +50,7 @@ enum Command {
     Guide(guide::Args),
     /// Unmodified programs on both locks; writes docs/results/programs.md and its picture
     Programs(programs::Args),
+    Test(test::Args),
     Results(results::Args),
     Perf(perf::Args),
     Faults(faults::Args),
@@ -99,6 +101,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Chore(chore) => chore.run(),
         Command::Guide(args) => guide::run(&args),
         Command::Programs(args) => programs::run(&args),
+        Command::Test(args) => test::run(&args),
         Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Faults(args) => faults::run(&args),

@@ -347,25 +347,3 @@ impl Disk {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jobs_are_found_by_name() {
-        assert!(JOBS.is_sorted_by_key(|job| job.name), "the search relies on it");
-        for job in JOBS {
-            assert_eq!(Job::find(job.name).map(|found| found.name), Some(job.name));
-        }
-        assert!(Job::find("add").is_none());
-    }
-
-    #[test]
-    fn a_misspelt_name_is_recognised() {
-        let meant = |name| Job::nearest(name).map(|job| job.name);
-        assert_eq!(meant("creat_close"), Some("creat_clo"));
-        assert_eq!(meant("sync_disk_wr"), Some("sync_disk_wrt"));
-        assert_eq!(meant("zzz"), None);
-    }
-}

@@ -42,6 +42,29 @@ fn every_scenario_catches_a_broken_lock() {
 }
 
 #[test]
+fn cells_have_seeds_of_their_own_that_follow_the_session() {
+    let cells = Cell::of_locks();
+    let mut seeds: Vec<u64> = cells.iter().map(|cell| cell.seed(1)).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), cells.len());
+    assert_ne!(cells[0].seed(1), cells[0].seed(2));
+}
+
+#[test]
+fn what_does_not_suit_a_lock_is_left_out() {
+    let names = |lock| {
+        let cells = Cell::of_locks().into_iter().filter(move |cell| cell.lock.name == lock);
+        cells.map(|cell| cell.scenario.name).collect::<Vec<_>>()
+    };
+    let cells = Cell::of_locks();
+    assert!(SCENARIOS.iter().all(|s| cells.iter().any(|cell| cell.scenario.name == s.name)), "one suits no lock");
+    assert!(names("mutex").contains(&"storm") && !names("mutex").contains(&"torn-reads"));
+    assert!(!names("mutex").contains(&"shared") && !names("rwsem").contains(&"storm"));
+    assert!(!names("mcs").contains(&"timed") && names("mcs").contains(&"destroy"));
+}
+
+#[test]
 fn every_lock_has_a_name_of_its_own() {
     let mut names: Vec<_> = LOCKS.iter().chain(BROKEN.iter().map(|b| &b.lock)).map(|lock| lock.name).collect();
     names.sort_unstable();

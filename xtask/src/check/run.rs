@@ -1,6 +1,7 @@
 //! Runs a step's commands, shows what they print, and counts the tests.
 
 use super::{Cmd, Step};
+use crate::test::Tests;
 use anyhow::{Context, Result};
 use std::collections::VecDeque;
 use std::fmt;
@@ -34,13 +35,6 @@ impl fmt::Display for Outcome {
             Outcome::Skipped(why) => write!(f, "SKIPPED: {why}"),
         }
     }
-}
-
-/// Tests that the test runners reported.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tests {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
 }
 
 /// What became of one command.
@@ -142,31 +136,9 @@ fn follow(
     Ok(Finished { success: status.success(), tests, said })
 }
 
-impl Tests {
-    /// Adds what `test result: ok. 3 passed; 0 failed; …` says.
-    fn count(&mut self, line: &str) {
-        let Some(result) = line.trim().strip_prefix("test result: ") else { return };
-        let number = |what: &str| {
-            let words: Vec<&str> = result.split([' ', ';']).filter(|w| !w.is_empty()).collect();
-            words.windows(2).find(|pair| pair[1] == what).and_then(|pair| pair[0].parse::<u64>().ok()).unwrap_or(0)
-        };
-        self.passed += number("passed");
-        self.failed += number("failed");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_tests() {
-        let mut tests = Tests::default();
-        tests.count("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.57s");
-        tests.count("test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
-        tests.count("99 passed");
-        assert_eq!(tests, Tests { passed: 13, failed: 2 });
-    }
 
     #[test]
     fn keeps_the_last_lines_of_both_outputs() {

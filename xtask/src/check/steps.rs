@@ -86,7 +86,13 @@ pub(crate) const STEPS: &[Step] = &[
         name: "test",
         what: "unit, doc, C and model tests, mutants, short torture: the README's test command",
         needs: &[Need::Program("cc", "gcc")],
-        commands: &[Cmd { minutes: 30, ..cmd("cargo test --workspace") }],
+        commands: &[Cmd { minutes: 30, ..cmd("cargo xtask test") }],
+    },
+    Step {
+        name: "test-rest",
+        what: "the tests of the laboratory, the fault table, the fuzz targets and xtask",
+        needs: &[Need::Program("cc", "gcc")],
+        commands: &[cmd("cargo xtask test --rest")],
     },
     Step {
         name: "faults",

@@ -1,0 +1,271 @@
+//! `cargo xtask test`: builds the tests, and runs their binaries side by side, the longest first.
+//!
+//! `cargo test` runs one binary after another, and most of the workspace's wait (for sleeps, for other programs) or
+//! have one long test: two CPUs are half idle.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+/// Run the tests: of all that users hold, of the models and checks of every lock, and a short torture
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Those of the laboratory, the fault table, the fuzz targets and xtask, too
+    #[arg(long)]
+    workspace: bool,
+    /// Those alone
+    #[arg(long, conflicts_with = "workspace")]
+    rest: bool,
+    /// Parts of tests' names (all tests, if none is given)
+    #[arg(value_name = "TEST")]
+    named: Vec<String>,
+}
+
+/// The packages outside `crates` whose tests say whether the locks are right.
+const PROOF: [&str; 3] = ["turnwise-lineage", "turnwise-model", "turnwise-torture"];
+
+/// What takes longest, by package and target: begun first, so that none is left alone at the end.
+const FIRST: [(&str, &str); 8] = [
+    ("turnwise-model", "mutants"),
+    ("turnwise-model", "explicit_mutants"),
+    ("turnwise-torture", "torture"),
+    ("turnwise-model", "models"),
+    ("turnwise-cli", "cli"),
+    ("turnwise-model", "explicit"),
+    ("turnwise-preload", "programs"),
+    ("turnwise-preload", "conformance"),
+];
+
+/// How often it is said what still runs.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Builds and runs what is asked for; `true` if all tests passed.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let start = Instant::now();
+    let Some(mut jobs) = build()? else { return Ok(false) };
+    let built = start.elapsed();
+    jobs.retain(|job| args.workspace || job.is_of_the_product() != args.rest);
+    jobs.sort_by_key(|job| FIRST.iter().position(|&first| first == (&job.package, &job.target)).unwrap_or(FIRST.len()));
+    jobs.extend((!args.rest).then(documentation));
+    let (mut sum, mut failed) = (Tests::default(), Vec::new());
+    side_by_side(jobs, &args.named, |job, output, took| {
+        let tests = Tests::of(&output.stdout);
+        sum.passed += tests.passed;
+        sum.failed += tests.failed;
+        let (name, seconds) = (job.name(), took.as_secs_f64());
+        if output.status.success() {
+            println!("ok      {:>5} tests {seconds:>6.1} s  {name}", tests.passed);
+            return;
+        }
+        println!("FAILED  {:>5} tests {seconds:>6.1} s  {name}: {}", tests.failed, output.status);
+        failed.push((job, output));
+    })?;
+    for (job, output) in &failed {
+        println!("\n==> {} failed ({}):", job.name(), output.status);
+        show(output);
+    }
+    let seconds = |time: Duration| time.as_secs();
+    println!("\nbuilt in {} s, run in {} s", seconds(built), seconds(start.elapsed() - built));
+    let verdict = if failed.is_empty() { "ok" } else { "FAILED" };
+    println!("test result: {verdict}. {} passed; {} failed", sum.passed, sum.failed);
+    Ok(failed.is_empty())
+}
+
+/// A program that runs tests.
+struct Job {
+    package: String,
+    target: String,
+    folder: PathBuf,
+    /// Program and arguments.
+    line: Vec<String>,
+}
+
+impl Job {
+    fn name(&self) -> String {
+        format!("{} {}", self.package, self.target)
+    }
+
+    fn is_of_the_product(&self) -> bool {
+        PROOF.contains(&self.package.as_str()) || self.folder.parent().is_some_and(|above| above.ends_with("crates"))
+    }
+
+    fn run(&self, named: &[String]) -> Result<Output> {
+        let mut command = Command::new(&self.line[0]);
+        command.args(&self.line[1..]).args(named).current_dir(&self.folder).stdin(Stdio::null());
+        // As Cargo has it for a test.
+        command.env("CARGO_MANIFEST_DIR", &self.folder).env("CARGO_PKG_NAME", &self.package);
+        command.output().with_context(|| format!("cannot start {}", self.line[0]))
+    }
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Builds all tests, since a selection of packages has other features than the whole, and would be built again for the
+/// next; `None`: they do not compile.
+fn build() -> Result<Option<Vec<Job>>> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        manifest_path: PathBuf,
+        target: Target,
+        profile: Profile,
+        executable: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+        kind: Vec<String>,
+    }
+    #[derive(Deserialize)]
+    struct Profile {
+        test: bool,
+    }
+    let mut command = cargo();
+    command.args(["test", "--no-run", "--workspace", "--message-format=json-render-diagnostics"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
+    let mut jobs = Vec::new();
+    for line in BufReader::new(child.stdout.take().context("no pipe")?).lines() {
+        let Ok(Artifact { manifest_path, target, profile: Profile { test: true }, executable: Some(program) }) =
+            serde_json::from_str(&line.context("cannot read what cargo prints")?)
+        else {
+            continue;
+        };
+        let folder = manifest_path.parent().context("a manifest lies in a folder")?.to_path_buf();
+        // The package of a binary has its name from its folder's manifest; its own targets tell lib, bin and test.
+        let kind = if target.kind.iter().any(|kind| kind == "test") { target.name } else { target.kind.concat() };
+        jobs.push(Job { package: package_of(&folder)?, target: kind, folder, line: vec![program] });
+    }
+    Ok(child.wait().context("cannot wait for cargo")?.success().then_some(jobs))
+}
+
+fn package_of(folder: &Path) -> Result<String> {
+    let manifest = folder.join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+    let table: toml::Table = text.parse().with_context(|| format!("{} is no manifest", manifest.display()))?;
+    let name = table.get("package").and_then(|package| package.get("name")).and_then(toml::Value::as_str);
+    Ok(name.with_context(|| format!("{} names no package", manifest.display()))?.to_owned())
+}
+
+/// The examples in all documentation, which Cargo compiles when it runs them.
+fn documentation() -> Job {
+    let line = ["cargo", "test", "--workspace", "--doc"].map(str::to_owned).to_vec();
+    Job { package: "all".into(), target: "documentation".into(), folder: ".".into(), line }
+}
+
+/// Runs the jobs, at most as many at a time as leave each two CPUs (two, if there are fewer than four); `ended` gets
+/// each as it ends.
+fn side_by_side(jobs: Vec<Job>, named: &[String], mut ended: impl FnMut(Job, Output, Duration)) -> Result<()> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = (cpus / 2).max(2);
+    let (waiting, running) = (Mutex::new(VecDeque::from(jobs)), Mutex::new(Vec::new()));
+    let (tell, told) = mpsc::channel();
+    std::thread::scope(|threads| {
+        for _ in 0..workers {
+            let (tell, waiting, running) = (tell.clone(), &waiting, &running);
+            threads.spawn(move || {
+                while let Some(job) = lock(waiting).pop_front() {
+                    lock(running).push(job.name());
+                    let start = Instant::now();
+                    let output = job.run(named);
+                    lock(running).retain(|name| *name != job.name());
+                    if tell.send((job, output, start.elapsed())).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(tell);
+        loop {
+            match told.recv_timeout(SILENCE) {
+                Ok((job, output, took)) => ended(job, output?, took),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    println!("        still running: {}", lock(&running).join(", "))
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+    })
+}
+
+fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Shows what a program printed, but for the sum, which the last line has for all.
+fn show(output: &Output) {
+    let printed = [output.stdout.as_slice(), &output.stderr].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    printed.lines().filter(|line| !line.starts_with("test result: ")).for_each(|line| println!("{line}"));
+}
+
+/// Tests that the test runners reported.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tests {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+}
+
+impl Tests {
+    fn of(output: &[u8]) -> Self {
+        let mut tests = Tests::default();
+        String::from_utf8_lossy(output).lines().for_each(|line| tests.count(line));
+        tests
+    }
+
+    /// Adds what `test result: ok. 3 passed; 0 failed; …` says.
+    pub(crate) fn count(&mut self, line: &str) {
+        let Some(result) = line.trim().strip_prefix("test result: ") else { return };
+        let number = |what: &str| {
+            let words: Vec<&str> = result.split([' ', ';']).filter(|w| !w.is_empty()).collect();
+            words.windows(2).find(|pair| pair[1] == what).and_then(|pair| pair[0].parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.passed += number("passed");
+        self.failed += number("failed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn counts_tests() {
+        let mut tests = Tests::default();
+        tests.count("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.57s");
+        tests.count("test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
+        tests.count("99 passed");
+        assert_eq!(tests, Tests { passed: 13, failed: 2 });
+    }
+
+    fn job(script: &str) -> Job {
+        let line = ["sh", "-c", script, "sh"].map(str::to_owned).to_vec();
+        Job { package: "p".into(), target: script.into(), folder: ".".into(), line }
+    }
+
+    #[test]
+    fn each_program_runs_once_with_the_names_asked_for() {
+        let mut seen = Vec::new();
+        let jobs = vec![job("echo a \"$@\""), job("exit 3"), job("echo c \"$@\"")];
+        side_by_side(jobs, &["name".to_owned()], |_, output, _| {
+            seen.push((String::from_utf8(output.stdout).unwrap(), output.status.into_raw() >> 8));
+        })
+        .unwrap();
+        seen.sort();
+        assert_eq!(seen, [(String::new(), 3), ("a name\n".to_owned(), 0), ("c name\n".to_owned(), 0)]);
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_an_error() {
+        let mut job = job("true");
+        job.line[0] = "/no/such/program".into();
+        let error = side_by_side(vec![job], &[], |_, _, _| ()).unwrap_err();
+        assert!(error.to_string().contains("/no/such/program"), "{error:#}");
+    }
+}
