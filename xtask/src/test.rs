@@ -15,12 +15,9 @@ use std::time::{Duration, Instant};
 /// Run the tests: of all that users hold, of the models and checks of every lock, and a short torture
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Those of the laboratory, the fault table, the fuzz targets and xtask, too
+    /// Those of the laboratory, the fault table, the fuzz targets and xtask, too: what CI runs
     #[arg(long)]
     workspace: bool,
-    /// Those alone
-    #[arg(long, conflicts_with = "workspace")]
-    rest: bool,
     /// Parts of tests' names (all tests, if none is given)
     #[arg(value_name = "TEST")]
     named: Vec<String>,
@@ -47,11 +44,11 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// Builds and runs what is asked for; `true` if all tests passed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let start = Instant::now();
-    let Some(mut jobs) = build()? else { return Ok(false) };
+    let packages = packages(args.workspace)?;
+    let Some(mut jobs) = build(&packages)? else { return Ok(false) };
     let built = start.elapsed();
-    jobs.retain(|job| args.workspace || job.is_of_the_product() != args.rest);
     jobs.sort_by_key(|job| FIRST.iter().position(|&first| first == (&job.package, &job.target)).unwrap_or(FIRST.len()));
-    jobs.extend((!args.rest).then(documentation));
+    jobs.push(documentation(&packages));
     let (mut sum, mut failed) = (Tests::default(), Vec::new());
     side_by_side(jobs, &args.named, |job, output, took| {
         let tests = Tests::of(&output.stdout);
@@ -76,6 +73,17 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(failed.is_empty())
 }
 
+/// Cargo's arguments for the packages whose tests are asked for.
+fn packages(workspace: bool) -> Result<Vec<String>> {
+    if workspace {
+        return Ok(vec!["--workspace".to_owned()]);
+    }
+    let folders = std::fs::read_dir("crates").context("cannot list crates")?;
+    let product = folders.map(|folder| package_of(&folder.context("cannot list crates")?.path()));
+    let names = product.chain(PROOF.map(|name| Ok(name.to_owned())));
+    names.map(|name| Ok(format!("--package={}", name?))).collect()
+}
+
 /// A program that runs tests.
 struct Job {
     package: String,
@@ -88,10 +96,6 @@ struct Job {
 impl Job {
     fn name(&self) -> String {
         format!("{} {}", self.package, self.target)
-    }
-
-    fn is_of_the_product(&self) -> bool {
-        PROOF.contains(&self.package.as_str()) || self.folder.parent().is_some_and(|above| above.ends_with("crates"))
     }
 
     fn run(&self, named: &[String]) -> Result<Output> {
@@ -107,9 +111,8 @@ fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Builds all tests, since a selection of packages has other features than the whole, and would be built again for the
-/// next; `None`: they do not compile.
-fn build() -> Result<Option<Vec<Job>>> {
+/// Builds the tests of these packages; `None`: they do not compile.
+fn build(packages: &[String]) -> Result<Option<Vec<Job>>> {
     #[derive(Deserialize)]
     struct Artifact {
         manifest_path: PathBuf,
@@ -127,7 +130,7 @@ fn build() -> Result<Option<Vec<Job>>> {
         test: bool,
     }
     let mut command = cargo();
-    command.args(["test", "--no-run", "--workspace", "--message-format=json-render-diagnostics"]);
+    command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]).args(packages);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let mut jobs = Vec::new();
     for line in BufReader::new(child.stdout.take().context("no pipe")?).lines() {
@@ -152,10 +155,10 @@ fn package_of(folder: &Path) -> Result<String> {
     Ok(name.with_context(|| format!("{} names no package", manifest.display()))?.to_owned())
 }
 
-/// The examples in all documentation, which Cargo compiles when it runs them.
-fn documentation() -> Job {
-    let line = ["cargo", "test", "--workspace", "--doc"].map(str::to_owned).to_vec();
-    Job { package: "all".into(), target: "documentation".into(), folder: ".".into(), line }
+/// The examples in their documentation, which Cargo compiles when it runs them.
+fn documentation(packages: &[String]) -> Job {
+    let line = ["cargo", "test", "--doc"].map(str::to_owned).into_iter().chain(packages.iter().cloned());
+    Job { package: "all".into(), target: "documentation".into(), folder: ".".into(), line: line.collect() }
 }
 
 /// Runs the jobs, at most as many at a time as leave each two CPUs (two, if there are fewer than four); `ended` gets
@@ -169,7 +172,9 @@ fn side_by_side(jobs: Vec<Job>, named: &[String], mut ended: impl FnMut(Job, Out
         for _ in 0..workers {
             let (tell, waiting, running) = (tell.clone(), &waiting, &running);
             threads.spawn(move || {
-                while let Some(job) = lock(waiting).pop_front() {
+                // Not `while let`: the queue would be locked while the job runs.
+                loop {
+                    let Some(job) = next(waiting) else { return };
                     lock(running).push(job.name());
                     let start = Instant::now();
                     let output = job.run(named);
@@ -191,6 +196,10 @@ fn side_by_side(jobs: Vec<Job>, named: &[String], mut ended: impl FnMut(Job, Out
             }
         }
     })
+}
+
+fn next(waiting: &Mutex<VecDeque<Job>>) -> Option<Job> {
+    lock(waiting).pop_front()
 }
 
 fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -259,6 +268,18 @@ mod tests {
         .unwrap();
         seen.sort();
         assert_eq!(seen, [(String::new(), 3), ("a name\n".to_owned(), 0), ("c name\n".to_owned(), 0)]);
+    }
+
+    /// Each of them ends when the other has begun.
+    #[test]
+    fn two_programs_run_at_the_same_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let jobs = vec![job(&format!("cat {}", fifo.display())), job(&format!("echo met > {}", fifo.display()))];
+        let mut seen = String::new();
+        side_by_side(jobs, &[], |_, output, _| seen += &String::from_utf8_lossy(&output.stdout)).unwrap();
+        assert_eq!(seen, "met\n");
     }
 
     #[test]

@@ -84,15 +84,9 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "test",
-        what: "unit, doc, C and model tests, mutants, short torture: the README's test command",
+        what: "unit, doc, C and model tests, mutants, short torture: the README's test command, for all packages",
         needs: &[Need::Program("cc", "gcc")],
-        commands: &[Cmd { minutes: 30, ..cmd("cargo xtask test") }],
-    },
-    Step {
-        name: "test-rest",
-        what: "the tests of the laboratory, the fault table, the fuzz targets and xtask",
-        needs: &[Need::Program("cc", "gcc")],
-        commands: &[cmd("cargo xtask test --rest")],
+        commands: &[Cmd { minutes: 30, ..cmd("cargo xtask test --workspace") }],
     },
     Step {
         name: "faults",
