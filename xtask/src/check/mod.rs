@@ -3,8 +3,9 @@
 mod need;
 mod run;
 mod steps;
+mod times;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Subcommand;
 use run::Outcome;
 use std::time::{Duration, Instant};
@@ -21,8 +22,8 @@ pub(crate) struct Args {
     /// Count a step that had to be skipped as a failure
     #[arg(long)]
     no_skip: bool,
-    /// Write how long each step took to docs/checks.md, if all are in order
-    #[arg(long, conflicts_with = "steps")]
+    /// Write how long each step took when it last passed here to docs/checks.md
+    #[arg(long)]
     times: bool,
 }
 
@@ -121,44 +122,12 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         done.push(Done { step, outcome, time: start.elapsed() });
     }
     let ok = summarise(&done, args.no_skip);
-    if ok && args.times {
-        std::fs::write(TIMES, page(&done)).with_context(|| format!("cannot write {TIMES}"))?;
-        println!("{TIMES} has the times.");
+    times::keep(&done)?;
+    if args.times {
+        times::write()?;
     }
     Ok(ok)
 }
-
-/// The page of times.
-const TIMES: &str = "docs/checks.md";
-
-/// What runs where, and how long it took.
-fn page(done: &[Done]) -> String {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut page = format!(
-        "# What runs where, and how long it takes\n\n\
-         Written by `cargo xtask check --times` on {cpus} CPUs ({}); building is included.\n\
-         `.ci/run` runs all steps in this order, and `cargo xtask check STEP` runs one.\n\
-         Wide sizes run where they are asked for: `cargo xtask models --wide`, `cargo xtask torture --seconds 3600`,\n\
-         `cargo xtask miri --seeds 1024`; `faults`, `compatibility`, `supply`, `dist` without `--quick`.\n\n\
-         | step | what | time |\n|---|---|---:|\n",
-        processor()
-    );
-    for Done { step, outcome, time } in done {
-        let time =
-            if matches!(outcome, Outcome::Skipped(_)) { "skipped".into() } else { format!("{} s", time.as_secs()) };
-        page += &format!("| {} | {} | {time} |\n", step.name, step.what);
-    }
-    let sum: Duration = done.iter().map(|done| done.time).sum();
-    page + &format!("\nTogether {} min.\n", sum.as_secs().div_ceil(60))
-}
-
-/// The name of this machine's processor.
-fn processor() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
-}
-
 fn chosen(names: &[String]) -> Result<Vec<&'static Step>> {
     for name in names {
         if !STEPS.iter().any(|s| s.name == name) {
@@ -194,18 +163,4 @@ fn summarise(done: &[Done], no_skip: bool) -> bool {
         println!("{passed} passed, {failed} failed"); // alone on its line: runners of CI scripts look for it
     }
     ok
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_of_times_fits_a_screen_and_has_each_step() {
-        let skipped = |step| Done { step, outcome: Outcome::Skipped(String::new()), time: Duration::from_secs(61) };
-        let done: Vec<_> = STEPS.iter().map(skipped).collect();
-        let page = page(&done);
-        assert!(page.lines().count() <= 40, "{page}");
-        assert!(STEPS.iter().all(|step| page.contains(&format!("| {} |", step.name))));
-    }
 }

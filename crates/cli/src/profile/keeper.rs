@@ -2,7 +2,6 @@
 //! are looked up.
 
 use super::source;
-use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
@@ -18,32 +17,38 @@ const LATER: Duration = Duration::from_millis(128);
 /// A thread that does it.
 pub(super) struct Keeper {
     end: Sender<()>,
-    thread: JoinHandle<Kept>,
+    recording: PathBuf,
+    /// `None`: a limit allows no more threads, so files are looked for at the end alone.
+    thread: Option<JoinHandle<Kept>>,
 }
 
 impl Keeper {
     /// Begins; `recording` is that of the process that is started, beside which those of its children will be.
-    pub(super) fn begin(recording: &Path) -> Result<Keeper> {
+    pub(super) fn begin(recording: &Path) -> Keeper {
         let (end, ended) = channel();
-        let recording = recording.to_owned();
+        let watched = recording.to_owned();
         let watch = move || {
             let (mut kept, mut pause) = (Kept::default(), FIRST);
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                look(&recording, &mut kept);
+                look(&watched, &mut kept);
                 pause = (2 * pause).min(LATER);
             }
-            look(&recording, &mut kept);
+            look(&watched, &mut kept);
             kept
         };
-        let thread = Builder::new().spawn(watch).context("no thread to keep the program's files with")?;
-        Ok(Keeper { end, thread })
+        Keeper { end, recording: recording.to_owned(), thread: Builder::new().spawn(watch).ok() }
     }
 
     /// Ends; returns what was kept.
     pub(super) fn end(self) -> Kept {
+        let Some(thread) = self.thread else {
+            let mut kept = Kept::default();
+            look(&self.recording, &mut kept);
+            return kept;
+        };
         // It cannot have ended before.
         let _ = self.end.send(());
-        self.thread.join().unwrap_or_default()
+        thread.join().unwrap_or_default()
     }
 }
 

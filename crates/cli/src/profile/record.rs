@@ -111,7 +111,7 @@ pub(super) fn record(
     made.with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
     preload::apply_recorder(locks, &place.file, &mut start)?;
-    let (beside, keeper) = (Beside::begin(), Keeper::begin(&place.file)?);
+    let (beside, keeper) = (Beside::begin(), Keeper::begin(&place.file));
     let status = run(start);
     let kept = keeper.end();
     let status = status?;

@@ -290,7 +290,7 @@ fn condition_variable() {
 /// each of these ways must leave somebody who wakes the rest.
 fn fought_over<L: Clone + 'static>(place: fn(&mut Simulation) -> L, operate: fn(&L)) {
     let machine = Arc::new(turnwise_sim::spec::load("westmere-ex-80").expect("it is built in"));
-    let slept = (1..=40).map(|seed| fought_over_once(Config::new(Arc::clone(&machine), seed), place, operate));
+    let slept = (1..=100).map(|seed| fought_over_once(Config::new(Arc::clone(&machine), seed), place, operate));
     let slept: u64 = slept.sum();
     assert!(slept > 600, "too few slept to tell: {slept}");
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let Some(mut jobs) = build(&packages)? else { return Ok(false) };
     let built = start.elapsed();
     jobs.sort_by_key(|job| FIRST.iter().position(|&first| first == (&job.package, &job.target)).unwrap_or(FIRST.len()));
-    jobs.push(documentation(&packages));
+    jobs.push(documentation(&packages)?);
     let (mut sum, mut failed) = (Tests::default(), Vec::new());
     side_by_side(jobs, &args.named, |job, output, took| {
         let tests = Tests::of(&output.stdout);
@@ -155,10 +155,15 @@ fn package_of(folder: &Path) -> Result<String> {
     Ok(name.with_context(|| format!("{} names no package", manifest.display()))?.to_owned())
 }
 
-/// The examples in their documentation, which Cargo compiles when it runs them.
-fn documentation(packages: &[String]) -> Job {
-    let line = ["cargo", "test", "--doc"].map(str::to_owned).into_iter().chain(packages.iter().cloned());
-    Job { package: "all".into(), target: "documentation".into(), folder: ".".into(), line: line.collect() }
+/// The examples in their documentation, which Cargo compiles when it runs them. `cargo test --doc` would build half of
+/// what is built already once more, with other features: so it is the command that built the rest, and a runner passes
+/// the other programs over.
+fn documentation(packages: &[String]) -> Result<Job> {
+    let runner = std::path::absolute("xtask/src/test/examples.sh").context("cannot find the current folder")?;
+    let runner = format!("target.'cfg(all())'.runner = ['sh', {:?}]", runner.display().to_string());
+    let line = ["cargo", "test", "--quiet", "--config", &runner].map(str::to_owned).into_iter();
+    let line = line.chain(packages.iter().cloned()).chain(["--".to_owned()]).collect();
+    Ok(Job { package: "all".into(), target: "documentation".into(), folder: ".".into(), line })
 }
 
 /// Runs the jobs, at most as many at a time as leave each two CPUs (two, if there are fewer than four); `ended` gets
