@@ -86,7 +86,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "test",
         what: "unit, doc, C and model tests, mutants, short torture: the README's test command, for all packages",
         needs: &[Need::Program("cc", "gcc")],
-        commands: &[Cmd { minutes: 40, ..cmd("cargo xtask test --workspace") }],
+        commands: &[Cmd { minutes: 30, ..cmd("cargo xtask test --workspace") }],
     },
     Step {
         name: "faults",
