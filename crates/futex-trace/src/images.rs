@@ -172,9 +172,16 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         std::fs::copy("/bin/true", &path).unwrap();
         let directory = PathBuf::from(format!("/proc/{}", child.id()));
-        let maps = std::fs::read(directory.join("maps")).unwrap();
-        let code =
-            maps.split(|byte| *byte == b'\n').filter_map(Mapping::of_line).find(|code| code.path == path).unwrap();
+        // `spawn` may return before the new program is mapped.
+        let code = loop {
+            let maps = std::fs::read(directory.join("maps")).unwrap();
+            let mut code = maps.split(|byte| *byte == b'\n').filter_map(Mapping::of_line);
+            if let Some(code) = code.find(|code| code.path == path) {
+                break code;
+            }
+            assert!(child.try_wait().unwrap().is_none(), "it sleeps for a minute");
+            std::thread::yield_now();
+        };
         let kept = module_of(&code, None, Some(&directory)).expect("its program can be read");
         let unknown = module_of(&code, None, None).expect("it is known where it lies").open();
         child.kill().unwrap();
