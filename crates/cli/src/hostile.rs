@@ -47,7 +47,7 @@ fn fuzz_policy() {
 
 #[test]
 fn fuzz_setting() {
-    let typed = ["cache=spin=off,fair-after=1ms", "*=patience=0,respin=1.5us", "map<a=b>=yield-after=500ms"];
+    let typed = ["cache=spin=off,fair-after=1ms", "*=spin=1.5us,yield-after=1s", "map<a=b>=yield-after=500ms"];
     check("setting", 5000, typed.map(Into::into).to_vec(), |input| {
         if let Ok(read) = String::from_utf8_lossy(input).parse::<Assignment>() {
             assert_eq!(values(&shown(&read.values)), Ok(read.values), "what is shown can be typed");

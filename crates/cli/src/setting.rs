@@ -47,9 +47,20 @@ pub(crate) fn values(text: &str) -> Result<Values, String> {
 
 fn setting(name: &str) -> Result<Setting, String> {
     Setting::named(name).ok_or_else(|| {
+        if let Some(what) = gone(name) {
+            return format!("{what}: {INSTEAD}");
+        }
         let known = Setting::ALL.map(Setting::name);
         format!("`{name}` is no setting: {}", suggestion(name, &known))
     })
+}
+
+/// What to do about a setting that is [`gone`].
+pub(crate) const INSTEAD: &str = "leave it out; all waiters spin for at most `spin`";
+
+/// Says that a setting of earlier versions no longer exists, if this is the name of one.
+pub(crate) fn gone(name: &str) -> Option<String> {
+    matches!(name, "patience" | "respin").then(|| format!("the setting `{name}` no longer exists"))
 }
 
 /// Sets one setting to what the user typed.
@@ -127,8 +138,8 @@ mod tests {
             ("spin=off", "spin=off"),
             ("spin=0", "spin=off"),
             ("fair-after=1ms,spin=20us", "spin=20us,fair-after=1ms"),
-            ("fair-after=10ms,respin=1.5us", "respin=1.5us,fair-after=10ms"),
-            ("patience=0,spin=off", "spin=off,patience=0"),
+            ("fair-after=10ms,spin=1.5us", "spin=1.5us,fair-after=10ms"),
+            ("yield-after=10us,spin=off", "spin=off,yield-after=10us"),
             ("fair-after=0,yield-after=0.5s", "fair-after=0,yield-after=500ms"),
             ("spin=999ns", "spin=999ns"),
         ] {
@@ -153,6 +164,8 @@ mod tests {
             ("cache=spin", "expected NAME=SETTING"),
             ("=spin=off", "the lock's name"),
             ("cache=spni=off", "did you mean `spin`?"),
+            ("cache=patience=0", "the setting `patience` no longer exists: leave it out; all waiters spin"),
+            ("cache=spin=off,respin=off", "the setting `respin` no longer exists"),
             ("cache=spin=20", "with its unit"),
             ("cache=spin=-1us", "with its unit"),
             ("cache=spin=1e3us", "with its unit"),

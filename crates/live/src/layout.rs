@@ -33,7 +33,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
 /// Grows with every change of the layout or its meaning.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// Bytes that processors fetch together.
 const LINE: usize = 64;
 /// The header and each block begin on a page.

@@ -11,13 +11,7 @@ use turnwise::wait::Tuned;
 #[must_use]
 pub fn tuned(values: Values) -> Tuned {
     let ns = |setting| values.get(setting).map(u64::from);
-    Tuned {
-        spin_ns: ns(Setting::Spin),
-        spin_patient_ns: ns(Setting::Patience),
-        spin_woken_ns: ns(Setting::Respin),
-        turn_ns: ns(Setting::YieldAfter),
-        claim_after_ns: ns(Setting::FairAfter),
-    }
+    Tuned { spin_ns: ns(Setting::Spin), turn_ns: ns(Setting::YieldAfter), claim_after_ns: ns(Setting::FairAfter) }
 }
 
 /// Returns what the writer wants to know of this thread: its first three counters are sleeps, steals and hand-offs.

@@ -27,14 +27,10 @@ use zerocopy::{FromBytes, IntoBytes};
 pub enum Setting {
     /// The longest spin before sleeping.
     Spin = 0,
-    /// The longest spin where the owner takes its lock again and again.
-    Patience = 1,
-    /// The longest spin of a thread that was just woken and finds the lock taken.
-    Respin = 2,
     /// After how long a waiter that was overtaken gets the next turn.
-    FairAfter = 3,
+    FairAfter = 1,
     /// After how long without sleep a thread offers its CPU to others.
-    YieldAfter = 4,
+    YieldAfter = 2,
 }
 
 /// The number of settings.
@@ -42,16 +38,13 @@ pub const SETTINGS: usize = turnwise_preload_abi::SETTINGS;
 
 impl Setting {
     /// All of them.
-    pub const ALL: [Setting; SETTINGS] =
-        [Setting::Spin, Setting::Patience, Setting::Respin, Setting::FairAfter, Setting::YieldAfter];
+    pub const ALL: [Setting; SETTINGS] = [Setting::Spin, Setting::FairAfter, Setting::YieldAfter];
 
     /// Returns the name that users type.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Setting::Spin => "spin",
-            Setting::Patience => "patience",
-            Setting::Respin => "respin",
             Setting::FairAfter => "fair-after",
             Setting::YieldAfter => "yield-after",
         }
@@ -67,7 +60,7 @@ impl Setting {
     #[must_use]
     pub const fn bounds(self) -> (u32, u32) {
         match self {
-            Setting::Spin | Setting::Patience | Setting::Respin => (0, 10_000_000),
+            Setting::Spin => (0, 10_000_000),
             Setting::FairAfter => (0, 1_000_000_000),
             Setting::YieldAfter => (10_000, 1_000_000_000),
         }
@@ -76,7 +69,7 @@ impl Setting {
     /// Returns whether 0 is written `off`.
     #[must_use]
     pub const fn can_be_off(self) -> bool {
-        matches!(self, Setting::Spin | Setting::Respin)
+        matches!(self, Setting::Spin)
     }
 
     /// Returns what the setting decides, in a sentence.
@@ -84,10 +77,6 @@ impl Setting {
     pub const fn about(self) -> &'static str {
         match self {
             Setting::Spin => "the longest spin of a waiter before it sleeps; off: it sleeps at once",
-            Setting::Patience => {
-                "the longest spin for a mutex that its owner takes again and again, if it is more than spin"
-            }
-            Setting::Respin => "the longest spin of a woken waiter that finds the lock taken; off: it sleeps again",
             Setting::FairAfter => "after how long a waiter that was overtaken gets the next turn (hand-off)",
             Setting::YieldAfter => "after how long without sleep a contending thread offers its CPU to others",
         }
@@ -229,9 +218,15 @@ mod tests {
 
     #[test]
     fn a_policy_files_values_are_checked_too() {
-        let taken = Values::of_rule([Some(0), Some(u32::MAX), None, Some(1_000_000_000), Some(9_999)]);
-        assert_eq!(taken.iter().collect::<Vec<_>>(), [(Setting::Spin, 0), (Setting::FairAfter, 1_000_000_000)]);
-        assert_eq!(Values::of_rule(taken.in_rule()), taken);
+        let expected: [(_, &[_]); 2] = [
+            ([Some(0), Some(1_000_000_000), Some(9_999)], &[(Setting::Spin, 0), (Setting::FairAfter, 1_000_000_000)]),
+            ([Some(u32::MAX), None, Some(10_000)], &[(Setting::YieldAfter, 10_000)]),
+        ];
+        for (rule, expected) in expected {
+            let taken = Values::of_rule(rule);
+            assert_eq!(taken.iter().collect::<Vec<_>>(), expected);
+            assert_eq!(Values::of_rule(taken.in_rule()), taken);
+        }
     }
 
     #[test]

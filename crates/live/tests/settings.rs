@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::{process, thread};
 use turnwise_live::layout::{Header, LOCKS_START, SETTINGS_START};
-use turnwise_live::settings::RULES;
+use turnwise_live::settings::{RULES, SETTINGS};
 use turnwise_live::writer::{self, End, Me, Start};
 use turnwise_live::{Channel, Fault, Key, Kind, Rule, Setting, Target, Tuner, Values};
 
@@ -67,19 +67,19 @@ fn a_lock_goes_before_its_call_site_and_this_before_all() {
         let lock = Target::Locks((LOCK as u64, LOCK as u64 + 1));
         let rules = [
             rule(lock.clone(), &[(Setting::Spin, 0)]),
-            rule(Target::All, &[(Setting::Spin, 1), (Setting::FairAfter, 2), (Setting::Respin, 3)]),
+            rule(Target::All, &[(Setting::Spin, 1), (Setting::FairAfter, 2), (Setting::YieldAfter, 10_000)]),
             rule(Target::Sites((SITE as u64 - 0x10, SITE as u64)), &[(Setting::Spin, 4), (Setting::FairAfter, 5)]),
         ];
         tuner.change(|now| now.extend(rules)).expect("room");
-        let [spin, fair, respin] = [Setting::Spin, Setting::FairAfter, Setting::Respin];
-        assert_eq!(in_force(LOCK, SITE), Some(values(&[(spin, 0), (fair, 5), (respin, 3)])));
-        assert_eq!(in_force(LOCK + 1, SITE), Some(values(&[(spin, 4), (fair, 5), (respin, 3)])));
+        let [spin, fair, offer] = [Setting::Spin, Setting::FairAfter, Setting::YieldAfter];
+        assert_eq!(in_force(LOCK, SITE), Some(values(&[(spin, 0), (fair, 5), (offer, 10_000)])));
+        assert_eq!(in_force(LOCK + 1, SITE), Some(values(&[(spin, 4), (fair, 5), (offer, 10_000)])));
         assert_eq!(
             in_force(LOCK + 1, SITE + 1),
-            Some(values(&[(spin, 1), (fair, 2), (respin, 3)])),
+            Some(values(&[(spin, 1), (fair, 2), (offer, 10_000)])),
             "the next function"
         );
-        assert_eq!(in_force(LOCK, 0), Some(values(&[(spin, 0), (fair, 2), (respin, 3)])));
+        assert_eq!(in_force(LOCK, 0), Some(values(&[(spin, 0), (fair, 2), (offer, 10_000)])));
         let told = channel.snapshot().expect("sound").rules;
         assert_eq!(told, channel.rules().expect("sound"));
         assert_eq!((told.len(), told[2].target.clone(), told[2].label.as_str()), (3, lock, "evil\u{fffd}[2J"));
@@ -145,7 +145,7 @@ fn whatever_the_region_holds_the_program_takes_sound_values_or_none() {
             random.fill(&mut bytes);
             for rule in bytes.chunks_exact_mut(128).filter(|_| round % 2 == 0) {
                 rule[..4].copy_from_slice(&random.u32(0..4).to_ne_bytes());
-                rule[4..8].copy_from_slice(&(1_u32 << random.u32(0..6)).to_ne_bytes());
+                rule[4..8].copy_from_slice(&(1_u32 << random.u32(0..=SETTINGS as u32)).to_ne_bytes());
                 rule[8..16].copy_from_slice(&random.u64(..LOCK as u64 * 2).to_ne_bytes());
                 (0..8).for_each(|n| {
                     rule[24 + 4 * n..28 + 4 * n].copy_from_slice(&random.u32(..11_000_000).to_ne_bytes())

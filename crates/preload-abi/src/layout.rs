@@ -15,11 +15,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub(crate) const MAGIC: [u8; 8] = *b"twpolicy";
 /// The version of the layout, raised with every change.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// The maximum number of rules: a rule's number fits in a byte, so that every lock has room for it.
 pub const RULES_MAX: usize = 255;
 /// The number of settings that a rule may have; which is which, the live view says (`turnwise_live::Setting`).
-pub const SETTINGS: usize = 5;
+pub const SETTINGS: usize = 3;
 /// What a rule sets, by the numbers of the settings, in nanoseconds.
 pub type Settings = [Option<u32>; SETTINGS];
 /// The value of a setting that a rule does not have.

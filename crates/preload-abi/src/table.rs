@@ -163,7 +163,7 @@ mod tests {
     use zerocopy::IntoBytes;
 
     /// What the rules for adaptive locks set.
-    const SET: Settings = [Some(0), None, Some(7), None, Some(u32::MAX - 1)];
+    const SET: Settings = [Some(0), None, Some(u32::MAX - 1)];
 
     fn rule(policy: Policy, kind: Kind, program: &str, module: &str) -> NewRule {
         let settings = if policy == Policy::ADAPTIVE { SET } else { Settings::default() };

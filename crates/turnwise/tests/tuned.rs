@@ -33,7 +33,7 @@ fn spins(settings: Tuned) -> u64 {
 
 #[test]
 fn who_is_told_not_to_spin_sleeps_at_once() {
-    let off = Tuned { spin_ns: Some(0), spin_woken_ns: Some(0), ..Tuned::default() };
+    let off = Tuned { spin_ns: Some(0), ..Tuned::default() };
     assert_eq!(spins(off), 0);
     // Who stands still until the lock is free has no reason to spin.
     let spins_once = |settings| (0..50).any(|_| spins(settings) > 0);

@@ -16,7 +16,7 @@ impl FromStr for Setting {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let form = "write NAME=VALUE, for example spin_ns=20000";
+        let form = "write NAME=VALUE, for example spin_ns_per_cpu=20000";
         let (name, value) = text.split_once('=').ok_or_else(|| anyhow::anyhow!("no '=' in it: {form}"))?;
         let Some(field) = Field::named(name) else {
             let names: Vec<_> = Policy::FIELDS.iter().map(|field| field.name).collect();
@@ -74,16 +74,16 @@ mod tests {
     #[test]
     fn wrong_settings_are_named() {
         let wrong = [
-            ("spin_ns", "no '='"),
-            ("spin=3", "waiting has no number spin; it has spin_ns, "),
-            ("spin_ns=many", "many is not a whole number"),
-            ("restless=0", "restless is from 1 to 1000000 (failures)"),
+            ("spin_ns_per_cpu", "no '='"),
+            ("spin=3", "waiting has no number spin; it has spin_ns_per_cpu, "),
+            ("spin_ns_per_cpu=many", "many is not a whole number"),
+            ("spread_after=0", "spread_after is from 1 to 1000000 (reads)"),
         ];
         for (text, part) in wrong {
             let error = text.parse::<Setting>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
-        let twice = ["spin_ns=1", "spin_ns=2"].map(|text| text.parse().unwrap());
+        let twice = ["spin_ns_per_cpu=1", "spin_ns_per_cpu=2"].map(|text| text.parse().unwrap());
         assert!(hold(&twice).unwrap_err().to_string().contains("twice: 1 and 2"));
     }
 

@@ -27,7 +27,7 @@ unsafe impl Platform for Machine {
     fn spin_until<W: Word>(
         word: &W,
         mut ready: impl FnMut(W::Value) -> bool,
-        mut limit: SpinLimit,
+        limit: SpinLimit,
     ) -> Result<W::Value, SpinEnd> {
         loop {
             let value = word.load(Relaxed);
@@ -41,8 +41,8 @@ unsafe impl Platform for Machine {
             if limit.owner.is_some_and(|owner| Self::on_cpu(owner) == OnCpu::NotRunning) {
                 return Err(SpinEnd::NotRunning);
             }
-            // This machine does not tell what a look costs, so rests are the shortest.
-            let rest_ns = limit.backoff.as_mut().map_or(0, |backoff| backoff.next_ns(0));
+            // This machine does not tell what a look costs, so no line is known to be unchanged.
+            let rest_ns = limit.still_ns.map_or(0, |_| turnwise::wait::policy().look_ns as u32);
             while machine::now() < now + u64::from(rest_ns) {
                 Self::relax();
             }

@@ -140,6 +140,10 @@ pub struct Done {
     pub cleared: u64,
     /// Bits that were set before and after an operation that writes.
     pub stayed: u64,
+    /// Bits that a spinner set: one whose last look was that of a spin.
+    pub spun_set: u64,
+    /// Bits that a spinner cleared.
+    pub spun_cleared: u64,
     /// How many a wake-up was to wake at most; 0: there was none.
     pub wakes: u32,
 }
@@ -152,6 +156,8 @@ impl Done {
         self.set |= other.set;
         self.cleared |= other.cleared;
         self.stayed |= other.stayed;
+        self.spun_set |= other.spun_set;
+        self.spun_cleared |= other.spun_cleared;
         self.wakes = self.wakes.max(other.wakes);
     }
 
@@ -252,12 +258,27 @@ pub(crate) fn kept(place: &'static Location<'static>) -> u64 {
     at(place, |known| known.kept)
 }
 
-/// An operation at `place` found `old` and was meant to leave `new`.
-pub(crate) fn changed(place: &'static Location<'static>, old: u64, new: u64) {
+/// Whether this is the way of the sleeping locks to spin.
+pub(crate) fn is_of_spin(place: &'static Location<'static>) -> bool {
+    place.file().ends_with("turnwise/src/wait/spin.rs")
+}
+
+/// An operation at `place` found `old` and was meant to leave `new`. `before`: where its thread was with the operation
+/// on a word before.
+pub(crate) fn changed(
+    place: &'static Location<'static>,
+    before: Option<&'static Location<'static>>,
+    old: u64,
+    new: u64,
+) {
     at(place, |known| {
         known.done.set |= new & !old;
         known.done.cleared |= old & !new;
         known.done.stayed |= old & new;
+        if before.is_some_and(is_of_spin) {
+            known.done.spun_set |= new & !old;
+            known.done.spun_cleared |= old & !new;
+        }
     });
 }
 

@@ -21,6 +21,10 @@ enum What {
     Finds(u64),
     /// The line in the source says this.
     Says(&'static str),
+    /// A spinner sets these bits, right after its look.
+    SpinSets(u64),
+    /// It clears them.
+    SpinClears(u64),
     /// Somebody is woken.
     Wakes,
 }
@@ -40,17 +44,21 @@ const fn line(name: &'static str, file: &'static str, function: &'static str, wh
     Line { name, file, function, what }
 }
 
-use What::{Anything, Clears, Finds, Says, Sets, Wakes};
+use What::{Anything, Clears, Finds, Says, Sets, SpinClears, SpinSets, Wakes};
+
+/// The way to spin of the sleeping locks.
+const SPIN: &str = "wait/spin.rs";
 
 const MUTEX: &[Line] = &[
-    line("spun again", "mutex/spin.rs", "spin_again", Anything),
-    line("spun again with a duty", "mutex/wait.rs", "spin_again", Anything),
-    line("spun when woken", "mutex/spin.rs", "spin_woken", Anything),
-    line("stole", "mutex/spin.rs", "spin_first", Clears(1 << 30)),
+    line("looked again at once", SPIN, "looks_closely", Says("P::relax")),
+    line("looked from the head", SPIN, "owner_comes_back", Says("P::rest")),
+    line("rested beside an owner that comes back", SPIN, "rest", Says("P::rest")),
+    line("spun for an owner", SPIN, "spin", Says("P::spin_until")),
+    line("took it in a spin with a duty", "mutex/raw.rs", "take", SpinSets(1 << 30)),
+    line("took it in a spin while first", "mutex/raw.rs", "take", SpinClears(1 << 31)),
+    line("stole in a spin", "mutex/raw.rs", "take", SpinClears(1 << 30)),
     line("stole by a try", "mutex/raw.rs", "try_take", Clears(1 << 30)),
-    line("snatched", "mutex/spin.rs", "snatch", Anything),
     line("claimed", "mutex/wait.rs", "announce", Sets(1 << 31)),
-    line("claimed and spun", "mutex/spin.rs", "claimed", Anything),
     line("handed off", "mutex/raw.rs", "take", Clears(1 << 31)),
     line("handed off fairly", "mutex/raw.rs", "take", Clears(1 << 29)),
     line("gave up", "mutex/wait.rs", "give_up", Anything),
@@ -61,9 +69,12 @@ const MUTEX: &[Line] = &[
 ];
 
 const RWSEM: &[Line] = &[
-    line("wrote again", "rwsem/spin.rs", "write_again", Anything),
-    line("wrote again with a duty", "rwsem/wait.rs", "spin_again", Anything),
-    line("spun when woken", "rwsem/spin.rs", "woken", Anything),
+    line("looked again at once", SPIN, "looks_closely", Says("P::relax")),
+    line("looked from the head", SPIN, "owner_comes_back", Says("P::rest")),
+    line("rested beside an owner that comes back", SPIN, "rest", Says("P::rest")),
+    line("spun for an owner", SPIN, "spin", Says("P::spin_until")),
+    line("took it in a spin with a duty", "rwsem/raw.rs", "take", SpinSets(1 << 31)),
+    line("took it in a spin while first", "rwsem/raw.rs", "take", SpinClears(1 << 29)),
     line("took back a count", "rwsem/raw.rs", "take_back", Anything),
     line("claimed", "rwsem/wait.rs", "announce", Sets(1 << 29)),
     line("handed off", "rwsem/raw.rs", "take", Clears(1 << 29)),
@@ -134,6 +145,8 @@ impl What {
             Sets(bits) => done.set & bits == bits,
             Clears(bits) => done.cleared & bits == bits,
             Finds(bits) => done.stayed & bits == bits,
+            SpinSets(bits) => done.spun_set & bits == bits,
+            SpinClears(bits) => done.spun_cleared & bits == bits,
             Wakes => done.wakes > 0,
         }
     }

@@ -77,13 +77,6 @@ const LINE: &str = "wait_in_line";
 
 /// What is left standing is cleared by a later operation, and costs a system call or a missed chance until then.
 const SPARED: &[Spared] = &[
-    spared(
-        "mutex/spin.rs",
-        "spin_first",
-        TAKE,
-        "WAITERS",
-        "the release wakes one more, in vain, and the next clears it",
-    ),
     spared("mutex/wait.rs", "give_up", "wake", WAKES_MORE, "shows with two whose claims lapsed: too large"),
     spared(RWSEM_WAKE, "wake_all", "Lane::First", WAKES_MORE, "shows with two whose claims lapsed: too large"),
     spared(

@@ -32,9 +32,9 @@ impl Lock {
     pub fn sources(self) -> &'static [&'static str] {
         match self {
             Lock::Osq => &["crates/turnwise/src/osq.rs"],
-            Lock::Mutex => &["crates/turnwise/src/mutex"],
+            Lock::Mutex => &["crates/turnwise/src/mutex", "crates/turnwise/src/wait/spin.rs"],
             Lock::Condvar => &["crates/turnwise/src/condvar.rs", "crates/turnwise/src/wait/lookout.rs"],
-            Lock::RwSem => &["crates/turnwise/src/rwsem"],
+            Lock::RwSem => &["crates/turnwise/src/rwsem", "crates/turnwise/src/wait/spin.rs"],
             Lock::BigReader => &["crates/turnwise/src/big_reader"],
             Lock::Spin => &["crates/turnwise/src/spin", "crates/turnwise/src/backoff.rs"],
             Lock::SeqRwLock => &["crates/turnwise/src/seqrwlock"],

@@ -100,7 +100,7 @@ fn beside_an_owner(seed: u64, its: impl FnOnce(&Locks) + 'static) {
         owned.disown();
         owned.own();
         owned.again.set(true);
-        work(300); // about 20 us, less than any spin lasts
+        work(120); // about 8 us, less than a spinner waits for one section
         owned.disown();
     };
     let waiter = move || {

@@ -307,7 +307,7 @@ pub(crate) const STEPS: &[Step] = &[
                 env: TSAN_ENV,
                 ..cmd("cargo +nightly run -p turnwise-torture \
                      -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/tsan -- --seconds 25 \
-                     --lock mutex --lock mutex-many-cpus --lock ttas --lock ticket --lock queued --lock mcs \
+                     --lock mutex --lock mutex-tuned --lock ttas --lock ticket --lock queued --lock mcs \
                      --lock rwsem --lock semaphore --lock linux-mutex-patch1-and-2 --lock rwsem-spinlock-stealing \
                      --scenario exclusion --scenario timed --scenario nested --scenario shared")
             },

@@ -51,8 +51,6 @@ struct RawRule {
     function: Option<Spanned<String>>,
     line: Option<Spanned<String>>,
     spin: Option<Spanned<String>>,
-    patience: Option<Spanned<String>>,
-    respin: Option<Spanned<String>>,
     #[serde(rename = "fair-after")]
     fair_after: Option<Spanned<String>>,
     #[serde(rename = "yield-after")]
@@ -82,7 +80,7 @@ impl PolicyFile {
 type Parsed = (Policy, Vec<Rule>, Vec<Problem>);
 
 fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
-    let raw: RawFile = toml::from_str(text).map_err(|error| vec![explain(&error, text, &ADVICE).1])?;
+    let raw: RawFile = toml::from_str(text).map_err(|error| vec![refused(&error, text)])?;
     let old_names = old_names(&raw);
     let mut problems = Vec::new();
     let default = raw.default.as_ref().map_or(Ok(DEFAULT), policy_of).unwrap_or_else(|problem| {
@@ -113,6 +111,15 @@ fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
         problems.push(Problem::error(beyond.place.clone(), what, "join rules with patterns: `*` stands for any text"));
     }
     if problems.is_empty() { Ok((default, rules, old_names)) } else { Err(problems) }
+}
+
+/// Explains what the TOML reader does not take.
+fn refused(error: &toml::de::Error, text: &str) -> Problem {
+    let (key, problem) = explain(error, text, &ADVICE);
+    match key.rsplit('.').next().and_then(setting::gone) {
+        Some(what) => Problem::error(problem.place, what, setting::INSTEAD),
+        None => problem,
+    }
 }
 
 fn old_names(raw: &RawFile) -> Vec<Problem> {
@@ -171,13 +178,8 @@ fn rule(raw: RawRule, default: Policy, place: Range<usize>, text: &str) -> Resul
 
 /// Reads what a rule sets, and what is wrong with it.
 fn settings(raw: &RawRule) -> (Values, Vec<Problem>) {
-    let written = [
-        (Setting::Spin, &raw.spin),
-        (Setting::Patience, &raw.patience),
-        (Setting::Respin, &raw.respin),
-        (Setting::FairAfter, &raw.fair_after),
-        (Setting::YieldAfter, &raw.yield_after),
-    ];
+    let written =
+        [(Setting::Spin, &raw.spin), (Setting::FairAfter, &raw.fair_after), (Setting::YieldAfter, &raw.yield_after)];
     let (mut values, mut problems) = (Values::default(), Vec::new());
     for (setting, value) in written {
         let Some(value) = value else { continue };
@@ -297,6 +299,11 @@ mod tests {
         complaint("[[rule]]\nlock = 3\nsymbol = \"x\"", &["invalid type", "p.toml:2:8", "text in quotes"]);
         complaint("[[rule]]\nsymbol = \"x\"\nspin = \"1h\"", &["with its unit", "p.toml:3:8"]);
         complaint("[[rule]]\nsymbol = \"x\"\nfair-after = \"9s\"", &["expected 0 to 1s", "hand-off"]);
+        for gone in ["patience", "respin"] {
+            let what = format!("error: the setting `{gone}` no longer exists");
+            let text = format!("[[rule]]\nsymbol = \"x\"\nspin = \"1us\"\n{gone} = \"0\"\n");
+            complaint(&text, &[&what, "p.toml:4:1", "help: leave it out; all waiters spin for at most `spin`"]);
+        }
         let none = "[[rule]]\nsymbol = \"x\"\nlock = \"queued\"\nspin = \"off\"";
         complaint(none, &["no effect on the lock `queued`", "adaptive"]);
         complaint("rule = \"x", &["not TOML", "p.toml:1:"]);

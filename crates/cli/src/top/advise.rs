@@ -18,10 +18,8 @@ const WORTHWHILE: f64 = 0.01;
 const MATTERS: f64 = 0.05;
 /// Fewer waits tell nothing.
 const FEW: u64 = 100;
-/// The longest spin before a sleep, on small machines.
-const SPIN_NS: u64 = Policy::DEFAULT.spin_ns;
-/// What a sleep and the wake-up cost both sides together: so was the longest spin chosen.
-const SLEEP_NS: u64 = SPIN_NS / 2;
+/// Waits that last so long find their owner in one section for longer than a spinner waits for it.
+const IN_VAIN_NS: u64 = 16 * Policy::DEFAULT.still_ns;
 /// After how long a waiter that was overtaken gets the next turn.
 const FAIR_NS: u64 = Policy::DEFAULT.claim_after_ns;
 
@@ -105,15 +103,7 @@ fn proposals(row: &Row, threads: usize) -> Vec<Proposal> {
     let (Some(median), Some(p99)) = (now.quantile(0.5), now.quantile(0.99)) else { return Vec::new() };
     let (slept, handed) = (now.sleeps as f64 / waits, now.handoffs as f64 / waits);
     let mut found = Vec::new();
-    if slept > 0.3 && (SLEEP_NS..4 * SPIN_NS).contains(&median) {
-        let why = format!(
-            "{} sleeps to 100 waits, of which half end within {}: a longer spin may spare the sleeps",
-            (100.0 * slept).round(),
-            time(median as f64)
-        );
-        found.push(Proposal { why, setting: Setting::Spin, ns: 4 * SPIN_NS as u32 });
-    }
-    if slept > 0.5 && median >= 4 * SPIN_NS {
+    if slept > 0.5 && median >= IN_VAIN_NS {
         let why =
             format!("half of its waits last {} or more: spins before the sleeps are in vain", time(median as f64));
         found.push(Proposal { why, setting: Setting::Spin, ns: 0 });
@@ -159,7 +149,7 @@ mod tests {
 
     #[test]
     fn waits_suggest_settings() {
-        assert_eq!(proposed(&[(15, 1_000)], 900, 0), [(Setting::Spin, 200_000)], "32 us, and sleeps");
+        assert_eq!(proposed(&[(15, 1_000)], 900, 0), [], "32 us");
         assert_eq!(proposed(&[(20, 1_000)], 900, 0), [(Setting::Spin, 0)], "a millisecond");
         assert_eq!(proposed(&[(9, 1_000)], 10, 100), [(Setting::FairAfter, 50_000_000)]);
         assert_eq!(proposed(&[(9, 900), (25, 100)], 10, 1), [(Setting::FairAfter, 1_000_000)]);

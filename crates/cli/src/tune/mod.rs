@@ -72,7 +72,7 @@ NAME is what `turnwise top` shows: a variable, 0x and an address, a function tha
 
 Examples:
   turnwise tune 1234 --lock cache=spin=off
-  turnwise tune server --lock '*=fair-after=1ms' --lock cache=spin=200us,respin=off
+  turnwise tune server --lock '*=fair-after=1ms' --lock cache=spin=2ms,yield-after=1ms
   turnwise tune server --trial cache=spin=off --metric-cmd './requests-per-second'
   turnwise tune server --undo=cache",
         setting::help()
@@ -183,11 +183,11 @@ mod tests {
 
     #[test]
     fn what_is_set_later_leaves_other_settings_alone() {
-        let mut now = vec![rule("*", Target::All, "spin=off,respin=1us")];
+        let mut now = vec![rule("*", Target::All, "spin=off,fair-after=1us")];
         add(&mut now, rule("all", Target::All, "spin=5us"));
         add(&mut now, rule("cache", Target::Locks((64, 65)), "spin=off"));
         let told: Vec<String> = now.iter().map(line).collect();
-        assert_eq!(told, ["all: spin=5us,respin=1us (all waits)\n", "cache: spin=off (the lock at 0x40)\n"]);
+        assert_eq!(told, ["all: spin=5us,fair-after=1us (all waits)\n", "cache: spin=off (the lock at 0x40)\n"]);
         assert!(is_address(&now[1].target, "0x40") && !is_address(&now[1].target, "0x4"));
     }
 }

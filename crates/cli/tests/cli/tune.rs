@@ -138,7 +138,7 @@ fn settings_come_from_a_policy_file_too() {
     let _alone = alone();
     let server = Server::start("adaptive");
     let file = server.folder.path().join("policy.toml");
-    let text = "[[rule]]\nsymbol = \"cac*\"\nspin = \"off\"\n\n[[rule]]\nfunction = \"make\"\nrespin = \"off\"\n\n\
+    let text = "[[rule]]\nsymbol = \"cac*\"\nspin = \"off\"\n\n[[rule]]\nfunction = \"make\"\nfair-after = \"0\"\n\n\
                 [[rule]]\nprogram = \"other\"\nspin = \"1us\"\n\n[[rule]]\nsymbol = \"log\"\nspin = \"1us\"\n";
     std::fs::write(&file, text).unwrap();
     let (told, warned) = server.tune(0, &["--from", shown(&file)]);
@@ -209,7 +209,7 @@ fn what_cannot_be_set_is_told() {
 fn a_trial_proves_what_matters_and_refutes_what_does_not() {
     let _alone = alone();
     let server = Server::start("adaptive");
-    server.tune(0, &["--lock", "cache=respin=5us"]);
+    server.tune(0, &["--lock", "cache=yield-after=50us"]);
     let (pid, program) = (server.running.pid(), crate::PROGRAM);
     let turn = server.folder.path().join("turn");
     std::fs::write(&turn, "0").unwrap();
@@ -230,7 +230,7 @@ fn a_trial_proves_what_matters_and_refutes_what_does_not() {
     let (told, _) = server.tune(0, &by_view);
     assert!(told.contains("waiting threads, in 2 rounds"), "{told}");
     assert!(told.contains("6 are needed (--rounds)"), "{told}");
-    assert!(server.settings().starts_with("cache: respin=5us (") && server.settings().lines().count() == 1);
+    assert!(server.settings().starts_with("cache: yield-after=50us (") && server.settings().lines().count() == 1);
 }
 
 fn a_trial_as_json(server: &Server, trial: &[&str]) {
@@ -258,7 +258,7 @@ fn a_trial_as_json(server: &Server, trial: &[&str]) {
 fn a_trial_that_ends_early_leaves_settings_as_they_were() {
     let _alone = alone();
     let mut server = Server::start("adaptive");
-    server.tune(0, &["--lock", "cache=respin=5us"]);
+    server.tune(0, &["--lock", "cache=yield-after=50us"]);
     server
         .complaint(&["--trial", "cache=spin=off", "--metric-cmd", "echo none"], &["round 1", "no number", "\"none\""]);
     server.complaint(&["--trial", "cache=spin=off", "--metric-cmd", "exit 7"], &["round 1", "exit status: 7"]);
@@ -277,7 +277,7 @@ fn a_trial_that_ends_early_leaves_settings_as_they_were() {
         assert!(text(&output.stderr).contains("the settings are as they were"), "{}", text(&output.stderr));
         assert!(begun.elapsed() < 2 * LONG && !server.settings().contains("trial"));
     }
-    assert!(server.settings().starts_with("cache: respin=5us ("), "{}", server.settings());
+    assert!(server.settings().starts_with("cache: yield-after=50us ("), "{}", server.settings());
     // Its parent is this test: until it is waited for, it is a zombie.
     let ended = format!("grep -q ') Z ' /proc/{pid}/stat && [ $(ls /proc/{pid}/task | wc -l) = 1 ]");
     let killer = format!("kill -9 {pid}; until {ended}; do sleep 0.02; done; echo 1");

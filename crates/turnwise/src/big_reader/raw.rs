@@ -35,9 +35,7 @@
 //!    only grow then (3). Who takes it there wakes the writer.
 //! 6. A release does not touch the lock after the operation that releases it, but for a wake-up by address.
 
-use crate::platform::{
-    ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, PollBackoff, SpinLimit, Word,
-};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, SpinLimit, Word};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
 use crate::rwsem::{Met, RawRwSem};
 use crate::wait::policy;
@@ -418,9 +416,9 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     }
 
     fn spin(&self, deadline: Option<Deadline>) -> bool {
-        let end = P::now().saturating_add(policy().spin_ns);
+        let end = P::now().saturating_add(2 * policy().still_ns);
         let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
-        let limit = SpinLimit { until, backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
+        let limit = SpinLimit { until, still_ns: Some(u32::MAX), ..SpinLimit::NONE };
         P::spin_until(&self.gate, |gate| count(gate) <= 0, limit).is_ok() && self.is_alone()
     }
 

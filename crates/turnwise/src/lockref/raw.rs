@@ -30,7 +30,7 @@ use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
 use crate::platform::{
-    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Platform, PollBackoff, SpinLimit, Token, Word,
+    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Platform, SpinLimit, Token, Word,
 };
 use crate::raw::{RawLock, RawTimedLock};
 use crate::wait::policy;
@@ -463,17 +463,17 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Polls until the lock is free (`true`), or for `lockref_spin_ns`, or until the owner is found off its CPU.
-    /// It ends at a deadline of the monotonic clock; one of another clock may be noticed `lockref_spin_ns` late.
+    /// Polls until the lock is free (`true`), or for `still_ns`, or until the owner is found off its CPU.
+    /// It ends at a deadline of the monotonic clock; one of another clock may be noticed `still_ns` late.
     #[inline(never)]
     fn spin(&self, deadline: Option<Deadline>) -> bool {
-        let until = P::now().saturating_add(policy().lockref_spin_ns);
+        let until = P::now().saturating_add(2 * policy().still_ns);
         let until = match deadline {
             Some(Deadline { clock: Clock::Monotonic, at }) => until.min(at),
             _ => until,
         };
         let owner = named(self.word.load(Relaxed));
-        let limit = SpinLimit { until: Some(until), owner, backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
+        let limit = SpinLimit { until: Some(until), owner, still_ns: Some(u32::MAX), ..SpinLimit::NONE };
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 

@@ -37,8 +37,6 @@
 //! `claim_after_ns` after it came, and finds the lock taken once more, claims the next turn; who leaves the lock to it
 //! and comes back at once does not spin for it. These numbers are in [`crate::wait::Policy`].
 
-#[cfg(feature = "spin")]
-use super::spin;
 use super::wait::Waiter;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
@@ -318,8 +316,6 @@ impl<P: Platform> RawMutex<P> {
                 if P::wake(address, Lane::First, u32::MAX) == 0 {
                     P::wake(address, Lane::Waiters, 1);
                 }
-                #[cfg(feature = "spin")]
-                spin::left_to_claimant::<P>(address.addr());
             }
             Owed::Waiter => {
                 P::wake(address, Lane::Waiters, 1);
@@ -398,10 +394,6 @@ impl<P: Platform> RawMutex<P> {
 
     #[inline(always)]
     fn lock_waiting<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
-        #[cfg(feature = "spin")]
-        if settings.spins() && spin::spin(self, deadline, settings) {
-            return true;
-        }
         self.lock_parked(deadline, false, settings)
     }
 
@@ -430,7 +422,7 @@ impl<P: Platform> RawMutex<P> {
     /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked<S: Settings>(&self, deadline: Option<Deadline>, woken: bool, settings: S) -> bool {
         let lapse = Lapse::NONE;
-        Waiter { woken, lines_up: false, claim: 0, lapse, since: P::now(), settings }.wait(self, deadline)
+        Waiter { woken, claim: 0, lapse, since: 0, settings }.wait(self, deadline)
     }
 }
 
@@ -489,8 +481,7 @@ mod tests {
         let lock = RawMutex::new();
         lock.word.store(elsewhere(HANDOFF) | WAITERS, Relaxed);
         let settings = ByPolicy;
-        let mut waiter =
-            Waiter { woken: true, lines_up: false, claim: elsewhere(HANDOFF), lapse: Lapse::NONE, since: 0, settings };
+        let mut waiter = Waiter { woken: true, claim: elsewhere(HANDOFF), lapse: Lapse::NONE, since: 0, settings };
         assert!(waiter.wait(&lock, None) && !waiter.is_first());
         assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
     }

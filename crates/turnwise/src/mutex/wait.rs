@@ -1,25 +1,20 @@
 //! How a thread waits for the mutex in the sleeping stage.
 
 use super::raw::{BLOCKED, GENERATION, HANDOFF, OWNER, PROMISE, RawMutex, STAMP, WAITERS};
-#[cfg(feature = "spin")]
-use super::spin;
 use crate::events::Event;
-#[cfg(feature = "spin")]
-use crate::platform::IntWord;
-use crate::platform::{Deadline, Lane, Parked, Platform, PollBackoff, Word};
-use crate::wait::{Lapse, Settings, policy};
+use crate::platform::{Deadline, Lane, Parked, Platform, Word};
+use crate::wait::{Lapse, Settings};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// A thread in the sleeping stage.
 pub(super) struct Waiter<S> {
     /// Whether it was woken since it came (invariant 2).
     pub(super) woken: bool,
-    /// Whether it stands in line again, since it was woken and the lock's owners have turns.
-    pub(super) lines_up: bool,
     /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it.
     pub(super) claim: u32,
     /// The promise to another for which it finds the lock kept.
     pub(super) lapse: Lapse,
+    /// When it came, or first had time to read a clock; 0: not yet.
     pub(super) since: u64,
     pub(super) settings: S,
 }
@@ -31,12 +26,14 @@ impl<S: Settings> Waiter<S> {
     }
 
     pub(super) fn wait<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut backoff, mut restless) = (false, PollBackoff::new(), 0);
+        let mut timed_out = false;
         loop {
-            let word = lock.look();
-            if word & (HANDOFF | GENERATION) != self.claim {
-                self.claim = 0; // it has lapsed, or this is a child, and the claim was its parent's
+            #[cfg(feature = "spin")]
+            if !timed_out && self.settings.spins() && self.knows_of_claim(lock) && self.spin(lock, deadline) {
+                return true;
             }
+            let word = lock.look();
+            self.knows(word);
             if self.may_take(word) || self.outlasts(lock, word) {
                 if self.take(lock, word) {
                     return true;
@@ -47,68 +44,35 @@ impl<S: Settings> Waiter<S> {
                     return false;
                 }
             } else if let Some(word) = self.announce(lock, word) {
-                let slept = self.sleep(lock, word, deadline) != Parked::Changed;
+                if self.since == 0 {
+                    self.since = P::now();
+                }
+                let lane = if self.is_first() { Lane::First } else { Lane::Waiters };
+                let parked = P::park(&lock.word, word, lane, self.lapse.or_at::<P>(deadline));
+                lock.counters.count_sleep(parked);
+                self.woken |= parked == Parked::Woken;
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
-                if slept {
-                    restless = 0;
-                    if !self.lines_up {
-                        continue;
-                    }
-                    restless = policy().restless;
-                }
-            } else {
-                // Another thread changed the word. Where dozens do, each loses most of its exchanges and keeps the
-                // owner from its own: let some go first.
-                P::rest(backoff.next_ns(0));
-            }
-            restless += 1;
-            if restless >= policy().restless && !timed_out {
-                restless = 0;
-                self.lines_up = false;
-                if self.spin_again(lock, deadline) {
-                    return true;
-                }
             }
         }
     }
 
-    /// Goes back into the line of spinners: the lock changes hands too fast to fall asleep on it, and every attempt to
-    /// do so keeps the word busy.
+    /// Looks whether its claim still stands, if it has one; always `true`.
     #[cfg(feature = "spin")]
-    fn spin_again<P: Platform>(&self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-        let spins = self.settings.spins() && !self.is_first();
-        let acquired = spins && spin::spin_again(lock, deadline, self.settings);
-        if acquired && self.woken {
-            lock.word.fetch_or(WAITERS, Relaxed); // the duty of invariant 2, before any thread can unlock
+    fn knows_of_claim<P: Platform>(&mut self, lock: &RawMutex<P>) -> bool {
+        if self.is_first() {
+            self.knows(lock.look());
         }
-        acquired
+        true
     }
 
-    #[cfg(not(feature = "spin"))]
-    fn spin_again<P: Platform>(&self, _: &RawMutex<P>, _: Option<Deadline>) -> bool {
-        false
+    /// Notes whether its claim has lapsed, by this word, or was its parent's.
+    fn knows(&mut self, word: u32) {
+        if word & (HANDOFF | GENERATION) != self.claim {
+            self.claim = 0;
+        }
     }
 
-    fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) -> Parked {
-        #[cfg(feature = "spin")]
-        if self.is_first() && self.settings.spins() && spin::claimed(lock, word, deadline, self.settings) {
-            return Parked::Changed;
-        }
-        let lane = if self.is_first() { Lane::First } else { Lane::Waiters };
-        let parked = P::park(&lock.word, word, lane, self.lapse.or_at::<P>(deadline));
-        lock.counters.count_sleep(parked);
-        if parked == Parked::Woken {
-            self.woken = true;
-            #[cfg(feature = "spin")]
-            {
-                let may_spin = word & OWNER != 0 && !self.is_first() && self.settings.spins();
-                self.lines_up = may_spin && spin::spin_woken(lock, self.settings);
-            }
-        }
-        parked
-    }
-
-    fn may_take(&self, word: u32) -> bool {
+    pub(super) fn may_take(&self, word: u32) -> bool {
         let barred = if self.is_first() {
             OWNER
         } else if self.woken {
@@ -125,7 +89,7 @@ impl<S: Settings> Waiter<S> {
     }
 
     /// Takes a free lock, if its word is still `word`.
-    fn take<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> bool {
+    pub(super) fn take<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> bool {
         let duty = if self.woken { WAITERS } else { 0 };
         let kept = if word & PROMISE == 0 { 0 } else { word & WAITERS }; // invariant 2
         let taken = lock.take(word, kept | duty);

@@ -7,7 +7,6 @@
 
 mod bare;
 mod patience;
-mod poll_backoff;
 pub(crate) mod racy;
 pub(crate) mod slot;
 mod word;
@@ -19,7 +18,6 @@ pub use bare::Bare;
 #[cfg(feature = "native")]
 pub use native::Native;
 pub use patience::Patience;
-pub use poll_backoff::PollBackoff;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
 
@@ -207,16 +205,22 @@ pub struct SpinLimit {
     pub until: Option<u64>,
     /// Stop when this thread is found off the CPU.
     pub owner: Option<Token>,
-    /// Stay away from the word between looks, for as long as suits the machine: a look at a word that its owner is
-    /// about to write takes the cache line from it. `None` suits a word that is written once, for the spinner.
-    pub backoff: Option<PollBackoff>,
+    /// Look only every [`look_ns`](crate::wait::Policy::look_ns), since a look at a word that its owner is about to
+    /// write takes the cache line from it; and stop when looks have found the line unchanged for so long, as far as the
+    /// platform can tell. `None` suits a word that is written once, for the spinner: it looks all the time.
+    pub still_ns: Option<u32>,
+    /// With `still_ns`: after looks that found the line changed stay away for longer
+    /// ([`Policy::away_ns`](crate::wait::Policy::away_ns)). It suits a thread that alone waits for an owner which may
+    /// take the lock again and again: where others come, they change the line, too.
+    pub batches: bool,
     /// Stop when [`Platform::need_resched`] says so; where the platform cannot tell, this changes nothing.
     pub need_resched: bool,
 }
 
 impl SpinLimit {
     /// The limit that lets a spin go on for ever.
-    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, backoff: None, need_resched: false };
+    pub const NONE: SpinLimit =
+        SpinLimit { until: None, owner: None, still_ns: None, batches: false, need_resched: false };
 }
 
 /// Why a spin ended without success.
@@ -230,7 +234,8 @@ impl SpinLimit {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum SpinEnd {
-    /// [`SpinLimit::until`] passed, or the thread's slice is over and [`SpinLimit::need_resched`] asks for that.
+    /// [`SpinLimit::until`] passed, or the word was unchanged for [`SpinLimit::still_ns`], or the thread's slice is
+    /// over and [`SpinLimit::need_resched`] asks for that.
     Deadline,
     /// [`SpinLimit::owner`] is not running: another thread of ours has its CPU.
     NotRunning,

@@ -1,4 +1,4 @@
-//! What the locks store per thread: a place in a queue of spinners, and what the thread has learnt about waiting.
+//! What the locks store per thread: a place in a queue of spinners, and notes about its waits.
 
 use super::{ConstPlatform, Platform, Token, Word};
 use crate::osq::Node;
@@ -36,48 +36,23 @@ pub(crate) struct Private {
     /// The wait that the thread is in, as far as a platform notes that; [`Waited::NOWHERE`]: in none.
     #[cfg_attr(not(feature = "native"), allow(dead_code, reason = "for platforms whose threads may leave by a jump"))]
     pub(crate) waited: Cell<Waited>,
-    /// Bits of the address of the lock that it had a turn with when it last stood in line; 0: it had none.
+    /// How many waits it has had: it reads the clock now and then.
     #[cfg(feature = "spin")]
-    pub(crate) turn_of: Cell<u16>,
-    /// When that ends: the low bits of [`Platform::now`].
-    #[cfg(feature = "spin")]
-    pub(crate) turn_end: Cell<u32>,
-    /// Whether it has ended since the lock went to a thread that had claimed it.
-    #[cfg(feature = "spin")]
-    pub(crate) turn_claimed: Cell<bool>,
+    pub(crate) waits: Cell<u8>,
     /// The thread's quantum on its CPU, with the lock that it last contended for.
     #[cfg(feature = "spin")]
     pub(crate) quantum: Cell<Quantum>,
-    /// The results of recent spins, by lock.
-    #[cfg(feature = "spin")]
-    pub(crate) spins: [Cell<SpinRecord>; Private::SPINS],
-    /// Of the first spins on locks that have no record.
-    #[cfg(feature = "spin")]
-    pub(crate) first_spins: Cell<SpinRecord>,
 }
 
 impl Private {
-    /// The number of locks that a thread remembers at a time.
-    #[cfg(feature = "spin")]
-    pub(crate) const SPINS: usize = 8;
-
-    /// Forgets what the slot's last thread has learnt.
+    /// Forgets what the slot's last thread has noted.
     #[cfg(feature = "native")]
     pub(crate) fn reset(&self) {
         self.node_busy.set(false);
         self.kept.set(Kept::NONE);
         self.waited.set(Waited::NOWHERE);
         #[cfg(feature = "spin")]
-        {
-            self.turn_of.set(0);
-            self.quantum.set(Quantum::NEW);
-            for record in self.spins.iter().chain([&self.first_spins]) {
-                // By volatile stores, since a compiler makes calls of `memset` of others, and those a race checker sees
-                // even in a library that is not compiled for it, where it does not see how slots change hands.
-                // SAFETY: the cell's own place, and only the thread that owns the slot is here.
-                unsafe { record.as_ptr().write_volatile(SpinRecord::NEW) };
-            }
-        }
+        self.quantum.set(Quantum::NEW);
     }
 
     pub(crate) const fn new() -> Self {
@@ -86,17 +61,9 @@ impl Private {
             kept: Cell::new(Kept::NONE),
             waited: Cell::new(Waited::NOWHERE),
             #[cfg(feature = "spin")]
-            turn_of: Cell::new(0),
-            #[cfg(feature = "spin")]
-            turn_end: Cell::new(0),
-            #[cfg(feature = "spin")]
-            turn_claimed: Cell::new(false),
+            waits: Cell::new(0),
             #[cfg(feature = "spin")]
             quantum: Cell::new(Quantum::NEW),
-            #[cfg(feature = "spin")]
-            spins: [const { Cell::new(SpinRecord::NEW) }; Self::SPINS],
-            #[cfg(feature = "spin")]
-            first_spins: Cell::new(SpinRecord::NEW),
         }
     }
 }
@@ -128,37 +95,6 @@ pub(crate) struct Quantum {
 #[cfg(feature = "spin")]
 impl Quantum {
     pub(crate) const NEW: Quantum = Quantum { address: 0, since: 0, seen: 0 };
-}
-
-/// The results of one thread's recent spins on one lock.
-#[cfg(feature = "spin")]
-#[derive(Clone, Copy)]
-pub(crate) struct SpinRecord {
-    /// Bits of the lock's address.
-    pub(crate) tag: u32,
-    /// The number of spins in a row that used up their budget in vain.
-    pub(crate) failures: u8,
-    /// The recent share of spins that ended with the lock: 255 is all.
-    pub(crate) score: u8,
-    /// The number of spins to leave out before the next attempt.
-    pub(crate) skip: u8,
-    /// The recent share of waits that were not an early success: 255 is all.
-    pub(crate) late: u8,
-    /// When the last wait began that did not look at once: the low bits of [`Platform::now`]; 0: not known.
-    pub(crate) came: u32,
-    /// The number of steady rounds in a row, and when they are enough also that of waits that will still look at once.
-    pub(crate) steady: u8,
-    /// The number of claims that will not wait awake, since one that did so waited in vain.
-    pub(crate) asleep: u8,
-    /// The owner that the last wait found which did not look at once.
-    pub(crate) owner: u16,
-}
-
-#[cfg(feature = "spin")]
-impl SpinRecord {
-    /// The record in a new slot, of zero bytes like the rest of it: the table of slots takes no room in a file.
-    pub(crate) const NEW: SpinRecord =
-        SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0, came: 0, steady: 0, asleep: 0, owner: 0 };
 }
 
 // SAFETY: `node` is made of shared words; `private` is touched by the one thread that owns the slot (contract of

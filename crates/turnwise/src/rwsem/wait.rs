@@ -10,8 +10,8 @@ use super::wake::wake_all;
 use crate::events::Event;
 #[cfg(feature = "live")]
 use crate::live;
-use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, PollBackoff, Word};
-use crate::wait::{ByPolicy, Lapse, Settings, policy};
+use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, Word};
+use crate::wait::{ByPolicy, Lapse, Settings};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
@@ -40,12 +40,7 @@ impl<P: Platform> RawRwSem<P> {
 
     #[inline(always)]
     fn read_waiting<S: Settings>(&self, prefer: Prefer, deadline: Option<Deadline>, settings: S) -> bool {
-        #[cfg(feature = "spin")]
-        if settings.spins() && spin::read(self, prefer, deadline, settings) {
-            self.counters.count(Event::Spun);
-            return true;
-        }
-        Waiter::new::<P>(Kind::Reader(prefer), settings).wait(self, deadline)
+        Waiter::new(Kind::Reader(prefer), settings).wait(self, deadline)
     }
 
     #[cold]
@@ -63,12 +58,7 @@ impl<P: Platform> RawRwSem<P> {
 
     #[inline(always)]
     fn write_waiting<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
-        #[cfg(feature = "spin")]
-        if settings.spins() && spin::write(self, deadline, settings) {
-            self.counters.count(Event::Spun);
-            return true;
-        }
-        Waiter::new::<P>(Kind::Writer, settings).wait(self, deadline) && self.own()
+        Waiter::new(Kind::Writer, settings).wait(self, deadline) && self.own()
     }
 
     #[cold]
@@ -93,12 +83,7 @@ impl<P: Platform> RawRwSem<P> {
 
     #[inline(always)]
     fn upgradable_waiting(&self, deadline: Option<Deadline>) -> bool {
-        #[cfg(feature = "spin")]
-        if spin::upgradable(self, deadline) {
-            self.counters.count(Event::Spun);
-            return true;
-        }
-        Waiter::new::<P>(Kind::Upgradable, ByPolicy).wait(self, deadline)
+        Waiter::new(Kind::Upgradable, ByPolicy).wait(self, deadline)
     }
 
     /// Upgrades from `UPGRADABLE` to `WRITER`, with both set while readers are inside.
@@ -129,15 +114,15 @@ impl<P: Platform> RawRwSem<P> {
 
 /// The mode that a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Reader(Prefer),
     Upgradable,
     Writer,
 }
 
 /// A thread in the sleeping stage.
-struct Waiter<S> {
-    kind: Kind,
+pub(super) struct Waiter<S> {
+    pub(super) kind: Kind,
     /// Whether it was woken since it came (invariant 3).
     woken: bool,
     /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it (invariant 5).
@@ -146,37 +131,34 @@ struct Waiter<S> {
     late: bool,
     /// The promise to others for which it finds the lock kept.
     lapse: Lapse,
-    since: u64,
-    settings: S,
+    /// When it came, or first had time to read a clock; 0: not yet.
+    pub(super) since: u64,
+    pub(super) settings: S,
 }
 
 impl<S: Settings> Waiter<S> {
-    fn new<P: Platform>(kind: Kind, settings: S) -> Self {
-        Waiter { kind, woken: false, claim: 0, late: false, lapse: Lapse::NONE, since: P::now(), settings }
+    fn new(kind: Kind, settings: S) -> Self {
+        Waiter { kind, woken: false, claim: 0, late: false, lapse: Lapse::NONE, since: 0, settings }
     }
 
     /// Whether it has the claim.
-    fn is_first(&self) -> bool {
+    pub(super) fn is_first(&self) -> bool {
         self.claim != 0
     }
 
     fn wait<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut backoff, mut restless, mut patience) = (false, PollBackoff::new(), 0, Patience::new());
+        let (mut timed_out, mut patience) = (false, Patience::new());
         loop {
-            let word = lock.look();
-            if word & (HANDOFF | GENERATION) != self.claim {
-                self.claim = 0; // it has lapsed, or this is a child, and the claim was its parent's
+            #[cfg(feature = "spin")]
+            if !timed_out && self.settings.spins() && self.knows_of_claim(lock) && self.spin(lock, deadline) {
+                return true;
             }
-            let barred = match self.kind {
-                Kind::Reader(prefer) => prefer.keeps_out(word) & self.barred(),
-                _ => word & self.barred(),
-            };
+            let word = lock.look();
+            self.knows(word);
+            let barred = self.barred_by(word);
             let lapsed = self.lapse.has_come::<P>(lock.address(), barred != 0 && word & HELD == 0);
             if barred == 0 || lapsed {
-                let taken = if lapsed { self.open(lock, word, self.hold()) } else { self.take(lock, word) };
-                if taken {
-                    lock.counters.count_if(self.is_first(), Event::HandedOff);
-                    self.lapse.end::<P>(lock.address());
+                if self.take(lock, word, lapsed) {
                     return true;
                 }
             } else if timed_out {
@@ -186,24 +168,34 @@ impl<S: Settings> Waiter<S> {
             } else if barred == FULL {
                 patience.wait::<P>(); // no thread would wake us
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
-                continue;
             } else if let Some(word) = self.announce(lock, word) {
-                let slept = self.sleep(lock, word, deadline) != Parked::Changed;
+                self.sleep(lock, word, deadline);
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
-                if slept {
-                    restless = 0;
-                    continue;
-                }
-            } else {
-                P::rest(backoff.next_ns(0)); // so that others' exchanges succeed
             }
-            restless += 1;
-            if restless >= policy().restless && !timed_out {
-                restless = 0;
-                if self.spin_again(lock, deadline) {
-                    return true;
-                }
-            }
+        }
+    }
+
+    /// Looks whether its claim still stands, if it has one; always `true`.
+    #[cfg(feature = "spin")]
+    fn knows_of_claim<P: Platform>(&mut self, lock: &RawRwSem<P>) -> bool {
+        if self.is_first() {
+            self.knows(lock.look());
+        }
+        true
+    }
+
+    /// Notes whether its claim has lapsed, by this word, or was its parent's.
+    fn knows(&mut self, word: u32) {
+        if word & (HANDOFF | GENERATION) != self.claim {
+            self.claim = 0;
+        }
+    }
+
+    /// Returns what of `word` keeps this thread out.
+    pub(super) fn barred_by(&self, word: u32) -> u32 {
+        match self.kind {
+            Kind::Reader(prefer) => prefer.keeps_out(word) & self.barred(),
+            _ => word & self.barred(),
         }
     }
 
@@ -227,7 +219,17 @@ impl<S: Settings> Waiter<S> {
         }
     }
 
-    fn take<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
+    /// Takes the lock, if its word is still `word`. `lapsed`: in spite of a promise.
+    pub(super) fn take<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, lapsed: bool) -> bool {
+        let taken = if lapsed { self.open(lock, word, self.hold()) } else { self.enter(lock, word) };
+        if taken {
+            lock.counters.count_if(self.is_first(), Event::HandedOff);
+            self.lapse.end::<P>(lock.address());
+        }
+        taken
+    }
+
+    fn enter<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
         match self.kind {
             Kind::Reader(_) if self.late && (self.is_first() || word & HANDOFF == 0) => {
                 self.open(lock, word, (word & HELD) + 1)
@@ -275,24 +277,10 @@ impl<S: Settings> Waiter<S> {
         Some(new)
     }
 
-    /// Sends a writer back into the line of spinners: the lock changes hands too fast to fall asleep on it.
-    #[cfg(feature = "spin")]
-    fn spin_again<P: Platform>(&self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let duty = WRITERS | STAMP.now::<P>(); // other flags in the word then are of this generation
-        let spins = self.settings.spins() && self.kind == Kind::Writer && !self.is_first();
-        let acquired = spins && spin::write_again(lock, deadline, self.settings);
-        if acquired && self.woken {
-            lock.word.fetch_or(duty, Relaxed); // the duty of invariant 3, before any thread can unlock
+    fn sleep<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, deadline: Option<Deadline>) {
+        if self.since == 0 {
+            self.since = P::now();
         }
-        acquired
-    }
-
-    #[cfg(not(feature = "spin"))]
-    fn spin_again<P: Platform>(&self, _: &RawRwSem<P>, _: Option<Deadline>) -> bool {
-        false
-    }
-
-    fn sleep<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, deadline: Option<Deadline>) -> Parked {
         let lane = match self.kind {
             _ if self.is_first() => Lane::First,
             Kind::Reader(_) | Kind::Upgradable => Lane::Readers,
@@ -301,20 +289,9 @@ impl<S: Settings> Waiter<S> {
         let parked = P::park(&lock.word, word, lane, self.lapse.or_at::<P>(deadline));
         lock.counters.count_sleep(parked);
         if parked == Parked::Woken {
-            self.wakes(lock);
+            self.woken = true;
+            self.late |= P::now().saturating_sub(self.since) >= self.settings.claim_after_ns();
         }
-        parked
-    }
-
-    fn wakes<P: Platform>(&mut self, lock: &RawRwSem<P>) {
-        self.woken = true;
-        #[cfg(feature = "spin")]
-        if self.settings.spins() {
-            spin::woken(lock, self.barred(), self.settings);
-        }
-        #[cfg(not(feature = "spin"))]
-        let _ = lock;
-        self.late |= P::now().saturating_sub(self.since) >= self.settings.claim_after_ns();
     }
 
     /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.

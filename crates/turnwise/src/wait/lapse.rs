@@ -2,17 +2,15 @@
 //!
 //! A lock may be free and kept for one thread: one that claimed the next turn, that was woken for it, or that sleeps
 //! and goes before those that come. That thread may be kept from coming, by a signal handler, a debugger or its
-//! scheduler. Who finds such a lock waits [`KEPT_NS`], and then takes the lock and the promise out of its word.
+//! scheduler. Who finds such a lock waits [`kept_ns`](super::Policy::kept_ns), and then takes the lock and the promise
+//! out of its word.
 //!
 //! A word has no room for the time of a promise, so each thread goes by what it found itself, and notes it in its slot:
 //! one that tries, or whose time is out sooner, goes on waiting when it comes again. Such a note may be older than the
 //! promise: then that is cut short, and its thread waits as one that was never promised anything.
 
+use super::policy;
 use crate::platform::{Clock, Deadline, Platform};
-
-/// How long a free lock is kept for a thread that does not come: hundreds of times what a wake-up takes, and the turn
-/// of a dozen other threads on the same CPU.
-const KEPT_NS: u64 = 50_000_000;
 
 /// A lock that a thread found free and kept for another, and since when.
 #[derive(Clone, Copy)]
@@ -35,7 +33,7 @@ impl Kept {
             }
             kept.get()
         });
-        kept.since.saturating_add(KEPT_NS)
+        kept.since.saturating_add(policy().kept_ns)
     }
 
     /// Whether a thread that tries may take the lock at `address`, which it finds free and kept for another.

@@ -109,7 +109,7 @@ impl<P: Platform> Lookout<P> {
     /// Learns whether it was in time.
     #[track_caller]
     pub fn watch<W: Word>(&self, word: &W, notified: impl FnMut(W::Value) -> bool, deadline: Option<Deadline>) -> bool {
-        let end = P::now().saturating_add(policy().condvar_look_ns);
+        let end = P::now().saturating_add(2 * policy().still_ns);
         let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
         let found = P::spin_until(word, notified, SpinLimit { until, ..SpinLimit::NONE }).is_ok();
         // If it lost its CPU meanwhile, others had a better use for that, though it was notified when it came back.
@@ -118,19 +118,20 @@ impl<P: Platform> Lookout<P> {
     }
 
     fn learn(&self, found: bool) {
-        let policy = policy();
+        /// So many times the number of waits that begin without a look doubles, after the first look in vain.
+        const DOUBLINGS: u32 = 6;
         let notes = self.notes.load(Relaxed);
         let before = notes >> 24;
-        let excess = |in_vain: u32| u64::from(in_vain).saturating_sub(policy.skips_forgiven);
+        let excess = |in_vain: u32| in_vain.saturating_sub(1);
         // More in vain than leave out the most waits would only be forgotten later.
         let in_vain = match found {
             true => before / 2,
-            false if excess(before) * 2 < policy.skip_bits_max => (before + 1).min(IN_VAIN >> 24),
+            false if excess(before) * 2 < DOUBLINGS => (before + 1).min(IN_VAIN >> 24),
             false => before,
         };
         let left_out = match excess(in_vain) {
             0 => 0,
-            excess => 1 << (excess * 2).min(policy.skip_bits_max),
+            excess => 1 << (excess * 2).min(DOUBLINGS),
         };
         if notes & (LEFT_OUT | IN_VAIN) != left_out << 16 | in_vain << 24 {
             self.write(notes, left_out, in_vain);

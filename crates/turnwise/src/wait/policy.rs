@@ -11,8 +11,8 @@ use core::sync::atomic::Ordering::{Acquire, Release};
 /// ```
 /// use turnwise::wait::{Field, Policy};
 ///
-/// let field = Field::named("spin_ns").expect("there is one");
-/// assert_eq!((field.unit, field.get(&Policy::DEFAULT)), ("ns", Policy::DEFAULT.spin_ns));
+/// let field = Field::named("turn_ns").expect("there is one");
+/// assert_eq!((field.unit, field.get(&Policy::DEFAULT)), ("ns", Policy::DEFAULT.turn_ns));
 /// ```
 #[derive(Clone, Copy)]
 pub struct Field {
@@ -66,8 +66,8 @@ impl fmt::Debug for Field {
 /// use turnwise::wait::{Field, Policy};
 ///
 /// let mut policy = Policy::DEFAULT;
-/// let refused = Field::named("restless").expect("there is one").set(&mut policy, 0).unwrap_err();
-/// assert_eq!(refused.to_string(), "restless is from 1 to 1000000 (failures), not 0");
+/// let refused = Field::named("turn_ns").expect("there is one").set(&mut policy, 0).unwrap_err();
+/// assert_eq!(refused.to_string(), "turn_ns is from 1 to 1000000000 (ns), not 0");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct OutOfBounds {
@@ -91,7 +91,7 @@ macro_rules! table {
         /// ```
         /// use turnwise::wait::Policy;
         ///
-        /// assert_eq!(Policy::DEFAULT.spin_short_ns, 500);
+        /// assert_eq!(Policy::DEFAULT.close_looks, 3);
         /// ```
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[expect(clippy::exhaustive_structs, reason = "experiments change some numbers of `DEFAULT`")]
@@ -116,71 +116,56 @@ macro_rules! table {
 }
 
 table! {
-    /// The longest spin before sleeping: about twice what a sleep and the wake-up cost both sides together (20 to 25 us
-    /// on the machines measured), since a long spin is mostly rest, away from the lock's line.
-    spin_ns = 50_000 ns, 0..=1_000_000_000;
-    /// The longest spin before sleeping per CPU, if that is more in total. A line of spinners is at most as long as
-    /// there are CPUs: where each has its turn within this, the last need not give up and sleep. On 80 simulated CPUs
-    /// most did otherwise, and waited milliseconds (`docs/design/wait.md`).
-    spin_ns_per_cpu = 2_000 ns, 0..=1_000_000_000;
-    /// The longest spin of a patient thread, whose lock is taken again and again by the same owner: a sleeper would be
-    /// woken for nothing as often, at the owner's expense. The kernel's spinners have no limit at all while the owner
-    /// runs.
-    spin_patient_ns = 800_000 ns, 0..=1_000_000_000;
-    /// A spin that lasts longer than this offers the CPU before it goes on, and counts as late.
-    spin_short_ns = 500 ns, 0..=1_000_000_000;
-    /// The longest spin of a thread that was just woken, before it sleeps again.
-    spin_woken_ns = 10_000 ns, 0..=1_000_000_000;
-    /// How many exchanges lost within `spin_short_ns` show that a crowd competes, for which standing in line costs less
-    /// than fighting.
-    short_tries = 2 exchanges, 1..=1_000;
+    /// The longest spin before sleeping, for each CPU that the threads may run on: a queue of spinners is at most as
+    /// long as there are CPUs, and each in it has a batch. SQLite and sysbench's threads lose up to 9 and 39% with
+    /// 20 us on two CPUs, and Tokyo Cabinet's hash in memory seven eighths with 5 ms.
+    spin_ns_per_cpu = 100_000 ns, 0..=1_000_000_000;
+    /// For how long a spinner waits for one and the same section: about what a sleep and the wake-up cost the waiter.
+    /// Once one was longer, an eighth of it, until one was shorter. Tokyo Cabinet's B+ tree loses 20% with twice as
+    /// much, SQLite 16% with half. Twice this is how long a batch may be, how long the only waiter of a condition
+    /// variable looks for its notification, and one for a [`LockRef`](crate::LockRef) or a
+    /// [`BigReaderLock`](crate::BigReaderLock) for the release: about what both sides pay for a sleep.
+    still_ns = 10_000 ns, 0..=1_000_000_000;
+    /// How many looks at a lock follow each other at once when a wait begins and no other thread spins.
+    close_looks = 3 looks, 0..=1_000;
+    /// The time between two looks of the one thread that looks: about that of a short section.
+    look_ns = 70 ns, 1..=1_000_000;
+    /// For how many transfers of a line of memory between CPUs it stays away from an owner that takes the lock again
+    /// and again: a batch of sections makes up for moving the lock and what it guards.
+    batch_lines = 256 lines, 0..=1_000_000;
     /// A thread that has contended for a lock for this long without sleeping offers its CPU once. Where threads
     /// outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for dozens of
     /// them; with this they take turns a hundred times as often, for one switch a turn.
     turn_ns = 64_000 ns, 1..=1_000_000_000;
-    /// How long the first in line leaves the lock to its owner where owners come back soon: many times what it takes to
-    /// hand the lock over, with what it guards, on the simulated machines, and a line of 224 threads goes round in 2 ms
-    /// (`docs/lab/0034-turns-in-line.md`). A trial is a quarter of it. Also how soon a thread is back that has left the
-    /// lock to a claimant and would take it again after one section: such a thread sleeps
-    /// (`docs/lab/0063-who-leaves-the-lock.md`).
-    owner_turn_ns = 8_000 ns, 0..=1_000_000;
-    /// How much credit a line needs to have turns; each trial that an owner passes gives three. 0: it always has them.
-    turns_after = 8 credits, 0..=14;
-    /// How many failed spins in a row count as chance: after them a thread leaves spins out.
-    skips_forgiven = 1 spins, 0..=100;
-    /// How many times at most it doubles the number that it leaves out: one attempt in 64 finds out whether sections
-    /// have become short. With sections that sleep, 8 threads on 4 locks and 2 CPUs take 2.7 times the CPU time without
-    /// (`docs/lab/0028-contenders-not-cpus.md`).
-    skip_bits_max = 6 doublings, 0..=7;
-    /// The share of successes (256 is all) from which on most spins on a lock end with it: its sections are short.
-    score_pays = 128 shares, 0..=256;
-    /// The share of early successes (256 is all) from which on looks within `spin_short_ns` pay. Where they hardly ever
-    /// find the lock free, its owner takes it again as soon as it has released it; then each early look that succeeds
-    /// moves the lock and all that it guards for a section or two.
-    early_pays = 140 shares, 0..=255;
-    /// By how much each patient wait raises that share, so that the next early look comes after `patient_waits`.
-    early_again = 2 shares, 1..=255;
-    /// Patient waits between two tries to look early; with `early_again` it makes no more than `early_pays`.
-    patient_waits = 32 waits, 0..=255;
-    /// How many failures in a row to take the lock, to announce itself or to fall asleep make a waiter join the line of
-    /// spinners again.
-    restless = 3 failures, 1..=1_000_000;
     /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn.
     claim_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
-    /// How many CPUs let a crowd compete for a lock without sharing CPUs: a lock that is promised to a sleeper, or not
-    /// looked at, leaves many of them idle.
-    many_cpus = 16 CPUs, 1..=4_294_967_295;
-    /// How long the only waiter of a condition variable looks for its notification before it sleeps: about what a sleep
-    /// and the wake-up cost both sides together.
-    condvar_look_ns = 20_000 ns, 0..=1_000_000_000;
-    /// The longest spin for the lock half of a [`LockRef`](crate::LockRef) before sleeping: about what a sleep and the
-    /// wake-up cost both sides together.
-    lockref_spin_ns = 20_000 ns, 0..=1_000_000_000;
+    /// For how long a free lock is kept for a thread that does not come: hundreds of times what a wake-up takes, and
+    /// the turn of a dozen other threads on the same CPU.
+    kept_ns = 50_000_000 ns, 1..=1_000_000_000_000;
+
     /// How long an optimistic reader of a [`SeqRwLock`](crate::SeqRwLock) spins for the end of a change.
     seqrwlock_spin_ns = 1_000 ns, 0..=1_000_000_000;
     /// How often readers of a [`BigReaderLock`](crate::BigReaderLock) meet other readers, on one CPU and without
     /// meeting a writer, before one spreads the lock over the CPUs.
     spread_after = 64 reads, 1..=1_000_000;
+}
+
+impl Policy {
+    /// Returns for how long a spinner stays away after a look that found the line changed, if `before` looks have found
+    /// that before: an eighth of a batch, then twice as long each time, where a transfer of a line takes `line_ns`.
+    ///
+    /// ```
+    /// use turnwise::wait::Policy;
+    ///
+    /// let away = |before| Policy::DEFAULT.away_ns(40, before);
+    /// assert_eq!((away(0), away(3)), (32 * 40, 256 * 40));
+    /// ```
+    #[must_use]
+    pub fn away_ns(&self, line_ns: u32, before: u32) -> u32 {
+        let lines = self.batch_lines.saturating_mul(1 << before.min(5)) / 8;
+        let most = (2 * self.still_ns).max(self.look_ns).min(u32::MAX.into());
+        u64::from(line_ns).saturating_mul(lines).clamp(self.look_ns, most) as u32
+    }
 }
 
 /// The policy in force at this moment.
@@ -236,9 +221,9 @@ mod tests {
     #[test]
     fn a_value_out_of_bounds_changes_nothing() {
         let mut policy = Policy::DEFAULT;
-        let field = Field::named("restless").unwrap();
+        let field = Field::named("turn_ns").unwrap();
         let error = field.set(&mut policy, 0).unwrap_err();
-        assert_eq!(std::string::ToString::to_string(&error), "restless is from 1 to 1000000 (failures), not 0");
+        assert_eq!(std::string::ToString::to_string(&error), "turn_ns is from 1 to 1000000000 (ns), not 0");
         assert_eq!(policy, Policy::DEFAULT);
         assert!(Field::named("no_such").is_none());
     }

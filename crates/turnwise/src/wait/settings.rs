@@ -15,22 +15,18 @@ use crate::platform::Platform;
 /// ```
 /// use turnwise::wait::{ByPolicy, Settings, Tuned};
 ///
-/// let patient = Tuned { spin_patient_ns: Some(1_000_000), ..Tuned::default() };
-/// assert_eq!(patient.spin_patient_ns(), 1_000_000);
+/// let patient = Tuned { spin_ns: Some(1_000_000), ..Tuned::default() };
+/// assert_eq!(patient.spin_ns::<turnwise::platform::DefaultPlatform>(), 1_000_000);
 /// assert_eq!(patient.turn_ns(), ByPolicy.turn_ns());
 /// ```
 pub trait Settings: Copy + sealed::Sealed {
     /// Whether the thread spins at all before it sleeps.
-    fn spins(self) -> bool;
-    /// Returns the longest spin before sleeping ([`Policy::spin_ns`](super::Policy::spin_ns), on this machine).
+    fn spins(self) -> bool {
+        true
+    }
+    /// Returns the longest spin before sleeping
+    /// ([`Policy::spin_ns_per_cpu`](super::Policy::spin_ns_per_cpu), on this machine).
     fn spin_ns<P: Platform>(self) -> u64;
-    /// Returns the longest spin without standing in line ([`Policy::spin_short_ns`](super::Policy::spin_short_ns)).
-    fn spin_short_ns(self) -> u64;
-    /// Returns the longest spin of a patient thread ([`Policy::spin_patient_ns`](super::Policy::spin_patient_ns)).
-    fn spin_patient_ns(self) -> u64;
-    /// Returns the longest spin of a thread that was just woken
-    /// ([`Policy::spin_woken_ns`](super::Policy::spin_woken_ns)).
-    fn spin_woken_ns(self) -> u64;
     /// Returns after how long without sleep a thread offers its CPU ([`Policy::turn_ns`](super::Policy::turn_ns)).
     fn turn_ns(self) -> u64;
     /// Returns after how long a waiter that was overtaken claims the next turn
@@ -51,7 +47,7 @@ mod sealed {
 /// ```
 /// use turnwise::wait::{ByPolicy, Policy, Settings};
 ///
-/// assert_eq!(ByPolicy.spin_woken_ns(), Policy::DEFAULT.spin_woken_ns);
+/// assert_eq!(ByPolicy.turn_ns(), Policy::DEFAULT.turn_ns);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "it has nothing of its own")]
@@ -59,29 +55,8 @@ pub struct ByPolicy;
 
 impl Settings for ByPolicy {
     #[inline(always)]
-    fn spins(self) -> bool {
-        true
-    }
-
-    #[inline(always)]
     fn spin_ns<P: Platform>(self) -> u64 {
-        let policy = policy();
-        policy.spin_ns.max(u64::from(P::cpus()) * policy.spin_ns_per_cpu)
-    }
-
-    #[inline(always)]
-    fn spin_short_ns(self) -> u64 {
-        policy().spin_short_ns
-    }
-
-    #[inline(always)]
-    fn spin_patient_ns(self) -> u64 {
-        policy().spin_patient_ns
-    }
-
-    #[inline(always)]
-    fn spin_woken_ns(self) -> u64 {
-        policy().spin_woken_ns
+        policy().spin_ns_per_cpu.saturating_mul(u64::from(P::cpus()))
     }
 
     #[inline(always)]
@@ -113,12 +88,8 @@ impl Settings for ByPolicy {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "users set some and take `..Tuned::default()` for the rest")]
 pub struct Tuned {
-    /// The longest spin before sleeping, of a patient thread, too, if that has no other; 0: none at all.
+    /// The longest spin before sleeping; 0: none at all.
     pub spin_ns: Option<u64>,
-    /// The longest spin of a patient thread.
-    pub spin_patient_ns: Option<u64>,
-    /// The longest spin of a thread that was just woken.
-    pub spin_woken_ns: Option<u64>,
     /// After how long without sleep a thread offers its CPU.
     pub turn_ns: Option<u64>,
     /// After how long a waiter that was overtaken claims the next turn.
@@ -132,18 +103,6 @@ impl Settings for Tuned {
 
     fn spin_ns<P: Platform>(self) -> u64 {
         self.spin_ns.unwrap_or_else(|| ByPolicy.spin_ns::<P>())
-    }
-
-    fn spin_short_ns(self) -> u64 {
-        self.spin_ns.unwrap_or(u64::MAX).min(ByPolicy.spin_short_ns())
-    }
-
-    fn spin_patient_ns(self) -> u64 {
-        self.spin_patient_ns.or(self.spin_ns).unwrap_or_else(|| ByPolicy.spin_patient_ns())
-    }
-
-    fn spin_woken_ns(self) -> u64 {
-        self.spin_woken_ns.unwrap_or_else(|| ByPolicy.spin_woken_ns())
     }
 
     fn turn_ns(self) -> u64 {
@@ -160,32 +119,20 @@ mod tests {
     use super::*;
     use crate::platform::Bare;
 
-    #[test]
-    fn what_is_not_set_is_the_policys() {
-        let none = Tuned::default();
-        assert!(none.spins() && ByPolicy.spins());
-        assert_eq!(none.spin_ns::<Bare>(), ByPolicy.spin_ns::<Bare>());
-        let all = |settings: Tuned| {
-            [settings.spin_patient_ns(), settings.spin_woken_ns(), settings.turn_ns(), settings.claim_after_ns()]
-        };
-        let policy = [policy().spin_patient_ns, policy().spin_woken_ns, policy().turn_ns, policy().claim_after_ns];
-        assert_eq!(all(none), policy);
-        let set = Tuned {
-            spin_ns: Some(0),
-            spin_patient_ns: Some(1),
-            spin_woken_ns: Some(2),
-            turn_ns: Some(3),
-            claim_after_ns: Some(4),
-        };
-        assert_eq!(all(set), [1, 2, 3, 4]);
-        assert!(!set.spins());
+    fn all(settings: impl Settings) -> [u64; 3] {
+        [settings.spin_ns::<Bare>(), settings.turn_ns(), settings.claim_after_ns()]
     }
 
     #[test]
-    fn a_longest_spin_holds_for_patient_threads_unless_they_have_their_own() {
-        let short = Tuned { spin_ns: Some(1_000), ..Tuned::default() };
-        assert_eq!((short.spin_ns::<Bare>(), short.spin_patient_ns()), (1_000, 1_000));
-        assert_eq!((short.spin_short_ns(), Tuned { spin_ns: Some(9), ..short }.spin_short_ns()), (500, 9));
-        assert_eq!(Tuned { spin_patient_ns: Some(5_000), ..short }.spin_patient_ns(), 5_000);
+    fn what_is_not_set_is_the_policys() {
+        assert_eq!(
+            all(Tuned::default()),
+            [policy().spin_ns_per_cpu * u64::from(Bare::cpus()), policy().turn_ns, policy().claim_after_ns]
+        );
+        assert_eq!(all(ByPolicy), all(Tuned::default()));
+        assert!(ByPolicy.spins() && Tuned::default().spins());
+        let set = Tuned { spin_ns: Some(0), turn_ns: Some(3), claim_after_ns: Some(4) };
+        assert_eq!(all(set), [0, 3, 4]);
+        assert!(!set.spins());
     }
 }

@@ -167,7 +167,7 @@ Examples:
   turnwise-lab sim --lock mutex,ttas,mcs --cpus 1,10-80:10 --html curves.html
   turnwise-lab sim --machine mesh-1024 --lock mcs --nodes 1,2,4,8 --duration 10ms
   turnwise-lab sim --machine epyc-milan-2s --lock mutex --cpus 8 --threads 4-64:4
-  turnwise-lab sim --lock mutex --set spin_ns=20000 --cpus 16,64
+  turnwise-lab sim --lock mutex --set spin_ns_per_cpu=20000 --cpus 16,64
   turnwise-lab sim --lock ticket --cpus 20 --duration 200us --warm-up 0s --trace ticket.json
   turnwise-lab sim --lock osv-mutex-no-spin --threads 8 --cpus 4 --perturb pct --starvation 10ms
   turnwise-lab sim --cpus 1-80 --partition 3/8 --json part3.json

@@ -262,19 +262,19 @@ fn another_number_of_waiting_holds_and_is_told() {
         expect(0, &[&["sim", "--duration", "200us", "--warm-up", "10us"], &flags[..]].concat()).0
     };
     let (ships, shipped, short) =
-        (with(&[]), with(&["--set", "spin_ns=50000"]), with(&["--set", "spin_ns=1,spin_ns_per_cpu=1"]));
+        (with(&[]), with(&["--set", "spin_ns_per_cpu=500000"]), with(&["--set", "spin_ns_per_cpu=1,still_ns=1"]));
     let figures = |text: &str| text.split_once("Operations per simulated second").expect("a table").1.to_owned();
-    assert!(shipped.contains("--set spin_ns=50000"), "{shipped}");
-    assert!(short.contains("--set spin_ns=1") && short.contains("--set spin_ns_per_cpu=1"), "{short}");
+    assert!(shipped.contains("--set spin_ns_per_cpu=500000"), "{shipped}");
+    assert!(short.contains("--set spin_ns_per_cpu=1") && short.contains("--set still_ns=1"), "{short}");
     assert_eq!(figures(&ships), figures(&shipped), "what ships was set");
     assert_ne!(figures(&ships), figures(&short), "spinners give up at once");
     for subcommand in ["sim", "bench"] {
         let complaint = |value: &str, parts: &[&str]| expect_complaint(2, &[subcommand, "--set", value], parts);
         complaint("spin=1", &["waiting has no number spin", "claim_after_ns"]);
-        complaint("restless=0", &["restless is from 1 to 1000000"]);
+        complaint("spread_after=0", &["spread_after is from 1 to 1000000"]);
         assert!(expect(0, &[subcommand, "--list"]).0.contains("\n  claim_after_ns=4000000 "));
     }
-    expect_complaint(2, &["sim", "--set", "spin_ns=1,spin_ns=2"], &["--set has spin_ns twice"]);
+    expect_complaint(2, &["sim", "--set", "spin_ns_per_cpu=1,spin_ns_per_cpu=2"], &["--set has spin_ns_per_cpu twice"]);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Spinning, as the platform Linux does it: look, pause, look; now and then ask the clock and whether the owner runs.
 //!
 //! A spinner that looks all the time is parked on its lines. One that stays away looks at the times at which the
-//! hardware's would: the rests are the same code.
+//! hardware's would.
 
 use crate::engine::{self, Doing, Kind, Op, SpinEnded, Watch};
 use crate::spec::{NS, OnCpuView, Ps};
 use std::panic::Location;
 use turnwise::platform::{OnCpu, SpinEnd, SpinLimit, Token};
+use turnwise::wait::policy;
 
 type CallSite = &'static Location<'static>;
 
@@ -22,7 +23,8 @@ pub(super) fn spin<R>(
 ) -> Result<R, SpinEnd> {
     assert!(engine::inside(), "only a simulated thread can spin: no other spin would ever end");
     let mut checks = Checks::new(limit);
-    let mut rests = limit.backoff;
+    let look_ns = policy().look_ns as u32;
+    let (mut still_ns, mut changes, mut rest_ns): (u32, u32, u32) = (0, 0, look_ns);
     load(words, at);
     let mut looks = 0;
     loop {
@@ -39,9 +41,15 @@ pub(super) fn spin<R>(
             load(words, at); // written while it asked: nobody would tell it
             continue;
         }
-        if let Some(rests) = &mut rests {
-            let unchanged = rest(rests.next_ns(engine::with(|e| e.line_ns)), words[0], at);
-            rests.looked(unchanged);
+        if let Some(still_max_ns) = limit.still_ns {
+            let unchanged = rest(rest_ns, words[0], at);
+            still_ns = if unchanged { still_ns.saturating_add(look_ns) } else { 0 };
+            let away = !unchanged && limit.batches;
+            rest_ns = if away { policy().away_ns(engine::with(|e| e.line_ns), changes) } else { look_ns };
+            changes += u32::from(!unchanged);
+            if still_ns >= still_max_ns && engine::for_free(&mut look).is_none() {
+                return Err(SpinEnd::Deadline);
+            }
         } else {
             match park(words, limit, &checks, at, &mut look) {
                 SpinEnded::Reloaded | SpinEnded::Deadline => {}
@@ -86,7 +94,7 @@ impl Checks {
         engine::with(|e| {
             let view = e.machine.system.on_cpu;
             // A kernel's loop looks at the owner's state each time; a program's asks now and then.
-            let hints = if view == OnCpuView::Exact && limit.backoff.is_none() { 1 } else { HINTS_PER_CLOCK };
+            let hints = if view == OnCpuView::Exact && limit.still_ns.is_none() { 1 } else { HINTS_PER_CLOCK };
             let period = hints * e.machine.cpu.pause;
             Checks { view, period, next: e.now + period }
         })

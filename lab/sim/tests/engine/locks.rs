@@ -7,8 +7,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use turnwise::backoff::{Exponential, NoBackoff};
+use turnwise::raw::RawLock;
+use turnwise::wait::Tuned;
 use turnwise::{
-    Condvar, LockRef, McsLock, Mutex, QueuedSpinLock, ReentrantMutex, RwSem, Semaphore, SeqRwLock, SpinLock, TicketLock,
+    Condvar, LockRef, McsLock, Mutex, QueuedSpinLock, RawMutex, RawRwSem, ReentrantMutex, RwSem, Semaphore, SeqRwLock,
+    SpinLock, TicketLock,
 };
 use turnwise_sim::spec::{Machine, OnCpuView};
 use turnwise_sim::{Affinity, Config, Perturb, Placed, Sim, Simulation};
@@ -312,22 +315,29 @@ fn fought_over_once<L: Clone + 'static>(config: Config, place: fn(&mut Simulatio
     simulation.run().expect("nobody is left asleep").counters.voluntary
 }
 
+/// Threads with these settings leave the queue and sleep where each in it would have its turn.
+const IN_A_HURRY: Tuned = Tuned { spin_ns: Some(20_000), turn_ns: None, claim_after_ns: None };
+
 #[test]
 fn nobody_is_left_asleep_by_waiters_that_spin_again() {
     fought_over(
-        |simulation| simulation.place("mutex", Mutex::<u64, Sim>::new_in(0)),
+        |simulation| simulation.place("mutex", RawMutex::<Sim>::new_in()),
         |lock| {
-            let mut count = lock.lock();
+            if !lock.lock_fast() {
+                lock.lock_tuned(IN_A_HURRY);
+            }
             Sim::compute(50);
-            *count += 1;
+            // SAFETY: locked above.
+            unsafe { lock.unlock() };
         },
     );
     fought_over(
-        |simulation| simulation.place("rwsem", RwSem::<u64, Sim>::new_in(0)),
+        |simulation| simulation.place("rwsem", RawRwSem::<Sim>::new_in()),
         |lock| {
-            let mut count = lock.write();
+            assert!(lock.write_tuned(None, IN_A_HURRY));
             Sim::compute(50);
-            *count += 1;
+            // SAFETY: locked above.
+            unsafe { lock.unlock_write() };
         },
     );
 }

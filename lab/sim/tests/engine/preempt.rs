@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use turnwise::platform::{Lane, Platform, PollBackoff, SpinEnd, SpinLimit, Word};
+use turnwise::platform::{Lane, Platform, SpinEnd, SpinLimit, Word};
 use turnwise_sim::spec::{Machine, NS, OnCpuView};
 use turnwise_sim::{Affinity, Happened, Outcome, Sim, Simulation, StuckKind};
 
@@ -129,7 +129,7 @@ fn a_spinner_in_a_section_gives_way_only_if_it_looks_at_need_resched() {
     assert_eq!(spins(SpinLimit::NONE), (Ok(1), 20));
     let looks = SpinLimit { need_resched: true, ..SpinLimit::NONE };
     assert_eq!(spins(looks), (Err(SpinEnd::Deadline), 3));
-    let away = SpinLimit { backoff: Some(PollBackoff::new()), ..looks };
+    let away = SpinLimit { still_ns: Some(u32::MAX), ..looks };
     assert_eq!(spins(away), (Err(SpinEnd::Deadline), 3));
 }
 

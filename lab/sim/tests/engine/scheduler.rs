@@ -6,8 +6,10 @@ use crate::world::{compute_until, config, notes, runs, token, took, traced, when
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
-use turnwise::Mutex;
+use turnwise::RawMutex;
 use turnwise::platform::{OnCpu, Platform, Token};
+use turnwise::raw::RawLock;
+use turnwise::wait::Tuned;
 use turnwise_sim::spec::{Machine, NS};
 use turnwise_sim::{Affinity, Counters, Happened, Outcome, Placed, Sim, Simulation};
 
@@ -95,16 +97,20 @@ fn a_thread_that_is_alone_is_never_preempted() {
 #[test]
 fn the_owner_of_a_lock_is_preempted_and_the_other_then_sleeps() {
     let mut sim = Simulation::new(traced(&support::shared(1, 1), 1), 2);
-    let lock: Placed<Mutex<u64, Sim>> = sim.place("lock", Mutex::new_in(0));
+    let lock: Placed<RawMutex<Sim>> = sim.place("lock", RawMutex::new_in());
+    let sleeps_at_once = Tuned { spin_ns: Some(0), ..Tuned::default() };
     for _ in 0..2 {
         let lock = lock.clone();
         sim.spawn(Affinity::Any, move || {
             Sim::asks(lock.address());
-            let mut count = lock.lock();
+            if !lock.lock_fast() {
+                lock.lock_tuned(sleeps_at_once);
+            }
             Sim::acquired(lock.address(), true);
             Sim::compute(5 * MS);
-            *count += 1;
             Sim::released(lock.address());
+            // SAFETY: locked above.
+            unsafe { lock.unlock() };
         });
     }
     let outcome = sim.run().unwrap();

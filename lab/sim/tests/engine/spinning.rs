@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use turnwise::platform::{IntWord, Lane, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
+use turnwise::platform::{IntWord, Lane, Platform, SpinEnd, SpinLimit, Token, Word};
 use turnwise_sim::spec::{Machine, OnCpuView};
 use turnwise_sim::{Affinity, Config, Perturb, Sim, Simulation};
 
@@ -32,7 +32,7 @@ fn one_write(view: OnCpuView, backoff: bool, after_ns: u64) {
     });
     sim.spawn(Affinity::Cpu(1), move || {
         compute_until(5_000);
-        let limit = SpinLimit { owner: owner.get(), backoff: backoff.then(PollBackoff::new), ..SpinLimit::NONE };
+        let limit = SpinLimit { owner: owner.get(), still_ns: backoff.then_some(u32::MAX), ..SpinLimit::NONE };
         assert_eq!(Sim::spin_until(&*word, |value| value == 1, limit), Ok(1));
         let bound = 5_000 + after_ns + if backoff { 6_000 } else { 300 };
         assert!(Sim::time_ns() < bound, "{view:?}, write after {after_ns} ns: seen at {} ns", Sim::time_ns());
@@ -77,8 +77,8 @@ fn counting(machine: &Arc<Machine>, seed: u64, perturb: Perturb) {
             while seen < 1 << 16 {
                 let want = seen + 1 + Sim::chance(5) as u32;
                 let until = Some(Sim::time_ns() + Sim::chance(4_000)).filter(|_| Sim::chance(3) == 0);
-                let backoff = (Sim::chance(4) == 0).then(PollBackoff::new);
-                let limit = SpinLimit { until, backoff, ..SpinLimit::NONE };
+                let still_ns = (Sim::chance(4) == 0).then_some(u32::MAX);
+                let limit = SpinLimit { until, still_ns, ..SpinLimit::NONE };
                 let (word, ready) = (&words[spinner % writers], |value| value >= want);
                 if Sim::chance(2) == 0 {
                     let result = Sim::spin_until(word, ready, limit);
@@ -165,7 +165,7 @@ fn a_deadline_ends_a_spin_at_its_time() {
                     let limit = SpinLimit {
                         until: Some(until),
                         owner: watched,
-                        backoff: backoff.then(PollBackoff::new),
+                        still_ns: backoff.then_some(u32::MAX),
                         ..SpinLimit::NONE
                     };
                     assert_eq!(Sim::spin_until(&*word, |value| value == 1, limit), Err(SpinEnd::Deadline));

@@ -5,7 +5,7 @@ use crate::world::{Word32, config, row};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use turnwise::Mutex;
-use turnwise::platform::{Clock, Deadline, IntWord, Lane, Platform, PollBackoff, SpinLimit, Word};
+use turnwise::platform::{Clock, Deadline, IntWord, Lane, Platform, SpinLimit, Word};
 use turnwise_sim::spec::{Machine, OnCpuView, Protocol};
 use turnwise_sim::{Affinity, Config, Kind, Outcome, Perturb, Placed, ProfileEntry, Sim, Simulation};
 
@@ -38,7 +38,7 @@ fn something(word: &Word32, lock: &Mutex<u64, Sim>) {
         5 => {
             let limit = SpinLimit {
                 until: Some(soon(20_000)),
-                backoff: (Sim::chance(2) == 0).then(PollBackoff::new),
+                still_ns: (Sim::chance(2) == 0).then_some(u32::MAX),
                 ..SpinLimit::NONE
             };
             let now = word.load(Relaxed);

@@ -2,11 +2,12 @@
 
 use turnwise_fuzz::check;
 use turnwise_preload_abi::{
-    Image, Kind, Lock, ModuleOffset, ModuleRanges, NewRule, NewTable, Policy, Settings, Table, fingerprint, matches,
+    Image, Kind, Lock, ModuleOffset, ModuleRanges, NewRule, NewTable, Policy, SETTINGS, Settings, Table, fingerprint,
+    matches,
 };
 
 fn rule(policy: Policy, kind: Kind, program: &str, module: &str) -> NewRule {
-    let settings = if policy == Policy::ADAPTIVE { [Some(7); 5] } else { Settings::default() };
+    let settings = if policy == Policy::ADAPTIVE { [Some(7); SETTINGS] } else { Settings::default() };
     NewRule { policy, kind, label: "p.toml:3".into(), program: program.into(), module: module.into(), settings }
 }
 

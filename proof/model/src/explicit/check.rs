@@ -118,16 +118,10 @@ impl CheckSetup {
         kept
     }
 
-    /// Does something as one of the threads, before they start. Where that spins, `meanwhile` happens.
-    pub fn before(&self, thread: usize, what: impl FnOnce(), meanwhile: impl Fn() + 'static) {
-        machine::meanwhile(meanwhile);
+    /// Does something as one of the threads, before they start.
+    pub fn before(&self, thread: usize, what: impl FnOnce()) {
         machine::act(thread, what);
     }
-}
-
-/// For [`CheckSetup::before`]: does something as another thread meanwhile.
-pub(super) fn as_thread(thread: usize, what: impl FnOnce()) {
-    machine::act(thread, what);
 }
 
 impl Check {

@@ -27,6 +27,8 @@ pub(super) struct Record {
     pub(super) address: usize,
     pub(super) old: u64,
     pub(super) new: u64,
+    /// Its thread's last look was that of a spin.
+    pub(super) spins: bool,
 }
 
 impl Record {
@@ -55,8 +57,6 @@ thread_local! {
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
     /// How the running coroutine suspends itself; null outside of one.
     static SUSPEND: Cell<*const Suspend> = const { Cell::new(std::ptr::null()) };
-    /// What else happens while a thread spins, outside of coroutines.
-    static MEANWHILE: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
 }
 
 pub(super) fn with<R>(f: impl FnOnce(&mut CheckRun) -> R) -> R {
@@ -69,7 +69,6 @@ pub(super) fn start(machine: Machine, size: Size) {
     let world = CheckRun { state, machine, arena: Arena::new(), slots: Vec::new(), trace: Vec::new(), current: 0 };
     RUN.set(Some(world));
     WATCH.set(None);
-    MEANWHILE.set(None);
     for _ in 0..super::state::THREADS {
         let slot = keep(ThreadSlot::new_in());
         with(|w| w.slots.push(slot));
@@ -88,7 +87,6 @@ pub(super) fn ready(threads: &[bool], size: Size) {
 /// The check is over. Objects are gone after this.
 pub(super) fn finish() {
     WATCH.set(None);
-    MEANWHILE.set(None);
     SUSPEND.set(std::ptr::null());
     RUN.set(None);
 }
@@ -101,15 +99,11 @@ pub(super) fn watch(watch: Watch) {
     WATCH.set(Some(watch));
 }
 
-/// Runs `f` as thread `number`, alone. A spin in it runs `meanwhile`, as whom that likes.
+/// Runs `f` as thread `number`, alone. It does not wait.
 pub(super) fn act(number: usize, f: impl FnOnce()) {
     let before = with(|w| std::mem::replace(&mut w.current, number));
     f();
     with(|w| w.current = before);
-}
-
-pub(super) fn meanwhile(f: impl Fn() + 'static) {
-    MEANWHILE.set(Some(Box::new(f)));
 }
 
 /// Before thread `number` goes on by this choice: the way back to it, if it runs already.
@@ -231,10 +225,7 @@ fn look_again() {
 /// After a look in vain: waits for a change, or for the end of the spin.
 #[inline(never)]
 pub(super) fn vain(limit: SpinLimit) -> Result<(), SpinEnd> {
-    if !inside() {
-        MEANWHILE.with_borrow(|meanwhile| meanwhile.as_ref().expect("nobody would ever end this spin")());
-        return Ok(());
-    }
+    assert!(inside(), "nobody would ever end this spin");
     let machine = with(|w| w.machine);
     let (deadline, owner) = (limit.until.is_some() && machine.spins_end, limit.owner.is_some() && machine.owners_leave);
     match suspend(Pending::Vain { deadline, owner }) {
@@ -391,12 +382,18 @@ pub(super) fn note(what: &'static str, at: &'static Location<'static>, address: 
     if !inside() {
         return;
     }
+    let spins = place_before().is_some_and(lab::is_of_spin);
     let record = with(|w| {
-        let record = Record { thread: w.current, what, at, address, old, new };
+        let record = Record { thread: w.current, what, at, address, old, new, spins };
         w.trace.push(record);
         record
     });
     WATCH.with_borrow(|watch| watch.iter().for_each(|watch| watch(&record)));
+}
+
+/// Where the running thread did its last operation on a word.
+pub(super) fn place_before() -> Option<&'static Location<'static>> {
+    with(|w| w.trace.iter().rfind(|e| e.thread == w.current).map(|e| e.at))
 }
 
 /// The operations so far, in order.

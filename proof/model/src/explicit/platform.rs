@@ -4,6 +4,7 @@
 //! |---|---|
 //! | words | cells of the machine's memory; others may take any steps before each operation |
 //! | `spin_until`, `relax`, `nap` | a look; the next when a word that was looked at has changed |
+//! | `rest`, a pause between a spin's looks at once | nothing |
 //! | a limit of a spin | may pass after any look in vain; the owner may be found off its CPU then, too |
 //! | `park`, `wake`, `requeue` | lines of sleepers, first come, first woken |
 //! | a deadline of a sleeper | may pass at any time, as often as the size of the check allows |
@@ -40,10 +41,14 @@ unsafe impl Platform for Explicit {
         lab::order(Location::caller(), Part::Main, order);
     }
 
+    #[track_caller]
     #[inline(always)]
     fn relax() {
-        machine::relax();
-        scrub();
+        // A spin's looks at once are few, and then it goes on though nothing has changed.
+        if !lab::is_of_spin(Location::caller()) {
+            machine::relax();
+            scrub();
+        }
     }
 
     /// Time stands still, and all threads run at once.
@@ -250,7 +255,7 @@ impl<T: Value> ExplicitWord<T> {
         machine::alive(self.address(), at);
         let old = self.0.get();
         let meant = change(old);
-        lab::changed(at, old.bits(), meant.bits());
+        lab::changed(at, machine::place_before(), old.bits(), meant.bits());
         let new = T::mix(old, meant, lab::kept(at));
         self.0.set(new);
         machine::wrote(what, at, self.address(), old.bits(), new.bits());
@@ -268,7 +273,7 @@ impl<T: Value> ExplicitWord<T> {
             machine::note("cmpxchg failed", at, self.address(), old.bits(), old.bits());
             return Err(old);
         }
-        lab::changed(at, old.bits(), new.bits());
+        lab::changed(at, machine::place_before(), old.bits(), new.bits());
         let new = T::mix(old, new, lab::kept(at));
         self.0.set(new);
         machine::wrote("cmpxchg", at, self.address(), old.bits(), new.bits());

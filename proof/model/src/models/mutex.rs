@@ -2,19 +2,18 @@
 
 use super::{SLEEP, Settles, Shows, attempt, dropped_by, held, together};
 use crate::check::{Lock, Model};
-use crate::platform::{
-    Handle, Identity, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
-};
+use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, forked, keep, rest, saw, set_stage, sleeping, spawn};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use turnwise::RawMutex;
-use turnwise::osq::Osq;
-use turnwise::platform::{Clock, Deadline, IntWord, Parked, Platform, Word};
+use turnwise::platform::{Clock, Deadline, IntWord, Parked, Word};
 use turnwise::raw::{RawLock, RawTimedLock};
-use turnwise::wait::{Policy, Tuned};
+use turnwise::wait::Tuned;
 
 const PLAIN: Setup = Setup::PLAIN;
-const HESITANT: Setup = Setup { hesitations: 3, ..PLAIN };
+/// A spinner still spins when the stage is set.
+const LONGER: Setup = Setup { looks: 6, ..PLAIN };
+const SPINS_LATE: Setup = Setup { jumps: 1, looks: 1, ..PLAIN };
 const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, looks: 1, ..Setup::PLAIN };
 const LATE: Setup = Setup { jumps: 1, ..PARKS };
@@ -22,10 +21,6 @@ const TIMED: Setup = Setup { alarms: 1, ..PARKS };
 const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 1, ..PARKS };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
-
-const MANY_CPUS: u32 = Policy::DEFAULT.many_cpus as u32;
-const MANY: Setup = Setup { cpus: MANY_CPUS, ..PLAIN };
-const MANY_LATE: Setup = Setup { cpus: MANY_CPUS, ..LATE };
 
 const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
 const DROP: Shows = &["dropped"];
@@ -37,7 +32,9 @@ const EITHER: Shows = &["woke unwoken", "woken as the time was out", "got it aft
 const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
 const CLAIM_TIMED: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
 
-const RESTLESS_WOKEN: Shows = &["spun again", "spun again with a duty"];
+const COMES_BACK: Shows = &["rested beside an owner that comes back"];
+const DUTY: Shows = &["took it in a spin with a duty"];
+const CLAIM_SPINS: Shows = &["claimed", "took it in a spin while first"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::Mutex, setup, preemptions, shows, body }
@@ -52,7 +49,10 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: three threads that park", PARKS, (2, 3), SLEEP, || all_lock(3, 1)),
     model("mutex: two sleepers", PARKS, (2, 3), SLEEP, || held::<Raw>(2, 0)),
     model("mutex: three threads", PLAIN, (1, 2), &[], || all_lock(3, 1)),
-    model("mutex: two that spin or sleep", PLAIN, (1, 2), &["stole"], || held::<Raw>(2, 0)),
+    model("mutex: an owner that comes back", PLAIN, (2, 3), COMES_BACK, || held::<Raw>(1, 2)),
+    model("mutex: two that spin or sleep", PLAIN, (0, 1), &[], || held::<Raw>(2, 0)),
+    model("mutex: one spins past a sleeper", LONGER, (1, 2), &["stole in a spin"], spins_past),
+    model("mutex: one of two sleepers wakes and spins", PLAIN, (0, 1), DUTY, wakes_and_spins),
     model("mutex: a sleeper wakes for no reason", RESTLESS, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
     model("mutex: a sleeper is interrupted", INTERRUPTED, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
     model("mutex: try", PARKS, (3, 4), SLEEP, attempt::<Raw>),
@@ -60,8 +60,7 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed(1)),
     model("mutex: hand-off", LATE, (1, 2), CLAIM, || held::<Raw>(2, 0)),
     model("mutex: hand-off and barging", LATE, (0, 1), CLAIM, barging),
-    model("mutex: two that spin or sleep, many CPUs", MANY, (1, 2), &[], || held::<Raw>(2, 0)),
-    model("mutex: hand-off, many CPUs", MANY_LATE, (1, 2), CLAIM, overtaken_twice),
+    model("mutex: hand-off to one that spins", SPINS_LATE, (1, 2), CLAIM_SPINS, overtaken),
     model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed(1)),
     model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped_by::<Raw>(2)),
     model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped_by::<Raw>(2)),
@@ -81,12 +80,7 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
     model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
     model("mutex: fair release, and nobody comes in between", PARKS, (2, 4), &["promised"], fair_means_fair),
-    model("mutex: a woken waiter that cannot fall asleep", HESITANT, (0, 1), RESTLESS_WOKEN, restless),
-    model("mutex: several sleep though spins paid", PLAIN, (1, 2), SLEEP, sleepers_after_spins),
     model("mutex: one claims at once, and one never spins", PLAIN, (1, 2), SLEEP, tuned),
-    model("mutex: a turn ends", PLAIN, (1, 2), &["snatched"], || turns(1, 1)),
-    model("mutex: an owner that was interrupted in its turn", PLAIN, (1, 2), &["snatched"], || turns(1, 2)),
-    model("mutex: two in a line with turns", PLAIN, (1, 2), &["snatched"], || turns(2, 1)),
 ];
 
 type Raw = RawMutex<Loom>;
@@ -124,12 +118,6 @@ impl Guarded {
 fn word(raw: &Raw) -> &LoomU32 {
     // SAFETY: the word comes first in a `repr(C)` lock.
     unsafe { &*ptr::from_ref(raw).cast::<LoomU32>() }
-}
-
-/// The line of spinners.
-fn spinners(raw: &Raw) -> &Osq<Loom> {
-    // SAFETY: it comes after the word in a `repr(C)` lock, and is a word itself.
-    unsafe { &*ptr::from_ref(raw).cast::<LoomU32>().add(1).cast::<Osq<Loom>>() }
 }
 
 /// An early point in time: the clock of a model without jumps stays below.
@@ -202,21 +190,18 @@ fn barging() {
     guarded.settled(5);
 }
 
-/// A thread that comes again and again while one waits, and claims as soon as it was woken in vain.
-fn overtaken_twice() {
+/// A thread comes again while one waits, which then claims the next turn.
+fn overtaken() {
     let guarded = Guarded::keep();
     guarded.raw.lock();
     let waiter = spawn(move || guarded.section());
     rest();
-    for _ in 0..2 {
-        guarded.leave();
-        guarded.raw.lock();
-        rest();
-    }
     guarded.leave();
-    guarded.section();
+    guarded.raw.lock();
+    rest();
+    guarded.leave();
     waiter.join();
-    guarded.settled(5);
+    guarded.settled(3);
 }
 
 /// The first thread releases fairly to `others`, one of whom comes twice.
@@ -231,6 +216,45 @@ fn fair(others: u32) {
     guarded.section();
     handles.into_iter().for_each(Handle::join);
     guarded.settled(2 + others);
+}
+
+/// One sleeps when another comes and spins.
+fn spins_past() {
+    let guarded = Guarded::keep();
+    let mut waiters = Vec::new();
+    let section = move || guarded.section();
+    set_stage(|| {
+        guarded.raw.lock();
+        waiters.push(spawn(section));
+        while sleeping() < 1 {
+            rest();
+        }
+        waiters.push(spawn(section));
+        rest();
+    });
+    guarded.leave();
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled(3);
+}
+
+/// Two sleep, and the first thread releases the lock and comes again. Who was woken spins.
+fn wakes_and_spins() {
+    let guarded = Guarded::keep();
+    let mut waiters = Vec::new();
+    set_stage(|| {
+        guarded.raw.lock();
+        for count in 1..=2 {
+            waiters.push(spawn(move || guarded.section()));
+            while sleeping() < count {
+                rest();
+            }
+        }
+    });
+    guarded.leave();
+    rest();
+    guarded.section();
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled(4);
 }
 
 /// Two sleepers, of whom one claims the next turn while the other is released to fairly.
@@ -361,89 +385,6 @@ fn fair_means_fair() {
     }
     waiter.join();
     guarded.settled_with(2);
-}
-
-/// Two sleep. One is woken, and finds again and again that the word has changed since it looked, so that it joins the
-/// line of spinners; it alone knows that the other still sleeps.
-fn restless() {
-    let guarded = Guarded::keep();
-    let mut waiters = Vec::new();
-    set_stage(|| {
-        guarded.raw.lock();
-        for sleepers in 1..=2 {
-            waiters.push(spawn(move || guarded.section()));
-            while sleeping() < sleepers {
-                rest();
-            }
-        }
-        guarded.leave();
-        guarded.raw.lock();
-    });
-    rest();
-    guarded.leave();
-    rest();
-    guarded.raw.lock();
-    rest();
-    guarded.leave();
-    waiters.into_iter().for_each(Handle::join);
-    guarded.settled(5);
-}
-
-/// What a thread tells the next one in line where owners have turns: all credit, and no clock.
-const TURNS: u32 = 14 << 28;
-
-/// The first in line tells the next that there are turns; then `others` acquire so often each.
-fn turns(others: u32, rounds: u32) {
-    let guarded = Guarded::keep();
-    let me = Loom::me().expect("a slot is free");
-    let mut handles = Vec::new();
-    set_stage(|| {
-        guarded.raw.lock();
-        spinners(&guarded.raw).lock(me, None).expect("nobody is before it");
-        let other = move || (0..rounds).for_each(|_| guarded.section());
-        handles.extend((0..others).map(|_| spawn(other)));
-        rest();
-    });
-    spinners(&guarded.raw).unlock_telling(me, TURNS);
-    guarded.leave();
-    guarded.section();
-    handles.into_iter().for_each(Handle::join);
-    guarded.settled(2 + others * rounds);
-}
-
-/// So many spins end with the lock until [`RawMutex`] takes its sections for short ones, though one then fails.
-const SHORT_SECTIONS: u32 = 9;
-
-/// Sections were short so far, and then several sleep for long: each is woken by the one before it.
-fn sleepers_after_spins() {
-    let guarded = Guarded::keep();
-    let mut waiters = Vec::new();
-    set_stage(|| {
-        waiters.push(spawn(move || {
-            for _ in 0..SHORT_SECTIONS {
-                guarded.section();
-                rest();
-            }
-            guarded.section();
-        }));
-        for _ in 0..SHORT_SECTIONS {
-            guarded.raw.lock();
-            rest(); // the other begins to spin
-            guarded.leave();
-            rest(); // and gets the lock
-        }
-        guarded.raw.lock();
-        for sleepers in 1..=3 {
-            while sleeping() < sleepers {
-                rest();
-            }
-            waiters.extend((sleepers < 3).then(|| spawn(move || guarded.section())));
-        }
-        later();
-    });
-    guarded.leave();
-    waiters.into_iter().for_each(Handle::join);
-    guarded.settled(2 * SHORT_SECTIONS + 4);
 }
 
 /// The first thread releases fairly and does not come back; `timed` tells whether the waiter is.

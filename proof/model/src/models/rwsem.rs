@@ -12,7 +12,7 @@ use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Platform, Word}
 use turnwise::rwsem::Prefer::{self, Readers};
 
 const PLAIN: Setup = Setup::PLAIN;
-const HESITANT: Setup = Setup { hesitations: 3, ..PLAIN };
+const SPINS_LATE: Setup = Setup { jumps: 1, looks: 1, ..PLAIN };
 const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
 const LATE: Setup = Setup { jumps: 1, ..PARKS };
 const TIMED: Setup = Setup { alarms: 1, ..PARKS };
@@ -31,7 +31,9 @@ const GAVE_UP: Shows = &["gave up"];
 const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
 
 const UPGRADER: Shows = &["claimed", "several woken at once", "woke the upgrader"];
-const RESTLESS_WOKEN: Shows = &["wrote again", "wrote again with a duty"];
+const COMES_BACK: Shows = &["rested beside an owner that comes back"];
+const DUTY: Shows = &["took it in a spin with a duty"];
+const CLAIM_SPINS: Shows = &["claimed", "took it in a spin while first"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::RwSem, setup, preemptions, shows, body }
@@ -42,6 +44,7 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: a writer and a reader", PARKS, (4, 8), SLEEP, || meet(&[write, read])),
     model("rwsem: a writer and a reader that spin", PLAIN, (3, 6), ANY, || meet(&[write, read])),
     model("rwsem: two writers that spin", PLAIN, (3, 6), ANY, || meet(&[write, write])),
+    model("rwsem: an owner that comes back", PLAIN, (2, 3), COMES_BACK, || behind(WRITTEN_TWICE, &[write])),
     model("rwsem: a writer and a reader, readers first", PARKS, (4, 8), SLEEP, || meet(&[write, read_first])),
     model("rwsem: a writer and an upgradable reader", PARKS, (3, 8), SLEEP, || meet(&[write, upgradable])),
     model("rwsem: a writer and an upgrader", PARKS, (3, 8), SLEEP, || meet(&[write, upgrade])),
@@ -66,6 +69,7 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: a writer and two readers", PARKS, (2, 4), BOTH, || meet(&[write, read, read])),
     model("rwsem: two writers and a reader", PARKS, (1, 3), BOTH, || meet(&[write, write, read])),
     model("rwsem: two writers and a reader that spin", PLAIN, (1, 2), ANY, || meet(&[write, write, read])),
+    model("rwsem: one of two writers wakes and spins", PLAIN, (0, 1), DUTY, wakes_and_spins),
     model("rwsem: two writers and a reader, readers first", PARKS, (1, 3), BOTH, || meet(&[write, write, read_first])),
     model("rwsem: all wait for a writer", PARKS, (1, 3), BOTH, || behind(WRITER, &[write, read])),
     model("rwsem: two readers wait for a writer", PARKS, (1, 4), BOTH, || behind(WRITER, &[read, read])),
@@ -99,6 +103,8 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: a writer claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[write])),
     model("rwsem: a reader claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[read])),
     model("rwsem: an upgradable reader claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[upgradable])),
+    model("rwsem: a writer that spins claims the next turn", SPINS_LATE, (1, 2), CLAIM_SPINS, || overtaken(&[write])),
+    model("rwsem: a reader that spins claims the next turn", SPINS_LATE, (1, 2), &["claimed"], || overtaken(&[read])),
     model("rwsem: a writer and a reader, and a claim", LATE, (0, 1), CLAIM, || overtaken(&[write, read])),
     model("rwsem: two writers and a claim", LATE, (0, 1), CLAIM, || overtaken(&[write, write])),
     model("rwsem: two readers and a claim", LATE, (0, 1), CLAIM, || overtaken(&[read, read])),
@@ -134,7 +140,6 @@ pub(super) const MODELS: &[Model] = &[
     }),
     model("rwsem: an upgrader beside a claimant", PARKS, (1, 2), UPGRADER, upgrade_beside_claim),
     // Words that seldom are so.
-    model("rwsem: a woken writer that cannot fall asleep", HESITANT, (0, 1), RESTLESS_WOKEN, restless),
     model("rwsem: more readers than there can be", PARKS, (3, 6), &["waited for too many readers"], full),
     // The end of its life.
     model("rwsem: freed right after a writer's release", PARKS, (4, 8), ANY, || freed(WRITER)),
@@ -459,9 +464,8 @@ fn upgrade_beside_claim() {
     guarded.settled();
 }
 
-/// Two writers sleep. One is woken, and finds again and again that the word has changed since it looked, so that it
-/// joins the line of spinners; it alone knows that the other still sleeps.
-fn restless() {
+/// Two writers sleep, and the first thread releases the lock and comes again. Who was woken spins.
+fn wakes_and_spins() {
     let guarded = Guarded::keep();
     let mut writers = Vec::new();
     set_stage(|| {
@@ -470,15 +474,10 @@ fn restless() {
             writers.push(spawn(move || write(guarded)));
             sleepers(count);
         }
-        guarded.leave_writing();
-        guarded.raw.write();
     });
-    rest();
     guarded.leave_writing();
     rest();
-    guarded.raw.write();
-    rest();
-    guarded.leave_writing();
+    write(guarded);
     writers.into_iter().for_each(Handle::join);
     guarded.settled();
 }

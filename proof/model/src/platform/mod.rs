@@ -6,6 +6,7 @@
 //! | `park`, `wake`, `requeue` | a table of sleepers; no happens-before edge comes with a wake-up |
 //! | a deadline of a sleeper | may pass at once ([`Setup::alarms`]) and whenever the sleeper is scheduled |
 //! | a limit of a spin | passed when the spinner has looked in vain [`Setup::looks`] times |
+//! | `rest`, a pause between a spin's looks at once | nothing: time is not what a model is about |
 //! | `now` | a counter; it jumps past the hand-off bound at any reading, up to [`Setup::jumps`] times |
 //! | `me`, `slot` | slots of this execution |
 //! | `preempt_off`, `preempt_on` | counted: who sleeps or ends has it on (but a model's first thread) |
@@ -69,9 +70,6 @@ pub struct Setup {
     pub newest_first: bool,
     /// Others run, at no preemption's cost, right before sleepers are moved to another word.
     pub late_requeue: bool,
-    /// So many times a thread that was woken lets others come first, at no preemption's cost, before it exchanges or
-    /// wakes: for what takes several such moments in a row.
-    pub hesitations: u8,
     /// Looks before a spin with a limit ends.
     pub looks: u32,
     /// CPUs that the locks are told of.
@@ -92,7 +90,6 @@ impl Setup {
         spurious: None,
         newest_first: false,
         late_requeue: false,
-        hesitations: 0,
         looks: 2,
         cpus: 1,
         kernel: false,
@@ -119,8 +116,12 @@ unsafe impl Platform for Loom {
 
     #[track_caller]
     fn relax() {
-        lab::visit(Location::caller());
-        world::spin(Location::caller());
+        let at = Location::caller();
+        lab::visit(at);
+        // A spin's looks at once are few, and then it goes on: who waited here would seldom come to that.
+        if !lab::is_of_spin(at) {
+            world::spin(at);
+        }
     }
 
     #[track_caller]

@@ -81,7 +81,6 @@ fn leave_word(thread: usize) {
 
 #[track_caller]
 pub(super) fn wake(word: *const LoomU32, lane: Lane, count: u32) -> u32 {
-    world::hesitate();
     LoomU32::touch(word);
     let count = lab::waking(Location::caller(), count);
     let woken = with(|w| {

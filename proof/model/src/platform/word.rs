@@ -143,7 +143,7 @@ macro_rules! word {
             fn meant(old: u64, new: u64) {
                 let parts: bool = $parts;
                 if parts {
-                    lab::changed(Location::caller(), old, new);
+                    lab::changed(Location::caller(), world::place_before(), old, new);
                 }
             }
 
@@ -239,7 +239,6 @@ macro_rules! word {
                 let at = Location::caller();
                 let (success, failure) = (lab::order(at, Part::Main, success), lab::order(at, Part::Failure, failure));
                 let stored = Self::mix(current, new, lab::kept(at));
-                world::hesitate();
                 let result = self.cell.compare_exchange(current, stored, success, failure);
                 match result {
                     Ok(old) => {

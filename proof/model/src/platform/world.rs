@@ -43,8 +43,6 @@ enum Doing {
 struct Thread {
     doing: Doing,
     woken: bool,
-    /// It was woken before.
-    slept: bool,
     /// Its fruitless looks since anything last changed.
     looks: u32,
     /// Sections with preemption off that it is in.
@@ -53,7 +51,7 @@ struct Thread {
 
 impl Thread {
     const fn new() -> Self {
-        Thread { doing: Doing::Running, woken: false, slept: false, looks: 0, atomic: 0 }
+        Thread { doing: Doing::Running, woken: false, looks: 0, atomic: 0 }
     }
 }
 
@@ -415,19 +413,6 @@ pub fn rest() {
     loom::thread::yield_now();
 }
 
-/// Lets the others run first, if this thread has been asleep and the model asks for it.
-pub(super) fn hesitate() {
-    let me = number();
-    let now = with(|w| {
-        let now = w.setup.hesitations > 0 && w.threads[me].slept && !w.staging;
-        w.setup.hesitations -= u8::from(now);
-        now
-    });
-    if now {
-        rest();
-    }
-}
-
 thread_local! {
     static SEEN: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
 }
@@ -457,6 +442,12 @@ pub(super) fn note(what: &'static str, at: &'static Location<'static>, old: u64,
     with(|w| w.trace.push(Event { thread, what, at, old, new }));
 }
 
+/// Where the calling thread did its last operation on a word.
+pub(super) fn place_before() -> Option<&'static Location<'static>> {
+    let thread = number();
+    with(|w| w.trace.iter().rfind(|e| e.thread == thread).map(|e| e.at))
+}
+
 /// The last operations of the execution, for a failure report. Empty if there was no execution on this thread.
 pub(crate) fn trace() -> String {
     RUN.with_borrow(|world| {
@@ -473,7 +464,6 @@ pub(crate) fn trace() -> String {
 impl ModelRun {
     pub(super) fn wake_thread(&mut self, number: usize) {
         self.threads[number].woken = true;
-        self.threads[number].slept = true;
         self.moved();
     }
 

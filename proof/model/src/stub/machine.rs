@@ -97,6 +97,8 @@ struct Thread {
     parked: Parked,
     /// The words that it spins on, and the thread that must run for it.
     watched: Option<([usize; 2], Option<Token>)>,
+    /// When a word that it spins for last changed.
+    changed: u64,
 }
 
 #[derive(Default)]
@@ -221,10 +223,13 @@ pub(super) fn spin<R>(
     mut look: impl FnMut() -> Option<R>,
 ) -> Result<R, SpinEnd> {
     assert!(inside(), "nobody would ever end a spin outside of a machine");
+    with(|s| s.threads[s.current].changed = s.now);
     loop {
         if let Some(result) = look() {
             return Ok(result);
         }
+        let still = limit.still_ns.map(|ns| with(|s| s.threads[s.current].changed) + u64::from(ns));
+        let limit = SpinLimit { until: limit.until.into_iter().chain(still).min(), ..limit };
         with(|s| s.spin_ended(limit))?;
         with(|s| s.watch(watched, limit));
         suspend();
@@ -305,7 +310,7 @@ pub(super) fn wrote(word: usize) {
 
 impl State {
     fn new(config: Config, threads: usize) -> State {
-        let thread = || Thread { at: At::Ready, deadline: None, parked: Parked::Woken, watched: None };
+        let thread = || Thread { at: At::Ready, deadline: None, parked: Parked::Woken, watched: None, changed: 0 };
         State {
             config,
             now: 0,
@@ -419,6 +424,7 @@ impl State {
             let Some(thread) = cpu.thread else { continue };
             if self.threads[thread].watched.as_ref().is_some_and(&which) {
                 cpu.next = cpu.next.min(self.now + Cost::LINE);
+                self.threads[thread].changed = self.now;
             }
         }
     }

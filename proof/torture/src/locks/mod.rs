@@ -4,17 +4,14 @@ mod lineage;
 mod own;
 mod tuned;
 
-use crate::object::{Object, debug_of, of};
-use crate::ops::{Exclusive, LockRecord, Ops, Shared, place};
+use crate::object::{debug_of, of};
+use crate::ops::{Exclusive, LockRecord, Ops, Shared};
 use crate::tree::FileSystem;
 use own::{CountedLock, MutexAndCondvar, SeqLock};
 use std::fmt::Debug;
-use std::iter::once;
 use std::sync::LazyLock;
 use turnwise::platform::Native;
-use turnwise::platform::native::assume_cpus;
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
-use turnwise::wait::Policy;
 use turnwise::{LockRef, RawBigReaderLock, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore};
 use turnwise_catalogue::{Entry, Nature, Of, Visit};
 use turnwise_lineage::d_count::{self, DCount};
@@ -103,36 +100,13 @@ pub(crate) const fn tree<L: LockSet<Native>>(name: &'static str, about: &'static
     LockRecord::new::<FileSystem<L>>(name, about, Nature::LINEAGE, ops)
 }
 
-/// # Safety
-/// As [`LockRecord::place`] says.
-unsafe fn place_among_many<L: Default + Send + Sync + 'static>(at: *mut u8) -> Object<'static> {
-    assume_cpus(Policy::DEFAULT.many_cpus as u32);
-    // SAFETY: the caller's promise.
-    unsafe { place::<L>(at) }
-}
-
-/// A lock of the catalogue on what it takes for a large machine, where it waits in other ways. Its cell has a process
-/// of its own.
-fn among_many<L: Default + Send + Sync + 'static>(name: &'static str, of: &str, ops: Ops) -> LockRecord {
-    let nature = turnwise_catalogue::get(of).nature;
-    let record = LockRecord::new::<L>(name, "the lock of that name, as it behaves among many CPUs", nature, ops);
-    LockRecord { place: place_among_many::<L>, ..record }
-}
-
 /// Locks that are another lock of the catalogue under a second name.
 const LIKE_OTHERS: [&str; 2] = ["inode-lock-spin", "inode-lock-backoff"];
 
 /// The locks.
 pub static LOCKS: LazyLock<Vec<LockRecord>> = LazyLock::new(|| {
     let entries = turnwise_catalogue::LOCKS.iter().filter(|entry| !LIKE_OTHERS.contains(&entry.name));
-    let locks = entries.flat_map(|entry| {
-        let record = once(turnwise_catalogue::visit(entry.name, Record(entry)));
-        record.chain(match entry.name {
-            "mutex" => Some(among_many::<MutexAndCondvar>("mutex-many-cpus", "mutex", own::MUTEX)),
-            "rwsem" => Some(among_many::<RawRwSem>("rwsem-many-cpus", "rwsem", own::RWSEM)),
-            _ => None,
-        })
-    });
+    let locks = entries.map(|entry| turnwise_catalogue::visit(entry.name, Record(entry)));
     locks.chain(others()).collect()
 });
 

@@ -1,7 +1,8 @@
 //! The spin loop: look, pause, look; now and then read the clock and check whether the owner still runs.
 
-use super::super::{OnCpu, PollBackoff, SpinEnd, SpinLimit, Word};
+use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
 use super::system;
+use crate::wait::policy;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -124,12 +125,6 @@ fn changed_ticks(hit: u32, ticks_per_us: u32) -> u32 {
     }
 }
 
-/// Returns how long to stay away before the next look, in spin hints.
-fn hints_away(backoff: &mut Option<PollBackoff>) -> u32 {
-    let Some(backoff) = backoff else { return 1 };
-    hints(backoff.next_ns(line_ns()))
-}
-
 /// Implements [`super::super::Platform::line_ns`].
 pub(super) fn line_ns() -> u32 {
     LINE_COST.load(Relaxed).saturating_mul(1024 / 16) / TICKS_PER_US.load(Relaxed)
@@ -164,7 +159,9 @@ pub(super) fn spin_until<W: Word>(
     mut ready: impl FnMut(W::Value) -> bool,
     limit: SpinLimit,
 ) -> Result<W::Value, SpinEnd> {
-    let mut backoff = limit.backoff;
+    let look_ns = policy().look_ns as u32;
+    let mut rest = if limit.still_ns.is_some() { hints(look_ns) } else { 1 };
+    let (mut still_ns, mut changes): (u32, u32) = (0, 0);
     let mut spinner = None;
     let mut since_clock = 0;
     let mut value = word.load(Relaxed);
@@ -176,17 +173,20 @@ pub(super) fn spin_until<W: Word>(
             check(spinner.get_or_insert_with(system::Spinner::new), limit)?;
             since_clock = 0;
         }
-        let rest = hints_away(&mut backoff);
         (0..rest).for_each(|_| relax());
         since_clock += rest;
-        value = match &mut backoff {
-            None => word.load(Relaxed),
-            Some(backoff) => {
-                let (value, unchanged) = timed_look(word);
-                backoff.looked(unchanged);
-                value
-            }
+        let Some(still_max_ns) = limit.still_ns else {
+            value = word.load(Relaxed);
+            continue;
         };
+        let unchanged;
+        (value, unchanged) = timed_look(word);
+        still_ns = if unchanged { still_ns.saturating_add(look_ns) } else { 0 };
+        rest = hints(if unchanged || !limit.batches { look_ns } else { policy().away_ns(line_ns(), changes) });
+        changes += u32::from(!unchanged);
+        if still_ns >= still_max_ns && !ready(value) {
+            return Err(SpinEnd::Deadline);
+        }
     }
 }
 

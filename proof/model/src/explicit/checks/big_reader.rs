@@ -154,7 +154,7 @@ impl Guarded {
 fn roles(stage: &CheckSetup, size: Size, spread: bool, roles: &'static [Role]) {
     let guarded = Guarded::keep(stage);
     if spread {
-        stage.before(0, || guarded.raw.spread(), || ());
+        stage.before(0, || guarded.raw.spread());
     }
     for &role in &roles[..size.threads] {
         stage.spawn_rounds(size.rounds, move || guarded.round(role));
@@ -170,7 +170,7 @@ fn moves(stage: &CheckSetup, size: Size) {
         guarded.raw.read();
         guarded.section.read(1);
     };
-    stage.before(0, enters, || ());
+    stage.before(0, enters);
     stage.spawn(move || guarded.round(Writes));
     stage.spawn(move || {
         guarded.section.read(-1);
@@ -186,7 +186,7 @@ fn moves(stage: &CheckSetup, size: Size) {
 /// The first thread reads, the others write.
 fn freed(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
-    stage.before(0, || guarded.raw.spread(), || ());
+    stage.before(0, || guarded.raw.spread());
     let enter = move |thread| if thread == 0 { guarded.raw.read() } else { guarded.raw.write() };
     let leave = move |thread| if thread == 0 { guarded.read() } else { guarded.write() };
     super::freed(stage, size, (&guarded.raw, &guarded.section), enter, leave);

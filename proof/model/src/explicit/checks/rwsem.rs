@@ -20,6 +20,7 @@ const SLEEPS: Machine = Machine::SLEEPS;
 
 const ONCE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
 const LATE_PAIR: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
+const SPIN_LATE: (Size, Size) = (Size::of(2, 2).late(1), Size::of(3, 1).late(1));
 const LATE: (Size, Size) = (Size::of(3, 1).late(1), Size::of(3, 1).late(2));
 const TIMED_PAIR: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(1));
 const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2));
@@ -32,8 +33,7 @@ const AGAIN: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
 const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
 const FORKED_ONCE: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
 /// Sleeps at once, and claims as soon as it was woken in vain.
-const AT_ONCE: Tuned =
-    Tuned { spin_ns: Some(0), claim_after_ns: Some(0), spin_patient_ns: None, spin_woken_ns: None, turn_ns: None };
+const AT_ONCE: Tuned = Tuned { spin_ns: Some(0), claim_after_ns: Some(0), turn_ns: None };
 
 const STOPPED: (Size, Size) = (Size::of(3, 2).stopped(), Size::of(3, 2).stopped());
 const STOPPED_ONCE: (Size, Size) = (Size::of(3, 1).stopped(), Size::of(3, 2).stopped());
@@ -106,7 +106,13 @@ pub(super) const CHECKS: &[Check] = &[
     check("rwsem: readers and writers spin", SPINS, (Size::of(2, 2), Size::of(3, 1)), &[], |s, z| {
         roles(s, z, &[Reads, Writes, Upgrades]);
     }),
-    check("rwsem: a writer comes often", SPINS, (Size::of(2, 6), Size::of(3, 2)), &["wrote again"], often),
+    check("rwsem: writers claim and spin", SPINS, SPIN_LATE, &["claimed", "spun while first"], |s, z| {
+        roles(s, z, &[Writes, Writes, Reads]);
+    }),
+    check("rwsem: readers claim and spin", SPINS, SPIN_LATE, &["claimed"], |s, z| {
+        roles(s, z, &[Reads, Writes, Writes]);
+    }),
+    check("rwsem: a writer comes often", SPINS, (Size::of(2, 6), Size::of(3, 2)), &["spun with a duty"], often),
     check("rwsem: a writer forks", SLEEPS, FORKED, VOID, |s, z| {
         forks(s, z, true, &[Writes, ReadsFirst], &[Writes, Reads])
     }),
@@ -214,7 +220,7 @@ impl Guarded {
 
     /// Invariant 5, and the rare lines.
     fn watch(&self, record: &Record) {
-        let &Record { thread, what, old, new, .. } = record;
+        let &Record { thread, what, old, new, spins, .. } = record;
         if !record.writes(self.word()) {
             return;
         }
@@ -227,8 +233,11 @@ impl Guarded {
         if what == "cmpxchg" && old & WRITER != 0 && new.wrapping_add(1) == old {
             saw("took back");
         }
-        if what == "fetch_or" && old & WRITER != 0 && set & WRITERS != 0 {
-            saw("wrote again");
+        if taken && spins && set & WRITERS != 0 {
+            saw("spun with a duty");
+        }
+        if taken && spins && old & HANDOFF != 0 {
+            saw("spun while first");
         }
         if is_stopped(0) {
             saw("stopped");
@@ -452,7 +461,7 @@ fn stops(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
     let guarded = Guarded::keep(stage);
     let holds = matches!(roles[1], Writes);
     if holds {
-        stage.before(1, || guarded.raw.write(), || ());
+        stage.before(1, || guarded.raw.write());
     }
     stage.spawn(move || guarded.round(roles[0]));
     stage.spawn(move || {

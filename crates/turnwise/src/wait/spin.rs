@@ -1,0 +1,249 @@
+//! How a thread spins for a sleeping lock before it sleeps: one way for all of them.
+//!
+//! ```text
+//! newcomer  nobody in the queue: look `close_looks` times, a pause apart, and take the lock if it is free
+//!           offer the CPU if this thread has contended for this lock for `turn_ns`
+//!           the owner is off its CPU, also after an offer: sleep
+//!           join the queue
+//! head      the head before said that an owner takes the lock again and again, or looks show it: leave it a batch
+//!           look every `look_ns` (in an empty queue: twice as long after each look that found the line changed), and
+//!             take the lock if it is free; its last owner was faster: leave that a batch, once, then do not look first
+//!           until the owner is off its CPU, or in one section for `still_ns`, or the time is up
+//! sleep     announce it, sleep; woken: again from the top, and past `claim_after_ns` claim the next turn
+//! ```
+//!
+//! The queue lets one thread at a time touch the lock's line of memory (J. Mellor-Crummey and M. Scott, 1991; Linux's
+//! optimistic spinning, 2009, and its queue, 2014). Batches of sections pay where a hand-over is dearer than a section.
+//! `docs/design/wait.md` says what each number is for.
+//!
+//! None of this is needed for correctness: a thread without a slot skips it and sleeps.
+
+use super::{Settings, policy, yield_quantum};
+use crate::events::Event;
+use crate::osq::Osq;
+use crate::platform::{Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
+use core::sync::atomic::Ordering::Relaxed;
+
+/// What a spinner finds in a lock's word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// It may take the lock.
+    Free,
+    /// The lock is free and kept for a sleeper, which may need this CPU.
+    Kept,
+    /// Others have the lock; the owner, if there is one that is known.
+    Held(Option<Token>),
+}
+
+/// A thread that waits for a lock, as the spinner uses it.
+pub(crate) trait Contender<'a, P: Platform> {
+    fn word(&self) -> &'a P::U32;
+
+    /// Returns the queue of the lock's spinners.
+    fn queue(&self) -> &'a Osq<P>;
+
+    /// Whether it waits in the queue: not if nobody can overtake it, or if others can have the lock beside it.
+    fn queues(&self) -> bool;
+
+    fn found(&self, word: u32) -> Found;
+
+    /// Takes the lock, in whose word it has found this; returns whether it did.
+    fn take(&mut self, word: u32) -> bool;
+
+    /// Returns the word and what it says.
+    fn look(&self) -> (u32, Found) {
+        let word = self.word().load(Relaxed);
+        (word, self.found(word))
+    }
+}
+
+/// How many short waits there are between two looks at the clock.
+const WAITS_PER_CLOCK: u8 = 32;
+
+/// Told by a head to the next, and noted in an empty queue: it gave up behind one section that lasted.
+const LONG: u32 = 1;
+/// Told by a head to the next: an owner takes the lock again and again.
+const BACK: u32 = 2;
+
+/// Spins for a lock; returns how it acquired it, or why it gave up.
+pub(crate) fn spin<'a, P: Platform>(
+    contender: &mut impl Contender<'a, P>,
+    settings: impl Settings,
+    deadline: Option<Deadline>,
+    since: &mut u64,
+) -> Result<Event, Event> {
+    let Some(me) = P::me() else { return Err(Event::SpinLeftOut) };
+    let (queue, private) = (contender.queue(), &me.slot.private);
+    let address = core::ptr::from_ref(contender.word()).addr();
+    let offers = || yield_quantum::<P>(private, address, P::now(), settings);
+    private.waits.set(private.waits.get().wrapping_add(1));
+    if private.waits.get() % WAITS_PER_CLOCK == 0 {
+        offers();
+    }
+    let has_none_before = |contender: &_| queue.is_empty() || !Contender::queues(contender);
+    if has_none_before(contender) && looks_closely(contender) {
+        return Ok(Event::Spun);
+    }
+    let begin = offers();
+    if owner_stays_off(contender) {
+        return Err(Event::SpinOffCpu);
+    }
+    // While one that was woken spins, no other sleeper is woken.
+    let most = if *since == 0 { u64::MAX } else { 2 * policy().still_ns };
+    let limit = deadline.map_or(u64::MAX, Deadline::monotonic::<P>);
+    let until = begin.saturating_add(settings.spin_ns::<P>().min(most)).min(limit);
+    let end = if contender.queues() {
+        // The node is busy when a signal handler interrupted a wait.
+        if private.node_busy.replace(true) {
+            return Err(Event::SpinLeftOut);
+        }
+        let end = in_line(contender, me, until);
+        me.slot.node_is_back();
+        end
+    } else {
+        Head::new(until, u32::from(queue.note().unwrap_or(0))).spin(contender)
+    };
+    if *since == 0 {
+        *since = begin;
+    }
+    match end {
+        Ok(()) => Ok(Event::SpunQueued),
+        Err(SpinEnd::Deadline) => Err(Event::SpinTimedOut),
+        Err(SpinEnd::NotRunning) => Err(Event::SpinOffCpu),
+    }
+}
+
+/// Looks some times at once: where sections are short, a thread that first reads a clock comes late.
+fn looks_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool {
+    (0..policy().close_looks).any(|_| {
+        let (word, found) = contender.look();
+        let taken = found == Found::Free && contender.take(word);
+        if !taken {
+            P::relax();
+        }
+        taken
+    })
+}
+
+/// Whether the owner is off its CPU, also after this thread has offered its own.
+fn owner_stays_off<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
+    let is_off = || matches!(contender.look().1, Found::Held(Some(owner)) if P::on_cpu(owner) == OnCpu::NotRunning);
+    is_off() && {
+        P::offer();
+        is_off()
+    }
+}
+
+/// Waits in the queue, then as its head.
+fn in_line<'a, P: Platform>(contender: &mut impl Contender<'a, P>, me: Me<P>, until: u64) -> Result<(), SpinEnd> {
+    let queue = contender.queue();
+    let noted = u32::from(queue.note().unwrap_or(0));
+    queue.lock(me, Some(until))?;
+    let told = me.slot.node.told();
+    let mut head = Head::new(until, told.unwrap_or(noted));
+    head.alone = told.is_none();
+    head.back |= told.is_some() && owner_comes_back(contender);
+    let end = head.spin(contender);
+    let long = match end {
+        Ok(()) => 0,
+        // Not if the time was up that the caller or the policy gives.
+        Err(SpinEnd::Deadline) if P::now() < until => LONG,
+        Err(_) => told.unwrap_or(noted) & LONG,
+    };
+    queue.unlock_noting(me, long | if head.back { BACK } else { 0 }, long as u16);
+    end
+}
+
+/// The one thread that looks at the lock; or one more that nobody overtakes, or that others do not bar.
+struct Head {
+    until: u64,
+    /// For how long it waits for one section.
+    still_ns: u32,
+    /// Whether an owner takes the lock again and again, as far as it knows.
+    back: bool,
+    /// Whether it has left that a batch.
+    rested: bool,
+    /// Whether the queue was empty.
+    alone: bool,
+}
+
+impl Head {
+    /// `told`: by the head before it, or by the note in an empty queue.
+    fn new(until: u64, told: u32) -> Self {
+        let still_ns = policy().still_ns >> if told & LONG != 0 { 3 } else { 0 };
+        Head { until, still_ns: still_ns as u32, back: told & BACK != 0, rested: false, alone: false }
+    }
+
+    fn spin<'a, P: Platform>(&mut self, contender: &mut impl Contender<'a, P>) -> Result<(), SpinEnd> {
+        if self.back {
+            self.rest(contender);
+        }
+        let (mut last, mut lost, mut mine) = (None, None, None);
+        loop {
+            let (word, found) = contender.look();
+            match found {
+                Found::Free if contender.take(word) => return Ok(()),
+                Found::Free => lost = Some(word),
+                Found::Kept => return Err(SpinEnd::NotRunning),
+                Found::Held(owner) => {
+                    let to_last = owner.is_some() && owner == last;
+                    if let Some(free) = lost.take().filter(|_| to_last)
+                        && self.insists(contender, free)
+                    {
+                        return Ok(());
+                    }
+                    last = owner;
+                    let (queue, tail) = (contender.queue(), contender.queue().last());
+                    self.alone &= tail == *mine.get_or_insert(tail);
+                    let (until, still_ns) = (Some(self.until), Some(self.still_ns));
+                    let limit = SpinLimit { until, owner, still_ns, batches: self.alone, ..SpinLimit::NONE };
+                    let over = |now: u32| contender.found(now) != found || queue.last() != tail;
+                    P::spin_until(contender.word(), over, limit)?;
+                }
+            }
+        }
+    }
+
+    /// Takes the lock, whose word was `free` a moment ago, from an owner that was faster to take it again. That has a
+    /// batch first, but only one. Then no look comes before the exchange: it would bring the line here without the
+    /// right to write it, and the owner, which has to ask for that as well, is nearer.
+    fn insists<'a, P: Platform>(&mut self, contender: &mut impl Contender<'a, P>, free: u32) -> bool {
+        if !self.rested {
+            self.rest(contender);
+        }
+        (0..policy().close_looks).any(|_| {
+            let taken = contender.take(free);
+            if !taken {
+                P::relax();
+            }
+            taken
+        })
+    }
+
+    /// Leaves an owner a batch; then looks whether it still takes the lock again and again.
+    fn rest<'a, P: Platform>(&mut self, contender: &impl Contender<'a, P>) {
+        P::rest(policy().away_ns(P::line_ns(), 3));
+        self.rested = true;
+        self.back = contender.look().1 != Found::Free;
+    }
+}
+
+/// Whether an owner takes the lock again while this thread looks. Who came meanwhile has joined the queue, and shows in
+/// its tail: then looks once more tell.
+fn owner_comes_back<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
+    for _ in 0..2 {
+        let tail = contender.queue().last();
+        let first = contender.look().1;
+        let (mut left, mut back) = (first == Found::Free, false);
+        for _ in 0..policy().close_looks {
+            P::rest(policy().look_ns as u32);
+            let now = contender.look().1;
+            back |= left && matches!(now, Found::Held(Some(_))) && (now == first || first == Found::Free);
+            left |= now != first;
+        }
+        if contender.queue().last() == tail {
+            return back;
+        }
+    }
+    false
+}
