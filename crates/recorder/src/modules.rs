@@ -94,22 +94,22 @@ unsafe fn comes_back(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr]) 
         if module.start.load(Relaxed) >= end || start >= module.end.load(Relaxed) {
             continue;
         }
+        if module.gone.load(Relaxed) == GONE {
+            // SAFETY: the caller's promise.
+            if unsafe { is_of(module, found, headers) } {
+                module.gone.store(0, Relaxed);
+                return true;
+            }
+            if module.gone.compare_exchange(GONE, MARKING, Relaxed, Relaxed).is_ok() {
+                replaced::mark(mapping, module, &|address| {
+                    all(mapping).take(index + 1).filter(|module| contains(module, address)).count() as u64
+                });
+                // ORDERING recorder.marks: Release; who sees the end of it sees all marks.
+                module.gone.store(REPLACED, Release);
+            }
+        }
+        // Also for marks that another thread began just now: they are set on all that has none.
         wait_for_marks(module);
-        if module.gone.load(Relaxed) != GONE {
-            continue;
-        }
-        // SAFETY: the caller's promise.
-        if unsafe { is_of(module, found, headers) } {
-            module.gone.store(0, Relaxed);
-            return true;
-        }
-        if module.gone.compare_exchange(GONE, MARKING, Relaxed, Relaxed).is_ok() {
-            replaced::mark(mapping, module, &|address| {
-                all(mapping).take(index + 1).filter(|module| contains(module, address)).count() as u64
-            });
-            // ORDERING recorder.marks: Release; who sees the end of it sees all marks.
-            module.gone.store(REPLACED, Release);
-        }
     }
     false
 }
