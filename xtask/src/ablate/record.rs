@@ -1,6 +1,6 @@
 //! What was measured of each variant: kept as JSON, shown as text and as a page.
 
-use super::variant::Variant;
+use super::variant::{self, Variant};
 use crate::perf::job::Unit;
 use crate::perf::measure::{Measured, Outcome};
 use crate::perf::report::{Gap, ratio_shown};
@@ -111,7 +111,10 @@ impl Record {
             }
         }
         tried.judge();
-        format!("{}: {}", tried.mean(), tried.verdict)
+        let said = format!("{}: {}", tried.mean(), tried.verdict);
+        let all = variant::all();
+        self.variants.sort_by_key(|tried| all.iter().position(|variant| variant.name == tried.name));
+        said
     }
 
     /// The page: a table of all that the record has.

@@ -44,12 +44,8 @@ const NUMBERS: &[Number] = &[
 ];
 
 /// Mechanisms that are no number: name, what goes, and the variable that switches it off, with its value.
-const MECHANISMS: &[(&str, &str, &str, &str)] = &[(
-    "no-rseq",
-    "nobody knows whether an owner is on its CPU, and no thread offers its own",
-    "GLIBC_TUNABLES",
-    "glibc.pthread.rseq=0",
-)];
+const MECHANISMS: &[(&str, &str, &str, &str)] =
+    &[("no-rseq", "nobody knows whether an owner is on its CPU", "GLIBC_TUNABLES", "glibc.pthread.rseq=0")];
 
 /// One change to how the locks wait.
 #[derive(Debug)]
