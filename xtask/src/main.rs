@@ -1,5 +1,6 @@
 //! Work on the workspace itself: `cargo xtask <command>`. What CI runs is `cargo xtask check`.
 
+mod ablate;
 mod asm;
 mod book;
 mod capi;
@@ -53,6 +54,7 @@ enum Command {
     Test(test::Args),
     Results(results::Args),
     Perf(perf::Args),
+    Ablate(ablate::Args),
     Faults(faults::Args),
     Fuzz(fuzz::Args),
     Sanitize(sanitize::Args),
@@ -104,6 +106,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Test(args) => test::run(&args),
         Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
+        Command::Ablate(args) => ablate::run(&args),
         Command::Faults(args) => faults::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Sanitize(args) => sanitize::run(&args),

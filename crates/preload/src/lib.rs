@@ -8,6 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | `layout.rs` | the bytes of `pthread_mutex_t`, `pthread_cond_t` and `pthread_rwlock_t` as we use them |
+//! | `ablate.rs` | another number in the policy, for experiments: feature `ablate` |
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
 //! | `rules.rs` | which lock for each mutex: a policy file's table |
 //! | `behind.rs` | the program's calls behind the recorder |
@@ -32,6 +33,8 @@
 
 extern crate std as _;
 
+#[cfg(feature = "ablate")]
+mod ablate;
 mod behind;
 mod cond;
 mod events;

@@ -18,6 +18,10 @@ extern "C" fn start() {
     if let (Some(path), Some(fault)) = (policy::table_path(), policy::table_fault()) {
         refuse_table(path, fault);
     }
+    #[cfg(feature = "ablate")]
+    if let Err(text) = crate::ablate::prepare() {
+        refuse_number(text);
+    }
     let policy = policy::prepare();
     find_filter();
     run_probe::open();
@@ -71,6 +75,15 @@ fn refuse(name: &CStr) -> ! {
     for lock in Lock::ALL {
         let _ = write!(line, " {}", lock.name());
     }
+    line.print();
+    // SAFETY: ends the process; nothing of the program has run.
+    unsafe { libc::_exit(2) }
+}
+
+#[cfg(feature = "ablate")]
+fn refuse_number(text: &CStr) -> ! {
+    let mut line = Line::new();
+    let _ = write!(line, "turnwise: {}={} is not NAME=VALUE,… of the policy", crate::ablate::VARIABLE, Text(text));
     line.print();
     // SAFETY: ends the process; nothing of the program has run.
     unsafe { libc::_exit(2) }

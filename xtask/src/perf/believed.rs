@@ -15,7 +15,7 @@ const PRELOAD: &str = "LD_PRELOAD";
 const VARIABLE: &str = "TURNWISE_PERF_CPUS";
 
 /// A number to believe in.
-pub(super) struct Believed {
+pub(crate) struct Believed {
     cpus: u32,
     library: PathBuf,
     _folder: TempDir,

@@ -17,9 +17,9 @@ use turnwise_present::stats::median;
 pub(super) const SAMPLES: u32 = 4;
 
 /// What a cell's values are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     /// Time of an operation.
     Nanoseconds,
     /// Time of a run.
@@ -29,7 +29,7 @@ pub(super) enum Unit {
 
 impl Unit {
     /// How many times as fast the new version is.
-    pub(super) fn speed(self, old: f64, new: f64) -> f64 {
+    pub(crate) fn speed(self, old: f64, new: f64) -> f64 {
         match self {
             Unit::Nanoseconds | Unit::Seconds => old / new,
             Unit::PerSecond => new / old,
@@ -38,10 +38,10 @@ impl Unit {
 }
 
 /// One process, and the cells that it measures.
-pub(super) struct Job {
+pub(crate) struct Job {
     pub(super) what: What,
     /// Names of its cells.
-    pub(super) cells: Vec<String>,
+    pub(crate) cells: Vec<String>,
     pub(super) unit: Unit,
     /// Pairs of runs.
     pub(super) rounds: u32,
@@ -53,9 +53,9 @@ pub(super) enum What {
 }
 
 /// How all jobs are run.
-pub(super) struct How {
-    pub(super) sample_ms: u32,
-    pub(super) believed: Option<Believed>,
+pub(crate) struct How {
+    pub(crate) sample_ms: u32,
+    pub(crate) believed: Option<Believed>,
 }
 
 impl Job {
@@ -113,6 +113,9 @@ fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[S
     // Quick: no more than two samples beside these, in which every wait is timed.
     command.args(["bench", subject, "--lock", lock, "--quick", "--samples", &SAMPLES.to_string()]);
     command.args(["--sample-ms", &how.sample_ms.to_string()]);
+    if let Some(told) = &version.told {
+        command.args(told.set.iter().flat_map(|set| ["--set", set])).envs(told.variables.clone());
+    }
     command.arg("--json").arg(file.path()).arg("--scenario").args(scenarios);
     let (success, printed) = bounded(command)?;
     if !success {
@@ -176,8 +179,14 @@ fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
 }
 
 fn program(version: &Version, how: &How, ready: &Ready, figure: &Regex) -> Result<f64> {
-    let mut command = how.command(&version.program);
-    command.args(["run", "--lock", "adaptive", "--"]).args(&ready.command);
+    let command = match &version.told {
+        Some(told) => told.command(&ready.command)?,
+        None => {
+            let mut command = how.command(&version.program);
+            command.args(["run", "--lock", "adaptive", "--"]).args(&ready.command);
+            command
+        }
+    };
     let (success, printed) = bounded(command)?;
     if !success {
         bail!("it fails: {}", last_lines(&printed));

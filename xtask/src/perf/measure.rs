@@ -9,21 +9,21 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// A pair of builds, the old one first.
-pub(super) type Versions = [Version; 2];
+pub(crate) type Versions = [Version; 2];
 
 /// What the runs of a cell came to.
-pub(super) struct Measured {
-    pub(super) cell: String,
-    pub(super) unit: Unit,
+pub(crate) struct Measured {
+    pub(crate) cell: String,
+    pub(crate) unit: Unit,
     /// Values of the old and of the new version, by build and pair.
-    pub(super) builds: Vec<Vec<[f64; 2]>>,
+    pub(crate) builds: Vec<Vec<[f64; 2]>>,
 }
 
 /// What all runs came to.
-pub(super) struct Outcome {
-    pub(super) measured: Vec<Measured>,
+pub(crate) struct Outcome {
+    pub(crate) measured: Vec<Measured>,
     /// Cells that could not be measured, and why.
-    pub(super) failed: Vec<Gap>,
+    pub(crate) failed: Vec<Gap>,
 }
 
 /// A job under way.
@@ -35,10 +35,15 @@ struct Running<'a> {
 }
 
 /// Runs each job as often as it is to be, with each pair of builds; one that fails is not asked again.
-pub(super) fn measure(jobs: &[Job], builds: &[Versions], how: &How, busy: &mut Busy) -> Result<Outcome> {
+pub(crate) fn measure<'a>(
+    jobs: impl Iterator<Item = &'a Job>,
+    builds: &[Versions],
+    how: &How,
+    busy: &mut Busy,
+) -> Result<Outcome> {
     let none = vec![Vec::new(); builds.len()];
-    let mut all: Vec<Running> = jobs.iter().map(|job| Running { job, pairs: none.clone(), failed: None }).collect();
-    let rounds = jobs.iter().map(|job| job.rounds).max().unwrap_or(0);
+    let mut all: Vec<Running> = jobs.map(|job| Running { job, pairs: none.clone(), failed: None }).collect();
+    let rounds = all.iter().map(|running| running.job.rounds).max().unwrap_or(0);
     // A run of each that does not count: files are read, pages are there, and what cannot run at all says so at once.
     for running in &mut all {
         running.pairs_of(builds, how, false);

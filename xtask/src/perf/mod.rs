@@ -4,12 +4,12 @@
 mod believed;
 pub(crate) mod busy;
 mod cells;
-mod job;
-mod measure;
+pub(crate) mod job;
+pub(crate) mod measure;
 mod placement;
-mod report;
-mod stats;
-mod version;
+pub(crate) mod report;
+pub(crate) mod stats;
+pub(crate) mod version;
 
 use crate::programs;
 use anyhow::{Context, Result, bail};
@@ -121,13 +121,15 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     args.has_enough_pairs(args.cells().len(), args.programs().len())?;
     let builds = builds(args)?;
     let versions = &builds[0];
-    let plan = Plan::of(args, versions)?;
+    let plan = Plan::of(&args.cells(), &args.programs(), [args.rounds(), args.program_rounds], versions)?;
+    let programs = plan.jobs.iter().filter(|job| job.unit != Unit::Nanoseconds).count();
+    args.has_enough_pairs(plan.cells() - programs, programs)?;
     let machine = Machine::here(version::compiler()?);
     let how = How { sample_ms: args.sample_ms, believed: args.believed_cpus.map(Believed::new).transpose()? };
     let start = Instant::now();
     let outcome = {
         let mut busy = Busy::start(args.beside)?;
-        measure::measure(&plan.jobs, &builds, &how, &mut busy)?
+        measure::measure(plan.jobs.iter(), &builds, &how, &mut busy)?
     };
     let bound = args.bound / 100.0;
     let (cells, failed) = report::rows(outcome, bound);
@@ -219,25 +221,29 @@ fn builds(args: &Args) -> Result<Vec<Versions>> {
 }
 
 /// What is to be run, and what cannot be.
-struct Plan {
-    jobs: Vec<Job>,
-    left_out: Vec<Gap>,
+pub(crate) struct Plan {
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) left_out: Vec<Gap>,
 }
 
 impl Plan {
-    fn of(args: &Args, versions: &Versions) -> Result<Plan> {
-        let (cells, mut left_out) = chosen(&args.cells(), versions)?;
-        let mut jobs = Job::of_cells(&cells, args.rounds());
+    /// Of cells and programs as they are typed, with so many rounds of either.
+    pub(crate) fn of(cells: &[&str], programs: &[String], rounds: [u32; 2], versions: &Versions) -> Result<Plan> {
+        let (cells, mut left_out) = chosen(cells, versions)?;
+        let mut jobs = Job::of_cells(&cells, rounds[0]);
         let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
-        programs_of(&here, &args.programs(), args.program_rounds, &mut jobs, &mut left_out)?;
-        let number: usize = jobs.iter().map(|job| job.cells.len()).sum();
-        if number == 0 {
-            let why: String = left_out.iter().map(|Gap { cell, why }| format!("\n  {cell}: {why}")).collect();
+        programs_of(&here, programs, rounds[1], &mut jobs, &mut left_out)?;
+        let plan = Plan { jobs, left_out };
+        if plan.cells() == 0 {
+            let why: String = plan.left_out.iter().map(|Gap { cell, why }| format!("\n  {cell}: {why}")).collect();
             bail!("nothing left to compare:{why}");
         }
-        let programs = jobs.iter().filter(|job| job.unit != Unit::Nanoseconds).count();
-        args.has_enough_pairs(number - programs, programs)?;
-        Ok(Plan { jobs, left_out })
+        Ok(plan)
+    }
+
+    /// The number of its cells and programs.
+    fn cells(&self) -> usize {
+        self.jobs.iter().map(|job| job.cells.len()).sum()
     }
 }
 
@@ -298,7 +304,7 @@ fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, 
 }
 
 /// As it could be typed again.
-fn command_line() -> String {
+pub(crate) fn command_line() -> String {
     let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=~^,+@".contains(c));
     let word = |word: String| if plain(&word) { word } else { format!("'{word}'") };
     std::iter::once("cargo xtask".to_owned()).chain(std::env::args().skip(1).map(word)).collect::<Vec<_>>().join(" ")

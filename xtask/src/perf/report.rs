@@ -5,7 +5,7 @@ use super::measure::{Measured, Outcome};
 use super::stats::{self, Interval, Verdict};
 use super::version::Version;
 use crate::programs::report::figure;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use turnwise_present::machine;
 use turnwise_present::stats::median;
 
@@ -32,10 +32,10 @@ pub(super) struct Report<'a> {
 }
 
 /// What there is no figure of.
-#[derive(Debug, Serialize)]
-pub(super) struct Gap {
-    pub(super) cell: String,
-    pub(super) why: String,
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Gap {
+    pub(crate) cell: String,
+    pub(crate) why: String,
 }
 
 /// Where it was measured.
@@ -256,7 +256,7 @@ fn shown(value: f64, unit: Unit) -> String {
 }
 
 /// Three places where they say something.
-fn ratio_shown(ratio: f64) -> String {
+pub(crate) fn ratio_shown(ratio: f64) -> String {
     match ratio {
         ratio if ratio < 9.9995 => format!("{ratio:.3}"),
         ratio if ratio < 999.5 => format!("{ratio:.1}"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     fn version(name: &str) -> Version {
-        Version { name: name.to_owned(), what: "word ".repeat(40), program: "x".into(), bench: "x".into() }
+        Version { name: name.to_owned(), what: "word ".repeat(40), program: "x".into(), bench: "x".into(), told: None }
     }
 
     #[test]

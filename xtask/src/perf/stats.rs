@@ -6,7 +6,7 @@
 //! k-th smallest of n ratios only if fewer than k of n tosses of a coin show heads. `turnwise compare` resamples
 //! rounds, for one ratio at 95%; here are many at up to 99.9%, which this gives exactly and by no seed.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use turnwise_present::stats::quantile;
 
 /// How often any of the intervals of a report may miss, all of them together.
@@ -15,17 +15,17 @@ pub(super) const ERROR: f64 = 0.05;
 pub(super) const MOST_PAIRS: u32 = 1000;
 
 /// The median of the ratios, and where the true one lies.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Interval {
-    pub(super) ratio: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Interval {
+    pub(crate) ratio: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 /// What is said of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Better,
     Worse,
     NoDifference,
@@ -43,7 +43,7 @@ impl Verdict {
 
 impl Interval {
     /// Of the ratios of pairs; misses with a probability of `error` at most. `None`: too few pairs for that.
-    pub(super) fn of(ratios: &[f64], error: f64) -> Option<Interval> {
+    pub(crate) fn of(ratios: &[f64], error: f64) -> Option<Interval> {
         let mut sorted = ratios.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let outside = left_out(sorted.len(), error)?;
@@ -52,7 +52,7 @@ impl Interval {
     }
 
     /// A cell is better or worse if the whole interval is, by more than `bound`.
-    pub(super) fn verdict(&self, bound: f64) -> Verdict {
+    pub(crate) fn verdict(&self, bound: f64) -> Verdict {
         match self {
             Interval { low, .. } if *low > 1.0 + bound => Verdict::Better,
             Interval { high, .. } if *high < 1.0 - bound => Verdict::Worse,
@@ -71,7 +71,7 @@ impl Verdict {
 }
 
 /// How often each interval may miss, so that all of `cells` hold together with `1 - ERROR` (Bonferroni).
-pub(super) fn error_of_each(cells: usize) -> f64 {
+pub(crate) fn error_of_each(cells: usize) -> f64 {
     ERROR / cells.max(1) as f64
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use turnwise_preload_abi::environment;
 
 /// Where commits, their programs and the logs of their builds lie.
 const FOLDER: &str = "target/perf";
@@ -17,8 +18,8 @@ const PROGRAM: &str = "turnwise";
 const LAB: &str = "turnwise-lab";
 
 /// A version, built.
-#[derive(Debug, Serialize)]
-pub(super) struct Version {
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Version {
     /// Its commit, with `+` if files were changed since; or the program, where that was given.
     pub(super) name: String,
     /// The commit's first line, and what is changed.
@@ -29,13 +30,44 @@ pub(super) struct Version {
     /// The program that has the subcommand `bench`: `turnwise-lab`, of commits from before it `turnwise`.
     #[serde(skip)]
     pub(super) bench: PathBuf,
+    /// What it is told as it runs, if that and not the build is what differs.
+    #[serde(skip)]
+    pub(super) told: Option<Told>,
+}
+
+/// What a version is told: numbers of its policy.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    /// The preload library that reads them from its environment: feature `ablate`.
+    pub(crate) library: PathBuf,
+    /// `NAME=VALUE` each.
+    pub(crate) set: Vec<String>,
+    /// Other variables.
+    pub(crate) variables: Vec<(String, String)>,
+}
+
+impl Told {
+    /// A program that runs on the library.
+    pub(super) fn command(&self, words: &[String]) -> Result<Command> {
+        let (program, arguments) = words.split_first().context("a program without a command")?;
+        let mut command = Command::new(program);
+        command.args(arguments).env("LD_PRELOAD", &self.library).env(environment::LOCK, "adaptive");
+        command.env("TURNWISE_ABLATE", self.set.join(",")).envs(self.variables.clone());
+        Ok(command)
+    }
 }
 
 impl Version {
     fn new(name: String, what: String, program: PathBuf) -> Version {
         let lab = program.with_file_name(LAB);
         let bench = if lab.is_file() { lab } else { program.clone() };
-        Version { name, what, program, bench }
+        Version { name, what, program, bench, told: None }
+    }
+
+    /// The laboratory, and programs on a preload library, both told the same.
+    pub(crate) fn told(name: &str, lab: &Path, told: Told) -> Version {
+        let (program, bench) = (told.library.clone(), lab.to_path_buf());
+        Version { name: name.to_owned(), what: String::new(), program, bench, told: Some(told) }
     }
 }
 
@@ -90,7 +122,7 @@ pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
 }
 
 /// The compiler of both versions: the working tree's.
-pub(super) fn compiler() -> Result<String> {
+pub(crate) fn compiler() -> Result<String> {
     let out = Command::new("rustc").arg("--version").output().context("cannot run rustc")?;
     let all = String::from_utf8_lossy(&out.stdout);
     Ok(all.split_whitespace().take(2).collect::<Vec<_>>().join(" "))

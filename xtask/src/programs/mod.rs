@@ -166,7 +166,9 @@ pub(crate) fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Pro
     let fits = |program: &Program, name: &String| program.name.to_lowercase().contains(&name.to_lowercase());
     for name in names {
         if !programs.iter().any(|program| fits(program, name)) {
-            bail!("no program's name contains `{name}`; `cargo xtask programs --list` lists them");
+            let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
+            let names = names.join("; ");
+            bail!("no program's name contains `{name}`; `cargo xtask programs --list` lists them: {names}");
         }
     }
     Ok(programs.into_iter().filter(|p| names.is_empty() || names.iter().any(|name| fits(p, name))).collect())
