@@ -7,8 +7,8 @@
 //! | 0..24 | permits | how many are available | `release` adds | acquiring subtracts |
 //! | 24..28 | generation | of the process in which flags were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
 //! | 28 | `CLAIM` | the first in line has waited too long: no other thread may take permits | the first | the first, when it leaves |
-//! | 29 | `PASSED` | the place of the first is free; one woken for it is on the way | the first, when it leaves | the woken |
-//! | 30 | `FIRST` | a thread is first in line: it alone sleeps in lane `First` | that thread | that thread, when it leaves |
+//! | 29 | `PASSED` | alone: the place of the first is free, and one woken for it is on the way; with `FIRST`: the first sleeps, or is about to | the first, when it leaves or before it sleeps | the woken; `release` |
+//! | 30 | `FIRST` | a thread is first in line: it sleeps in lane `First` | that thread | that thread, when it leaves |
 //! | 31 | `WAITERS` | others may sleep behind the first, in lane `Waiters` | a waiter, before it sleeps | the first, when it leaves |
 //!
 //! The first in line takes the permits that it wants as soon as there are enough; then it leaves, and wakes the one
@@ -26,8 +26,15 @@
 //!    the next, or finds that no thread sleeps and none has come to since (step B of `pass_on`).
 //! 3. A woken thread that finds `FIRST` set sets `WAITERS`, if it is clear, before it sleeps or gives up: the first
 //!    then wakes the next.
-//! 4. `release` does not touch the semaphore after the exchange that adds the permits: the thread that acquires them
+//! 4. A thread sleeps in lane `First` only while `PASSED` is set beside `FIRST`, or whoever took that off is about to
+//!    wake all of the lane.
+//! 5. `release` does not touch the semaphore after the exchange that adds the permits: the thread that acquires them
 //!    may free its memory. The wake-up that follows uses only the address.
+//!
+//! **The first does not come.** It may be stopped, by a debugger or a signal handler. A release that finds nobody
+//! asleep in lane `First` wakes one behind it in its stead. Whoever finds for as long as a promise lasts ([`Lapse`])
+//! that the first is on its way, and not asleep, becomes the first. The one that was takes the flag for its own if it
+//! comes while that is set, which is why all of lane `First` is woken (invariant 4); else it lines up at the end.
 //!
 //! **Signals.** A handler may release. One that interrupted a wait on the same semaphore must not wait on it: it would
 //! stand in line behind its own thread.
@@ -36,11 +43,12 @@
 //! thread that waits, or tries and finds itself kept out, takes them out first (`look`). The permits stay what they
 //! were: those that a thread of the parent had are not given back in the child.
 //!
-//! A semaphore has no owner, so there is no telling whether a wait will be short: waiters do not spin, they sleep.
+//! A semaphore has no owner, so there is no telling whether a wait will be short: a newcomer that may overtake looks
+//! for two microseconds, others sleep at once.
 
 use crate::events::{Counters, Event, Kind};
 use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
-use crate::wait::{Stamp, policy};
+use crate::wait::{Lapse, Stamp, policy};
 use core::fmt;
 use core::mem;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -52,6 +60,8 @@ const CLAIM: u32 = 1 << 28;
 const PASSED: u32 = 1 << 29;
 const FIRST: u32 = 1 << 30;
 const WAITERS: u32 = 1 << 31;
+/// Both: the first sleeps, or is about to. One of the two: it is on its way.
+const ASLEEP: u32 = FIRST | PASSED;
 /// All flags about threads in line.
 const FLAGS: u32 = CLAIM | PASSED | FIRST | WAITERS;
 
@@ -62,6 +72,11 @@ pub const PERMITS_MAX: u32 = PERMITS;
 const fn left_by_first(word: u32) -> u32 {
     let passed = if word & WAITERS != 0 { PASSED | word & GENERATION } else { 0 };
     word & PERMITS | passed
+}
+
+/// Whether the first is on its way: it is awake, or another was woken to be the first.
+const fn comes(word: u32) -> bool {
+    word & ASLEEP == FIRST || word & ASLEEP == PASSED
 }
 
 /// The stamp of the process in which the flags were set.
@@ -212,14 +227,23 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         loop {
             let permits = (word & PERMITS).checked_add(n).filter(|&permits| permits <= PERMITS_MAX);
             let Some(permits) = permits else { overflow() };
+            let woken = if word & ASLEEP == ASLEEP { PASSED } else { 0 };
             // ORDERING semaphore.release: pairs with semaphore.acquire.
-            match self.word.compare_exchange(word, word & !PERMITS | permits, Release, Relaxed) {
+            match self.word.compare_exchange(word, word & !(PERMITS | woken) | permits, Release, Relaxed) {
                 Ok(_) => break,
                 Err(found) => word = found,
             }
         }
-        if word & FIRST != 0 {
-            P::wake(address, Lane::First, 1);
+        if word & ASLEEP == ASLEEP {
+            Self::wake_first(address, word);
+        }
+    }
+
+    /// Wakes the first, of whom `word` said that it sleeps, or one in its stead. Uses only the address (invariant 5).
+    #[cold]
+    fn wake_first(address: *const P::U32, word: u32) {
+        if P::wake(address, Lane::First, u32::MAX) == 0 && word & WAITERS != 0 {
+            P::wake(address, Lane::Waiters, 1);
         }
     }
 
@@ -254,10 +278,8 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// Takes `n` permits as a newcomer that found itself kept out, perhaps by void flags.
     #[cold]
     fn take_past(&self, n: u32) -> bool {
-        STAMP.is_void::<P>(self.word.load(Relaxed)) && {
-            self.look();
-            self.take(n)
-        }
+        let word = self.look();
+        word & PERMITS >= n && (self.take(n) || comes(word) && Waiter::new(n).wait(self, None, true))
     }
 
     /// Returns the word, after taking out void flags.
@@ -276,7 +298,22 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     #[inline(never)]
     fn acquire_slow(&self, n: u32, deadline: Option<Deadline>) -> bool {
         assert!(n <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
-        Waiter { n, first: 0, woken: false, since: P::now() }.wait(self, deadline)
+        self.spin(n) || Waiter { since: P::now(), ..Waiter::new(n) }.wait(self, deadline, false)
+    }
+
+    /// Looks for permits a few times as a newcomer, each time after twice as long a rest: a holder whose sections are
+    /// short is soon done, and one that takes permits again and again is disturbed less and less.
+    fn spin(&self, n: u32) -> bool {
+        let may_spin = || !FAIR && cfg!(feature = "spin") && P::cpus() > 1 && self.word.load(Relaxed) & CLAIM == 0;
+        let mut rest = policy().look_ns;
+        while may_spin() && rest <= policy().still_ns / 8 {
+            P::rest(rest as u32);
+            if self.take(n) {
+                return true;
+            }
+            rest *= 2;
+        }
+        false
     }
 
     /// Wakes the next in line, as the first that has just left it with [`left_by_first`] of `word`.
@@ -290,8 +327,8 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         // after all, though not without setting `WAITERS` again; since that bit is cleared first, none is overlooked.
         let mut word = self.word.load(Relaxed);
         // A thread that woke for another reason may have taken the place.
-        while word & PASSED != 0 {
-            // With `PASSED` there is neither `FIRST` nor `CLAIM`: no flag is left.
+        while word & ASLEEP == PASSED {
+            // With `PASSED` alone there is neither `FIRST` nor `CLAIM`: no flag is left.
             match self.word.compare_exchange(word, word & PERMITS, Relaxed, Relaxed) {
                 Ok(_) if word & WAITERS != 0 => {
                     wake();
@@ -314,12 +351,18 @@ struct Waiter {
     n: u32,
     /// `FIRST` as the thread set it, with the generation; 0: it is not the first.
     first: u32,
-    /// Whether it was woken in lane `Waiters` since it last slept there (invariant 1).
+    /// Whether it was woken in lane `Waiters` since it last slept there (invariant 1), or in the stead of the first.
     woken: bool,
+    /// The first, or who was woken to be the first, that does not come.
+    lapse: Lapse,
     since: u64,
 }
 
 impl Waiter {
+    fn new(n: u32) -> Self {
+        Waiter { n, first: 0, woken: false, lapse: Lapse::NONE, since: 0 }
+    }
+
     fn is_first(&self) -> bool {
         self.first != 0
     }
@@ -328,19 +371,17 @@ impl Waiter {
         &mut self,
         semaphore: &Semaphore<FAIR, P>,
         deadline: Option<Deadline>,
+        mut timed_out: bool,
     ) -> bool {
-        let mut timed_out = false;
         loop {
             let word = semaphore.look();
-            if word & (FIRST | GENERATION) != self.first {
-                self.first = 0; // this is a child, and the place was its parent's
-            }
+            self.knows(word);
             if self.is_first() && (timed_out || word & PERMITS >= self.n) {
                 let taken = word & PERMITS >= self.n;
                 if self.leave(semaphore, word, taken) {
                     return taken;
                 }
-            } else if !self.is_first() && self.may_be_first(word) {
+            } else if !self.is_first() && (self.may_be_first(word) || self.outlasts(semaphore, word)) {
                 self.become_first(semaphore, word);
             } else if timed_out {
                 if self.give_up(semaphore, word) {
@@ -353,15 +394,28 @@ impl Waiter {
         }
     }
 
+    /// Notes whether its place was taken by another, or was its parent's.
+    fn knows(&mut self, word: u32) {
+        if self.is_first() && word & (FIRST | GENERATION) != self.first {
+            (self.first, self.woken) = (0, false);
+        }
+    }
+
     fn may_be_first(&self, word: u32) -> bool {
         word & FIRST == 0 && (self.woken || word & PASSED == 0)
     }
 
+    /// Whether the first does not come: then another may have its place.
+    fn outlasts<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
+        self.lapse.has_come::<P>((&raw const semaphore.word).addr(), comes(word))
+    }
+
     fn become_first<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) {
-        let others = if self.woken { WAITERS } else { 0 };
+        let others = if self.woken || word & PASSED != 0 { WAITERS } else { 0 };
         let new = STAMP.with::<P>(word, FIRST | others) & !PASSED;
         if semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_ok() {
             self.first = new & (FIRST | GENERATION);
+            self.lapse.end::<P>((&raw const semaphore.word).addr());
         }
     }
 
@@ -371,6 +425,9 @@ impl Waiter {
         // ORDERING semaphore.acquire: pairs with semaphore.release, as in `take`.
         let left = semaphore.word.compare_exchange(word, new, Acquire, Relaxed).is_ok();
         if left {
+            if word & ASLEEP == ASLEEP {
+                P::wake(&raw const semaphore.word, Lane::First, u32::MAX);
+            }
             semaphore.pass_on(word);
         }
         left
@@ -378,8 +435,16 @@ impl Waiter {
 
     /// Leaves without ever having been first; `false` if the word changed meanwhile.
     fn give_up<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
-        // Invariant 3. The exchange also shows that the word is not an old one: `FIRST` may be gone.
-        !self.woken || semaphore.word.compare_exchange(word, STAMP.with::<P>(word, WAITERS), Relaxed, Relaxed).is_ok()
+        if !self.woken {
+            return true;
+        }
+        // Invariant 3. The exchange also shows that the word is not an old one: `FIRST` may be gone. If it was woken in
+        // the stead of the first, that may be stopped, and needs another substitute.
+        let left = semaphore.word.compare_exchange(word, STAMP.with::<P>(word, WAITERS), Relaxed, Relaxed).is_ok();
+        if left && comes(word) {
+            P::wake(&raw const semaphore.word, Lane::Waiters, 1);
+        }
+        left
     }
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
@@ -387,9 +452,9 @@ impl Waiter {
         let new = if !self.is_first() {
             STAMP.with::<P>(word, WAITERS)
         } else if !FAIR && P::now().saturating_sub(self.since) >= policy().claim_after_ns {
-            word | CLAIM
+            word | CLAIM | PASSED
         } else {
-            word
+            word | PASSED
         };
         if new != word && semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
@@ -405,12 +470,12 @@ impl Waiter {
         deadline: Option<Deadline>,
     ) {
         let lane = if self.is_first() { Lane::First } else { Lane::Waiters };
-        let parked = P::park(&semaphore.word, word, lane, deadline);
+        let parked = P::park(&semaphore.word, word, lane, self.lapse.or_at::<P>(deadline));
         semaphore.counters.count_sleep(parked);
         self.woken = match parked {
             Parked::Woken => true,
             Parked::Changed => self.woken, // it did not sleep: its duty to wake remains
-            Parked::TimedOut | Parked::Interrupted => false,
+            Parked::TimedOut | Parked::Interrupted => self.woken && comes(word), // perhaps in the stead of the first
         };
     }
 }
@@ -501,8 +566,19 @@ mod tests {
     }
 
     #[test]
+    fn a_place_whose_thread_does_not_come_lapses_but_not_that_of_a_sleeper() {
+        let semaphore = FairSemaphore::new_fair(1);
+        for (flags, lapses) in [(FIRST, true), (PASSED, true), (FIRST | CLAIM, true), (ASLEEP, false)] {
+            semaphore.word.store(1 | flags | STAMP.now::<DefaultPlatform>(), Relaxed);
+            assert!(semaphore.try_acquire().is_none(), "{flags:x}");
+            let timeout = Duration::from_nanos(2 * policy().kept_ns);
+            assert_eq!(semaphore.try_acquire_for(1, timeout).is_some(), lapses, "{flags:x}");
+        }
+    }
+
+    #[test]
     fn a_waiter_becomes_first_when_the_place_is_free_or_it_was_woken_for_it() {
-        let waiter = |woken| Waiter { n: 1, first: 0, woken, since: 0 };
+        let waiter = |woken| Waiter { woken, ..Waiter::new(1) };
         assert!(waiter(false).may_be_first(3) && waiter(true).may_be_first(PASSED));
         assert!(!waiter(false).may_be_first(PASSED | WAITERS) && !waiter(true).may_be_first(FIRST));
         let semaphore = Semaphore::new(0);

@@ -1,14 +1,14 @@
-//! A waiter that claimed the next turn and is kept away, by a signal handler here, keeps the others from the lock for a
-//! while, and not for longer: a promise lapses.
+//! A waiter that claimed the next turn, or is the first in line at a semaphore, and is kept away, by a signal handler
+//! here, keeps the others from the lock for a while, and not for longer: a promise lapses.
 #![cfg(all(target_os = "linux", feature = "native", not(any(miri, turnwise_portable))))]
 
 use std::os::unix::thread::JoinHandleExt as _;
 use std::ptr::from_ref;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc;
-use std::thread::{sleep, spawn};
+use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
-use turnwise::{RawLock, RawMutex, RawRwSem};
+use turnwise::{FairSemaphore, RawLock, RawMutex, RawRwSem, Semaphore};
 
 static AWAY: AtomicBool = AtomicBool::new(false);
 static BACK: AtomicBool = AtomicBool::new(false);
@@ -20,6 +20,27 @@ const LONG: Duration = Duration::from_secs(60);
 extern "C" fn stay_away(_signal: libc::c_int) {
     AWAY.store(true, Relaxed);
     while !BACK.load(Relaxed) {
+        sleep(MS);
+    }
+}
+
+/// Installs the handler. It and what it looks at are one: only one test at a time has it.
+fn handler() -> impl Drop {
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let handler: extern "C" fn(libc::c_int) = stay_away;
+    // SAFETY: the handler is safe to run anywhere in the one thread that gets the signal.
+    unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
+    one
+}
+
+/// Keeps the thread in the handler, until `BACK` is set.
+fn keep_away(thread: &JoinHandle<()>) {
+    AWAY.store(false, Relaxed);
+    BACK.store(false, Relaxed);
+    // SAFETY: the thread was not joined yet, and the handler touches atomics only and sleeps.
+    unsafe { libc::pthread_kill(thread.as_pthread_t() as _, libc::SIGUSR1) };
+    while !AWAY.load(Relaxed) {
         sleep(MS);
     }
 }
@@ -100,8 +121,6 @@ impl Claimed {
 
     /// `false`: the waiter was faster, so that nothing was seen.
     fn claimant_stays_away(self, other: Other) -> bool {
-        AWAY.store(false, Relaxed);
-        BACK.store(false, Relaxed);
         (self.lock)();
         let claimant = spawn(move || {
             (self.comes)();
@@ -110,11 +129,7 @@ impl Claimed {
         sleep(MS * 5);
         let seen = self.overtake();
         if seen {
-            // SAFETY: the thread was not joined yet, and the handler touches atomics only and sleeps.
-            unsafe { libc::pthread_kill(claimant.as_pthread_t() as _, libc::SIGUSR1) };
-            while !AWAY.load(Relaxed) {
-                sleep(MS);
-            }
+            keep_away(&claimant);
             self.is_had_by(other);
         } else {
             (self.unlock)();
@@ -125,12 +140,7 @@ impl Claimed {
     }
 
     fn keeps_nobody_away_for_ever(self) {
-        /// The handler and what it looks at are one.
-        static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-        let _one = ONE.lock();
-        let handler: extern "C" fn(libc::c_int) = stay_away;
-        // SAFETY: the handler is safe to run anywhere in the one thread that gets the signal.
-        unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
+        let _one = handler();
         for other in [Other::Sleeps, Other::Comes, Other::Tries] {
             let seen = (0..10).any(|_| self.claimant_stays_away(other));
             assert!(seen, "{other:?}: no waiter claims the next turn");
@@ -188,4 +198,53 @@ fn claimants_of_all_kinds_that_are_kept_away_keep_nobody_else_away() {
     Claimed { comes: || SHARED.read(), goes: read_unlock, ..SHARED_CLAIMED }.keeps_nobody_away_for_ever();
     Claimed { comes: || SHARED.upgradable_read(), goes: upgradable_unlock, ..SHARED_CLAIMED }
         .keeps_nobody_away_for_ever();
+}
+
+/// The first in line at a semaphore without permits stays away; then there is one, and another gets it.
+fn the_first_stays_away<const FAIR: bool>(semaphore: &'static Semaphore<FAIR>, other: Other) {
+    let comes = move || drop(semaphore.acquire());
+    let first = spawn(comes);
+    sleep(MS * 20);
+    keep_away(&first);
+    let (tell, told) = mpsc::channel();
+    let sleeper = move || {
+        comes();
+        tell.send(()).expect("we listen");
+    };
+    match other {
+        Other::Sleeps => {
+            spawn(sleeper);
+            sleep(MS * 20);
+            semaphore.release(1);
+        }
+        Other::Comes => {
+            semaphore.release(1);
+            spawn(sleeper);
+        }
+        Other::Tries => {
+            semaphore.release(1);
+            let begun = Instant::now();
+            while semaphore.try_acquire().is_none() {
+                assert!(begun.elapsed() < LONG, "the first keeps the permit from others");
+                sleep(MS);
+            }
+        }
+    }
+    if other != Other::Tries {
+        told.recv_timeout(LONG).unwrap_or_else(|_| panic!("{other:?}: the first keeps the permit from others"));
+    }
+    BACK.store(true, Relaxed);
+    first.join().expect("it gets its turn, too");
+    semaphore.try_acquire().expect("everybody has left").forget();
+}
+
+#[test]
+fn the_first_at_a_semaphore_that_is_kept_away_keeps_nobody_else_away() {
+    static SEMAPHORE: Semaphore = Semaphore::new(0);
+    static FAIR: FairSemaphore = FairSemaphore::new_fair(0);
+    let _one = handler();
+    for other in [Other::Sleeps, Other::Comes, Other::Tries] {
+        the_first_stays_away(&SEMAPHORE, other);
+        the_first_stays_away(&FAIR, other);
+    }
 }

@@ -124,7 +124,8 @@ table! {
     /// Once one was longer, an eighth of it, until one was shorter. Tokyo Cabinet's B+ tree loses 20% with twice as
     /// much, SQLite 16% with half. Twice this is how long a batch may be, how long the only waiter of a condition
     /// variable looks for its notification, and one for a [`LockRef`](crate::LockRef) or a
-    /// [`BigReaderLock`](crate::BigReaderLock) for the release: about what both sides pay for a sleep.
+    /// [`BigReaderLock`](crate::BigReaderLock) for the release: about what both sides pay for a sleep. An eighth is the
+    /// longest rest between looks at a [`Semaphore`](crate::Semaphore).
     still_ns = 10_000 ns, 0..=1_000_000_000;
     /// How many looks at a lock follow each other at once when a wait begins and no other thread spins.
     close_looks = 3 looks, 0..=1_000;

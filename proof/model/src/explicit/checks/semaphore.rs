@@ -1,14 +1,15 @@
 //! The semaphore, fair and barging.
 
-use super::{SOON, Shows, sleeps, word};
-use crate::explicit::Size;
-use crate::explicit::check::{Check, CheckSetup, Record, fork};
+use super::{KEPT_NS, SOON, Shows, check, sleeps, word};
+use crate::explicit::check::{Check, CheckSetup, Record, clock, fork, is_stopped, stoppable};
 use crate::explicit::memory::scrub;
 use crate::explicit::{Explicit, ExplicitWord};
+use crate::explicit::{Machine, Size};
 use crate::platform::saw;
 use std::cell::Cell;
+use std::sync::atomic::Ordering::Relaxed;
 use turnwise::Semaphore;
-use turnwise::platform::Platform;
+use turnwise::platform::{IntWord, Platform};
 
 const PLAIN: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
 const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
@@ -16,6 +17,14 @@ const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).la
 const LATE: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
 const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
 const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
+const STOPPED: (Size, Size) = (Size::of(3, 1).stopped(), Size::of(3, 2).stopped());
+const STOPPED_PAIR: (Size, Size) = (Size::of(2, 2).stopped(), Size::of(2, 4).stopped());
+const STOPPED_LATE: (Size, Size) = (Size::of(3, 1).stopped().late(1), Size::of(3, 2).stopped().late(1));
+const GIVEN_UP: (Size, Size) = (Size::of(3, 1).timed(3), Size::of(4, 1).timed(3));
+/// The deadlines of those that sleep pass, which is what ends the lapse.
+const TIMELY: Machine = Machine { time_helps: true, ..Machine::SLEEPS };
+const CLAIM_LAPSES: Shows = &["claimed", "lapsed", "stopped"];
+const LAPSES: Shows = &["lapsed", "stopped"];
 const VOID: Shows = &["forked", "void place taken out"];
 
 pub(super) const CHECKS: &[Check] = &[
@@ -31,6 +40,11 @@ pub(super) const CHECKS: &[Check] = &[
     sleeps("semaphore: forked children, fair", FORKED, VOID, forks::<true>),
     sleeps("semaphore: sleepers wake for nothing", SIGNALS, &[], |s, z| wants::<false>(s, z, 2, &[2, 1])),
     sleeps("semaphore: they wake for nothing, fair", SIGNALS, &[], |s, z| wants::<true>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: the first is stopped", STOPPED, LAPSES, |s, z| stops::<false>(s, z, false)),
+    sleeps("semaphore: it is stopped as it claims", STOPPED_LATE, CLAIM_LAPSES, |s, z| stops::<false>(s, z, false)),
+    sleeps("semaphore: the first is stopped, fair", STOPPED, LAPSES, |s, z| stops::<true>(s, z, false)),
+    check("semaphore: its substitute gives up", TIMELY, GIVEN_UP, &["gave up"], gives_up_in_its_stead),
+    sleeps("semaphore: stopped anywhere", STOPPED_PAIR, &["stopped"], |s, z| stops::<false>(s, z, true)),
 ];
 
 const PERMITS: u64 = (1 << 24) - 1;
@@ -65,6 +79,8 @@ impl<const FAIR: bool> Guarded<FAIR> {
             // Flags of the parent's threads stay if nobody had to wait.
             let void = word & GENERATION != Explicit::generation() << GENERATION.trailing_zeros();
             let word = if void { word & PERMITS as u32 } else { word };
+            // So do those of a thread that was stopped.
+            let word = if is_stopped(0) { word & PERMITS as u32 } else { word };
             assert_eq!(word, permits, "flags or permits when everybody has left: {word:#x}");
         });
         guarded
@@ -75,7 +91,8 @@ impl<const FAIR: bool> Guarded<FAIR> {
         unsafe { word(&self.semaphore) }
     }
 
-    /// Nobody takes permits past the first in line once it has claimed; in a fair one, past nobody in line.
+    /// Nobody takes permits past the first in line once it has claimed; in a fair one, past nobody in line. Nor does
+    /// anybody take its place away before it can have lapsed.
     fn watch(&self, record: &Record) {
         let &Record { thread, old, new, .. } = record;
         if !record.writes(self.word()) {
@@ -84,7 +101,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
         let (first, gone) = (self.first.get() == thread + 1, old & FIRST != 0 && new & FIRST == 0);
         if new & PERMITS < old & PERMITS {
             let barred = self.claimed.get() || FAIR && old & (FIRST | PASSED) != 0;
-            assert!(first || !barred, "thread {thread} takes permits past the first in line");
+            assert!(first || !barred || clock() >= KEPT_NS, "thread {thread} takes permits past the first in line");
         } else if gone && new & PERMITS == old & PERMITS {
             saw("left first");
         }
@@ -92,7 +109,10 @@ impl<const FAIR: bool> Guarded<FAIR> {
             if self.first.get() == 0 {
                 saw("void place taken out");
             } else {
-                assert!(first, "thread {thread} takes the place of the first away");
+                assert!(first || clock() >= KEPT_NS, "thread {thread} takes the place of the first away");
+                if !first {
+                    saw("lapsed");
+                }
             }
             self.first.set(0);
             self.claimed.set(false);
@@ -153,6 +173,54 @@ fn timed<const FAIR: bool>(stage: &CheckSetup, size: Size) {
             }
         });
     }
+}
+
+/// The first thread comes once, and may be stopped in its wait, `anywhere` or while it sleeps: nobody else is kept from
+/// the permit.
+fn stops<const FAIR: bool>(stage: &CheckSetup, size: Size, anywhere: bool) {
+    let guarded = Guarded::<FAIR>::keep(stage, 1);
+    stage.spawn(move || {
+        let acquire = || guarded.semaphore.acquire().forget();
+        if anywhere {
+            stoppable(acquire);
+        } else {
+            acquire();
+        }
+        guarded.got(1);
+        guarded.give(1);
+    });
+    for _ in 1..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round(1));
+    }
+    stage.at_end(move || {
+        if is_stopped(0) {
+            saw("stopped");
+        }
+        assert_eq!(guarded.out.get(), 0);
+    });
+}
+
+/// A thread that was stopped for ever is the first. The last gives back the only permit; another has no time as it
+/// waits for that, and the others get it all the same.
+fn gives_up_in_its_stead(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::<true>::keep(stage, 1);
+    stage.before(0, || {
+        guarded.semaphore.acquire().forget();
+        guarded.got(1);
+        guarded.word().fetch_or((FIRST | PASSED) as u32, Relaxed);
+    });
+    stage.spawn(move || match guarded.semaphore.try_acquire_until(1, SOON) {
+        Some(permits) => {
+            permits.forget();
+            guarded.got(1);
+            guarded.give(1);
+        }
+        None => saw("gave up"),
+    });
+    for _ in 2..size.threads {
+        stage.spawn(move || guarded.round(1));
+    }
+    stage.spawn(move || guarded.give(1));
 }
 
 /// The first thread may fork while it has the only permit. The child has none of those that stood in line, but as
