@@ -17,14 +17,14 @@ mod load;
 mod perf;
 mod programs;
 mod results;
+mod root;
 mod sanitize;
 mod supply;
 mod test;
 mod tidy;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -79,20 +79,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().command) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+    root::ended(run(Cli::parse().command))
 }
 
 /// Whether everything is in order.
 fn run(command: Command) -> Result<bool> {
-    let root = root()?;
-    std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))?;
+    root::enter()?;
     match command {
         Command::Tidy { list: true } => {
             tidy::list();
@@ -122,11 +114,4 @@ fn run(command: Command) -> Result<bool> {
         Command::Header(header) => header.run(),
         Command::InstallC(install) => install.run(),
     }
-}
-
-/// Returns the workspace's folder.
-fn root() -> Result<PathBuf> {
-    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("start this with `cargo xtask`")?;
-    let manifest = PathBuf::from(manifest);
-    Ok(manifest.parent().context("xtask lies directly below the workspace's folder")?.to_path_buf())
 }

@@ -67,7 +67,7 @@ impl Lab {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask-all"));
         command.env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
         // Who is killed leaves its files.
         command.env("TMPDIR", self.folder.path());
@@ -118,7 +118,7 @@ fn what_another_build_does_not_show_is_no_verdict() {
     let other_old = pretender(lab.folder.path(), "other-old", OLD, LIST);
     let other_new = pretender(lab.folder.path(), "other-newer", second, LIST);
     let run = |new: &Path| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask-all"));
         command.env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).arg("perf");
         command.arg("--old-program").args([&lab.old, &other_old]).arg("--new-program").arg(&lab.new).arg(new);
         command.args(["--bench", "mutex:slower", "mutex:faster", "--rounds", "12", "--builds", "2"]);
@@ -222,7 +222,7 @@ fn busy_processes_end_with_the_run_even_if_it_is_killed() {
 
 #[test]
 fn nobody_is_busy_beside_a_stranger() {
-    let mut alone = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut alone = Command::new(env!("CARGO_BIN_EXE_xtask-all"));
     alone.env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR")).args(["busy", "1"]);
     let Output { status, stderr, .. } = alone.output().unwrap();
     assert_eq!(status.code(), Some(2));

@@ -149,7 +149,7 @@ fn installed() {
     let prefix = folder.path().join("usr");
     run_ok(
         Command::new(env!("CARGO"))
-            .args(["run", "--quiet", "--package", "xtask", "--", "install-c", "--profile", "dev", "--prefix"])
+            .args(["xtask", "install-c", "--profile", "dev", "--prefix"])
             .arg(&prefix)
             // Not where the libraries lie that other tests link at this moment.
             .arg("--target-dir")

@@ -1,6 +1,6 @@
 //! `cargo xtask header`: `turnwise.h`, generated from the functions' Rust source and comments.
 
-use super::CRATE;
+use super::install::CRATE;
 use anyhow::{Context, Result};
 use cbindgen::{Builder, Config};
 use clap::Args;

@@ -1,12 +1,14 @@
 //! `cargo xtask install-c`: libraries, headers, pkg-config file and CMake package, below a prefix.
 
-use super::CRATE;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Where the C API lives.
+pub(super) const CRATE: &str = "crates/capi";
 
 /// What rustc says that programs need with the static library: `rustc --print native-static-libs`.
 const PRIVATE_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc";

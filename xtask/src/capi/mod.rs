@@ -5,6 +5,3 @@ mod install;
 
 pub(crate) use header::Header;
 pub(crate) use install::{Install, lay};
-
-/// Where the C API lives.
-const CRATE: &str = "crates/capi";
