@@ -48,10 +48,10 @@ pub(super) const MODELS: &[Model] = &[
     model("semaphore: a timed waiter and a patient one, barging", TIMED, (1, 2), EITHER, || timed::<false>(1)),
     model("semaphore: a timed waiter behind a patient one", TIMED, (0, 1), GIVEN_UP, || timed::<true>(2)),
     model("semaphore: the line moves in order", PARKS, (2, 4), ORDER, in_order),
-    model("semaphore: woken for a place that is taken", PARKS, (1, 2), &["gave up with a duty"], woken_late),
+    model("semaphore: woken for a place that is taken", PARKS, (1, 3), &["gave up with a duty"], woken_late),
     model("semaphore: a try", PARKS, (3, 6), &[], attempt),
-    model("semaphore: the line vanished in a fork", PARKS, (1, 2), LINE, vanished::<false>),
-    model("semaphore: the line vanished in a fork, fair", PARKS, (1, 2), LINE, vanished::<true>),
+    model("semaphore: the line vanished in a fork", PARKS, (1, 3), LINE, vanished::<false>),
+    model("semaphore: the line vanished in a fork, fair", PARKS, (1, 3), LINE, vanished::<true>),
     model("semaphore: dropped right after the release", PARKS, (3, 4), DROP, || dropped(2)),
     model("semaphore: three threads, dropped right after the release", PARKS, (1, 2), DROP, || dropped(3)),
 ];
