@@ -32,7 +32,7 @@
 //!    may free its memory. The wake-up that follows uses only the address.
 //!
 //! **The first does not come.** It may be stopped, by a debugger or a signal handler. A release that finds nobody
-//! asleep in lane `First` wakes one behind it in its stead. Whoever finds for as long as a promise lasts ([`Lapse`])
+//! asleep in lane `First` wakes one behind it in its stead. Whoever finds for as long as a promise lasts (`Lapse`)
 //! that the first is on its way, and not asleep, becomes the first. The one that was takes the flag for its own if it
 //! comes while that is set, which is why all of lane `First` is woken (invariant 4); else it lines up at the end.
 //!
