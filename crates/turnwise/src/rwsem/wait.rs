@@ -150,8 +150,13 @@ impl<S: Settings> Waiter<S> {
         let (mut timed_out, mut patience) = (false, Patience::new());
         loop {
             #[cfg(feature = "spin")]
-            if !timed_out && self.settings.spins() && self.knows_of_claim(lock) && self.spin(lock, deadline) {
-                return true;
+            if !timed_out && self.settings.spins() {
+                if self.is_first() {
+                    self.knows(lock.look());
+                }
+                if self.spin(lock, deadline) {
+                    return true;
+                }
             }
             let word = lock.look();
             self.knows(word);
@@ -173,15 +178,6 @@ impl<S: Settings> Waiter<S> {
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
             }
         }
-    }
-
-    /// Looks whether its claim still stands, if it has one; always `true`.
-    #[cfg(feature = "spin")]
-    fn knows_of_claim<P: Platform>(&mut self, lock: &RawRwSem<P>) -> bool {
-        if self.is_first() {
-            self.knows(lock.look());
-        }
-        true
     }
 
     /// Notes whether its claim has lapsed, by this word, or was its parent's.
