@@ -36,7 +36,7 @@ pub struct Reproduction {
 }
 
 /// One document.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct DocumentReport {
     /// Its name in `published.toml`.
     pub name: String,

@@ -6,7 +6,7 @@ use super::model::{FIFO, LOCKS, MUTEX, Model, Run, STEALING, Shown, TODAY, XADD_
 use crate::Context;
 use crate::here::{here, voluntary};
 use crate::locks::{WithLock, with_lock};
-use crate::mean::{Mean, mean};
+use crate::mean::{Mean, change, mean};
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
 use crate::scaling::{self, COUNTS, Scaling};
 use anyhow::Result;
@@ -19,11 +19,6 @@ use turnwise_bench::published::RwsemStealing;
 /// What the locks showed on one machine, with each seed.
 pub(super) struct Found {
     shown: Vec<(&'static str, Vec<Shown>)>,
-}
-
-/// From `before` to `after`, per cent.
-fn change(before: f64, after: f64) -> f64 {
-    (after / before - 1.0) * 100.0
 }
 
 impl Found {
