@@ -25,13 +25,10 @@ pub static SUBJECT: Subject = Subject {
     plugged: None,
 };
 
-const fn group(name: &'static str, help: &'static str, locks: &'static [LockInfo]) -> Group {
-    Group { name, help, locks, default: &["all"], reference: &[] }
-}
-
-static PING_PONG: Group = group("ping-pong", "two threads by turns", &locks::<PingPong>());
-static QUEUE: Group = group("queue", "a queue with room for 64", &locks::<Queue>());
-static BROADCAST: Group = group("broadcast", "one thread that tells all others at once", &locks::<Broadcast>());
+static PING_PONG: Group = Group::of("ping-pong", "two threads by turns", const { &locks::<PingPong>() });
+static QUEUE: Group = Group::of("queue", "a queue with room for 64", const { &locks::<Queue>() });
+static BROADCAST: Group =
+    Group::of("broadcast", "one thread that tells all others at once", const { &locks::<Broadcast>() });
 
 type Ours<T> = Pair<turnwise::Mutex<T>, turnwise::Condvar>;
 type Std<T> = Pair<std::sync::Mutex<T>, std::sync::Condvar>;

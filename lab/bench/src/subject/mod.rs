@@ -167,6 +167,23 @@ pub struct Group {
     pub reference: &'static [&'static str],
 }
 
+impl Group {
+    /// In which all locks run if none are asked for, and are compared with the fastest peer.
+    const fn of(name: &'static str, help: &'static str, locks: &'static [LockInfo]) -> Group {
+        Group { name, help, locks, default: &["all"], reference: &[] }
+    }
+
+    /// Sets the locks with the fastest of which the others' speeds are compared.
+    const fn against(self, reference: &'static [&'static str]) -> Group {
+        Group { reference, ..self }
+    }
+
+    /// Sets the locks that run when none are asked for.
+    const fn by_default(self, default: &'static [&'static str]) -> Group {
+        Group { default, ..self }
+    }
+}
+
 /// What happens in a critical section and outside it, in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Times {

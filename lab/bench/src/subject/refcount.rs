@@ -25,21 +25,9 @@ pub static SUBJECT: Subject = Subject {
     plugged: None,
 };
 
-static ALONE: Group = Group {
-    name: "alone",
-    help: "all scenarios without contention",
-    locks: LOCKS,
-    default: &["all"],
-    reference: &["cmpxchg"],
-};
-
-static SHARED: Group = Group {
-    name: "shared",
-    help: "all scenarios with contention",
-    locks: LOCKS,
-    default: &["all"],
-    reference: &["ttas", "ttas-backoff", "ticket", "ticket-backoff", "queued", "mcs", "spin"],
-};
+static ALONE: Group = Group::of("alone", "all scenarios without contention", LOCKS).against(&["cmpxchg"]);
+static SHARED: Group = Group::of("shared", "all scenarios with contention", LOCKS).against(SPIN_LOCKS);
+const SPIN_LOCKS: &[&str] = &["ttas", "ttas-backoff", "ticket", "ticket-backoff", "queued", "mcs", "spin"];
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::own("lockref"),

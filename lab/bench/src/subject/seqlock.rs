@@ -26,21 +26,11 @@ pub static SUBJECT: Subject = Subject {
     plugged: None,
 };
 
-static OPTIMISTIC: Group = Group {
-    name: "optimistic",
-    help: "all scenarios with optimistic readers",
-    locks: LOCKS,
-    default: &["seqrwlock", "seqrwlock-with", "seqlock", "std", "parking_lot"],
-    reference: &["seqlock"],
-};
-
-static BLOCKING: Group = Group {
-    name: "blocking",
-    help: "all scenarios with readers that keep writers out",
-    locks: LOCKS,
-    default: &["seqrwlock-blocking", "std", "parking_lot"],
-    reference: &[],
-};
+static OPTIMISTIC: Group = Group::of("optimistic", "all scenarios with optimistic readers", LOCKS)
+    .by_default(&["seqrwlock", "seqrwlock-with", "seqlock", "std", "parking_lot"])
+    .against(&["seqlock"]);
+static BLOCKING: Group = Group::of("blocking", "all scenarios with readers that keep writers out", LOCKS)
+    .by_default(&["seqrwlock-blocking", "std", "parking_lot"]);
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::own("seqrwlock"),

@@ -25,8 +25,7 @@ pub static SUBJECT: Subject = Subject {
     plugged: Some(plugged::exclusive),
 };
 
-static SPIN: Group =
-    Group { name: "spin", help: "all scenarios", locks: LOCKS, default: &["all"], reference: &["spin"] };
+static SPIN: Group = Group::of("spin", "all scenarios", LOCKS).against(&["spin"]);
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::own("ttas"),
