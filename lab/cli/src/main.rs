@@ -2,7 +2,6 @@
 //! documents' experiments.
 
 mod aim7;
-mod axis;
 mod bench;
 mod calibrate;
 mod generate;
