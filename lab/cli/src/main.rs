@@ -6,6 +6,7 @@ mod bench;
 mod calibrate;
 mod generate;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod list;
 mod mount;

@@ -2,6 +2,7 @@
 
 mod args;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod html;
 mod picture;

@@ -15,8 +15,10 @@ pub(crate) mod args;
 mod curves;
 mod describe;
 #[cfg(test)]
+#[path = "tests/fixture.rs"]
 mod fixture;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod html;
 mod merge;
