@@ -1,6 +1,6 @@
 //! The condition variable and its peers.
 
-use super::{Group, LockInfo, Scenario, Subject};
+use super::{BASIC, Group, LockInfo, Scenario, Subject};
 use crate::adapt::monitors::{Pair, PthreadMonitor};
 use crate::load::monitor::{Broadcast, Inside, Pattern, PingPong, Queue};
 
@@ -11,16 +11,7 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&PING_PONG, &QUEUE, &BROADCAST],
     default: &["ping-pong", "queue", "broadcast"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "p50 wait",
-        "p99 wait",
-        "longest wait",
-        "sleeps per op",
-    ],
+    figures: &[BASIC, &["p50 wait", "p99 wait", "longest wait", "sleeps per op"]],
     comparisons: &[],
     plugged: None,
 };

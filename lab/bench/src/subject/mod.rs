@@ -355,13 +355,18 @@ pub struct Subject {
     pub default: &'static [&'static str],
     /// Every scenario, in the order of reports.
     pub scenarios: &'static [Scenario],
-    /// The columns of its tables: names of [figures](crate::figure::FIGURES).
-    pub figures: &'static [&'static str],
+    /// The columns of its tables: names of [figures](crate::figure::FIGURES), in groups.
+    pub figures: &'static [&'static [&'static str]],
     /// Pairs of locks whose difference a document published.
     pub comparisons: &'static [Comparison],
     /// How a lock of a shared object is measured, where it can be.
     pub plugged: Option<PluggedSample>,
 }
+
+/// Figures of every lock.
+const BASIC: &[&str] = &["per op", "CPU per op", "energy per op", "fairness"];
+/// Figures of readers and of writers.
+const OF_KINDS: &[&str] = &["per read", "per write", "longest read wait", "longest write wait", "longest wait"];
 
 /// Every subject.
 pub static SUBJECTS: &[&Subject] = &[

@@ -1,6 +1,6 @@
 //! The mutex and its peers.
 
-use super::{Group, LockInfo, Scenario, Subject, Times, Waiting::*};
+use super::{BASIC, Group, LockInfo, Scenario, Subject, Times, Waiting::*};
 use crate::adapt::plugged;
 use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex};
 use crate::blind::Blind;
@@ -15,20 +15,9 @@ pub static SUBJECT: Subject = Subject {
     default: &["mutex"],
     scenarios: SCENARIOS,
     figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "disturbed: CPU",
-        "disturbed: ops",
-        "throttled",
-        "served",
-        "p50 wait",
-        "p99 wait",
-        "p99.9 wait",
-        "longest wait",
-        "sleeps per op",
-        "preempted per op",
+        BASIC,
+        &["disturbed: CPU", "disturbed: ops", "throttled", "served", "p50 wait", "p99 wait", "p99.9 wait"],
+        &["longest wait", "sleeps per op", "preempted per op"],
     ],
     comparisons: &[],
     plugged: Some(plugged::exclusive),

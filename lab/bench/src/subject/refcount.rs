@@ -1,6 +1,6 @@
 //! Counts of references: with a lock, in the lock, and without one.
 
-use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
+use super::{BASIC, Group, LockInfo, Scenario, Subject, Waiting::*};
 use crate::adapt::counters::{Additions, Clones, Exchanges};
 use crate::load::counted::Locked;
 
@@ -11,16 +11,7 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&ALONE, &SHARED],
     default: &["alone", "shared"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "p99 wait",
-        "longest wait",
-        "sleeps per op",
-        "preempted per op",
-    ],
+    figures: &[BASIC, &["p99 wait", "longest wait", "sleeps per op", "preempted per op"]],
     comparisons: &[],
     plugged: None,
 };

@@ -1,6 +1,6 @@
 //! The sequence lock and its peers: reads that write nothing.
 
-use super::{Group, LockInfo, Mix, Scenario, Subject, Waiting::*};
+use super::{BASIC, Group, LockInfo, Mix, OF_KINDS, Scenario, Subject, Waiting::*};
 use crate::adapt::seqlocks::{Blocking, With};
 use crate::load::shared::Record;
 
@@ -11,17 +11,7 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&OPTIMISTIC, &BLOCKING],
     default: &["optimistic", "blocking"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "per read",
-        "per write",
-        "longest read wait",
-        "longest write wait",
-        "longest wait",
-    ],
+    figures: &[BASIC, OF_KINDS],
     comparisons: &[],
     plugged: None,
 };

@@ -1,6 +1,6 @@
 //! Spin locks: with few threads, and with more than there are CPUs.
 
-use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
+use super::{BASIC, Group, LockInfo, Scenario, Subject, Waiting::*};
 use crate::adapt::plugged;
 use crate::load::exclusive::Protected;
 
@@ -11,16 +11,7 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&SPIN],
     default: &["spin"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "p50 wait",
-        "p99 wait",
-        "longest wait",
-        "preempted per op",
-    ],
+    figures: &[BASIC, &["p50 wait", "p99 wait", "longest wait", "preempted per op"]],
     comparisons: &[],
     plugged: Some(plugged::exclusive),
 };

@@ -13,7 +13,7 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&SHARED, &SIBLINGS, &DISJOINT, &HELD, &PATH_SHARED, &PATH_DISJOINT],
     default: &["look-up-shared", "look-up-siblings", "look-up-disjoint", "held-shared", "path-shared", "path-disjoint"],
     scenarios: SCENARIOS,
-    figures: &["per op", "CPU per op", "fairness", "p99 wait", "longest wait", "sleeps per op", "preempted per op"],
+    figures: &[&["per op", "CPU per op", "fairness", "p99 wait", "longest wait", "sleeps per op", "preempted per op"]],
     comparisons: &[],
     plugged: None,
 };
