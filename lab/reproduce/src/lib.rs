@@ -48,44 +48,26 @@ pub struct Document {
     words: &'static str,
 }
 
-/// All of them, in the order of [`turnwise_bench::published::DOCUMENTS`].
-pub static DOCUMENTS: &[Document] = &[
-    Document {
-        name: "mutex_spinners",
-        help: "mutex spinners that queue, in AIM7 fserver on 80 CPUs (Linux, 2013)",
-        runs: [80, 282],
-        run: mutex_spinners::run,
-        words: include_str!("mutex_spinners/words.toml"),
-    },
-    Document {
-        name: "rwsem_stealing",
-        help: "writers that steal a rwsem, in fork_test (Linux, 2013)",
-        runs: [34, 190],
-        run: rwsem_stealing::run,
-        words: include_str!("rwsem_stealing/words.toml"),
-    },
-    Document {
-        name: "dcache",
-        help: "the dentry cache's locks under a profiler, in AIM7 high_systime on 80 CPUs (Linux, 2013)",
-        runs: [12, 38],
-        run: dcache::run,
-        words: include_str!("dcache/words.toml"),
-    },
-    Document {
-        name: "spin_backoff",
-        help: "ia64 spin locks backing off, on a 64-CPU Altix (SGI, 2004)",
-        runs: [65, 140],
-        run: spin_backoff::run,
-        words: include_str!("spin_backoff/words.toml"),
-    },
-    Document {
-        name: "handoff_spin",
-        help: "OSv's mutex spinning while the owner runs, on 4 CPUs (2014)",
-        runs: [28, 28],
-        run: handoff_spin::run,
-        words: include_str!("handoff_spin/words.toml"),
-    },
-];
+macro_rules! documents {
+    ($($name:ident, $runs:expr, $help:literal;)*) => {
+        /// All of them, in the order of [`turnwise_bench::published::DOCUMENTS`].
+        pub static DOCUMENTS: &[Document] = &[$(Document {
+            name: stringify!($name),
+            help: $help,
+            runs: $runs,
+            run: $name::run,
+            words: include_str!(concat!(stringify!($name), "/words.toml")),
+        }),*];
+    };
+}
+
+documents! {
+    mutex_spinners, [80, 282], "mutex spinners that queue, in AIM7 fserver on 80 CPUs (Linux, 2013)";
+    rwsem_stealing, [34, 190], "writers that steal a rwsem, in fork_test (Linux, 2013)";
+    dcache, [12, 38], "the dentry cache's locks under a profiler, in AIM7 high_systime on 80 CPUs (Linux, 2013)";
+    spin_backoff, [65, 140], "ia64 spin locks backing off, on a 64-CPU Altix (SGI, 2004)";
+    handoff_spin, [28, 28], "OSv's mutex spinning while the owner runs, on 4 CPUs (2014)";
+}
 
 /// How to run a document.
 pub struct Context<'a> {

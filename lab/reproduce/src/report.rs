@@ -383,6 +383,11 @@ impl Claim {
     pub fn new(what: &str, published: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Claim {
         Claim { what: what.to_owned(), published: published.into(), ours: ours.into(), verdict }
     }
+
+    /// Asks for the same as a bar, which is met if the claim holds.
+    pub(crate) fn bar(&self, asked: &str, why: &str) -> Bar {
+        Bar::new(asked, self.ours.clone(), self.verdict == Verdict::Holds, why)
+    }
 }
 
 /// Something asked of a document as a whole.

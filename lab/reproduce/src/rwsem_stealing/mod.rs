@@ -59,7 +59,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         claims: found.claims(&published),
         fitted: vec![fitted("forks of the whole run", found.forks(&published), "", "voluntary_context_switches[0]")],
         tables: found.tables(&published)?,
-        bars: found.bars(),
+        bars: found.bars(&published),
         listings,
         plots: vec![found.plot()],
         beyond,
