@@ -16,7 +16,7 @@
 //! | `quota.rs` | a CPU quota for this process and for what it starts |
 //! | `input_file.rs` | files that a user names to be read |
 //! | `folder.rs` | folders that a program makes for its user |
-//! | `cpus.rs`, `others.rs` | which CPUs there are; what other programs took of them |
+//! | `cpus.rs`, `others.rs`, `spent.rs` | which CPUs there are; what other programs took of them; what this one did |
 //!
 //! Only programs parse arguments and draw tables: they turn on the feature `program`, libraries do not.
 
@@ -39,6 +39,7 @@ mod printable;
 #[cfg(feature = "program")]
 pub mod progress;
 pub mod quota;
+pub mod spent;
 pub mod stats;
 #[cfg(feature = "program")]
 pub mod table;

@@ -4,7 +4,7 @@ use super::NAME;
 use super::load::{ForkTest, Shape};
 use super::model::{FIFO, LOCKS, MUTEX, Model, Run, STEALING, Shown, TODAY, XADD_FAST};
 use crate::Context;
-use crate::here::{here, voluntary};
+use crate::here::here;
 use crate::locks::{WithLock, with_lock};
 use crate::mean::{Mean, change, mean};
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
@@ -15,6 +15,7 @@ use turnwise::RawLock;
 use turnwise::platform::Native;
 use turnwise_bench::environment::Environment;
 use turnwise_bench::published::RwsemStealing;
+use turnwise_present::spent::Spent;
 
 /// What the locks showed on one machine, with each seed.
 pub(super) struct Found {
@@ -278,9 +279,9 @@ impl WithLock<Native> for &Shape {
     type Out = (f64, u64);
 
     fn with<L: RawLock>(self) -> (f64, u64) {
-        let before = voluntary();
+        let before = Spent::here().voluntary;
         let group = ForkTest::<Native, L>::new(*self, (), <Native as Environment>::stamp());
         here(&group);
-        (group.forks(), voluntary() - before)
+        (group.forks(), Spent::here().voluntary - before)
     }
 }
