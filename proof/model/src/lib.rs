@@ -13,7 +13,6 @@
 //! | [`report`] | what was tried, lock by lock |
 //! | [`sources`], [`tags`] | the lock sources as text, and the `ORDERING` comments in them |
 //! | [`explicit`] | explicit-state checks: every interleaving, without a bound on preemptions |
-//! | [`stub`] | `Stub`: a small deterministic machine of virtual CPUs |
 //!
 //! `docs/models.md` says what the models prove and what they do not.
 
@@ -28,5 +27,4 @@ pub mod parking;
 pub mod platform;
 pub mod report;
 pub mod sources;
-pub mod stub;
 pub mod tags;
