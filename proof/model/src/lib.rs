@@ -5,6 +5,7 @@
 //! | [`platform`] | `Loom`: the locks' machine on the model checker of that name |
 //! | [`check`] | how a model is run, and what a failure says |
 //! | [`models`] | the models |
+//! | `scenarios` | what a thread does with a lock, on either engine |
 //! | [`lab`] | what the locks do at each place in their sources, and how one of these things is changed |
 //! | [`mutants`] | every ordering, flag and wake-up changed in turn: some model must notice |
 //! | [`flags`] | what the bits of the locks' words are called |
@@ -26,5 +27,6 @@ pub mod mutants;
 pub mod parking;
 pub mod platform;
 pub mod report;
+mod scenarios;
 pub mod sources;
 pub mod tags;

@@ -3,23 +3,16 @@
 //!
 //! The payload is two words accessed without any order, as the typed lock accesses its own.
 
-use super::{Protected, drop_after_release};
-use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, LoomU64, Setup, keep, rest, saw, spawn};
-use std::sync::atomic::Ordering::Relaxed;
+use super::*;
+use crate::platform::LoomU64;
 use turnwise::RawSeqRwLock;
-use turnwise::platform::{Clock, Deadline, Word};
 
 /// Threads without slots: the lock behind the sequence has models of its own for spinners.
-const PLAIN: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
-const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
+const PLAIN: Setup = PARKS;
 
-type Shows = &'static [&'static str];
 const TWO_PASSES: Shows = &["whole at once", "second pass"];
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::SeqRwLock, setup, preemptions, shows, body }
-}
+models_of!(SeqRwLock);
 
 pub(super) const MODELS: &[Model] = &[
     model("seqrwlock: an optimistic reader and a writer", PLAIN, (3, 6), &["whole", "spoilt"], || optimistic(1)),

@@ -1,14 +1,11 @@
 //! `rename_lock`: optimistic readers see what one writer left; blocking readers keep writers out, and nobody else.
 
 use super::*;
-use crate::check::Lock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Platform, Word};
 use turnwise_lineage::rename_lock::{Exclusive as Seq, Policy, RenameLock, SeqExclusive as Excl, SeqRw};
 
-const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::RenameLock, setup: PLAIN, preemptions, shows, body }
-}
+models_of!(RenameLock, PLAIN);
 
 const RETRY: Shows = &["at once", "once more"];
 
