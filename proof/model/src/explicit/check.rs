@@ -1,7 +1,7 @@
 //! A check: a lock, threads that use it, and what must hold in all of their interleavings.
 
 use super::machine;
-pub(super) use super::machine::{Record, bury, choose, clock, fork, is_stopped, stoppable};
+pub(super) use super::machine::{Record, bury, choose, clock, fork, is_stopped, leave, stoppable};
 use super::memory::{Fiber, scrub};
 use super::search::{Found, Search};
 use super::setting::{Machine, Size};
@@ -133,7 +133,9 @@ impl Check {
 mod tests {
     use super::*;
     use crate::check::Cause;
+    use crate::explicit::checks::Section;
     use crate::explicit::{Explicit, ExplicitWord};
+    use crate::scenarios::Section as _;
     use std::sync::atomic::Ordering::Relaxed;
     use turnwise::platform::{IntWord, Lane, Platform, SpinLimit, Word};
 
@@ -173,6 +175,24 @@ mod tests {
                 stage.at_end(move || assert_eq!(word.peek(), 2, "an update is lost"));
             },
             "an update is lost",
+        );
+    }
+
+    #[test]
+    fn two_owners_at_a_time_are_found() {
+        fails(
+            |stage, _| {
+                let (word, section) = (stage.keep(Word32::new(0)), stage.keep(Section::new()));
+                for _ in 0..2 {
+                    stage.spawn(move || {
+                        word.store(1, Relaxed); // whether it is taken or not
+                        section.alone();
+                        section.leave_writing();
+                        word.store(0, Relaxed);
+                    });
+                }
+            },
+            "inside: 2 writers",
         );
     }
 

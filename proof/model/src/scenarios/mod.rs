@@ -39,6 +39,21 @@ pub(crate) trait Section: 'static {
 
     /// The one owner comes and does its work, which is counted.
     fn alone(&self);
+
+    /// The writer goes with its next operation, which releases the lock.
+    fn leave_writing(&self) {
+        self.write(-1);
+    }
+
+    /// A reader does.
+    fn leave_reading(&self) {
+        self.read(-1);
+    }
+
+    /// A reader that may write next does.
+    fn leave_upgradable(&self) {
+        self.upgradable(-1);
+    }
 }
 
 /// A lock for one owner at a time, and what it protects.
@@ -65,7 +80,7 @@ impl<L: RawLock<Platform: Engine>> Guarded<L> {
 
     /// Releases the lock, when its work is done.
     pub(crate) fn release(&self) {
-        self.section.write(-1);
+        self.section.leave_writing();
         // SAFETY: the caller has the lock.
         unsafe { self.raw.unlock() };
     }
@@ -75,7 +90,7 @@ impl<E: Engine> Guarded<RawMutex<E>> {
     /// Does that work, and releases fairly.
     pub(crate) fn leave_fairly(&self) {
         self.section.alone();
-        self.section.write(-1);
+        self.section.leave_writing();
         // SAFETY: the caller has the lock.
         unsafe { self.raw.unlock_fair() };
     }

@@ -11,14 +11,14 @@ type Raw<E> = RawRwSem<E>;
 impl<E: Engine> Pages<Raw<E>> {
     pub(crate) fn leave_reading_with(&self, prefer: Prefer) {
         self.section.read(1);
-        self.section.read(-1);
+        self.section.leave_reading();
         // SAFETY: the caller has a read lock.
         unsafe { self.raw.unlock_read_with(prefer) };
     }
 
     pub(crate) fn leave_upgradable(&self) {
         self.section.upgradable(1);
-        self.section.upgradable(-1);
+        self.section.leave_upgradable();
         // SAFETY: the caller has the upgradable read lock.
         unsafe { self.raw.unlock_upgradable() };
     }
@@ -38,7 +38,7 @@ impl<E: Engine> Pages<Raw<E>> {
         self.section.read(1);
         // SAFETY: the caller has the write lock.
         unsafe { self.raw.downgrade() };
-        self.section.read(-1);
+        self.section.leave_reading();
         // SAFETY: downgraded above.
         unsafe { self.raw.unlock_read() };
     }
@@ -92,7 +92,7 @@ pub(crate) fn lower<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.section.read(1);
     // SAFETY: it has the upgradable read lock.
     unsafe { pages.raw.downgrade_upgradable() };
-    pages.section.read(-1);
+    pages.section.leave_reading();
     // SAFETY: a reader since the last step.
     unsafe { pages.raw.unlock_read() };
 }

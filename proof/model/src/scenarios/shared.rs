@@ -23,7 +23,7 @@ impl<L: RawRwLock<Platform: Engine>> Pages<L> {
 
     pub(crate) fn leave_reading(&self) {
         self.section.read(1);
-        self.section.read(-1);
+        self.section.leave_reading();
         // SAFETY: the caller has a read lock.
         unsafe { self.raw.unlock_read() };
     }
@@ -34,7 +34,8 @@ impl<L: RawRwLock<Platform: Engine>> Pages<L> {
     }
 
     pub(crate) fn leave_writing(&self) {
-        self.write();
+        self.section.write(1);
+        self.section.leave_writing();
         // SAFETY: the caller has the write lock.
         unsafe { self.raw.unlock() };
     }

@@ -36,7 +36,7 @@ fn take_from(locked: &Locked, condvar: &RawCondvar<Explicit>, tokens: &Cell<u32>
     let mut timed_out = false;
     while tokens.get() == 0 && !timed_out {
         saw("waited");
-        locked.section.write(-1);
+        locked.section.leave_writing();
         // SAFETY: locked above.
         timed_out = unsafe { condvar.wait(&locked.raw, hasty.then_some(SOON)) }.timed_out();
         locked.section.write(1);

@@ -66,7 +66,7 @@ impl Guarded {
             let before = guard.get();
             assert_eq!(guard.put(), before, "the count changed under the lock");
         }
-        self.section.write(-1);
+        self.section.leave_writing();
         drop(guard);
     }
 

@@ -13,7 +13,7 @@ mod rwsem;
 mod semaphore;
 mod slots;
 
-use super::check::{Check, CheckSetup, Record, bury, choose, clock, fork, is_stopped, stoppable};
+use super::check::{Check, CheckSetup, Record, bury, choose, clock, fork, is_stopped, leave, stoppable};
 use super::memory::scrub;
 use super::{Explicit, ExplicitWord, Machine, Size};
 use crate::check::Lock;
@@ -138,6 +138,18 @@ impl scenarios::Section for Section {
     fn alone(&self) {
         self.write(1);
         self.count();
+    }
+
+    fn leave_writing(&self) {
+        leave(&self.writers);
+    }
+
+    fn leave_reading(&self) {
+        leave(&self.readers);
+    }
+
+    fn leave_upgradable(&self) {
+        leave(&self.upgradable);
     }
 }
 

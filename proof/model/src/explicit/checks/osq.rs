@@ -58,9 +58,11 @@ impl Queue {
         saw("first");
         // As in a signal handler. In the child those that come take no notice of it, so two may be first for a moment.
         let forked = forks && fork();
-        self.section.write(-1);
         if forked {
             saw("forked");
+            self.section.write(-1);
+        } else {
+            self.section.leave_writing();
         }
         self.osq.unlock_noting(me, 0, NOTE);
     }

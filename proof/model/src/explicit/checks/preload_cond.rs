@@ -88,7 +88,7 @@ impl Shared {
     }
 
     fn unlock(&self) {
-        self.section.write(-1);
+        self.section.leave_writing();
         // SAFETY: every caller has the lock.
         unsafe { self.mutex.unlock() };
     }

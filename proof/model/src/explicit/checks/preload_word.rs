@@ -33,7 +33,7 @@ impl Guarded {
 
     fn unlock<R: RawLock<Platform = Explicit>>(&self) {
         let lock = self.word.with_line::<R>();
-        self.section.write(-1);
+        self.section.leave_writing();
         // SAFETY: every caller has it.
         unsafe { lock.unlock() };
     }

@@ -30,7 +30,7 @@ impl Guarded {
             self.raw.unlock();
             self.raw.unlock();
             assert!(self.raw.is_mine(), "released once too often");
-            self.section.write(-1);
+            self.section.leave_writing();
             self.raw.unlock();
         }
     }
