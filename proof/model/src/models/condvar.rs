@@ -110,6 +110,14 @@ impl Purse {
         unsafe { &*ptr::from_ref(&self.more).cast::<LoomU32>().add(1) }.fetch_or(0, Relaxed)
     }
 
+    /// Takes a coin, if there is one, and leaves the purse empty.
+    fn take_what_is_left(&self) {
+        self.mutex.lock();
+        self.coins.take();
+        self.unlock();
+        self.empty_and_free();
+    }
+
     fn empty_and_free(&self) {
         assert_eq!(self.waiters(), 0, "waiters left");
         assert_eq!(self.coins.get(), 0, "coins left");
@@ -270,10 +278,7 @@ fn timed() {
     purse.put(1);
     purse.more.notify_one();
     waiter.join();
-    purse.mutex.lock();
-    purse.coins.take();
-    purse.unlock();
-    purse.empty_and_free();
+    purse.take_what_is_left();
 }
 
 /// If the impatient one did not take the coin, then the patient one was notified of it.
@@ -296,8 +301,5 @@ fn timed_and_patient() {
         purse.more.notify_one();
     }
     second.join();
-    purse.mutex.lock();
-    purse.coins.take();
-    purse.unlock();
-    purse.empty_and_free();
+    purse.take_what_is_left();
 }

@@ -189,16 +189,13 @@ fn last(put: fn(&LockRef<Loom>) -> bool) {
 /// The last of two to give a reference back drops the object.
 fn freed(put: fn(&LockRef<Loom>) -> bool) {
     let refs = keep(LockRef::<Loom>::new_in(2));
-    let body = move || {
+    together(2, move || {
         if put(refs) {
             saw("dropped");
             // SAFETY: nobody else has a reference; the memory stays.
-            unsafe { std::ptr::drop_in_place(std::ptr::from_ref(refs).cast_mut()) };
+            unsafe { ptr::drop_in_place(ptr::from_ref(refs).cast_mut()) };
         }
-    };
-    let other = spawn(body);
-    body();
-    other.join();
+    });
 }
 
 /// An operation whose result says something about the count.

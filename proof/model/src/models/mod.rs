@@ -347,6 +347,7 @@ fn freed<L: RawRwLock + Settles>((past, leave): (impl FnOnce(&L), Role<L>)) {
     set_stage(|| past(&first.raw));
     let last = spawn(move || {
         scenarios::write(first);
+        saw("dropped");
         // SAFETY: the other thread was in before us, so nobody else has business with the lock.
         unsafe { ptr::drop_in_place((&raw const first.raw).cast_mut()) };
     });

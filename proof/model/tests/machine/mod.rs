@@ -1,6 +1,6 @@
-//! The simulated machine of `lab/sim` for tests of a handful of threads: `run` takes closures, [`Traced`] is the platform
-//! that their locks are on. It does what [`Sim`] does, and writes down each operation on a word and each spin that ended
-//! since the owner was off its CPU.
+//! The simulated machine of `lab/sim` for tests of a handful of threads: `run` takes closures, [`Traced`] is the
+//! platform that their locks are on. It does what [`Sim`] does, and writes down each operation on a word, and each
+//! spin that ended since the owner was off its CPU.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 #[allow(unreachable_pub, reason = "other crates' tests use it, too")]

@@ -125,13 +125,10 @@ fn come_and_go<V: Policy>(threads: u32) {
 /// Each thread finds the dentry without a reference, takes one and gives it back.
 fn find_and_go<V: Policy>() {
     let dentry = Dentry::<V>::keep();
-    let body = move || {
+    together(2, move || {
         assert!(dentry.count.get_live(), "nobody kills it");
         dentry.put();
-    };
-    let other = spawn(body);
-    body();
-    other.join();
+    });
     dentry.settled(None);
 }
 

@@ -123,15 +123,12 @@ fn disturbed<V: Policy>(bumps: bool) {
 /// Two blocking readers, each of which is alone.
 fn alone<V: Policy>() {
     let tree = Tree::<V>::keep();
-    let body = || {
+    together(2, || {
         tree.raw.read();
         rest();
         tree.data.add();
         // SAFETY: acquired above.
         unsafe { tree.raw.unlock_read() };
-    };
-    let other = spawn(body);
-    body();
-    other.join();
+    });
     tree.settled(2);
 }
