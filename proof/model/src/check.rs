@@ -101,11 +101,15 @@ impl Width {
     }
 }
 
-/// What came out of a run.
+/// What came out of a run of a model or a check.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How many executions were tried.
-    pub executions: u64,
+    /// Its name.
+    pub name: &'static str,
+    /// How many executions or states were tried.
+    pub tried: u64,
+    /// Of a check: steps between states, and the longest way that was taken.
+    pub extent: Option<(usize, usize)>,
     /// How long that took.
     pub elapsed: Duration,
     /// The places that they came to.
@@ -114,6 +118,18 @@ pub struct Outcome {
     pub seen: BTreeSet<&'static str>,
     /// What went wrong in the last of them, if anything did.
     pub failure: Option<Failure>,
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ms = self.elapsed.as_millis();
+        match self.extent {
+            None => write!(f, "{:>9} executions {ms:>6} ms", self.tried),
+            Some((steps, depth)) => {
+                write!(f, "{:>9} states {steps:>10} steps, depth {depth:>4}, {ms:>7} ms", self.tried)
+            }
+        }
+    }
 }
 
 /// Why a model fails.
@@ -127,7 +143,7 @@ pub enum Cause {
     TooLarge,
 }
 
-/// How a model fails.
+/// How a model or a check fails.
 #[derive(Debug)]
 pub struct Failure {
     /// Why.
@@ -141,6 +157,27 @@ pub struct Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}\n{}", self.message, self.trace)
+    }
+}
+
+impl Failure {
+    /// Why a run fails that ended so, if it does; `trace` and `missing` are asked for where they matter.
+    pub(crate) fn of(
+        result: Result<(), String>,
+        too_large: bool,
+        trace: fn() -> String,
+        missing: impl FnOnce() -> Option<&'static str>,
+    ) -> Option<Failure> {
+        match result {
+            Err(message) => {
+                let cause = if too_large { Cause::TooLarge } else { Cause::Wrong };
+                Some(Failure { cause, message, trace: trace() })
+            }
+            Ok(()) => {
+                let message = format!("nothing shows: {}", missing()?);
+                Some(Failure { cause: Cause::Empty, message, trace: String::new() })
+            }
+        }
     }
 }
 
@@ -174,24 +211,11 @@ impl Model {
                 platform::finish();
             });
         });
-        let (seen, places) = (platform::take_seen(), lab::places());
-        let missing = self.missing(&seen, &places);
-        let failure = match (result, missing) {
-            (Err(message), _) => {
-                let cause = if executions.load(Relaxed) > limit { Cause::TooLarge } else { Cause::Wrong };
-                Some(Failure { cause, message, trace: platform::trace() })
-            }
-            (Ok(()), Some(what)) => {
-                let message = format!("no execution shows: {what}");
-                Some(Failure { cause: Cause::Empty, message, trace: String::new() })
-            }
-            (Ok(()), None) => None,
-        };
-        Outcome { executions: executions.load(Relaxed), elapsed: start.elapsed(), places, failure, seen }
+        let (seen, places, tried) = (platform::take_seen(), lab::places(), executions.load(Relaxed));
+        let failure = Failure::of(result, tried > limit, platform::trace, || self.missing(&seen, &places));
+        Outcome { name: self.name, tried, extent: None, elapsed: start.elapsed(), places, failure, seen }
     }
-}
 
-impl Model {
     /// The first of what it must show that no execution did.
     fn missing(&self, seen: &BTreeSet<&'static str>, places: &UseSites) -> Option<&'static str> {
         let mut missing = self.shows.iter().copied().filter(|what| !seen.contains(what)).peekable();

@@ -5,6 +5,7 @@
 //! | [`platform`] | `Loom`: the locks' machine on the model checker of that name |
 //! | [`check`] | how a model is run, and what a failure says |
 //! | [`models`] | the models |
+//! | `scenarios` | what a thread does with a lock, on either engine |
 //! | [`lab`] | what the locks do at each place in their sources, and how one of these things is changed |
 //! | [`mutants`] | every ordering, flag and wake-up changed in turn: some model must notice |
 //! | [`flags`] | what the bits of the locks' words are called |
@@ -13,7 +14,6 @@
 //! | [`report`] | what was tried, lock by lock |
 //! | [`sources`], [`tags`] | the lock sources as text, and the `ORDERING` comments in them |
 //! | [`explicit`] | explicit-state checks: every interleaving, without a bound on preemptions |
-//! | [`stub`] | `Stub`: a small deterministic machine of virtual CPUs |
 //!
 //! `docs/models.md` says what the models prove and what they do not.
 
@@ -27,6 +27,6 @@ pub mod mutants;
 pub mod parking;
 pub mod platform;
 pub mod report;
+mod scenarios;
 pub mod sources;
-pub mod stub;
 pub mod tags;

@@ -7,7 +7,7 @@
 //! | a flag or another part of the word stays as it was | every operation that was seen to change it |
 //! | nobody is woken; one is woken, where it might be more | every wake-up |
 
-use crate::check::{Cause, Failure, Lock, Model, Width};
+use crate::check::{Cause, Lock, Model, Outcome, Width};
 use crate::explicit::{self, Check};
 use crate::lab::{Change, Done, Mutation, Part, UseSite, UseSites, weaker};
 use crate::sources::Sources;
@@ -38,17 +38,9 @@ const EXCEPTIONS: &[Exception] = &[
 /// With both relaxed, models fail.
 const EITHER: &str = "a look-up sees what a dentry stands for before it follows its inode: either ordering would do";
 
-/// A part of a word, or a wake-up, without which every model holds, and why it stays.
-struct Spared {
-    /// The end of the file's name.
-    file: &'static str,
-    function: &'static str,
-    /// What the line says, among other things.
-    says: &'static str,
-    /// What stays as it was; or [`WAKES`], [`WAKES_MORE`].
-    what: &'static str,
-    reason: &'static str,
-}
+/// A part of a word, or a wake-up, without which every model holds: the end of its file's name, its function, what its
+/// line says, among other things, what stays as it was ([`WAKES`] and [`WAKES_MORE`] are wake-ups), and why it stays.
+struct Spared(&'static str, &'static str, &'static str, &'static str, &'static str);
 
 /// A wake-up that wakes nobody.
 const WAKES: &str = "a wake-up";
@@ -61,73 +53,63 @@ const BIG_READER: &str = "big_reader/raw.rs";
 /// Readers spread the lock sooner than pays.
 const SOONER: &str = "costs time: the lock is spread sooner than pays";
 
-const fn spared(
-    file: &'static str,
-    function: &'static str,
-    says: &'static str,
-    what: &'static str,
-    reason: &'static str,
-) -> Spared {
-    Spared { file, function, says, what, reason }
-}
-
 const TAKE: &str = "compare_exchange";
 const LINUX: &str = "linux_mutex/mod.rs";
 const LINE: &str = "wait_in_line";
 
 /// What is left standing is cleared by a later operation, and costs a system call or a missed chance until then.
 const SPARED: &[Spared] = &[
-    spared("mutex/wait.rs", "give_up", "wake", WAKES_MORE, "shows with two whose claims lapsed: too large"),
-    spared(RWSEM_WAKE, "wake_all", "Lane::First", WAKES_MORE, "shows with two whose claims lapsed: too large"),
-    spared(
+    Spared("mutex/wait.rs", "give_up", "wake", WAKES_MORE, "shows with two whose claims lapsed: too large"),
+    Spared(RWSEM_WAKE, "wake_all", "Lane::First", WAKES_MORE, "shows with two whose claims lapsed: too large"),
+    Spared(
         RWSEM_WAKE,
         "left",
         "HANDOFF != 0 => P::wake",
         WAKES_MORE,
         "two of one claim, and readers besides: too large",
     ),
-    spared(RWSEM, "own", "store", "the word", RUNS),
-    spared(
+    Spared(RWSEM, "own", "store", "the word", RUNS),
+    Spared(
         RWSEM,
         "unlock_read_with",
         TAKE,
         "WRITERS",
         "the woken writer clears it; till then each last reader wakes one",
     ),
-    spared(RWSEM, "unlock_read_with", TAKE, "READERS", "a later release clears it; till then it wakes nobody, in vain"),
-    spared(BIG_READER, "met_writer", "store", "the word", SOONER),
-    spared(BIG_READER, "spread_and_enter", "store", "the word", SOONER),
-    spared(SEMAPHORE, "become_first", TAKE, "PASSED", "a release wakes it in vain, and one behind it"),
-    spared(
+    Spared(RWSEM, "unlock_read_with", TAKE, "READERS", "a later release clears it; till then it wakes nobody, in vain"),
+    Spared(BIG_READER, "met_writer", "store", "the word", SOONER),
+    Spared(BIG_READER, "spread_and_enter", "store", "the word", SOONER),
+    Spared(SEMAPHORE, "become_first", TAKE, "PASSED", "a release wakes it in vain, and one behind it"),
+    Spared(
         SEMAPHORE,
         "leave",
         "wake",
         WAKES_MORE,
         "shows with two beside it that hold its place for theirs: too large",
     ),
-    spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
-    spared("cond/protocol.rs", "leave", "wake", WAKES_MORE, "only the thread that destroys it sleeps there"),
-    spared("wait/lookout.rs", "note_process", "store", "GENERATION", "who notifies calls the kernel, though in vain"),
-    spared("wait/lookout.rs", "write", TAKE, "LEFT_OUT", LOOKS),
-    spared("wait/lookout.rs", "write", TAKE, "IN_VAIN", LOOKS),
-    spared("checks/slots.rs", "pop_free", TAKE, "changes", AGAIN),
-    spared("checks/slots.rs", "push_free", TAKE, "changes", AGAIN),
-    spared("lockref/raw.rs", "take", TAKE, "HELD", "the owner's token stands for it: the lock half is not 0"),
-    spared("lockref/raw.rs", "seize", "fetch_or(owner", "OWNER", WAKELESS),
-    spared("queued.rs", LINE, "granted.store(0", "the word", "one competes beside the head, and `HELD` excludes"),
-    spared(
+    Spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
+    Spared("cond/protocol.rs", "leave", "wake", WAKES_MORE, "only the thread that destroys it sleeps there"),
+    Spared("wait/lookout.rs", "note_process", "store", "GENERATION", "who notifies calls the kernel, though in vain"),
+    Spared("wait/lookout.rs", "write", TAKE, "LEFT_OUT", LOOKS),
+    Spared("wait/lookout.rs", "write", TAKE, "IN_VAIN", LOOKS),
+    Spared("checks/slots.rs", "pop_free", TAKE, "changes", AGAIN),
+    Spared("checks/slots.rs", "push_free", TAKE, "changes", AGAIN),
+    Spared("lockref/raw.rs", "take", TAKE, "HELD", "the owner's token stands for it: the lock half is not 0"),
+    Spared("lockref/raw.rs", "seize", "fetch_or(owner", "OWNER", WAKELESS),
+    Spared("queued.rs", LINE, "granted.store(0", "the word", "one competes beside the head, and `HELD` excludes"),
+    Spared(
         "queued.rs",
         LINE,
         "next.store(0",
         "the word",
         "shows with three that come again in another order: too large",
     ),
-    spared(LINUX, "unlock", "owner.store", "the word", RUNS),
-    spared(LINUX, "set_owner", "owner.store", "the word", RUNS),
-    spared(LINUX, "lock_asleep", "count.store", "the word", "releases take the slow path though nobody sleeps"),
-    spared("osv_mutex/mod.rs", "next_token", "store", "the word", "tokens tell hand-offs apart; models have one"),
-    spared("osv_mutex/mod.rs", "wake", "owner.store", "the word", RUNS),
-    spared(
+    Spared(LINUX, "unlock", "owner.store", "the word", RUNS),
+    Spared(LINUX, "set_owner", "owner.store", "the word", RUNS),
+    Spared(LINUX, "lock_asleep", "count.store", "the word", "releases take the slow path though nobody sleeps"),
+    Spared("osv_mutex/mod.rs", "next_token", "store", "the word", "tokens tell hand-offs apart; models have one"),
+    Spared("osv_mutex/mod.rs", "wake", "owner.store", "the word", RUNS),
+    Spared(
         "journal/committing.rs",
         "retire",
         "wake",
@@ -189,30 +171,12 @@ enum Trial {
     Check(Check),
 }
 
-/// What came out of it.
-struct Ran {
-    name: &'static str,
-    /// Executions or states.
-    tried: u64,
-    places: UseSites,
-    failure: Option<Failure>,
-    elapsed: Duration,
-}
-
 impl Trial {
-    fn run(&self, width: Width, changes: &[Mutation]) -> Ran {
+    fn run(&self, width: Width, changes: &[Mutation]) -> Outcome {
         match self {
-            Trial::Model(model) => {
-                let outcome = model.run(width, changes);
-                let (tried, places, failure) = (outcome.executions, outcome.places, outcome.failure);
-                Ran { name: model.name, tried, places, failure, elapsed: outcome.elapsed }
-            }
-            Trial::Check(check) => {
-                // Bounded, too, a check has all interleavings.
-                let outcome = check.run(Width::Bounded, changes);
-                let (tried, places, failure) = (outcome.states as u64, outcome.places, outcome.failure);
-                Ran { name: check.name, tried, places, failure, elapsed: outcome.elapsed }
-            }
+            Trial::Model(model) => model.run(width, changes),
+            // Bounded, too, a check has all interleavings.
+            Trial::Check(check) => check.run(Width::Bounded, changes),
         }
     }
 
@@ -229,7 +193,7 @@ struct Subject {
     width: Width,
     sources: Sources,
     tags: Vec<Tag>,
-    trials: Vec<(Trial, Ran)>,
+    trials: Vec<(Trial, Outcome)>,
     places: UseSites,
 }
 
@@ -262,8 +226,9 @@ pub fn spared_wake(sources: &Sources, place: &UseSite) -> Option<&'static str> {
 
 fn spared_at(sources: &Sources, place: &UseSite, what: &str) -> Option<&'static str> {
     let (function, line) = (sources.function(place), sources.line(place));
-    let here = |s: &&Spared| place.file.ends_with(s.file) && s.function == function && line.contains(s.says);
-    SPARED.iter().filter(here).find(|s| s.what == what).map(|s| s.reason)
+    let here =
+        |Spared(file, its, says, ..): &&Spared| place.file.ends_with(file) && *its == function && line.contains(says);
+    SPARED.iter().filter(here).find(|Spared(.., its, _)| *its == what).map(|Spared(.., reason)| *reason)
 }
 
 impl Subject {
@@ -350,7 +315,7 @@ impl Subject {
 
     /// The first model or check that notices these changes, and after how many executions or states.
     fn catch(&self, changes: &[Mutation]) -> Option<(&'static str, u64)> {
-        let reaches = |ran: &Ran| changes.iter().any(|c| ran.places.contains_key(&c.place));
+        let reaches = |ran: &Outcome| changes.iter().any(|c| ran.places.contains_key(&c.place));
         let reaching = self.trials.iter().filter(|(trial, ran)| trial.suits(changes) && reaches(ran));
         reaching.map(|(trial, _)| trial.run(self.width, changes)).find_map(|ran| {
             let notices = |cause| match cause {
@@ -377,7 +342,7 @@ impl Subject {
 }
 
 /// All models and checks of the lock with what they do unchanged, cheapest first.
-fn baseline(lock: Lock, width: Width) -> Result<Vec<(Trial, Ran)>, String> {
+fn baseline(lock: Lock, width: Width) -> Result<Vec<(Trial, Outcome)>, String> {
     let run = |trial: Trial| {
         let ran = trial.run(width, &[]);
         match &ran.failure {

@@ -1,11 +1,13 @@
 //! Waits with a deadline, on the simulated machine: they end in time on either clock, and say nothing about the lock.
 
+mod machine;
+
+use machine::{Config, Traced, run, work};
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::platform::{Clock, Deadline, Platform};
 use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::{RawMutex, RawRwSem};
-use turnwise_model::stub::{Config, Stub, run};
 
 /// A way to take a lock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,8 +21,8 @@ enum How {
 const WAYS: [How; 4] = [How::Mutex, How::Read, How::Write, How::Upgradable];
 
 struct Locks {
-    mutex: RawMutex<Stub>,
-    rwsem: RawRwSem<Stub>,
+    mutex: RawMutex<Traced>,
+    rwsem: RawRwSem<Traced>,
     /// The waiter has given up for the last time.
     gave_up: Cell<bool>,
     /// The owner has the lock once more.
@@ -64,18 +66,13 @@ impl Locks {
     }
 
     fn disown(&self) {
-        self.released_at.set(Stub::now());
+        self.released_at.set(Traced::now());
         // SAFETY: `own` came before.
         unsafe {
             self.mutex.unlock();
             self.rwsem.unlock_write();
         }
     }
-}
-
-/// Work that takes virtual time.
-fn work(lines: usize) {
-    (0..lines).for_each(|_| Stub::touch(std::ptr::null(), 64, true));
 }
 
 fn wait_for(flag: &Cell<bool>) {
@@ -87,7 +84,7 @@ fn wait_for(flag: &Cell<bool>) {
 /// A deadline so soon.
 fn soon(clock: Clock) -> Deadline {
     const NS: u64 = 5_000;
-    Deadline { clock, at: Stub::now() + NS }
+    Deadline { clock, at: Traced::now() + NS }
 }
 
 /// One thread has the locks, and another one does this meanwhile, each on a CPU of its own.
@@ -119,7 +116,7 @@ fn a_spin_ends_at_the_deadline_on_either_clock() {
             beside_an_owner(seed, move |locks| {
                 let deadline = soon(clock);
                 assert!(!locks.take_until(how, deadline), "{how:?}: the owner still has it");
-                let late = Stub::now() - deadline.at;
+                let late = Traced::now() - deadline.at;
                 assert!(late < LATE_NS, "{how:?} on the {clock:?} clock: {late} ns after the deadline");
                 locks.gave_up.set(true);
             });
@@ -141,7 +138,7 @@ fn a_wait_that_the_callers_deadline_ended_switches_no_spinning_off() {
             locks.gave_up.set(true);
             wait_for(&locks.again);
             locks.take(how);
-            let took = Stub::now() - locks.released_at.get();
+            let took = Traced::now() - locks.released_at.get();
             assert!(took < SPINNING_NS, "{how:?}: it slept, and had the lock {took} ns after the release");
         });
     }

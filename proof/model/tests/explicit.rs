@@ -11,7 +11,7 @@ fn hold(lock: Lock) {
     for check in explicit::of(lock) {
         let outcome = check.run(width, &[]);
         println!("{outcome}  {}: {:?}", check.name, outcome.seen);
-        row.add(outcome.states as u64, outcome.elapsed);
+        row.add(outcome.tried, outcome.elapsed);
         row.lines.extend(&outcome.seen);
         if let Some(failure) = outcome.failure {
             println!("{failure}");

@@ -8,11 +8,11 @@ use turnwise_model::mutants::spared_wake;
 use turnwise_model::sources::Sources;
 
 /// The check that fails with these changes, and after how many states.
-fn catch<'a>(checks: impl IntoIterator<Item = &'a Check>, changes: &[Mutation]) -> Option<(&'static str, usize)> {
+fn catch<'a>(checks: impl IntoIterator<Item = &'a Check>, changes: &[Mutation]) -> Option<(&'static str, u64)> {
     checks.into_iter().find_map(|check| {
         let outcome = check.run(Width::Bounded, changes);
         let wrong = outcome.failure.is_some_and(|failure| failure.cause == Cause::Wrong);
-        wrong.then_some((check.name, outcome.states))
+        wrong.then_some((check.name, outcome.tried))
     })
 }
 

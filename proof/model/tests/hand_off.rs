@@ -1,15 +1,15 @@
 //! OSv's mutex on a simulated machine, which knows exactly who runs: what spinning changes, and when it stops.
 
+mod machine;
+
+use machine::{Body, Config, Perturb, Report, Traced, run, work};
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::RawLock;
 use turnwise::platform::Platform;
 use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne};
-use turnwise_model::stub::{Config, Report, Stub, run};
 
-type Body = Box<dyn FnOnce()>;
-
-fn section<V: Policy>(lock: &OsvMutex<V, Stub>, inside: impl FnOnce()) {
+fn section<V: Policy>(lock: &OsvMutex<V, Traced>, inside: impl FnOnce()) {
     lock.lock();
     inside();
     // SAFETY: locked above.
@@ -18,14 +18,14 @@ fn section<V: Policy>(lock: &OsvMutex<V, Stub>, inside: impl FnOnce()) {
 
 /// Threads that lock, count and unlock in a loop. A section takes longer than coming into the queue.
 fn contend<V: Policy>(config: Config, threads: usize, rounds: usize) -> Report {
-    let shared = Rc::new((OsvMutex::<V, Stub>::new_in(), Cell::new(0)));
+    let shared = Rc::new((OsvMutex::<V, Traced>::new_in(), Cell::new(0)));
     let one = |_| -> Body {
         let shared = Rc::clone(&shared);
         Box::new(move || {
             for _ in 0..rounds {
                 section(&shared.0, || {
                     let inside = shared.1.get();
-                    (0..10).for_each(|_| Stub::touch(std::ptr::null(), 64, true));
+                    work(10);
                     assert_eq!(shared.1.replace(inside + 1), inside, "two threads in one critical section");
                 });
             }
@@ -38,7 +38,8 @@ fn contend<V: Policy>(config: Config, threads: usize, rounds: usize) -> Report {
 
 fn gets_on<V: Policy>() {
     for seed in 0..20 {
-        let config = Config { slice_ns: 5_000, ..Config::new(2, seed) };
+        let perturb = Perturb::Pct { per_million: 2_000, max_ns: 10_000 };
+        let config = Config { slice_ns: 5_000, perturb, ..Config::new(2, seed) };
         contend::<V>(config, 5, 40);
         contend::<V>(Config::new(4, seed), 4, 40);
     }
@@ -67,10 +68,10 @@ fn two_threads_that_spin_do_not_sleep() {
 /// One CPU; the second thread comes while the first, the owner, is off it. The first then hands the lock to the second
 /// and, if so, comes `back` at once.
 fn behind_an_absent_owner<V: Policy>(back: bool) -> u64 {
-    let lock = Rc::new(OsvMutex::<V, Stub>::new_in());
+    let lock = Rc::new(OsvMutex::<V, Traced>::new_in());
     let (owner, waiter) = (Rc::clone(&lock), lock);
     let first: Body = Box::new(move || {
-        section(&owner, Stub::yield_now);
+        section(&owner, Traced::yield_now);
         if back {
             section(&owner, || ());
         }
@@ -81,7 +82,7 @@ fn behind_an_absent_owner<V: Policy>(back: bool) -> u64 {
 }
 
 /// The least that 1000 tries take.
-const SPIN_NS: u64 = 20_000;
+const SPIN_NS: u64 = 10_000;
 
 #[test]
 fn a_spin_ends_when_the_owner_is_off_its_cpu() {

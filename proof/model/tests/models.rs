@@ -16,8 +16,8 @@ fn hold(lock: Lock) {
     for model in models::of(lock) {
         let outcome = model.run(width, &[]);
         outcome.places.iter().for_each(|(place, done)| places.entry(*place).or_default().add(done));
-        row.add(outcome.executions, outcome.elapsed);
-        println!("{:>9} executions {:>6} ms  {}", outcome.executions, outcome.elapsed.as_millis(), model.name);
+        row.add(outcome.tried, outcome.elapsed);
+        println!("{outcome}  {}", model.name);
         if let Some(failure) = outcome.failure {
             println!("{failure}");
             failed.push(model.name);

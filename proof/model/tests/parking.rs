@@ -8,12 +8,12 @@ fn catch(mutant: &Mutant) -> Option<(&'static str, u64)> {
     let wrong = |failure: Option<Failure>| failure.is_some_and(|failure| failure.cause == Cause::Wrong);
     let checks = mutant.checks.iter().find_map(|check| {
         let outcome = check.run(Width::Bounded, &[]);
-        wrong(outcome.failure).then_some((check.name, outcome.states as u64))
+        wrong(outcome.failure).then_some((check.name, outcome.tried))
     });
     checks.or_else(|| {
         mutant.models.iter().find_map(|model| {
             let outcome = model.run(Width::Bounded, &[]);
-            wrong(outcome.failure).then_some((model.name, outcome.executions))
+            wrong(outcome.failure).then_some((model.name, outcome.tried))
         })
     })
 }

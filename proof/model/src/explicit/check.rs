@@ -1,17 +1,15 @@
 //! A check: a lock, threads that use it, and what must hold in all of their interleavings.
 
 use super::machine;
-pub(super) use super::machine::{Record, bury, choose, clock, fork, is_stopped, stoppable};
+pub(super) use super::machine::{Record, bury, choose, clock, fork, is_stopped, leave, stoppable};
 use super::memory::{Fiber, scrub};
 use super::search::{Found, Search};
 use super::setting::{Machine, Size};
-use crate::check::{Cause, Failure, Width, quietly};
-use crate::lab::{self, Mutation, UseSites};
+use crate::check::{Failure, Outcome, Width, quietly};
+use crate::lab::{self, Mutation};
 use crate::platform;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
-use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A check.
 #[derive(Clone, Copy)]
@@ -26,32 +24,6 @@ pub struct Check {
     pub shows: &'static [&'static str],
     /// Makes the objects and the threads.
     pub body: fn(&CheckSetup, Size),
-}
-
-/// What came out of a run.
-#[derive(Debug)]
-pub struct Outcome {
-    /// States.
-    pub states: usize,
-    /// Steps between them.
-    pub steps: usize,
-    /// The longest way that was taken.
-    pub depth: usize,
-    /// How long that took.
-    pub elapsed: Duration,
-    /// The places that it came to.
-    pub places: UseSites,
-    /// The rare lines entered.
-    pub seen: BTreeSet<&'static str>,
-    /// What is wrong, if anything is.
-    pub failure: Option<Failure>,
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (states, steps, depth, ms) = (self.states, self.steps, self.depth, self.elapsed.as_millis());
-        write!(f, "{states:>9} states {steps:>10} steps, depth {depth:>4}, {ms:>7} ms")
-    }
 }
 
 /// States that a bounded and a wide run may have.
@@ -138,22 +110,12 @@ impl Check {
         let mut found = Found::default();
         let large = Cell::new(false);
         let result = quietly(|| self.search(size, limit, &large, &mut found));
-        let failure = match result {
-            Err(message) => {
-                let cause = if large.get() { Cause::TooLarge } else { Cause::Wrong };
-                Some(Failure { cause, message, trace: machine::trace() })
-            }
-            Ok(()) => None,
-        };
-        machine::finish();
         let seen = platform::take_seen();
-        let missing = self.shows.iter().find(|what| !seen.contains(*what));
-        let failure = failure.or_else(|| {
-            let message = format!("no interleaving shows: {}", missing?);
-            Some(Failure { cause: Cause::Empty, message, trace: String::new() })
-        });
-        let Found { states, steps, depth } = found;
-        Outcome { states, steps, depth, elapsed: start.elapsed(), places: lab::places(), seen, failure }
+        let missing = || self.shows.iter().find(|what| !seen.contains(*what)).copied();
+        let failure = Failure::of(result, large.get(), machine::trace, missing);
+        machine::finish();
+        let (tried, extent) = (found.states as u64, Some((found.steps, found.depth)));
+        Outcome { name: self.name, tried, extent, elapsed: start.elapsed(), places: lab::places(), seen, failure }
     }
 
     fn search(&self, size: Size, limit: usize, large: &Cell<bool>, found: &mut Found) {
@@ -170,7 +132,10 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::Cause;
+    use crate::explicit::checks::Section;
     use crate::explicit::{Explicit, ExplicitWord};
+    use crate::scenarios::Section as _;
     use std::sync::atomic::Ordering::Relaxed;
     use turnwise::platform::{IntWord, Lane, Platform, SpinLimit, Word};
 
@@ -196,7 +161,7 @@ mod tests {
             }
         });
         assert!(outcome.failure.is_none());
-        assert_eq!((outcome.states, outcome.steps), (16, 24));
+        assert_eq!((outcome.tried, outcome.extent.unwrap().0), (16, 24));
     }
 
     #[test]
@@ -210,6 +175,24 @@ mod tests {
                 stage.at_end(move || assert_eq!(word.peek(), 2, "an update is lost"));
             },
             "an update is lost",
+        );
+    }
+
+    #[test]
+    fn two_owners_at_a_time_are_found() {
+        fails(
+            |stage, _| {
+                let (word, section) = (stage.keep(Word32::new(0)), stage.keep(Section::new()));
+                for _ in 0..2 {
+                    stage.spawn(move || {
+                        word.store(1, Relaxed); // whether it is taken or not
+                        section.alone();
+                        section.leave_writing();
+                        word.store(0, Relaxed);
+                    });
+                }
+            },
+            "inside: 2 writers",
         );
     }
 

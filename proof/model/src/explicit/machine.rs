@@ -10,6 +10,7 @@ use crate::lab;
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
 use std::panic::Location;
+use std::ptr::null;
 use turnwise::platform::{Deadline, Lane, Parked, SpinEnd, SpinLimit, ThreadSlot, Token};
 use turnwise::wait::Policy;
 
@@ -108,10 +109,15 @@ pub(super) fn act(number: usize, f: impl FnOnce()) {
 
 /// Before thread `number` goes on by this choice: the way back to it, if it runs already.
 pub(super) fn begin(choice: Choice, suspend: *const Suspend) {
-    with(|w| {
+    let left = with(|w| {
         w.current = usize::from(choice.thread);
         w.state.begin(choice);
+        std::mem::replace(&mut w.state.threads[w.current].leaves, null())
     });
+    // SAFETY: null, or a counter in the arena, which stays to the end of the check.
+    if let Some(counter) = unsafe { left.as_ref() } {
+        counter.set(counter.get() - 1);
+    }
     SUSPEND.set(suspend);
 }
 
@@ -141,6 +147,11 @@ fn suspend(pending: Pending) -> u8 {
     with(|w| w.state.threads[w.current].pending = pending);
     // SAFETY: set to that of the coroutine which runs now, and which stays until it returns.
     unsafe { (*SUSPEND.get()).suspend(()) }
+}
+
+/// The running thread leaves a section, in which `counter` counts it, with its next operation.
+pub(super) fn leave(counter: &Cell<u32>) {
+    with(|w| w.state.threads[w.current].leaves = counter);
 }
 
 /// Others may take any steps here.

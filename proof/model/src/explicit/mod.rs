@@ -7,7 +7,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`check`] | a check, and what came out of it |
+//! | [`check`] | a check |
 //! | `setting` | how large a check is, and what its machine is like |
 //! | `state` | what each thread is about to do, who sleeps, what time it is; the ways to go on |
 //! | `machine` | what the threads ask for |
@@ -27,7 +27,7 @@ mod search;
 mod setting;
 mod state;
 
-pub use check::{Check, Outcome};
+pub use check::Check;
 pub use checks::of;
 pub(crate) use checks::parking;
 pub use platform::{Explicit, ExplicitWord};

@@ -14,7 +14,7 @@
 
 use super::machine::{self, with};
 use super::memory::scrub;
-use crate::lab::{self, Part};
+use crate::lab::{self, Part, Value};
 use crate::platform::Identity;
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -150,47 +150,6 @@ unsafe impl Platform for Explicit {
 unsafe impl Threads for Explicit {
     fn thread() -> NonZeroU64 {
         NonZeroU64::MIN.saturating_add(machine::current() as u64)
-    }
-}
-
-/// What a word may hold, as bits.
-pub trait Value: Copy + PartialEq + 'static {
-    /// Returns the bits.
-    fn bits(self) -> u64;
-
-    /// `new`, but for the `kept` bits of `old`.
-    fn mix(old: Self, new: Self, kept: u64) -> Self;
-}
-
-impl Value for u32 {
-    fn bits(self) -> u64 {
-        self.into()
-    }
-
-    fn mix(old: u32, new: u32, kept: u64) -> u32 {
-        let kept = kept as u32;
-        old & kept | new & !kept
-    }
-}
-
-impl Value for u64 {
-    fn bits(self) -> u64 {
-        self
-    }
-
-    fn mix(old: u64, new: u64, kept: u64) -> u64 {
-        old & kept | new & !kept
-    }
-}
-
-impl<T: 'static> Value for *mut T {
-    fn bits(self) -> u64 {
-        self.addr() as u64
-    }
-
-    /// A pointer stays or changes as a whole.
-    fn mix(old: Self, new: Self, kept: u64) -> Self {
-        if kept == 0 { new } else { old }
     }
 }
 

@@ -2,6 +2,8 @@
 //! environment may still do to them.
 
 use super::setting::{Machine, Size};
+use std::cell::Cell;
+use std::ptr::null;
 use turnwise::platform::{Lane, Parked};
 
 /// Threads that a check may have.
@@ -73,6 +75,8 @@ pub(super) struct Thread {
     reads: [(usize, u64); READS],
     pub(super) read: usize,
     pub(super) unsteady: bool,
+    /// What counts it inside of a section up to its next operation, or null.
+    pub(super) leaves: *const Cell<u32>,
 }
 
 impl Thread {
@@ -128,6 +132,7 @@ impl State {
             reads: [(0, 0); READS],
             read: 0,
             unsteady: false,
+            leaves: null(),
         };
         State {
             threads: std::array::from_fn(thread),

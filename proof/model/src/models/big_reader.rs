@@ -3,22 +3,11 @@
 //! A thread's number is that of its CPU, and there are two slots. What a thread acquired and another released stands
 //! for a thread that has moved to another CPU meanwhile.
 
-use super::{Protected, Shows};
-use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, JUMP_NS, Loom, LoomU32, Setup, keep, rest, saw, set_stage, spawn};
-use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use super::*;
+use crate::scenarios::{read, read_soon, tries, write, write_soon};
 use turnwise::RawBigReaderLock;
-use turnwise::platform::{Clock, Deadline, Parked, Word};
 use turnwise::wait::Policy;
 
-const PLAIN: Setup = Setup::PLAIN;
-const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
-const TIMED: Setup = Setup { alarms: 1, ..PARKS };
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
-
-const ANY: Shows = &[];
-const SLEEP: Shows = &["slept"];
 const WOKEN: Shows = &["slept", "woke the writer"];
 const MOVED: Shows = &["moved to a slot"];
 const BY_READER: Shows = &["spread by a reader"];
@@ -26,9 +15,7 @@ const ENTERED: Shows = &["entered a slot"];
 const EITHER: Shows = &["got it after all", "gave up", "spread again"];
 const TRIED: Shows = &["got it after all", "gave up"];
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::BigReader, setup, preemptions, shows, body }
-}
+models_of!(BigReader);
 
 pub(super) const MODELS: &[Model] = &[
     // Gathered: all is the inner lock's.
@@ -76,27 +63,14 @@ pub(super) const MODELS: &[Model] = &[
         behind(SPREAD, &[write_soon, write]);
     }),
     model("big_reader: a timed reader", TIMED, (2, 4), TRIED, || meet(SPREAD, &[write, read_soon])),
-    model("big_reader: tries and a reader", PARKS, (3, 6), &["tried to write in vain"], || {
-        meet(SPREAD, &[tries, read])
-    }),
+    model("big_reader: tries and a reader", PARKS, (3, 6), &["try failed"], || meet(SPREAD, &[tries, read])),
     model("big_reader: tries and a writer", PARKS, (3, 6), ANY, || meet(SPREAD, &[tries, write])),
     // The end of its life.
-    model("big_reader: freed right after a reader's release", PARKS, (4, 8), WOKEN, || freed(SPREAD)),
-    model("big_reader: freed right after a reader's release, gathered", PARKS, (3, 6), ANY, || freed(GATHERED)),
+    model("big_reader: freed right after a reader's release", PARKS, (4, 8), WOKEN, || reader_freed(SPREAD)),
+    model("big_reader: freed right after a reader's release, gathered", PARKS, (3, 6), ANY, || reader_freed(GATHERED)),
 ];
 
 type Raw = RawBigReaderLock<2, Loom>;
-
-/// A lock and what it protects.
-struct Guarded {
-    raw: Raw,
-    data: Protected,
-    /// How often `data` was counted up; loom does not see it.
-    writes: AtomicU32,
-}
-
-/// What a thread does.
-type Role = fn(&Guarded);
 
 /// What has been done with the lock before.
 type Past = fn(&Raw);
@@ -114,159 +88,64 @@ const MET: Past = |raw| {
 const SPREAD_FLAG: u32 = 1;
 const WAITING: u32 = 2;
 
-fn gate(raw: &Raw) -> &LoomU32 {
-    // SAFETY: the lock is `repr(C)`, and begins with the gate.
-    unsafe { &*std::ptr::from_ref(raw).cast() }
-}
-
-impl Guarded {
-    fn new() -> Self {
-        Guarded { raw: Raw::new_in(), data: Protected::new(), writes: AtomicU32::new(0) }
-    }
-
-    fn keep(past: Past) -> &'static Guarded {
-        let guarded = keep(Guarded::new());
-        set_stage(|| past(&guarded.raw));
-        guarded
-    }
-
-    fn leave_reading(&self) {
-        self.data.get();
-        // SAFETY: the caller has a read lock.
-        unsafe { self.raw.unlock_read() };
-    }
-
-    fn leave_writing(&self) {
-        self.data.add();
-        self.writes.fetch_add(1, Relaxed);
-        // SAFETY: the caller has the write lock.
-        unsafe { self.raw.unlock_write() };
-    }
-
-    /// Everybody is done: the lock can be had by anybody, and is gathered then.
-    fn settled(&self) {
-        let gate = gate(&self.raw);
+impl Settles for Raw {
+    /// It can be had by anybody, and is gathered when a writer has had it.
+    fn is_settled(&self) -> bool {
+        // SAFETY: the lock is `repr(C)`, and begins with the gate.
+        let gate = unsafe { word(self) };
         assert_eq!(gate.load(Relaxed) & WAITING, 0, "a writer seems to wait");
-        assert!(!self.raw.is_locked(), "locked when everybody has left");
-        assert!(self.raw.try_read(), "barred when everybody has left");
-        assert_eq!(self.data.get(), self.writes.load(Relaxed), "critical sections of writers");
+        assert!(!self.is_locked(), "locked when everybody has left");
+        assert!(self.try_read(), "barred when everybody has left");
         // SAFETY: just acquired.
-        unsafe { self.raw.unlock_read() };
-        assert!(self.raw.try_write(), "locked when the last reader has left");
-        assert_eq!(gate.load(Relaxed) & SPREAD_FLAG, 0, "spread while a writer has it");
+        unsafe { self.unlock_read() };
+        self.try_write() && gate.load(Relaxed) & SPREAD_FLAG == 0
     }
 }
 
-fn nothing(_: &Guarded) {}
+fn nothing(_: &Pages<Raw>) {}
 
-fn read(guarded: &Guarded) {
-    guarded.raw.read();
-    guarded.leave_reading();
+fn spread(pages: &Pages<Raw>) {
+    pages.raw.spread();
 }
 
-fn write(guarded: &Guarded) {
-    guarded.raw.write();
-    guarded.leave_writing();
+fn write_and_spread(pages: &Pages<Raw>) {
+    write(pages);
+    spread(pages);
 }
 
-fn spread(guarded: &Guarded) {
-    guarded.raw.spread();
-}
-
-fn write_and_spread(guarded: &Guarded) {
-    write(guarded);
-    spread(guarded);
-}
-
-fn write_and_spread_twice(guarded: &Guarded) {
-    write_and_spread(guarded);
-    write_and_spread(guarded);
-}
-
-fn tries(guarded: &Guarded) {
-    if guarded.raw.try_write() {
-        guarded.leave_writing();
-    } else {
-        saw("tried to write in vain");
-    }
-    if guarded.raw.try_read() {
-        guarded.leave_reading();
-    }
-}
-
-/// A point in time that the clock stays below, even if it jumps once, unless an alarm rings.
-const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: JUMP_NS + 1_000 };
-
-fn got(it: bool) -> bool {
-    saw(if it { "got it after all" } else { "gave up" });
-    it
-}
-
-fn write_soon(guarded: &Guarded) {
-    if got(guarded.raw.write_until(SOON)) {
-        guarded.leave_writing();
-    }
-}
-
-fn read_soon(guarded: &Guarded) {
-    if got(guarded.raw.read_until(SOON)) {
-        guarded.leave_reading();
-    }
-}
-
-fn start(guarded: &'static Guarded, roles: &'static [Role]) -> Vec<Handle> {
-    roles.iter().map(|&role| spawn(move || role(guarded))).collect()
-}
-
-/// All at once; the first role is the first thread's.
-fn meet(past: Past, roles: &'static [Role]) {
-    let guarded = Guarded::keep(past);
-    let others = start(guarded, &roles[1..]);
-    roles[0](guarded);
-    others.into_iter().for_each(Handle::join);
-    guarded.settled();
+fn write_and_spread_twice(pages: &Pages<Raw>) {
+    write_and_spread(pages);
+    write_and_spread(pages);
 }
 
 /// The first thread reads and rests, so that the others come to wait for it.
-fn behind(past: Past, roles: &'static [Role]) {
-    let guarded = keep(Guarded::new());
+fn behind(past: Past, roles: &'static [Role<Raw>]) {
+    let pages = Pages::<Raw>::keep();
     set_stage(|| {
-        past(&guarded.raw);
-        guarded.raw.read();
+        past(&pages.raw);
+        pages.raw.read();
     });
-    let others = start(guarded, roles);
-    rest();
-    guarded.leave_reading();
-    others.into_iter().for_each(Handle::join);
-    guarded.settled();
+    wait_behind(pages, Pages::leave_reading, roles);
 }
 
 /// A reader enters on one CPU, and leaves on another, while the first thread writes.
-fn moves(roles: &'static [Role]) {
-    let guarded = Guarded::keep(SPREAD);
-    guarded.raw.read();
-    let others = start(guarded, roles);
-    let moved = spawn(move || guarded.leave_reading());
-    write(guarded);
+fn moves(roles: &'static [Role<Raw>]) {
+    let pages = Pages::<Raw>::keep();
+    set_stage(|| pages.raw.spread());
+    pages.raw.read();
+    let others = start(pages, roles);
+    let moved = spawn(move || pages.leave_reading());
+    write(pages);
     moved.join();
     others.into_iter().for_each(Handle::join);
-    guarded.settled();
+    pages.settled();
 }
 
 /// A reader leaves; the writer after it drops the lock while the reader may still be in its release.
-fn freed(past: Past) {
-    let guarded: &'static MaybeUninit<Guarded> = keep(MaybeUninit::new(Guarded::new()));
-    // SAFETY: initialised; the lock is dropped below only when the other thread has no more business with it.
-    let first = unsafe { guarded.assume_init_ref() };
-    set_stage(|| {
-        past(&first.raw);
-        first.raw.read();
-    });
-    let last = spawn(move || {
-        write(first);
-        // SAFETY: the other thread was in before us, so nobody else has business with the lock.
-        unsafe { std::ptr::drop_in_place((&raw const first.raw).cast_mut()) };
-    });
-    first.leave_reading();
-    last.join();
+fn reader_freed(past: Past) {
+    let enter = |raw: &Raw| {
+        past(raw);
+        raw.read();
+    };
+    freed((enter, Pages::leave_reading));
 }

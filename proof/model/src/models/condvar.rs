@@ -3,20 +3,10 @@
 //!
 //! The threads wait for coins in a purse, as any condition is waited for: in a loop, under the mutex.
 
-use super::{Protected, SLEEP, Shows};
-use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, forked, keep, rest, saw, spawn};
-use std::ptr;
-use std::sync::atomic::Ordering::Relaxed;
-use turnwise::platform::{Clock, Deadline, IntWord, Parked, Word};
-use turnwise::raw::RawLock;
+use super::*;
 use turnwise::{RawCondvar, RawMutex};
 
-const PLAIN: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
-const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
-const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PLAIN };
-
+const PLAIN: Setup = PARKS;
 /// There are CPUs for one that looks.
 const LOOKS: Setup = Setup { cpus: 2, looks: 2, ..PLAIN };
 /// Who looks gives up at once, in one go with its release of the mutex.
@@ -34,16 +24,14 @@ const VOID: Shows = &["slept", "void look taken out"];
 const TWICE: Shows = &["moved a sleeper", "woke all itself"];
 const EITHER: Shows = &["woken as the time was out", "a coin in time", "no coin in time"];
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::Condvar, setup, preemptions, shows, body }
-}
+models_of!(Condvar);
 
 pub(super) const MODELS: &[Model] = &[
     model("condvar: one waiter, notified after the release", PLAIN, (3, 6), SLEEP, || one(false)),
     model("condvar: one waiter, notified before the release", PLAIN, (3, 6), SLEEP, || one(true)),
     model("condvar: a waiter wakes for no reason", RESTLESS, (2, 4), SLEEP, || one(false)),
     model("condvar: a waiter is interrupted", INTERRUPTED, (2, 4), SLEEP, || one(false)),
-    model("condvar: two waiters, notified one by one", PLAIN, (1, 2), SLEEP, || two(RawCondvar::notify_one)),
+    model("condvar: two waiters, notified one by one", PLAIN, (1, 2), SLEEP, two),
     model("condvar: two waiters, all notified", PLAIN, (1, 2), MOVED, two_at_once),
     model("condvar: all notified under the mutex", PLAIN, (1, 2), MOVED, all_under_the_mutex),
     model("condvar: two mutexes, all notified", PLAIN, (1, 2), SLEEP, two_mutexes_at_once),
@@ -56,7 +44,7 @@ pub(super) const MODELS: &[Model] = &[
     model("condvar: one waiter that looks", LOOKS, (3, 6), LOOKED, || one(false)),
     model("condvar: one waiter that looks, notified before the release", LOOKS, (3, 6), LOOKED, || one(true)),
     model("condvar: one waiter that glances", GLANCES, (3, 6), SLEEP, || one(false)),
-    model("condvar: two waiters, of which one looks", LOOKS, (1, 2), LOOKED, || two(RawCondvar::notify_one)),
+    model("condvar: two waiters, of which one looks", LOOKS, (1, 2), LOOKED, two),
     model("condvar: two waiters, of which one looks, all notified", LOOKS, (1, 2), LOOKED_MOVED, two_at_once),
     model("condvar: two mutexes, one waiter looks", LOOKS, (1, 2), SLEEP, two_mutexes_at_once),
     model("condvar: a timed waiter that looks", LOOKS_TIMED, (2, 4), LOOKED_EITHER, timed),
@@ -75,8 +63,6 @@ struct Purse {
     /// For those who want nothing else.
     silver: Protected,
 }
-
-const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
 
 impl Purse {
     fn keep() -> &'static Purse {
@@ -124,6 +110,14 @@ impl Purse {
         unsafe { &*ptr::from_ref(&self.more).cast::<LoomU32>().add(1) }.fetch_or(0, Relaxed)
     }
 
+    /// Takes a coin, if there is one, and leaves the purse empty.
+    fn take_what_is_left(&self) {
+        self.mutex.lock();
+        self.coins.take();
+        self.unlock();
+        self.empty_and_free();
+    }
+
     fn empty_and_free(&self) {
         assert_eq!(self.waiters(), 0, "waiters left");
         assert_eq!(self.coins.get(), 0, "coins left");
@@ -169,55 +163,53 @@ fn vanished(more: u32) {
     assert_eq!(sequence.load(Relaxed) & LOOKING, 0, "the flag is left over");
 }
 
-/// Two waiters, a coin at a time.
-fn two(notify: fn(&RawCondvar<Loom>)) {
+/// Two wait for what the first thread does then.
+fn two_wait(then: fn(&'static Purse)) {
     let purse = Purse::keep();
     let waiters = [(); 2].map(|()| patient(purse));
     rest();
-    for _ in 0..2 {
-        purse.put(1);
-        notify(&purse.more);
-    }
+    then(purse);
     waiters.into_iter().for_each(Handle::join);
     purse.empty_and_free();
+}
+
+/// Two waiters, a coin at a time.
+fn two() {
+    two_wait(|purse| {
+        for _ in 0..2 {
+            purse.put(1);
+            purse.more.notify_one();
+        }
+    });
 }
 
 /// Two waiters, all coins at once.
 fn two_at_once() {
-    let purse = Purse::keep();
-    let waiters = [(); 2].map(|()| patient(purse));
-    rest();
-    purse.put(2);
-    purse.more.notify_all();
-    waiters.into_iter().for_each(Handle::join);
-    purse.empty_and_free();
+    two_wait(|purse| {
+        purse.put(2);
+        purse.more.notify_all();
+    });
 }
 
 /// Two coins: one thread notifies all, and finds the sequence changed by the other, which notifies one.
 fn two_notifiers() {
-    let purse = Purse::keep();
-    let waiters = [(); 2].map(|()| patient(purse));
-    rest();
-    purse.put(2);
-    let other = spawn(move || purse.more.notify_one());
-    purse.more.notify_all();
-    other.join();
-    waiters.into_iter().for_each(Handle::join);
-    purse.empty_and_free();
+    two_wait(|purse| {
+        purse.put(2);
+        let other = spawn(move || purse.more.notify_one());
+        purse.more.notify_all();
+        other.join();
+    });
 }
 
 /// The waiters are moved to a mutex that is held, whose release must wake them.
 fn all_under_the_mutex() {
-    let purse = Purse::keep();
-    let waiters = [(); 2].map(|()| patient(purse));
-    rest();
-    purse.mutex.lock();
-    purse.coins.add();
-    purse.coins.add();
-    purse.more.notify_all();
-    purse.unlock();
-    waiters.into_iter().for_each(Handle::join);
-    purse.empty_and_free();
+    two_wait(|purse| {
+        purse.mutex.lock();
+        purse.coins.add();
+        purse.coins.add();
+        purse.more.notify_all();
+        purse.unlock();
+    });
 }
 
 /// One wants two coins: it comes again while the other may still sleep, and the first notification be under way.
@@ -274,7 +266,7 @@ fn two_mutexes_in_between() {
 /// One impatient waiter, one coin.
 fn impatient(purse: &'static Purse) -> Handle {
     spawn(move || {
-        let got = purse.take(Some(SOON));
+        let got = purse.take(Some(EARLY));
         saw(if got { "a coin in time" } else { "no coin in time" });
     })
 }
@@ -286,10 +278,7 @@ fn timed() {
     purse.put(1);
     purse.more.notify_one();
     waiter.join();
-    purse.mutex.lock();
-    purse.coins.take();
-    purse.unlock();
-    purse.empty_and_free();
+    purse.take_what_is_left();
 }
 
 /// If the impatient one did not take the coin, then the patient one was notified of it.
@@ -312,8 +301,5 @@ fn timed_and_patient() {
         purse.more.notify_one();
     }
     second.join();
-    purse.mutex.lock();
-    purse.coins.take();
-    purse.unlock();
-    purse.empty_and_free();
+    purse.take_what_is_left();
 }

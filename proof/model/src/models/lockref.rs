@@ -1,21 +1,14 @@
 //! Count and lock in one word: the lock excludes, nobody is forgotten asleep, the count shows who may see what, and
 //! every result fits some order of the operations.
 
-use super::{Protected, SLEEP, Shows, drop_after_release, together};
-use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
+use super::*;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use turnwise::LockRef;
-use turnwise::platform::{Clock, Deadline};
 
-const PLAIN: Setup = Setup { looks: 1, ..Setup::PLAIN };
-const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
+const PLAIN: Setup = HASTY;
 const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::LockRef, setup, preemptions, shows, body }
-}
+models_of!(LockRef);
 
 use Op::{Find, FindOrRevive, Get, Kill, Put, PutNotLast, PutOrKill};
 
@@ -196,16 +189,13 @@ fn last(put: fn(&LockRef<Loom>) -> bool) {
 /// The last of two to give a reference back drops the object.
 fn freed(put: fn(&LockRef<Loom>) -> bool) {
     let refs = keep(LockRef::<Loom>::new_in(2));
-    let body = move || {
+    together(2, move || {
         if put(refs) {
             saw("dropped");
             // SAFETY: nobody else has a reference; the memory stays.
-            unsafe { std::ptr::drop_in_place(std::ptr::from_ref(refs).cast_mut()) };
+            unsafe { ptr::drop_in_place(ptr::from_ref(refs).cast_mut()) };
         }
-    };
-    let other = spawn(body);
-    body();
-    other.join();
+    });
 }
 
 /// An operation whose result says something about the count.

@@ -4,6 +4,26 @@
 //! acquire once or twice. Data that a lock protects is a loom cell beside the raw lock, so that an access without a
 //! happens-before edge to the last one fails the model whatever the interleaving.
 
+/// Defines `model`, a line of the list of a lock's models; on one machine, if all of them are.
+macro_rules! models_of {
+    ($lock:ident) => {
+        const fn model(
+            name: &'static str,
+            setup: Setup,
+            preemptions: (usize, usize),
+            shows: Shows,
+            body: fn(),
+        ) -> Model {
+            Model { name, lock: Lock::$lock, setup, preemptions, shows, body }
+        }
+    };
+    ($lock:ident, $setup:expr) => {
+        const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+            Model { name, lock: Lock::$lock, setup: $setup, preemptions, shows, body }
+        }
+    };
+}
+
 mod big_reader;
 mod condvar;
 mod lineage;
@@ -20,9 +40,16 @@ mod vfs;
 
 use crate::check::{Lock, Model};
 use crate::parking::Shipped;
-use crate::platform::{Handle, keep, rest, saw, spawn};
+use crate::platform::{
+    Handle, Identity, JUMP_NS, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
+};
+use crate::scenarios::{self, Engine, Pages, Role, Section, in_time};
 use loom::cell::UnsafeCell;
-use turnwise::raw::RawLock;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use turnwise::platform::{Clock, Deadline, IntWord, Parked, Platform, Word};
+use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 
 pub(crate) use parking::of as parking;
 
@@ -86,45 +113,115 @@ impl Protected {
     }
 }
 
+/// What a lock protects, how often it was counted up, and what its readers see; loom does not see the latter two.
+pub(crate) struct Data {
+    data: Protected,
+    writes: AtomicU32,
+    seen: AtomicU32,
+}
+
+impl Section for Data {
+    fn new() -> Self {
+        Data { data: Protected::new(), writes: AtomicU32::new(0), seen: AtomicU32::new(0) }
+    }
+
+    fn write(&self, by: i32) {
+        if by > 0 {
+            self.data.add();
+            self.writes.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn read(&self, by: i32) {
+        if by > 0 {
+            self.seen.store(self.data.get(), Relaxed);
+        } else {
+            assert_eq!(self.data.get(), self.seen.load(Relaxed), "a writer came between");
+        }
+    }
+
+    fn upgradable(&self, by: i32) {
+        self.read(by);
+    }
+
+    fn alone(&self) {
+        self.write(1);
+    }
+}
+
+impl Engine for Loom {
+    type Section = Data;
+
+    const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: JUMP_NS + 1_000 };
+
+    fn expect(what: impl FnOnce() -> bool, or: &str) {
+        assert!(what(), "{or}");
+    }
+}
+
+/// An early point in time: the clock of a model without jumps stays below.
+const EARLY: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
+
+const PLAIN: Setup = Setup::PLAIN;
+/// A spin ends after its first look.
+const HASTY: Setup = Setup { looks: 1, ..PLAIN };
+const SPINS_LATE: Setup = Setup { jumps: 1, ..HASTY };
+const PARKS: Setup = Setup { identity: Identity::NoSlot, ..HASTY };
+const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..HASTY };
+const LATE: Setup = Setup { jumps: 1, ..PARKS };
+const TIMED: Setup = Setup { alarms: 1, ..PARKS };
+const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
+const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
+
 type Shows = &'static [&'static str];
+const ANY: Shows = &[];
 const SLEEP: Shows = &["slept"];
+const DROP: Shows = &["dropped"];
 const EITHER: Shows = &["got it", "did not"];
+const UNWOKEN: Shows = &["slept", "woke unwoken"];
+const GAVE_UP: Shows = &["gave up"];
+const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
+const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
+const COMES_BACK: Shows = &["rested beside an owner that comes back"];
+const DUTY: Shows = &["took it in a spin with a duty"];
+const CLAIM_SPINS: Shows = &["claimed", "took it in a spin while first"];
 
 /// A lock that can tell whether all is over.
-trait Settles: RawLock {
+pub(crate) trait Settles: RawLock<Platform = Loom> {
     /// Nobody has the lock, and nobody waits. It may be acquired to make sure.
     fn is_settled(&self) -> bool {
         !self.is_locked() && self.try_lock()
     }
 }
 
-/// A lock for one owner at a time, and what it protects.
-struct Guarded<L> {
-    raw: L,
-    data: Protected,
+/// The word that a lock begins with.
+///
+/// # Safety
+/// `lock` is `repr(C)`, and its first field is a word of 32 bits.
+unsafe fn word<L>(lock: &L) -> &LoomU32 {
+    // SAFETY: the caller's promise.
+    unsafe { &*ptr::from_ref(lock).cast() }
 }
+
+/// Returns when so many threads sleep.
+fn sleepers(count: usize) {
+    while sleeping() < count {
+        rest();
+    }
+}
+
+/// A lock for one owner at a time, and what it protects.
+type Guarded<L> = scenarios::Guarded<L>;
 
 impl<L: Settles> Guarded<L> {
     fn keep() -> &'static Self {
-        keep(Guarded { raw: L::new_in(), data: Protected::new() })
-    }
-
-    fn section(&self) {
-        self.raw.lock();
-        self.leave();
-    }
-
-    /// Does the work of a thread that has the lock, and releases it.
-    fn leave(&self) {
-        self.data.add();
-        // SAFETY: the caller has the lock.
-        unsafe { self.raw.unlock() };
+        keep(Guarded::new())
     }
 
     /// Everybody is done: `sections` were entered, and nothing is left in the lock.
     fn settled(&self, sections: u32) {
         assert!(self.raw.is_settled(), "something is left when everybody has left");
-        assert_eq!(self.data.get(), sections, "critical sections");
+        assert_eq!(self.section.data.get(), sections, "critical sections");
     }
 }
 
@@ -138,7 +235,7 @@ fn together(threads: u32, body: impl Fn() + Copy + Send + 'static) {
 /// Every thread acquires `rounds` times.
 fn all_lock<L: Settles>(threads: u32, rounds: u32) {
     let guarded = Guarded::<L>::keep();
-    together(threads, move || (0..rounds).for_each(|_| guarded.section()));
+    together(threads, move || (0..rounds).for_each(|_| guarded.round()));
     guarded.settled(threads * rounds);
 }
 
@@ -146,19 +243,24 @@ fn all_lock<L: Settles>(threads: u32, rounds: u32) {
 fn held<L: Settles>(others: u32, again: u32) {
     let guarded = Guarded::<L>::keep();
     guarded.raw.lock();
-    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.section())).collect();
+    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.round())).collect();
     rest();
     guarded.leave();
-    (0..again).for_each(|_| guarded.section());
+    (0..again).for_each(|_| guarded.round());
     handles.into_iter().for_each(Handle::join);
     guarded.settled(1 + others + again);
 }
 
 /// One thread acquires, one tries to.
 fn attempt<L: Settles>() {
+    attempt_beside(Guarded::round, L::try_lock);
+}
+
+/// One thread attempts to acquire beside another.
+fn attempt_beside<L: Settles>(other: fn(&Guarded<L>), attempt: fn(&L) -> bool) {
     let guarded = Guarded::<L>::keep();
-    let other = spawn(move || guarded.section());
-    let got = guarded.raw.try_lock();
+    let other = spawn(move || other(guarded));
+    let got = attempt(&guarded.raw);
     saw(if got { "got it" } else { "did not" });
     if got {
         guarded.leave();
@@ -198,4 +300,57 @@ pub(crate) fn drop_after_release<L: Sync + 'static>(lock: L, threads: u32, secti
             unsafe { std::ptr::drop_in_place(std::ptr::from_ref(lock).cast_mut()) };
         }
     });
+}
+
+impl<L: RawRwLock + Settles> Pages<L> {
+    fn keep() -> &'static Self {
+        keep(Pages::new())
+    }
+
+    /// Everybody is done: the lock can be had by anybody.
+    fn settled(&self) {
+        assert!(self.raw.is_settled(), "something is left when everybody has left");
+        let Data { data, writes, .. } = &self.section;
+        assert_eq!(data.get(), writes.load(Relaxed), "critical sections of writers");
+    }
+}
+
+fn start<L: RawRwLock + Settles>(pages: &'static Pages<L>, roles: &'static [Role<L>]) -> Vec<Handle> {
+    roles.iter().map(|&role| spawn(move || role(pages))).collect()
+}
+
+/// All at once, after the lock's `past`; the first role is the first thread's.
+fn meet<L: RawRwLock + Settles>(past: fn(&L), roles: &'static [Role<L>]) {
+    let pages = Pages::<L>::keep();
+    set_stage(|| past(&pages.raw));
+    let others = start(pages, &roles[1..]);
+    roles[0](pages);
+    others.into_iter().for_each(Handle::join);
+    pages.settled();
+}
+
+/// The first thread has the lock and rests, so that the others come to wait for it; then it leaves.
+fn wait_behind<L: RawRwLock + Settles>(pages: &'static Pages<L>, leave: Role<L>, roles: &'static [Role<L>]) {
+    let others = start(pages, roles);
+    rest();
+    leave(pages);
+    others.into_iter().for_each(Handle::join);
+    pages.settled();
+}
+
+/// The first thread has acquired the lock, in the lock's `past`. A writer drops it while the first thread may still be
+/// in its release.
+fn freed<L: RawRwLock + Settles>((past, leave): (impl FnOnce(&L), Role<L>)) {
+    let pages: &'static MaybeUninit<Pages<L>> = keep(MaybeUninit::new(Pages::new()));
+    // SAFETY: initialised; the lock is dropped below only when the other thread has no more business with it.
+    let first = unsafe { pages.assume_init_ref() };
+    set_stage(|| past(&first.raw));
+    let last = spawn(move || {
+        scenarios::write(first);
+        saw("dropped");
+        // SAFETY: the other thread was in before us, so nobody else has business with the lock.
+        unsafe { ptr::drop_in_place((&raw const first.raw).cast_mut()) };
+    });
+    leave(first);
+    last.join();
 }

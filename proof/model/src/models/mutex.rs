@@ -1,44 +1,21 @@
 //! The adaptive mutex.
 
-use super::{SLEEP, Settles, Shows, attempt, dropped_by, held, together};
-use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, forked, keep, rest, saw, set_stage, sleeping, spawn};
-use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use super::*;
+use std::sync::atomic::AtomicBool;
 use turnwise::RawMutex;
-use turnwise::platform::{Clock, Deadline, IntWord, Parked, Word};
-use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::wait::Tuned;
 
-const PLAIN: Setup = Setup::PLAIN;
 /// A spinner still spins when the stage is set.
 const LONGER: Setup = Setup { looks: 6, ..PLAIN };
-const SPINS_LATE: Setup = Setup { jumps: 1, looks: 1, ..PLAIN };
-const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
-const NAMELESS: Setup = Setup { identity: Identity::Anonymous, looks: 1, ..Setup::PLAIN };
-const LATE: Setup = Setup { jumps: 1, ..PARKS };
-const TIMED: Setup = Setup { alarms: 1, ..PARKS };
-const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 1, ..PARKS };
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
-const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
+const TIMED_LATE: Setup = Setup { jumps: 1, ..TIMED };
 
-const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
-const DROP: Shows = &["dropped"];
 const TRY_STOLE: Shows = &["tried in vain", "slept", "void promise taken out", "stole by a try"];
 const TRY_GRANTED: Shows = &["tried in vain", "slept", "void fair promise taken out"];
 const STOLE: Shows = &["void promise taken out", "stole by a try"];
-const UNWOKEN: Shows = &["slept", "woke unwoken"];
 const EITHER: Shows = &["woke unwoken", "woken as the time was out", "got it after all", "gave up"];
-const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
 const CLAIM_TIMED: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
 
-const COMES_BACK: Shows = &["rested beside an owner that comes back"];
-const DUTY: Shows = &["took it in a spin with a duty"];
-const CLAIM_SPINS: Shows = &["claimed", "took it in a spin while first"];
-
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::Mutex, setup, preemptions, shows, body }
-}
+models_of!(Mutex);
 
 pub(super) const MODELS: &[Model] = &[
     model("mutex: two threads", PLAIN, (3, 4), &[], || all_lock(2, 1)),
@@ -66,17 +43,17 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped_by::<Raw>(2)),
     model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped_by::<Raw>(3)),
     model("mutex: barging past a timed waiter and a patient one", TIMED_LATE, (1, 2), GIVEN_UP, timed_barging),
-    model("mutex: the claimant vanished in a fork", PARKS, (2, 3), SLEEP, || vanished(HANDOFF, 2, 0)),
+    model("mutex: the claimant vanished in a fork", PARKS, (2, 3), SLEEP, || vanished(&[ROUND, ROUND], 3)),
     model("mutex: the claimant vanished, a timed waiter and a patient one", TIMED, (1, 2), EITHER, || {
-        vanished(HANDOFF, 1, 1);
+        vanished(&[Guarded::impatient, ROUND], 2);
     }),
     model("mutex: a claim after a fork that took a claimant along", LATE, (0, 1), CLAIM, claims_again),
     model("mutex: tries for a lock promised before a fork", PARKS, (3, 4), TRY_STOLE, || tries(HANDOFF | WAITERS)),
     model("mutex: tries for a lock granted before a fork", PARKS, (3, 4), TRY_GRANTED, || tries(GRANTED)),
     model("mutex: spins for a lock promised before a fork", PLAIN, (1, 2), STOLE, promised_before),
     model("mutex: fair release", PARKS, (3, 6), SLEEP, || fair(1)),
-    model("mutex: fair release and no more", PARKS, (3, 6), SLEEP, || fair_once(0)),
-    model("mutex: fair release to a timed waiter", TIMED, (2, 4), EITHER, || fair_once(1)),
+    model("mutex: fair release and no more", PARKS, (3, 6), SLEEP, || fair_once(ROUND)),
+    model("mutex: fair release to a timed waiter", TIMED, (2, 4), EITHER, || fair_once(Guarded::impatient)),
     model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
     model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
     model("mutex: fair release, and nobody comes in between", PARKS, (2, 4), &["promised"], fair_means_fair),
@@ -96,16 +73,26 @@ impl Settles for Raw {
 impl Guarded {
     /// Acquires if there is time; whether it did shows in the count.
     fn impatient(&self) {
-        let got = self.raw.lock_until(SOON);
-        saw(if got { "got it after all" } else { "gave up" });
-        if got {
+        if in_time(self.raw.lock_until(EARLY)) {
             self.leave();
         }
     }
 
+    /// Leaves, and comes back while others wait.
+    fn leave_and_come_back(&self) {
+        self.leave();
+        self.raw.lock();
+        rest();
+    }
+
+    fn leave_twice(&self) {
+        self.leave_and_come_back();
+        self.leave();
+    }
+
     /// Everybody is done: at least `sections` were entered, and an impatient thread may have entered one more.
     fn settled_with(&self, sections: u32) {
-        let entered = self.data.get();
+        let entered = self.section.data.get();
         assert!((sections..=sections + 1).contains(&entered), "{entered} critical sections");
         self.settled(entered);
     }
@@ -117,57 +104,70 @@ impl Guarded {
 
 fn word(raw: &Raw) -> &LoomU32 {
     // SAFETY: the word comes first in a `repr(C)` lock.
-    unsafe { &*ptr::from_ref(raw).cast::<LoomU32>() }
+    unsafe { super::word(raw) }
 }
-
-/// An early point in time: the clock of a model without jumps stays below.
-const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
 
 /// Every thread acquires `rounds` times.
 fn all_lock(threads: u32, rounds: u32) {
     let guarded = Guarded::keep();
-    together(threads, move || (0..rounds).for_each(|_| guarded.section()));
+    together(threads, move || (0..rounds).for_each(|_| guarded.round()));
     guarded.settled(threads * rounds);
     // The last owner's sleepers are gone, and their flag goes with the next.
-    guarded.section();
+    guarded.round();
     assert_eq!(guarded.word().fetch_or(0, Relaxed), 0, "a flag is left though nobody sleeps");
+}
+
+/// What a thread does.
+type Role = fn(&Guarded);
+
+const ROUND: Role = Guarded::round;
+
+/// The first thread has the lock and rests, so that the others come to wait for it; then it leaves.
+fn behind(roles: &[Role], leave: Role) -> &'static Guarded {
+    wait_behind(owned(), roles, leave)
+}
+
+/// A mutex that the calling thread has.
+fn owned() -> &'static Guarded {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    guarded
+}
+
+fn wait_behind(guarded: &'static Guarded, roles: &[Role], leave: Role) -> &'static Guarded {
+    let others: Vec<_> = roles.iter().map(|&role| spawn(move || role(guarded))).collect();
+    rest();
+    leave(guarded);
+    others.into_iter().for_each(Handle::join);
+    guarded
 }
 
 /// Two wait for the first thread, which comes again: one that sleeps at once and claims as soon as it was woken in
 /// vain, and one that spins.
 fn tuned() {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    let waiters = [Some(0), None].map(|spin_ns| {
-        spawn(move || {
-            if !guarded.raw.lock_fast() {
-                guarded.raw.lock_tuned(Tuned { spin_ns, claim_after_ns: Some(0), ..Tuned::default() });
-            }
-            guarded.leave();
-        })
-    });
-    rest();
-    guarded.leave();
-    guarded.section();
-    waiters.into_iter().for_each(Handle::join);
-    guarded.settled(4);
+    fn comes(guarded: &Guarded, spin_ns: Option<u64>) {
+        if !guarded.raw.lock_fast() {
+            guarded.raw.lock_tuned(Tuned { spin_ns, claim_after_ns: Some(0), ..Tuned::default() });
+        }
+        guarded.leave();
+    }
+    let leave = |guarded: &Guarded| {
+        guarded.leave();
+        guarded.round();
+    };
+    behind(&[|guarded| comes(guarded, Some(0)), |guarded| comes(guarded, None)], leave).settled(4);
 }
 
 /// One timed waiter and `patient` others wait for the first thread.
 fn timed(patient: u32) {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
+    let guarded = owned();
     let timed = spawn(move || {
-        if guarded.raw.lock_until(SOON) {
-            saw("got it after all");
-            guarded.leave();
-        } else {
-            saw("gave up");
+        if !in_time(guarded.raw.lock_until(EARLY)) {
             guarded.raw.lock();
-            guarded.leave();
         }
+        guarded.leave();
     });
-    let handles: Vec<_> = (0..patient).map(|_| spawn(move || guarded.section())).collect();
+    let handles: Vec<_> = (0..patient).map(|_| spawn(move || guarded.round())).collect();
     rest();
     guarded.leave();
     handles.into_iter().for_each(Handle::join);
@@ -177,58 +177,37 @@ fn timed(patient: u32) {
 
 /// A thread that comes again and again while two wait.
 fn barging() {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    let waiters = [(); 2].map(|()| spawn(move || guarded.section()));
-    rest();
-    guarded.leave();
-    guarded.raw.lock();
-    rest();
-    guarded.leave();
-    guarded.section();
-    waiters.into_iter().for_each(Handle::join);
-    guarded.settled(5);
+    let leave = |guarded: &Guarded| {
+        guarded.leave_and_come_back();
+        guarded.leave();
+        guarded.round();
+    };
+    behind(&[ROUND, ROUND], leave).settled(5);
 }
 
 /// A thread comes again while one waits, which then claims the next turn.
 fn overtaken() {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    let waiter = spawn(move || guarded.section());
-    rest();
-    guarded.leave();
-    guarded.raw.lock();
-    rest();
-    guarded.leave();
-    waiter.join();
-    guarded.settled(3);
+    behind(&[ROUND], Guarded::leave_twice).settled(3);
 }
 
 /// The first thread releases fairly to `others`, one of whom comes twice.
 fn fair(others: u32) {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.section())).collect();
-    rest();
-    guarded.data.add();
-    // SAFETY: locked above.
-    unsafe { guarded.raw.unlock_fair() };
-    guarded.section();
-    handles.into_iter().for_each(Handle::join);
-    guarded.settled(2 + others);
+    let leave = |guarded: &Guarded| {
+        guarded.leave_fairly();
+        guarded.round();
+    };
+    behind(&[ROUND, ROUND][..others as usize], leave).settled(2 + others);
 }
 
 /// One sleeps when another comes and spins.
 fn spins_past() {
     let guarded = Guarded::keep();
     let mut waiters = Vec::new();
-    let section = move || guarded.section();
+    let section = move || guarded.round();
     set_stage(|| {
         guarded.raw.lock();
         waiters.push(spawn(section));
-        while sleeping() < 1 {
-            rest();
-        }
+        sleepers(1);
         waiters.push(spawn(section));
         rest();
     });
@@ -244,47 +223,29 @@ fn wakes_and_spins() {
     set_stage(|| {
         guarded.raw.lock();
         for count in 1..=2 {
-            waiters.push(spawn(move || guarded.section()));
-            while sleeping() < count {
-                rest();
-            }
+            waiters.push(spawn(move || guarded.round()));
+            sleepers(count);
         }
     });
     guarded.leave();
     rest();
-    guarded.section();
+    guarded.round();
     waiters.into_iter().for_each(Handle::join);
     guarded.settled(4);
 }
 
 /// Two sleepers, of whom one claims the next turn while the other is released to fairly.
 fn fair_claim() {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    let waiters = [(); 2].map(|()| spawn(move || guarded.section()));
-    rest();
-    guarded.leave();
-    guarded.raw.lock();
-    rest();
-    guarded.data.add();
-    // SAFETY: locked above.
-    unsafe { guarded.raw.unlock_fair() };
-    waiters.into_iter().for_each(Handle::join);
-    guarded.settled(4);
+    let leave = |guarded: &Guarded| {
+        guarded.leave_and_come_back();
+        guarded.leave_fairly();
+    };
+    behind(&[ROUND, ROUND], leave).settled(4);
 }
 
 /// A timed waiter that is woken may find the lock taken and its time out: it must not take the other's wake-up along.
 fn timed_barging() {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    let waiters = [spawn(move || guarded.impatient()), spawn(move || guarded.section())];
-    rest();
-    guarded.leave();
-    guarded.raw.lock();
-    rest();
-    guarded.leave();
-    waiters.into_iter().for_each(Handle::join);
-    guarded.settled_with(3);
+    behind(&[Guarded::impatient, ROUND], Guarded::leave_twice).settled_with(3);
 }
 
 /// The word's bits, as [`RawMutex`] documents them.
@@ -294,39 +255,31 @@ const WAITERS: u32 = 1 << 30;
 const HANDOFF: u32 = 1 << 31;
 
 /// In a forked child: the owner's copy has the lock, which a thread claimed that does not exist here.
-fn vanished(claim: u32, patient: u32, timed: u32) {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    guarded.word().fetch_or(claim | WAITERS, Relaxed);
+fn vanished(roles: &[Role], sections: u32) {
+    wait_behind(claimed(), roles, Guarded::leave).settled_with(sections);
+}
+
+/// The calling thread has the lock, which a thread claimed that its process does not have.
+fn claimed() -> &'static Guarded {
+    let guarded = owned();
+    guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
     forked();
-    let mut waiters: Vec<_> = (0..timed).map(|_| spawn(move || guarded.impatient())).collect();
-    waiters.extend((0..patient).map(|_| spawn(move || guarded.section())));
-    rest();
-    guarded.leave();
-    waiters.into_iter().for_each(Handle::join);
-    guarded.settled_with(1 + patient);
+    guarded
 }
 
 /// In a forked child with such a claim, a thread claims in its turn, and leaves nothing of the claim when it has the
 /// lock.
 fn claims_again() {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
-    forked();
-    let waiter = spawn(move || {
+    let claims: Role = |guarded| {
         guarded.raw.lock();
         assert_eq!(guarded.word().load(Relaxed) & (HANDOFF | GENERATION), 0, "a claim is left when it was taken up");
         guarded.leave();
-    });
-    rest();
-    guarded.leave();
-    guarded.raw.lock();
-    rest();
-    guarded.leave();
-    guarded.section();
-    waiter.join();
-    guarded.settled(4);
+    };
+    let leave = |guarded: &Guarded| {
+        guarded.leave_twice();
+        guarded.round();
+    };
+    wait_behind(claimed(), &[claims], leave).settled(4);
 }
 
 /// In a forked child: the lock is free, but promised to a thread that does not exist here.
@@ -335,7 +288,7 @@ fn tries(promise: u32) {
     guarded.word().fetch_or(promise, Relaxed);
     forked();
     assert!(!guarded.raw.is_locked(), "promised to nobody, and locked");
-    let other = spawn(move || guarded.section());
+    let other = spawn(move || guarded.round());
     let got = guarded.raw.try_lock();
     if got {
         rest();
@@ -354,8 +307,8 @@ fn promised_before() {
     let guarded = Guarded::keep();
     guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
     forked();
-    let other = spawn(move || guarded.section());
-    guarded.section();
+    let other = spawn(move || guarded.round());
+    guarded.round();
     other.join();
     guarded.settled(2);
 }
@@ -371,9 +324,7 @@ fn fair_means_fair() {
         guarded.leave();
     });
     rest();
-    guarded.data.add();
-    // SAFETY: locked above.
-    unsafe { guarded.raw.unlock_fair() };
+    guarded.leave_fairly();
     let promised = guarded.word().fetch_or(0, Relaxed) & GRANTED != 0;
     let got = guarded.raw.try_lock();
     if promised {
@@ -387,15 +338,7 @@ fn fair_means_fair() {
     guarded.settled_with(2);
 }
 
-/// The first thread releases fairly and does not come back; `timed` tells whether the waiter is.
-fn fair_once(timed: u32) {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    let waiter = spawn(move || if timed == 0 { guarded.section() } else { guarded.impatient() });
-    rest();
-    guarded.data.add();
-    // SAFETY: locked above.
-    unsafe { guarded.raw.unlock_fair() };
-    waiter.join();
-    guarded.settled_with(1);
+/// The first thread releases fairly and does not come back.
+fn fair_once(waiter: Role) {
+    behind(&[waiter], Guarded::leave_fairly).settled_with(1);
 }

@@ -1,20 +1,16 @@
 //! The queue of optimistic spinners: one thread at a time is first, a waiter may leave at any point, nobody is
 //! forgotten, and the queue is empty in the end.
 
-use super::{Protected, together};
-use crate::check::{Lock, Model};
-use crate::platform::{Handle, Loom, Setup, forked, keep, rest, saw, spawn};
+use super::*;
 use turnwise::osq::Osq;
-use turnwise::platform::Platform;
 
-const PATIENT: Setup = Setup { looks: u32::MAX, ..Setup::PLAIN };
-const HASTY: Setup = Setup { looks: 1, ..Setup::PLAIN };
+const PATIENT: Setup = Setup { looks: u32::MAX, ..PLAIN };
 
 /// What threads leave behind in the empty queue.
 const NOTE: u16 = 0x5a5a;
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), body: fn()) -> Model {
-    let shows: &[&str] = if setup.looks == u32::MAX { &["first"] } else { &["first", "left"] };
+    let shows: Shows = if setup.looks == u32::MAX { &["first"] } else { &["first", "left"] };
     Model { name, lock: Lock::Osq, setup, preemptions, shows, body }
 }
 

@@ -1,15 +1,12 @@
 //! The portable platform's table of sleeping threads: nobody is forgotten, and nobody uses a record whose thread has
 //! gone on. (A record that its thread drops is written by it once more, so that a use beside or after that fails.)
 
-use super::Shows;
-use crate::check::{Lock, Model};
-use crate::parking::{self, Link, Machine, Source, Stage, System};
-use crate::platform::{Handle, Loom, LoomU32, Setup, keep, spawn};
-use loom::cell::UnsafeCell;
+use super::*;
+use crate::explicit::Size;
+use crate::parking::{Link, Machine, Source, Stage, System, change, counts, pass, token};
 use loom::sync::Mutex;
 use std::cell::RefCell;
-use std::ptr;
-use turnwise::platform::{Clock, Deadline, Lane, Platform};
+use turnwise::platform::Lane;
 
 /// A record's link.
 pub(crate) struct Next<T>(UnsafeCell<*const T>);
@@ -107,21 +104,23 @@ impl Stage for Threads {
 }
 
 /// Plays a scene.
-fn play(scene: impl FnOnce(&Threads)) {
+fn play(scene: fn(&Threads, Size), size: Size) {
     let threads = Threads::default();
-    scene(&threads);
+    scene(&threads, size);
     threads.handles.take().into_iter().for_each(Handle::join);
     threads.end.take().iter().for_each(|holds| holds());
 }
 
-const PLAIN: Setup = Setup::PLAIN;
 const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
 const BOTH_TIMED: Setup = Setup { alarms: 2, ..PLAIN };
-const RESTLESS: Setup = Setup { spurious: Some(turnwise::platform::Parked::Woken), ..PLAIN };
+const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::Parking, setup, preemptions, shows, body }
-}
+models_of!(Parking);
+
+const TWO: Size = Size::of(2, 1);
+const TWICE: Size = Size::of(2, 2);
+const THREE: Size = Size::of(3, 1);
+const WOKE: Shows = &["slept", "woke"];
 
 type Of<S> = <S as Source>::Table<Loom>;
 
@@ -130,26 +129,20 @@ struct Models<S>(S);
 
 impl<S: Source> Models<S> {
     const ALL: &'static [Model] = &[
-        model("parking: a word is passed on, in order", PLAIN, (3, 5), &["slept", "woke"], || {
-            play(|stage| parking::pass::<_, Of<S>>(stage, 2));
-        }),
-        model("parking: one waits for a change", PLAIN, (4, 8), &["slept", "woke"], || {
-            play(|stage| parking::change::<_, Of<S>>(stage, 2));
-        }),
-        model("parking: a sleep ends for nothing", RESTLESS, (4, 8), &["slept", "woke"], || {
-            play(|stage| parking::change::<_, Of<S>>(stage, 2));
-        }),
+        model("parking: a word is passed on, in order", PLAIN, (3, 5), WOKE, || play(pass::<_, Of<S>>, TWICE)),
+        model("parking: one waits for a change", PLAIN, (4, 8), WOKE, || play(change::<_, Of<S>>, TWO)),
+        model("parking: a sleep ends for nothing", RESTLESS, (4, 8), WOKE, || play(change::<_, Of<S>>, TWO)),
         model("parking: two wait for a change", PLAIN, (2, 3), &["slept", "woke several"], || {
-            play(|stage| parking::change::<_, Of<S>>(stage, 3));
+            play(change::<_, Of<S>>, THREE)
         }),
         model("parking: a wake-up and the end of a wait", TIMED, (4, 8), &["woke", "gave up"], || {
-            play(|stage| parking::counts::<_, Of<S>>(stage, 2));
+            play(counts::<_, Of<S>>, TWO)
         }),
         model("parking: a wake-up and the end of two waits", BOTH_TIMED, (1, 3), &["woke several", "gave up"], || {
-            play(|stage| parking::counts::<_, Of<S>>(stage, 3));
+            play(counts::<_, Of<S>>, THREE)
         }),
         model("parking: one of two has no time", TIMED, (1, 3), &["got it in time", "gave up"], || {
-            play(|stage| parking::token::<_, Of<S>>(stage, 3));
+            play(token::<_, Of<S>>, THREE)
         }),
     ];
 }

@@ -1,36 +1,26 @@
 //! The re-entrant mutex. It has no ordering of its own: the mutex inside excludes, and the name of the owner is read by
 //! whoever comes along.
 
-use super::{EITHER, Protected, SLEEP, Shows, drop_after_release, together};
-use crate::check::{Lock, Model};
-use crate::platform::{Identity, Loom, Setup, keep, number, rest, saw, spawn};
+use super::*;
+use crate::platform::number;
 use std::num::NonZeroU64;
 use turnwise::RawReentrantMutex;
-use turnwise::platform::{Clock, Deadline};
 use turnwise::reentrant::Threads;
 
-/// The threads need no token and no slot to be told apart.
-const NAMELESS: Setup = Setup { identity: Identity::Anonymous, looks: 1, ..Setup::PLAIN };
-const PLAIN: Setup = Setup::PLAIN;
+// The threads need no token and no slot to be told apart.
 const TIMED: Setup = Setup { alarms: 1, ..NAMELESS };
 
-const DROP: Shows = &["dropped"];
-
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::Reentrant, setup, preemptions, shows, body }
-}
+models_of!(Reentrant);
 
 pub(super) const MODELS: &[Model] = &[
     model("reentrant: two threads without names", NAMELESS, (3, 6), SLEEP, || all(2)),
     model("reentrant: two threads that spin", PLAIN, (2, 3), &[], || all(2)),
     model("reentrant: three threads", NAMELESS, (1, 2), SLEEP, || all(3)),
     model("reentrant: a try", NAMELESS, (3, 4), EITHER, || attempt(RawReentrantMutex::try_lock)),
-    model("reentrant: a timed wait", TIMED, (2, 3), EITHER, || attempt(|raw| raw.lock_until(SOON))),
+    model("reentrant: a timed wait", TIMED, (2, 3), EITHER, || attempt(|raw| raw.lock_until(EARLY))),
     model("reentrant: a fair release", NAMELESS, (2, 3), SLEEP, fair),
     model("reentrant: dropped right after the last release", NAMELESS, (3, 4), DROP, dropped),
 ];
-
-const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
 
 // SAFETY: the threads of a model are numbered.
 unsafe impl Threads for Loom {

@@ -1,43 +1,23 @@
 //! The readers-writer lock.
 
-use super::{Protected, SLEEP, Shows};
-use crate::check::{Lock, Model};
-use crate::platform::{
-    Handle, Identity, JUMP_NS, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
+use super::*;
+use crate::scenarios::{
+    downgrade, lower, read, read_first, read_soon, upgradable, upgrade, upgrade_soon, write, write_soon,
 };
-use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use turnwise::RawRwSem;
-use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Platform, Word};
-use turnwise::rwsem::Prefer::{self, Readers};
+use turnwise::platform::Lane;
+use turnwise::rwsem::Prefer::Readers;
 
-const PLAIN: Setup = Setup::PLAIN;
-const SPINS_LATE: Setup = Setup { jumps: 1, looks: 1, ..PLAIN };
-const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
-const LATE: Setup = Setup { jumps: 1, ..PARKS };
-const TIMED: Setup = Setup { alarms: 1, ..PARKS };
 const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 2, ..PARKS };
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
-const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
-const ANY: Shows = &[];
 const BOTH: Shows = &["slept", "slept in the readers' lane"];
 const VOID: Shows = &["slept", "slept in the readers' lane", "void flags taken out", "void claim taken out"];
 const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
 const UNWOKEN: Shows = &["woke unwoken"];
-const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
 const LATE_READER: Shows = &["slept in the readers' lane", "slept in the first lane", "woken in the first lane"];
-const GAVE_UP: Shows = &["gave up"];
-const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
-
 const UPGRADER: Shows = &["claimed", "several woken at once", "woke the upgrader"];
-const COMES_BACK: Shows = &["rested beside an owner that comes back"];
-const DUTY: Shows = &["took it in a spin with a duty"];
-const CLAIM_SPINS: Shows = &["claimed", "took it in a spin while first"];
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::RwSem, setup, preemptions, shows, body }
-}
+models_of!(RwSem);
 
 pub(super) const MODELS: &[Model] = &[
     // Two threads.
@@ -148,19 +128,23 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: freed right after an upgradable reader's release", PARKS, (4, 8), ANY, || freed(UPGRADABLE)),
 ];
 
-/// A lock and what it protects.
-struct Guarded {
-    raw: RawRwSem<Loom>,
-    data: Protected,
-    /// How often `data` was counted up; loom does not see it.
-    writes: AtomicU32,
+type Raw = RawRwSem<Loom>;
+type Guarded = Pages<Raw>;
+
+impl Settles for Raw {
+    fn is_settled(&self) -> bool {
+        assert_eq!(word(self).fetch_or(0, Relaxed), 0, "a flag is left when everybody has left");
+        !self.is_locked() && self.try_read()
+    }
 }
 
-/// What a thread does.
-type Role = fn(&Guarded);
+fn word(raw: &Raw) -> &LoomU32 {
+    // SAFETY: the lock begins with its word.
+    unsafe { super::word(raw) }
+}
 
 /// How the first thread has the lock, and how it leaves.
-type Hold = (fn(&RawRwSem<Loom>), fn(&Guarded));
+type Hold = (fn(&Raw), Role<Raw>);
 
 const READER: Hold = (RawRwSem::read, Guarded::leave_reading);
 const READ_FIRST: Hold = (RawRwSem::read, |guarded| guarded.leave_reading_with(Readers));
@@ -176,117 +160,12 @@ const WRITTEN_TWICE: Hold = (RawRwSem::write, |guarded| {
 });
 const DOWNGRADED: Hold = (RawRwSem::write, Guarded::downgrade_and_leave);
 
-/// Each of these ends what its name says; the caller has the lock so.
-impl Guarded {
-    fn keep() -> &'static Guarded {
-        keep(Guarded { raw: RawRwSem::new_in(), data: Protected::new(), writes: AtomicU32::new(0) })
-    }
-
-    fn leave_reading(&self) {
-        self.leave_reading_with(Prefer::Writers);
-    }
-
-    fn leave_reading_with(&self, prefer: Prefer) {
-        self.data.get();
-        // SAFETY: the caller has a read lock.
-        unsafe { self.raw.unlock_read_with(prefer) };
-    }
-
-    fn write(&self) {
-        self.data.add();
-        self.writes.fetch_add(1, Relaxed);
-    }
-
-    fn leave_writing(&self) {
-        self.write();
-        // SAFETY: the caller has the write lock.
-        unsafe { self.raw.unlock_write() };
-    }
-
-    fn leave_upgradable(&self) {
-        self.data.get();
-        // SAFETY: the caller has the upgradable read lock.
-        unsafe { self.raw.unlock_upgradable() };
-    }
-
-    fn upgrade_and_leave(&self) {
-        let seen = self.data.get();
-        // SAFETY: the caller has the upgradable read lock.
-        unsafe { self.raw.upgrade() };
-        assert!(self.raw.is_write_locked(), "upgraded, and no writer is told");
-        assert_eq!(self.data.get(), seen, "a writer came between");
-        self.leave_writing();
-    }
-
-    fn downgrade_and_leave(&self) {
-        self.write();
-        let seen = self.data.get();
-        // SAFETY: the caller has the write lock.
-        unsafe { self.raw.downgrade() };
-        assert_eq!(self.data.get(), seen, "a writer came between");
-        self.leave_reading();
-    }
-
-    /// Everybody is done: the lock can be had by anybody.
-    fn settled(&self) {
-        assert_eq!(self.word().fetch_or(0, Relaxed), 0, "a flag is left when everybody has left");
-        assert!(!self.raw.is_locked(), "locked when everybody has left");
-        assert!(self.raw.try_read(), "barred when everybody has left");
-        assert_eq!(self.data.get(), self.writes.load(Relaxed), "critical sections of writers");
-    }
-}
-
-fn read(guarded: &Guarded) {
-    guarded.raw.read();
-    guarded.leave_reading();
-}
-
-fn read_first(guarded: &Guarded) {
-    assert!(guarded.raw.read_with(Readers, None));
-    guarded.leave_reading_with(Readers);
-}
-
-fn write(guarded: &Guarded) {
-    guarded.raw.write();
-    guarded.leave_writing();
-}
-
-fn upgradable(guarded: &Guarded) {
-    guarded.raw.upgradable_read();
-    guarded.leave_upgradable();
-}
-
 /// When it has the lock, no generation is left without flags.
 fn upgradable_cleanly(guarded: &Guarded) {
     guarded.raw.upgradable_read();
-    let word = guarded.word().load(Relaxed);
+    let word = word(&guarded.raw).load(Relaxed);
     assert!(word & ALL != 0 || word & GENERATION == 0, "flags are gone, and their generation is left");
     guarded.leave_upgradable();
-}
-
-fn upgrade(guarded: &Guarded) {
-    guarded.raw.upgradable_read();
-    guarded.upgrade_and_leave();
-}
-
-fn downgrade(guarded: &Guarded) {
-    guarded.raw.write();
-    guarded.downgrade_and_leave();
-}
-
-/// From writer to upgradable reader to reader.
-fn lower(guarded: &Guarded) {
-    guarded.raw.write();
-    guarded.write();
-    let seen = guarded.data.get();
-    // SAFETY: the caller has the lock in the mode that each step begins with.
-    unsafe {
-        guarded.raw.downgrade_to_upgradable();
-        assert_eq!(guarded.data.get(), seen, "a writer came between");
-        guarded.raw.downgrade_upgradable();
-    }
-    assert_eq!(guarded.data.get(), seen, "a writer came between");
-    guarded.leave_reading();
 }
 
 fn tries(guarded: &Guarded) {
@@ -320,76 +199,21 @@ fn tries_first(guarded: &Guarded) {
     guarded.leave_writing();
 }
 
-/// A point in time that the clock stays below, even if it jumps once, unless an alarm rings.
-const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: JUMP_NS + 1_000 };
-
-fn got(it: bool) -> bool {
-    saw(if it { "got it after all" } else { "gave up" });
-    it
-}
-
-fn write_soon(guarded: &Guarded) {
-    if got(guarded.raw.write_until(SOON)) {
-        guarded.leave_writing();
-    }
-}
-
-fn read_soon(guarded: &Guarded) {
-    if got(guarded.raw.read_until(SOON)) {
-        guarded.leave_reading();
-    }
-}
-
-fn upgrade_soon(guarded: &Guarded) {
-    guarded.raw.upgradable_read();
-    // SAFETY: just acquired.
-    if got(unsafe { guarded.raw.upgrade_until(SOON) }) {
-        guarded.leave_writing();
-    } else {
-        guarded.leave_upgradable();
-    }
-}
-
-fn start(guarded: &'static Guarded, roles: &'static [Role]) -> Vec<Handle> {
-    roles.iter().map(|&role| spawn(move || role(guarded))).collect()
-}
-
 /// All at once; the first role is the first thread's.
-fn meet(roles: &'static [Role]) {
-    let guarded = Guarded::keep();
-    let others = start(guarded, &roles[1..]);
-    roles[0](guarded);
-    others.into_iter().for_each(Handle::join);
-    guarded.settled();
+fn meet(roles: &'static [Role<Raw>]) {
+    super::meet(|_| (), roles);
 }
 
 /// The first thread has the lock and rests, so that the others come to wait for it.
-fn behind((acquire, leave): Hold, roles: &'static [Role]) {
+fn behind((acquire, leave): Hold, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep();
     acquire(&guarded.raw);
     wait_behind(guarded, leave, roles);
 }
 
-fn wait_behind(guarded: &'static Guarded, leave: Role, roles: &'static [Role]) {
-    let others = start(guarded, roles);
-    rest();
-    leave(guarded);
-    others.into_iter().for_each(Handle::join);
-    guarded.settled();
-}
-
 /// The first thread writes twice while the others wait.
-fn overtaken(roles: &'static [Role]) {
-    let guarded = Guarded::keep();
-    guarded.raw.write();
-    let others = start(guarded, roles);
-    rest();
-    guarded.leave_writing();
-    guarded.raw.write();
-    rest();
-    guarded.leave_writing();
-    others.into_iter().for_each(Handle::join);
-    guarded.settled();
+fn overtaken(roles: &'static [Role<Raw>]) {
+    behind(WRITTEN_TWICE, roles);
 }
 
 const FULL: u32 = 1 << 20;
@@ -398,13 +222,6 @@ const HANDOFF: u32 = 1 << 29;
 const READERS: u32 = 1 << 30;
 const WRITERS: u32 = 1 << 31;
 const ALL: u32 = HANDOFF | READERS | WRITERS;
-
-impl Guarded {
-    fn word(&self) -> &LoomU32 {
-        // SAFETY: the lock begins with its word.
-        unsafe { &*(&raw const self.raw).cast::<LoomU32>() }
-    }
-}
 
 /// What threads wait for that the locks know nothing of.
 struct Gates([LoomU32; 2]);
@@ -430,13 +247,6 @@ fn read_between(guarded: &Guarded, gates: &Gates) {
     guarded.raw.read();
     gates.pass(1);
     guarded.leave_reading();
-}
-
-/// Returns when so many threads sleep.
-fn sleepers(count: usize) {
-    while sleeping() < count {
-        rest();
-    }
 }
 
 /// A writer claims the next turn while an upgradable reader and a reader are inside; then that one upgrades. Both sleep
@@ -485,26 +295,26 @@ fn wakes_and_spins() {
 /// There are as many readers as there can be when another comes.
 fn full() {
     let guarded = Guarded::keep();
-    guarded.word().fetch_add(FULL, Relaxed);
+    word(&guarded.raw).fetch_add(FULL, Relaxed);
     let reader = spawn(move || read(guarded));
     rest();
-    guarded.word().fetch_sub(FULL, Relaxed);
+    word(&guarded.raw).fetch_sub(FULL, Relaxed);
     reader.join();
     guarded.settled();
 }
 
 /// In a forked child: `flags` were set by threads that are not here. The first thread has the lock, and the others
 /// come to wait for it.
-fn orphaned(flags: u32, hold: Hold, roles: &'static [Role]) {
+fn orphaned(flags: u32, hold: Hold, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep();
     hold.0(&guarded.raw);
-    guarded.word().fetch_or(flags, Relaxed);
+    word(&guarded.raw).fetch_or(flags, Relaxed);
     forked();
     wait_behind(guarded, hold.1, roles);
 }
 
 /// Another thread comes between a thread's two read locks.
-fn reads_again(other: Role) {
+fn reads_again(other: Role<Raw>) {
     let guarded = Guarded::keep();
     assert!(guarded.raw.read_with(Readers, None));
     let other = spawn(move || other(guarded));
@@ -539,20 +349,4 @@ fn late_beside_upgrade() {
     guarded.upgrade_and_leave();
     others.into_iter().for_each(Handle::join);
     guarded.settled();
-}
-
-/// The last to have the lock drops it while the other may still be in its release.
-fn freed((acquire, leave): Hold) {
-    let guarded: &'static MaybeUninit<Guarded> =
-        keep(MaybeUninit::new(Guarded { raw: RawRwSem::new_in(), data: Protected::new(), writes: AtomicU32::new(0) }));
-    // SAFETY: initialised; the lock is dropped below only when the other thread has no more business with it.
-    let first = unsafe { guarded.assume_init_ref() };
-    acquire(&first.raw);
-    let last = spawn(move || {
-        write(first);
-        // SAFETY: the other thread was in before us, so nobody else has business with the lock.
-        unsafe { std::ptr::drop_in_place((&raw const first.raw).cast_mut()) };
-    });
-    leave(first);
-    last.join();
 }

@@ -1,32 +1,18 @@
 //! The semaphore: what is given back is seen by who takes it, nobody in line is forgotten, and whoever gives up takes
 //! no wake-up along.
 
-use super::{Protected, Shows, drop_after_release, together};
-use crate::check::{Lock, Model};
-use crate::platform::{
-    Handle, Identity, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
-};
-use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use super::*;
+use std::sync::atomic::AtomicBool;
 use turnwise::Semaphore;
-use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Platform};
-
-const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
-const LATE: Setup = Setup { jumps: 1, ..PARKS };
-const TIMED: Setup = Setup { alarms: 1, ..PARKS };
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
-const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
+use turnwise::platform::Lane;
 
 const SLEEP: Shows = &["slept in the first lane", "woken in the first lane"];
 const LINE: Shows = &["slept in the first lane", "woken in the first lane", "slept"];
 const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
 const GIVEN_UP: Shows = &["woke unwoken", "gave up"];
 const ORDER: Shows = &["passed the place on", "refused"];
-const DROP: Shows = &["dropped"];
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::Semaphore, setup, preemptions, shows, body }
-}
+models_of!(Semaphore);
 
 pub(super) const MODELS: &[Model] = &[
     model("semaphore: one permit, two threads", PARKS, (3, 6), SLEEP, || all::<false>(2, 1)),
@@ -62,9 +48,6 @@ struct Guarded<const FAIR: bool> {
     data: Protected,
 }
 
-/// An early point in time: the clock of a model without jumps stays below.
-const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
-
 impl<const FAIR: bool> Guarded<FAIR> {
     fn keep(permits: u32) -> &'static Self {
         keep(Guarded { semaphore: Semaphore::new_in(permits), data: Protected::new() })
@@ -77,9 +60,8 @@ impl<const FAIR: bool> Guarded<FAIR> {
     }
 
     fn impatient(&self) {
-        let permit = self.semaphore.try_acquire_until(1, SOON);
-        saw(if permit.is_some() { "got it after all" } else { "gave up" });
-        if permit.is_some() {
+        let permit = self.semaphore.try_acquire_until(1, EARLY);
+        if in_time(permit.is_some()) {
             self.data.add();
         }
     }
@@ -155,9 +137,7 @@ fn in_order() {
                 guarded.semaphore.acquire().forget();
                 done.store(place == 2, Relaxed);
             }));
-            while sleeping() < place {
-                rest();
-            }
+            sleepers(place);
         }
     });
     guarded.semaphore.release(2);
@@ -180,9 +160,7 @@ fn woken_late() {
         let roles: [fn(&Guarded<true>); 3] = [Guarded::section, Guarded::impatient, Guarded::section];
         for (role, place) in roles.into_iter().zip(1..) {
             line.push(spawn(move || role(guarded)));
-            while sleeping() < place {
-                rest();
-            }
+            sleepers(place);
         }
         later();
         guarded.word().fetch_and(!WAITERS, Relaxed);
@@ -196,7 +174,7 @@ fn woken_late() {
 impl<const FAIR: bool> Guarded<FAIR> {
     fn word(&self) -> &LoomU32 {
         // SAFETY: the word comes first in a `repr(C)` semaphore.
-        unsafe { &*ptr::from_ref(&self.semaphore).cast::<LoomU32>() }
+        unsafe { word(&self.semaphore) }
     }
 }
 

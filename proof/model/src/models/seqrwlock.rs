@@ -3,23 +3,20 @@
 //!
 //! The payload is two words accessed without any order, as the typed lock accesses its own.
 
-use super::{Protected, drop_after_release};
-use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, LoomU64, Setup, keep, rest, saw, spawn};
-use std::sync::atomic::Ordering::Relaxed;
+use super::*;
+use crate::platform::LoomU64;
 use turnwise::RawSeqRwLock;
-use turnwise::platform::{Clock, Deadline, Word};
 
 /// Threads without slots: the lock behind the sequence has models of its own for spinners.
-const PLAIN: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
-const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
+const PLAIN: Setup = PARKS;
 
-type Shows = &'static [&'static str];
 const TWO_PASSES: Shows = &["whole at once", "second pass"];
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::SeqRwLock, setup, preemptions, shows, body }
-}
+models_of!(SeqRwLock);
+
+type Raw = RawSeqRwLock<Loom>;
+
+impl Settles for Raw {}
 
 pub(super) const MODELS: &[Model] = &[
     model("seqrwlock: an optimistic reader and a writer", PLAIN, (3, 6), &["whole", "spoilt"], || optimistic(1)),
@@ -31,13 +28,15 @@ pub(super) const MODELS: &[Model] = &[
     model("seqrwlock: two blocking readers and a writer", PLAIN, (1, 3), &["slept"], || blocking(2)),
     model("seqrwlock: all kinds", PLAIN, (1, 2), TWO_PASSES, all_kinds),
     model("seqrwlock: try and timed", TIMED, (2, 3), &["got it", "did not", "gave up", "got it in time"], attempts),
-    model("seqrwlock: freed right after a writer's release", PLAIN, (3, 6), &["dropped"], || freed(true)),
-    model("seqrwlock: freed right after a reader's release", PLAIN, (3, 6), &["dropped"], || freed(false)),
+    model("seqrwlock: freed right after a writer's release", PLAIN, (3, 6), DROP, dropped::<Raw>),
+    model("seqrwlock: freed right after a reader's release", PLAIN, (3, 6), &["dropped"], || {
+        freed((Raw::blocking_read, Pages::leave_reading))
+    }),
 ];
 
 /// A lock and what it protects: two words for optimistic readers, a cell for those who have the lock.
 struct Guarded {
-    raw: RawSeqRwLock<Loom>,
+    raw: Raw,
     words: [LoomU64; 2],
     data: Protected,
 }
@@ -45,7 +44,7 @@ struct Guarded {
 impl Guarded {
     fn keep() -> &'static Guarded {
         let words = [LoomU64::new(0), LoomU64::new(0)];
-        keep(Guarded { raw: RawSeqRwLock::new_in(), words, data: Protected::new() })
+        keep(Guarded { raw: Raw::new_in(), words, data: Protected::new() })
     }
 
     /// Both words, in no order.
@@ -197,31 +196,4 @@ fn attempts() {
         guarded.raw.unlock_blocking_read();
     }
     guarded.settled(u32::from(tried) + u32::from(timed));
-}
-
-fn freed(writes: bool) {
-    let section: fn(&RawSeqRwLock<Loom>, &mut dyn FnMut()) = |raw, section| {
-        raw.write();
-        section();
-        // SAFETY: locked above.
-        unsafe { raw.unlock_write() };
-    };
-    if writes {
-        return drop_after_release(RawSeqRwLock::new_in(), 2, section);
-    }
-    let raw = keep(RawSeqRwLock::<Loom>::new_in());
-    raw.blocking_read();
-    let last = spawn(move || {
-        raw.write();
-        saw("dropped");
-        // SAFETY: locked above; the other thread was in before us, so nobody else has business with the lock, whose
-        // memory stays.
-        unsafe {
-            raw.unlock_write();
-            std::ptr::drop_in_place(std::ptr::from_ref(raw).cast_mut());
-        }
-    });
-    // SAFETY: locked above.
-    unsafe { raw.unlock_blocking_read() };
-    last.join();
 }

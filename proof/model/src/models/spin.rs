@@ -1,26 +1,17 @@
 //! The spin locks: mutual exclusion, try and timed paths, nobody forgotten, and nothing touched after the release.
 
-use super::{EITHER, Guarded, Protected, Settles, Shows, all_lock, drop_after_release, dropped, together};
-use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
+use super::*;
 use turnwise::backoff::{Backoff, ByDistance, Exponential, NoBackoff, Proportional};
-use turnwise::platform::{Clock, Deadline};
-use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::spin::mcs::McsNode;
 use turnwise::spin::{RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock};
 
-const PLAIN: Setup = Setup { looks: 1, ..Setup::PLAIN };
-const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
+const PLAIN: Setup = HASTY;
 
 type Ttas<B = NoBackoff> = RawSpinLock<B, Loom>;
 type Ticket<B = NoBackoff> = RawTicketLock<B, Loom>;
 type Queued = RawQueuedSpinLock<Loom>;
 
-const DROP: Shows = &["dropped"];
-
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::Spin, setup, preemptions, shows, body }
-}
+models_of!(Spin);
 
 pub(super) const MODELS: &[Model] = &[
     model("spin: two threads", PLAIN, (4, 8), &[], || all_lock::<Ttas>(2, 2)),
@@ -60,9 +51,9 @@ impl Settles for Queued {}
 /// The first of three threads comes again: its node is used again while the others may still look at it.
 fn uneven() {
     let guarded = Guarded::<Queued>::keep();
-    let others = [(); 2].map(|()| spawn(move || guarded.section()));
-    guarded.section();
-    guarded.section();
+    let others = [(); 2].map(|()| spawn(move || guarded.round()));
+    guarded.round();
+    guarded.round();
     others.into_iter().for_each(Handle::join);
     guarded.settled(4);
 }
@@ -71,10 +62,10 @@ fn uneven() {
 fn lined_up_again() {
     let guarded = Guarded::<Queued>::keep();
     guarded.raw.lock();
-    let others = [(); 2].map(|()| spawn(move || (0..2).for_each(|_| guarded.section())));
+    let others = [(); 2].map(|()| spawn(move || (0..2).for_each(|_| guarded.round())));
     rest();
     guarded.leave();
-    guarded.section();
+    guarded.round();
     others.into_iter().for_each(Handle::join);
     guarded.settled(6);
 }
@@ -83,7 +74,7 @@ fn lined_up_again() {
 fn lined_up(others: u32, rounds: u32) {
     let guarded = Guarded::<Queued>::keep();
     guarded.raw.lock();
-    let body = move || (0..rounds).for_each(|_| guarded.section());
+    let body = move || (0..rounds).for_each(|_| guarded.round());
     let handles: Vec<_> = (0..others).map(|_| spawn(body)).collect();
     rest();
     guarded.leave();
@@ -91,25 +82,18 @@ fn lined_up(others: u32, rounds: u32) {
     guarded.settled(1 + others * rounds);
 }
 
-/// One thread acquires, one attempts to.
+/// One thread acquires and rests, one attempts to acquire.
 fn attempt_by<R: Settles>(attempt: fn(&R) -> bool) {
-    let guarded = Guarded::<R>::keep();
-    let other = spawn(move || {
+    let other = |guarded: &Guarded<R>| {
         guarded.raw.lock();
         rest();
         guarded.leave();
-    });
-    let got = attempt(&guarded.raw);
-    saw(if got { "got it" } else { "did not" });
-    if got {
-        guarded.leave();
-    }
-    other.join();
-    guarded.settled(1 + u32::from(got));
+    };
+    attempt_beside(other, attempt);
 }
 
 fn soon<R: RawTimedLock>(raw: &R) -> bool {
-    raw.lock_until(Deadline { clock: Clock::Monotonic, at: 1_000 })
+    raw.lock_until(EARLY)
 }
 
 /// One stay in the line of an MCS lock, with a node of its own that is dropped right after.

@@ -1,6 +1,7 @@
 //! What threads do with the table: each scene is run by loom and by the explicit-state checks.
 
 use super::{Machine, Parking};
+use crate::explicit::Size;
 use crate::platform::saw;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -94,20 +95,20 @@ impl<P: Machine, T: Parking<P>> Scene<P, T> {
 }
 
 /// All threads but one sleep until the last changes their word and wakes them all.
-pub(crate) fn change<S: Stage, T: Parking<S::P>>(stage: &S, threads: usize) {
+pub(crate) fn change<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
-    for _ in 1..threads {
+    for _ in 1..size.threads {
         stage.thread(move || scene.wait(0, 1, Lane::Readers));
     }
     stage.thread(move || scene.tell(0, 1, Lane::Readers, u32::MAX));
 }
 
 /// Two threads pass a word to each other, so many times.
-pub(crate) fn pass<S: Stage, T: Parking<S::P>>(stage: &S, rounds: u32) {
+pub(crate) fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for mine in 0..2 {
         stage.thread(move || {
-            for _ in 0..rounds {
+            for _ in 0..size.rounds {
                 while scene.words[0].load(Relaxed) != mine {
                     scene.table.park(&scene.words[0], 1 - mine, Lane::Waiters, None);
                 }
@@ -120,12 +121,12 @@ pub(crate) fn pass<S: Stage, T: Parking<S::P>>(stage: &S, rounds: u32) {
 
 /// One sleeps on the second word, all others but one on the first. The last wakes the one and then the others, as many
 /// as there may be and no more.
-pub(crate) fn words<S: Stage, T: Parking<S::P>>(stage: &S, threads: usize) {
+pub(crate) fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
-    for thread in 1..threads {
+    for thread in 1..size.threads {
         stage.thread(move || scene.wait(usize::from(thread == 1), 1, Lane::Waiters));
     }
-    let others = u32::try_from(threads - 2).expect("a scene has few threads");
+    let others = u32::try_from(size.threads - 2).expect("a scene has few threads");
     stage.thread(move || {
         scene.tell(1, 1, Lane::Waiters, 1);
         scene.tell(0, 1, Lane::Waiters, others);
@@ -133,7 +134,7 @@ pub(crate) fn words<S: Stage, T: Parking<S::P>>(stage: &S, threads: usize) {
 }
 
 /// Two sleep in two lanes of one word, and each is woken by itself.
-pub(crate) fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _threads: usize) {
+pub(crate) fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
     const LANES: [(u32, Lane); 2] = [(1, Lane::First), (2, Lane::Waiters)];
     let scene = Scene::<S::P, T>::on(stage);
     for (bit, lane) in LANES {
@@ -143,9 +144,9 @@ pub(crate) fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _threads: usize) {
 }
 
 /// As many are woken as wake-ups say, though times run out.
-pub(crate) fn counts<S: Stage, T: Parking<S::P>>(stage: &S, threads: usize) {
+pub(crate) fn counts<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
-    for _ in 1..threads {
+    for _ in 1..size.threads {
         stage.thread(move || _ = scene.park(Lane::Waiters));
     }
     stage.thread(move || (1..3).for_each(|count| scene.wake(0, Lane::Waiters, count)));
@@ -153,7 +154,7 @@ pub(crate) fn counts<S: Stage, T: Parking<S::P>>(stage: &S, threads: usize) {
 }
 
 /// One waits for the token for a while and, if it gets it, gives it back; one waits until it has it.
-pub(crate) fn token<S: Stage, T: Parking<S::P>>(stage: &S, _threads: usize) {
+pub(crate) fn token<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     stage.thread(move || {
         loop {

@@ -4,7 +4,7 @@
 //! still alive: a lock that touches its word after releasing it may touch freed memory.
 
 use super::{Races, host, world};
-use crate::lab::{self, Part};
+use crate::lab::{self, Part, Value};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use std::cell::{Cell, RefCell};
@@ -98,8 +98,8 @@ const NEVER: u32 = 0xdead_beef;
 
 macro_rules! word {
     (
-        $(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr, $register:expr,
-        $follow:expr, $races:expr, $parts:expr, $mix:expr
+        $(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $register:expr, $follow:expr,
+        $races:expr, $parts:expr
     ) => {
         $(#[$doc])*
         pub struct $name $(<$t>)? {
@@ -110,22 +110,12 @@ macro_rules! word {
             loads: Option<AtomicU32>,
         }
 
-        impl $(<$t>)? $name $(<$t>)? {
+        impl $(<$t: 'static>)? $name $(<$t>)? {
             #[track_caller]
             fn note(&self, what: &'static str, old: $value, new: $value) {
                 self.life.check();
                 self.register();
-                world::note(what, Location::caller(), Self::shown(old), Self::shown(new));
-            }
-
-            fn shown(value: $value) -> u64 {
-                let shown: fn($value) -> u64 = $shown;
-                shown(value)
-            }
-
-            fn mix(old: $value, new: $value, kept: u64) -> $value {
-                let mix: fn($value, $value, u64) -> $value = $mix;
-                mix(old, new, kept)
+                world::note(what, Location::caller(), old.bits(), new.bits());
             }
 
             /// An exchange left `new`.
@@ -134,7 +124,7 @@ macro_rules! word {
                 if old != new {
                     world::progress();
                 }
-                self.chain.last.set(Self::shown(new));
+                self.chain.last.set(new.bits());
                 self.note(what, old, new);
             }
 
@@ -151,7 +141,7 @@ macro_rules! word {
             fn exchange_but(&self, kept: u64, new: $value, order: Ordering) -> $value {
                 loop {
                     let old = self.see_newest();
-                    if self.cell.compare_exchange(old, Self::mix(old, new, kept), order, Relaxed).is_ok() {
+                    if self.cell.compare_exchange(old, <$value>::mix(old, new, kept), order, Relaxed).is_ok() {
                         return old;
                     }
                 }
@@ -175,7 +165,7 @@ macro_rules! word {
             fn new(value: $value) -> Self {
                 let from: Option<Races> = $races;
                 let loads = from.filter(|from| world::races() >= *from).map(|_| AtomicU32::new(0));
-                let chain = Chain::new(Self::shown(value));
+                let chain = Chain::new(value.bits());
                 $name { cell: Arc::new(<$atomic>::new(value)), life: Life::default(), chain, loads }
             }
 
@@ -197,13 +187,13 @@ macro_rules! word {
                 let kept = lab::kept(Location::caller());
                 let order = lab::order(Location::caller(), Part::Main, order);
                 self.life.check();
-                Self::meant(self.chain.last.get(), Self::shown(value));
+                Self::meant(self.chain.last.get(), value.bits());
                 if kept != 0 {
                     self.exchange_but(kept, value, order);
                     self.chain.exchanged();
                     return;
                 }
-                self.chain.last.set(Self::shown(value));
+                self.chain.last.set(value.bits());
                 if self.chain.binds() {
                     self.see_newest(); // after this, loom puts our store behind it
                     world::in_one_step(|| self.cell.store(value, order));
@@ -223,8 +213,8 @@ macro_rules! word {
                 let old = if kept == 0 { self.cell.swap(value, order) } else { self.exchange_but(kept, value, order) };
                 self.life.check();
                 self.chain.exchanged();
-                Self::meant(Self::shown(old), Self::shown(value));
-                self.wrote("swap", old, Self::mix(old, value, kept));
+                Self::meant(old.bits(), value.bits());
+                self.wrote("swap", old, <$value>::mix(old, value, kept));
                 old
             }
 
@@ -238,13 +228,13 @@ macro_rules! word {
             ) -> Result<$value, $value> {
                 let at = Location::caller();
                 let (success, failure) = (lab::order(at, Part::Main, success), lab::order(at, Part::Failure, failure));
-                let stored = Self::mix(current, new, lab::kept(at));
+                let stored = <$value>::mix(current, new, lab::kept(at));
                 let result = self.cell.compare_exchange(current, stored, success, failure);
                 match result {
                     Ok(old) => {
                         self.life.check();
                         self.chain.exchanged();
-                        Self::meant(Self::shown(old), Self::shown(new));
+                        Self::meant(old.bits(), new.bits());
                         if stored == new {
                             world::progress();
                         }
@@ -268,7 +258,7 @@ macro_rules! int_method {
             let new: fn($value, $value) -> $value = $new;
             self.life.check();
             self.chain.exchanged();
-            Self::meant(Self::shown(old), Self::shown(new(old, value)));
+            Self::meant(old.bits(), new(old, value).bits());
             self.wrote(stringify!($method), old, new(old, left));
             old
         }
@@ -286,26 +276,14 @@ macro_rules! int_word {
     };
 }
 
-/// `new`, with the bits of `old` where `kept` has ones.
-fn mix(old: u64, new: u64, kept: u64) -> u64 {
-    new & !kept | old & kept
-}
-
-word!(
-    /** A 32-bit word. */
-    LoomU32, AtomicU32, u32, NEVER, u64::from, world::register, |_| (), None, true,
-    |old, new, kept| mix(old.into(), new.into(), kept) as u32
-);
-word!(
-    /** A 64-bit word. */
-    LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| (), |_| (), Some(Races::Long), true, mix
-);
+word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, NEVER, world::register, |_| (), None, true);
+word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |_, _| (), |_| (), Some(Races::Long), true);
 word!(
     /** A pointer. */
-    LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64,
-    |_, _| (), |value| host::follow(value.addr()), Some(Races::Pointers),
+    LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |_, _| (),
+    |value| host::follow(value.addr()), Some(Races::Pointers),
     // One that is not changed leads to memory that is gone, and there the process ends.
-    false, |_, new, _| new
+    false
 );
 int_word!(LoomU32, u32);
 int_word!(LoomU64, u64);

@@ -1,20 +1,12 @@
 //! The condition variable, with the mutex that it moves waiters to.
 
 use super::mutex::Guarded as Locked;
-use super::{SOON, sleeps};
-use crate::explicit::Explicit;
-use crate::explicit::Size;
-use crate::explicit::check::{Check, CheckSetup};
-use crate::platform::saw;
-use std::cell::Cell;
+use super::*;
 use turnwise::RawCondvar;
-use turnwise::raw::RawLock;
 
-const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
-const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
+const ONCE: (Size, Size) = PAIR;
 const TIMED_PAIR: (Size, Size) = (Size::of(2, 1).timed(1), Size::of(3, 1).timed(1));
 const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(4, 1).timed(1));
-const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
 
 pub(super) const CHECKS: &[Check] = &[
     sleeps("condvar: one is notified for each token", ONCE, &["waited"], |s, z| tokens(s, z, false, false)),
@@ -44,7 +36,7 @@ fn take_from(locked: &Locked, condvar: &RawCondvar<Explicit>, tokens: &Cell<u32>
     let mut timed_out = false;
     while tokens.get() == 0 && !timed_out {
         saw("waited");
-        locked.section.write(-1);
+        locked.section.leave_writing();
         // SAFETY: locked above.
         timed_out = unsafe { condvar.wait(&locked.raw, hasty.then_some(SOON)) }.timed_out();
         locked.section.write(1);
@@ -53,9 +45,7 @@ fn take_from(locked: &Locked, condvar: &RawCondvar<Explicit>, tokens: &Cell<u32>
     if taken {
         tokens.set(tokens.get() - 1);
     }
-    locked.section.write(-1);
-    // SAFETY: `wait` returned with it.
-    unsafe { locked.raw.unlock() };
+    locked.release();
     taken
 }
 
@@ -63,9 +53,7 @@ fn put(locked: &Locked, to: &Cell<u32>, tokens: u32) {
     locked.raw.lock();
     locked.section.alone();
     to.set(to.get() + tokens);
-    locked.section.write(-1);
-    // SAFETY: locked above.
-    unsafe { locked.raw.unlock() };
+    locked.release();
 }
 
 fn give(locked: &Locked, queue: &Queue, tokens: u32, all: bool) {

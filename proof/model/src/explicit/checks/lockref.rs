@@ -1,35 +1,27 @@
 //! Reference count and lock in one word.
 
-use super::{SOON, Section, check};
-use crate::explicit::Explicit;
-use crate::explicit::check::{Check, CheckSetup, Record, bury};
-use crate::explicit::{Machine, Size};
-use crate::platform::{Identity, saw};
-use std::cell::Cell;
+use super::*;
 use turnwise::LockRef;
 
-const SPINS: Machine = Machine::SPINS;
+/// Threads that spin, though they have no names.
 const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SPINS };
 
-const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const COUNTS: (Size, Size) = (Size::of(3, 1), Size::of(3, 3));
-const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(1));
-const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
 const LOCKS: [Role; 4] = [Role::Locks; 4];
 
 pub(super) const CHECKS: &[Check] = &[
-    check("lockref: all lock", SPINS, ONCE, &["slept"], |s, z| roles(s, z, &LOCKS)),
-    check("lockref: without names", NAMELESS, (Size::of(2, 2), Size::of(3, 1)), &[], |s, z| roles(s, z, &LOCKS)),
+    check("lockref: all lock", SPINS, PAIR, &["slept"], |s, z| roles(s, z, &LOCKS)),
+    check("lockref: without names", NAMELESS, PAIR, &[], |s, z| roles(s, z, &LOCKS)),
     check("lockref: sleepers wake for nothing", SPINS, SIGNALS, &["slept"], |s, z| roles(s, z, &LOCKS)),
-    check("lockref: one has no time", SPINS, TIMED, &["gave up"], |s, z| {
+    check("lockref: one has no time", SPINS, TIMED_PAIR, &["gave up"], |s, z| {
         roles(s, z, &[Role::LocksSoon, Role::Locks, Role::Locks]);
     }),
     check("lockref: the count changes among locks", SPINS, (Size::of(2, 1), Size::of(3, 1)), &[], |s, z| {
         roles(s, z, &[Role::LocksAndCounts, Role::Counts, Role::Locks]);
     }),
     check("lockref: counts alone", SPINS, COUNTS, &[], |s, z| roles(s, z, &[Role::Counts, Role::Counts, Role::Finds])),
-    check("lockref: the last reference", SPINS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], last),
-    check("lockref: the last reference, beside who looks", SPINS, (Size::of(3, 1), Size::of(4, 1)), &["lost"], found),
+    check("lockref: the last reference", SPINS, FOUR, &["freed"], last),
+    check("lockref: the last reference, beside who looks", SPINS, FOUR, &["lost"], found),
 ];
 
 /// What a thread does in each round.
@@ -53,8 +45,11 @@ struct Guarded {
 
 impl Guarded {
     fn keep(stage: &CheckSetup, count: u32) -> &'static Guarded {
-        let guarded =
-            stage.keep(Guarded { refs: LockRef::new_in(count), section: Section::new(), dead: Cell::new(false) });
+        let guarded = stage.keep(Guarded {
+            refs: LockRef::new_in(count),
+            section: scenarios::Section::new(),
+            dead: Cell::new(false),
+        });
         stage.watch(move |&Record { what, old, new, .. }| {
             if what == "park" && old == new {
                 saw("slept");
@@ -71,7 +66,7 @@ impl Guarded {
             let before = guard.get();
             assert_eq!(guard.put(), before, "the count changed under the lock");
         }
-        self.section.write(-1);
+        self.section.leave_writing();
         drop(guard);
     }
 

@@ -13,16 +13,18 @@ mod rwsem;
 mod semaphore;
 mod slots;
 
-use super::ExplicitWord;
-use super::check::{Check, CheckSetup, bury, clock};
+use super::check::{Check, CheckSetup, Record, bury, choose, clock, fork, is_stopped, leave, stoppable};
 use super::memory::scrub;
-use super::{Machine, Size};
+use super::{Explicit, ExplicitWord, Machine, Size};
 use crate::check::Lock;
 use crate::parking::Shipped;
-use crate::platform::saw;
+use crate::platform::{Identity, saw};
+use crate::scenarios::{self, Engine, Pages, Role, Section as _};
 use std::cell::Cell;
 use std::ptr;
-use turnwise::platform::{Clock, Deadline};
+use turnwise::platform::{Clock, Deadline, Platform, Word};
+use turnwise::raw::{RawLock, RawRwLock};
+use turnwise::wait::Tuned;
 
 pub(crate) use parking::of as parking;
 
@@ -63,6 +65,21 @@ const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(
 
 type Shows = &'static [&'static str];
 
+const SPINS: Machine = Machine::SPINS;
+const SLEEPS: Machine = Machine::SLEEPS;
+const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SLEEPS };
+
+const ONCE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
+const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
+const PAIR: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
+const TIMED_PAIR: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(1));
+const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
+const LATE_PAIR: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
+const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
+
+/// Sleeps at once, and claims as soon as it was woken in vain.
+const AT_ONCE: Tuned = Tuned { spin_ns: Some(0), claim_after_ns: Some(0), turn_ns: None };
+
 /// A deadline that the clock does not reach by jumps.
 const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 20_000_000 };
 
@@ -71,7 +88,7 @@ const KEPT_NS: u64 = 50_000_000;
 
 /// What a lock protects: who is inside. Each call is made in the step of the operation before it, so that nobody comes
 /// between the two.
-struct Section {
+pub(crate) struct Section {
     writers: Cell<u32>,
     readers: Cell<u32>,
     /// Readers that may write next.
@@ -80,31 +97,8 @@ struct Section {
 }
 
 impl Section {
-    fn new() -> Self {
-        let none = || Cell::new(0);
-        Section { writers: none(), readers: none(), upgradable: none(), entered: none() }
-    }
-
     fn add(cell: &Cell<u32>, by: i32) {
         cell.set(cell.get().checked_add_signed(by).expect("as many leave as came"));
-    }
-
-    /// Counts a writer that comes (`by` 1) or goes (-1).
-    fn write(&self, by: i32) {
-        Self::add(&self.writers, by);
-        self.look();
-    }
-
-    /// Counts a reader that comes or goes.
-    fn read(&self, by: i32) {
-        Self::add(&self.readers, by);
-        self.look();
-    }
-
-    /// Counts an upgradable reader that comes or goes.
-    fn upgradable(&self, by: i32) {
-        Self::add(&self.upgradable, by);
-        self.look();
     }
 
     /// Counts a section that was entered.
@@ -118,12 +112,54 @@ impl Section {
         let alone = writers == 0 || writers == 1 && readers == 0 && upgradable == 0;
         assert!(alone && upgradable <= 1, "inside: {writers} writers, {readers} readers, {upgradable} upgradable ones");
     }
+}
 
-    /// Somebody comes and goes, as the one writer.
+impl scenarios::Section for Section {
+    fn new() -> Self {
+        let none = || Cell::new(0);
+        Section { writers: none(), readers: none(), upgradable: none(), entered: none() }
+    }
+
+    fn write(&self, by: i32) {
+        Self::add(&self.writers, by);
+        self.look();
+    }
+
+    fn read(&self, by: i32) {
+        Self::add(&self.readers, by);
+        self.look();
+    }
+
+    fn upgradable(&self, by: i32) {
+        Self::add(&self.upgradable, by);
+        self.look();
+    }
+
     fn alone(&self) {
         self.write(1);
         self.count();
     }
+
+    fn leave_writing(&self) {
+        leave(&self.writers);
+    }
+
+    fn leave_reading(&self) {
+        leave(&self.readers);
+    }
+
+    fn leave_upgradable(&self) {
+        leave(&self.upgradable);
+    }
+}
+
+impl Engine for Explicit {
+    type Section = Section;
+
+    const SOON: Deadline = SOON;
+
+    /// An operation more is a state more.
+    fn expect(_what: impl FnOnce() -> bool, _or: &str) {}
 }
 
 /// Who has claimed the next turn of a lock that has a flag for that: the thread + 1.
@@ -190,4 +226,24 @@ fn freed<L>(
             }
         });
     }
+}
+
+/// Each locks once, and the last one frees the lock.
+fn freed_lock<L: RawLock<Platform = Explicit>>(
+    stage: &CheckSetup,
+    size: Size,
+    guarded: &'static scenarios::Guarded<L>,
+) {
+    let enter = move |_| {
+        guarded.raw.lock();
+        guarded.section.write(1);
+    };
+    freed(stage, size, (&guarded.raw, &guarded.section), enter, move |_| guarded.release());
+}
+
+/// The first thread reads, the others write, and the last one frees the lock.
+fn freed_pages<L: RawRwLock<Platform = Explicit>>(stage: &CheckSetup, size: Size, pages: &'static Pages<L>) {
+    let enter = move |thread| if thread == 0 { pages.raw.read() } else { pages.raw.lock() };
+    let leave = move |thread| if thread == 0 { pages.leave_reading() } else { pages.leave_writing() };
+    freed(stage, size, (&pages.raw, &pages.section), enter, leave);
 }

@@ -1,18 +1,10 @@
 //! The adaptive mutex.
 
-use super::{Claim, SOON, Section, Shows, check, word};
-use crate::explicit::check::{Check, CheckSetup, Record, fork, is_stopped, stoppable};
-use crate::explicit::{Explicit, ExplicitWord};
-use crate::explicit::{Machine, Size};
-use crate::platform::{Identity, saw};
+use super::*;
+use std::ops::Deref;
 use turnwise::RawMutex;
-use turnwise::raw::{RawLock, RawTimedLock};
-use turnwise::wait::Tuned;
 
-const SPINS: Machine = Machine::SPINS;
-const SLEEPS: Machine = Machine::SLEEPS;
 const LEAVES: Machine = Machine { owners_leave: true, ..SPINS };
-const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SLEEPS };
 
 const CLAIM: Shows = &["claimed", "handed off"];
 const CLAIM_SPINS: Shows = &["claimed", "handed off", "spun while first"];
@@ -21,46 +13,45 @@ const DUTY: Shows = &["spun with a duty"];
 const TIMED: Size = Size::of(3, 1).timed(1);
 const TIMED_LATE: Size = TIMED.late(1);
 const TIMED_TWICE: Size = Size::of(3, 1).timed(2).late(1);
-const TIMED_PAIR: Size = Size::of(2, 2).timed(1);
+const TWO_TIMED: Size = Size::of(2, 2).timed(1);
 const TIMED_THRICE: Size = Size::of(2, 3).timed(2);
-const SIGNALS: Size = Size::of(3, 1).restless();
-const SIGNALS_WIDE: Size = SIGNALS.late(1);
+const SIGNALS: (Size, Size) = (Size::of(3, 1).restless(), Size::of(3, 1).restless().late(1));
 const LAPSES: (Size, Size) = (Size::of(3, 2).late(1).timed(1), Size::of(3, 3).late(1).timed(1));
 const LAPSES_SPIN: (Size, Size) = (Size::of(2, 3).late(1).timed(1), Size::of(3, 2).late(1).timed(1));
 const LAPSES_TIMED: (Size, Size) = (Size::of(3, 3).timed(1), Size::of(3, 4).timed(2));
 const GIVEN_UP: Shows = &["claimed", "lapsed", "gave up while first"];
 const STOPPED: (Size, Size) = (Size::of(3, 2).stopped(), Size::of(3, 3).stopped());
 const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).stopped(), Size::of(2, 5).stopped());
-const FORKED: Size = Size::of(2, 2).late(1).forked();
+const FORKED_TWICE: Size = Size::of(2, 2).late(1).forked();
 const FORKED_WIDE: Size = Size::of(3, 1).late(1).forked();
 
 pub(super) const CHECKS: &[Check] = &[
-    check("mutex: all sleep", SLEEPS, (Size::of(3, 1), Size::of(3, 2)), &[], all_lock),
-    check("mutex: two sleep", SLEEPS, (Size::of(2, 3), Size::of(2, 8)), &[], all_lock),
-    check("mutex: four sleep", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &[], all_lock),
-    check("mutex: without names", NAMELESS, (Size::of(3, 1), Size::of(3, 2)), &[], all_lock),
-    check("mutex: all spin", SPINS, (Size::of(2, 2), Size::of(3, 1)), &[], all_lock),
+    sleeps("mutex: all sleep", ONCE, &[], all_lock),
+    sleeps("mutex: two sleep", (Size::of(2, 3), Size::of(2, 8)), &[], all_lock),
+    sleeps("mutex: four sleep", FOUR, &[], all_lock),
+    check("mutex: without names", NAMELESS, ONCE, &[], all_lock),
+    check("mutex: all spin", SPINS, PAIR, &[], all_lock),
     check("mutex: one comes often", SPINS, (Size::of(2, 6), Size::of(3, 3)), DUTY, often),
-    check("mutex: owners leave their CPUs", LEAVES, (Size::of(2, 2), Size::of(3, 1)), &[], all_lock),
-    check("mutex: claims", SLEEPS, (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), CLAIM, all_lock),
-    check("mutex: two claim in turn", SLEEPS, (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), CLAIM, all_lock),
+    check("mutex: owners leave their CPUs", LEAVES, PAIR, &[], all_lock),
+    sleeps("mutex: claims", (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), CLAIM, all_lock),
+    sleeps("mutex: two claim in turn", (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), CLAIM, all_lock),
     check("mutex: claims and spins", SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), CLAIM_SPINS, all_lock),
-    check("mutex: one tries", SLEEPS, (Size::of(3, 1), Size::of(3, 2)), &["try failed"], tries),
-    check("mutex: time runs out", SLEEPS, (TIMED, TIMED_TWICE), &["gave up"], timed),
-    check("mutex: a claimant's time runs out", SLEEPS, (TIMED_LATE, TIMED_TWICE), &["gave up while first"], timed),
-    check("mutex: fair releases", SLEEPS, (Size::of(2, 3).late(1), Size::of(3, 1).late(1)), &["granted"], fair),
-    check("mutex: fair releases, timed", SLEEPS, (TIMED_PAIR, TIMED_THRICE), &["granted", "gave up"], fair_and_timed),
-    check("mutex: sleepers wake for nothing", SLEEPS, (SIGNALS, SIGNALS_WIDE), &[], all_lock),
-    check("mutex: forked children", SLEEPS, (FORKED, FORKED_WIDE), &["forked", "claimed"], forks),
-    check("mutex: a promise lapses", SLEEPS, LAPSES, &["claimed", "lapsed", "handed off"], lapses),
+    sleeps("mutex: one tries", ONCE, &["try failed"], tries),
+    sleeps("mutex: time runs out", (TIMED, TIMED_TWICE), &["gave up"], timed),
+    sleeps("mutex: a claimant's time runs out", (TIMED_LATE, TIMED_TWICE), &["gave up while first"], timed),
+    sleeps("mutex: fair releases", LATE_PAIR, &["granted"], fair),
+    sleeps("mutex: fair releases, timed", (TWO_TIMED, TIMED_THRICE), &["granted", "gave up"], fair_and_timed),
+    sleeps("mutex: sleepers wake for nothing", SIGNALS, &[], all_lock),
+    sleeps("mutex: forked children", (FORKED_TWICE, FORKED_WIDE), &["forked", "claimed"], forks),
+    sleeps("mutex: a promise lapses", LAPSES, &["claimed", "lapsed", "handed off"], lapses),
     check("mutex: a promise lapses beside spins", SPINS, LAPSES_SPIN, &["claimed", "lapsed", "handed off"], lapses),
-    check("mutex: a claim lapses and is given up", SLEEPS, LAPSES_TIMED, GIVEN_UP, lapses_timed),
-    check("mutex: a waiter is stopped", SLEEPS, STOPPED, &["claimed", "lapsed", "stopped"], stops),
-    check("mutex: a waiter is stopped beside tries", SLEEPS, STOPPED, &["try failed", "stopped"], stops_beside_tries),
-    check("mutex: stopped anywhere", SLEEPS, STOPPED_PAIR, &["claimed", "lapsed", "stopped"], stops_anywhere),
-    check("mutex: stopped after a fair release", SLEEPS, STOPPED_PAIR, &["granted", "stopped"], stops_granted),
-    check("mutex: each wait has other settings", SPINS, (Size::of(2, 2), Size::of(3, 1)), &["claimed"], tuned),
-    check("mutex: freed after the last release", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
+    sleeps("mutex: a claim lapses and is given up", LAPSES_TIMED, GIVEN_UP, lapses_timed),
+    sleeps("mutex: a waiter is stopped", STOPPED, &["claimed", "lapsed", "stopped"], stops),
+    sleeps("mutex: a waiter is stopped beside tries", STOPPED, &["try failed", "stopped"], stops_beside_tries),
+    sleeps("mutex: stopped anywhere", STOPPED_PAIR, &["claimed", "lapsed", "stopped"], stops_anywhere),
+    sleeps("mutex: stopped after a fair release", STOPPED_PAIR, &["granted", "stopped"], stops_granted),
+    check("mutex: each wait has other settings", SPINS, PAIR, &["claimed"], tuned),
+    sleeps("mutex: freed after the last release", FOUR, &["freed"], freed),
     check("mutex: freed after the last release, spins", SPINS, (Size::of(2, 1), Size::of(3, 1)), &["freed"], freed),
 ];
 
@@ -69,20 +60,26 @@ const GRANTED: u64 = 1 << 29;
 const WAITERS: u64 = 1 << 30;
 const HANDOFF: u64 = 1 << 31;
 
+type Mutex = scenarios::Guarded<RawMutex<Explicit>>;
+
 /// A mutex and what it protects.
 pub(super) struct Guarded {
-    pub(super) raw: RawMutex<Explicit>,
-    pub(super) section: Section,
+    mutex: Mutex,
     claim: Claim,
+}
+
+impl Deref for Guarded {
+    type Target = Mutex;
+
+    fn deref(&self) -> &Mutex {
+        &self.mutex
+    }
 }
 
 impl Guarded {
     /// A mutex whose word is watched.
     pub(super) fn keep(stage: &CheckSetup) -> &'static Guarded {
-        stage.keep_watched(
-            Guarded { raw: RawMutex::new_in(), section: Section::new(), claim: Claim::new() },
-            Self::watch,
-        )
+        stage.keep_watched(Guarded { mutex: Mutex::new(), claim: Claim::new() }, Self::watch)
     }
 
     fn word(&self) -> &ExplicitWord<u32> {
@@ -113,21 +110,8 @@ impl Guarded {
         self.claim.follow(thread, (taken, old & HANDOFF != 0), flag);
     }
 
-    fn leave(&self) {
-        self.section.write(-1);
-        // SAFETY: the caller has the lock.
-        unsafe { self.raw.unlock() };
-    }
-
-    pub(super) fn round(&self) {
-        self.raw.lock();
-        self.section.alone();
-        self.leave();
-    }
-
     fn round_woken(&self) {
         self.raw.lock_as_woken();
-        self.section.alone();
         self.leave();
     }
 
@@ -135,25 +119,12 @@ impl Guarded {
         if !self.raw.lock_fast() {
             self.raw.lock_tuned(settings);
         }
-        self.section.alone();
         self.leave();
-    }
-
-    fn round_until_soon(&self) {
-        if self.raw.lock_until(SOON) {
-            self.section.alone();
-            self.leave();
-        } else {
-            saw("gave up");
-        }
     }
 
     fn round_fair(&self) {
         self.raw.lock();
-        self.section.alone();
-        self.section.write(-1);
-        // SAFETY: locked above.
-        unsafe { self.raw.unlock_fair() };
+        self.leave_fairly();
     }
 
     /// Nothing is left but flags that stand for sleepers that are gone, and what a stopped thread was promised.
@@ -183,8 +154,7 @@ fn all_lock(stage: &CheckSetup, size: Size) {
 const NONE: Tuned = Tuned { spin_ns: None, turn_ns: None, claim_after_ns: None };
 /// Threads that sleep at once, and claim as soon as they were woken in vain; one that claims so, but spins; one that
 /// does neither.
-const EXTREMES: [Tuned; 3] =
-    [Tuned { spin_ns: Some(0), claim_after_ns: Some(0), ..NONE }, Tuned { claim_after_ns: Some(0), ..NONE }, NONE];
+const EXTREMES: [Tuned; 3] = [AT_ONCE, Tuned { claim_after_ns: Some(0), ..NONE }, NONE];
 
 fn tuned(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
@@ -214,15 +184,11 @@ fn one_does(stage: &CheckSetup, size: Size, what: fn(&Guarded)) {
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
-/// Sleeps at once, and claims as soon as it was woken in vain.
-const AT_ONCE: Tuned = EXTREMES[0];
-
 /// The first thread has the lock, and comes again and again past the claims of others, which may not come in time.
 fn one_comes_past(stage: &CheckSetup, size: Size) -> &'static Guarded {
     let guarded = Guarded::keep(stage);
     stage.before(0, || guarded.raw.lock());
     stage.spawn(move || {
-        guarded.section.alone();
         guarded.leave();
         for _ in 1..size.rounds {
             guarded.round();
@@ -244,11 +210,8 @@ fn lapses(stage: &CheckSetup, size: Size) {
 fn lapses_timed(stage: &CheckSetup, size: Size) {
     let guarded = one_comes_past(stage, size);
     stage.spawn(move || {
-        if guarded.raw.lock_tuned_until(SOON, AT_ONCE) {
-            guarded.section.alone();
+        if scenarios::in_time(guarded.raw.lock_tuned_until(SOON, AT_ONCE)) {
             guarded.leave();
-        } else {
-            saw("gave up");
         }
     });
     stage.spawn(move || guarded.round_woken());
@@ -266,7 +229,6 @@ fn one_stops(stage: &CheckSetup, size: Size, anywhere: bool, other: fn(&Guarded)
         } else {
             lock()
         }
-        guarded.section.alone();
         guarded.leave();
     });
     stage.spawn_rounds(size.rounds, move || other(guarded));
@@ -285,11 +247,11 @@ fn one_stops(stage: &CheckSetup, size: Size, anywhere: bool, other: fn(&Guarded)
 }
 
 fn stops(stage: &CheckSetup, size: Size) {
-    one_stops(stage, size, false, Guarded::round);
+    one_stops(stage, size, false, |guarded| guarded.round());
 }
 
 fn stops_anywhere(stage: &CheckSetup, size: Size) {
-    one_stops(stage, size, true, Guarded::round);
+    one_stops(stage, size, true, |guarded| guarded.round());
 }
 
 fn stops_granted(stage: &CheckSetup, size: Size) {
@@ -302,7 +264,6 @@ fn stops_beside_tries(stage: &CheckSetup, size: Size) {
             saw("try failed");
             guarded.raw.lock();
         }
-        guarded.section.alone();
         guarded.leave();
     });
 }
@@ -310,7 +271,6 @@ fn stops_beside_tries(stage: &CheckSetup, size: Size) {
 fn tries(stage: &CheckSetup, size: Size) {
     one_does(stage, size, |guarded| {
         if guarded.raw.try_lock() {
-            guarded.section.alone();
             guarded.leave();
         } else {
             saw("try failed");
@@ -319,7 +279,7 @@ fn tries(stage: &CheckSetup, size: Size) {
 }
 
 fn timed(stage: &CheckSetup, size: Size) {
-    one_does(stage, size, Guarded::round_until_soon);
+    one_does(stage, size, |guarded| guarded.round_soon());
 }
 
 fn fair(stage: &CheckSetup, size: Size) {
@@ -330,7 +290,7 @@ fn fair(stage: &CheckSetup, size: Size) {
 fn fair_and_timed(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     stage.spawn_rounds(size.rounds, move || guarded.round_fair());
-    stage.spawn_rounds(size.rounds, move || guarded.round_until_soon());
+    stage.spawn_rounds(size.rounds, move || guarded.round_soon());
     for _ in 2..size.threads {
         stage.spawn_rounds(size.rounds, move || guarded.round());
     }
@@ -349,7 +309,7 @@ fn forks(stage: &CheckSetup, size: Size) {
             saw("forked");
             guarded.claim.vanish();
         }
-        guarded.leave();
+        guarded.release();
         guarded.round();
     });
     stage.spawn_in_child(move || guarded.round());
@@ -360,10 +320,5 @@ fn forks(stage: &CheckSetup, size: Size) {
 }
 
 fn freed(stage: &CheckSetup, size: Size) {
-    let guarded = Guarded::keep(stage);
-    let enter = move |_| {
-        guarded.raw.lock();
-        guarded.section.write(1);
-    };
-    super::freed(stage, size, (&guarded.raw, &guarded.section), enter, move |_| guarded.leave());
+    freed_lock(stage, size, Guarded::keep(stage));
 }

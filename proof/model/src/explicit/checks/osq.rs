@@ -1,12 +1,7 @@
 //! The queue of optimistic spinners.
 
-use super::Section;
-use crate::explicit::Explicit;
-use crate::explicit::check::{Check, CheckSetup, fork};
-use crate::explicit::{Machine, Size};
-use crate::platform::saw;
+use super::*;
 use turnwise::osq::Osq;
-use turnwise::platform::Platform;
 
 /// Nobody leaves before it is first.
 const PATIENT: Machine = Machine { spins_end: false, ..Machine::SPINS };
@@ -17,7 +12,7 @@ const HASTY: Machine = Machine { owners_leave: true, ..Machine::SPINS };
 const NOTE: u16 = 0x5a5a;
 
 const fn check(name: &'static str, machine: Machine, sizes: (Size, Size), body: fn(&CheckSetup, Size)) -> Check {
-    let shows: &[&str] = match (machine.owners_leave, sizes.0.forks > 0) {
+    let shows: Shows = match (machine.owners_leave, sizes.0.forks > 0) {
         (false, false) => &["first"],
         (true, false) => &["first", "left"],
         (false, true) => &["first", "forked"],
@@ -30,15 +25,15 @@ pub(super) const CHECKS: &[Check] = &[
     check("osq: all wait", PATIENT, (Size::of(3, 2), Size::of(4, 2)), all),
     check("osq: two may leave", HASTY, (Size::of(2, 3), Size::of(2, 8)), all),
     check("osq: three may leave", HASTY, (Size::of(2, 2), Size::of(3, 2)), all),
-    check("osq: four may leave", HASTY, (Size::of(3, 1), Size::of(4, 1)), all),
+    check("osq: four may leave", HASTY, FOUR, all),
     check("osq: a note is left beside them", PATIENT, (Size::of(2, 2), Size::of(3, 2)), noted),
-    check("osq: a note is left beside them, and they may leave", HASTY, (Size::of(2, 2), Size::of(3, 1)), noted),
-    check("osq: forked children", PATIENT, FORKED, forks),
+    check("osq: a note is left beside them, and they may leave", HASTY, PAIR, noted),
+    check("osq: forked children", PATIENT, THREE_FORKED, forks),
     check("osq: forked children, some may leave", HASTY, FORKED_PAIR, forks),
 ];
 
 const FORKED_PAIR: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
-const FORKED: (Size, Size) = (Size::of(3, 1).forked(), Size::of(3, 2).forked());
+const THREE_FORKED: (Size, Size) = (Size::of(3, 1).forked(), Size::of(3, 2).forked());
 
 struct Queue {
     osq: Osq<Explicit>,
@@ -47,7 +42,7 @@ struct Queue {
 
 impl Queue {
     fn keep(stage: &CheckSetup) -> &'static Queue {
-        let queue = stage.keep(Queue { osq: Osq::new_in(), section: Section::new() });
+        let queue = stage.keep(Queue { osq: Osq::new_in(), section: scenarios::Section::new() });
         stage.at_end(move || assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left"));
         queue
     }
@@ -63,9 +58,11 @@ impl Queue {
         saw("first");
         // As in a signal handler. In the child those that come take no notice of it, so two may be first for a moment.
         let forked = forks && fork();
-        self.section.write(-1);
         if forked {
             saw("forked");
+            self.section.write(-1);
+        } else {
+            self.section.leave_writing();
         }
         self.osq.unlock_noting(me, 0, NOTE);
     }

@@ -1,13 +1,11 @@
 //! The portable platform's table of sleeping threads.
 
-use super::{Shows, check};
-use crate::explicit::check::{Check, CheckSetup};
-use crate::explicit::{Explicit, ExplicitWord, Machine as Setting, Size};
-use crate::parking::{self, Link, Machine, Source, Stage, System};
-use std::cell::{Cell, UnsafeCell};
-use std::ptr;
+use super::*;
+use crate::explicit::Machine as Setting;
+use crate::parking::{Link, Machine, Source, Stage, System, change, counts, lanes, pass, token, words};
+use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{Clock, Deadline, Lane, Platform, SpinLimit, Word};
+use turnwise::platform::{Lane, SpinLimit};
 
 /// A bucket's lock: a thread that waits for it spins.
 pub(crate) struct Locked<T> {
@@ -91,8 +89,7 @@ impl Stage for CheckSetup {
 /// Records lie on stacks.
 const SETTING: Setting = Setting { stacks_are_shared: true, ..Setting::SPINS };
 const TWO: (Size, Size) = (Size::of(2, 2), Size::of(2, 4));
-const THREE: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
-const FOUR: (Size, Size) = (Size::of(4, 1), Size::of(4, 1));
+const ALL_FOUR: (Size, Size) = (Size::of(4, 1), Size::of(4, 1));
 const SIGNALS: (Size, Size) = (Size::of(3, 1).restless(), Size::of(4, 1).restless());
 /// Everybody's time may run out.
 const COUNTS: (Size, Size) = (Size::of(3, 1).timed(2), Size::of(4, 1).timed(3));
@@ -114,23 +111,13 @@ struct Checks<S>(S);
 
 impl<S: Source> Checks<S> {
     const ALL: &'static [Check] = &[
-        sleeps("parking: a word is passed on", TWO, &["woke"], |s, z| parking::pass::<_, Of<S>>(s, z.rounds)),
-        sleeps("parking: all wait for a change", THREE, &["woke several"], |s, z| {
-            parking::change::<_, Of<S>>(s, z.threads);
-        }),
-        sleeps("parking: sleeps end for nothing", SIGNALS, &["woke several"], |s, z| {
-            parking::change::<_, Of<S>>(s, z.threads);
-        }),
-        sleeps("parking: two lanes of one word", THREE, &["woke"], |s, z| parking::lanes::<_, Of<S>>(s, z.threads)),
-        timed("parking: as many are woken as wake-ups say", COUNTS, &["woke several", "gave up"], |s, z| {
-            parking::counts::<_, Of<S>>(s, z.threads);
-        }),
-        timed("parking: a timed waiter and a patient one", TIMED, &["got it in time", "gave up"], |s, z| {
-            parking::token::<_, Of<S>>(s, z.threads);
-        }),
-        sleeps("parking: two words in one bucket", FOUR, &["woke several"], |s, z| {
-            parking::words::<_, Of<S>>(s, z.threads);
-        }),
+        sleeps("parking: a word is passed on", TWO, &["woke"], pass::<_, Of<S>>),
+        sleeps("parking: all wait for a change", FOUR, &["woke several"], change::<_, Of<S>>),
+        sleeps("parking: sleeps end for nothing", SIGNALS, &["woke several"], change::<_, Of<S>>),
+        sleeps("parking: two lanes of one word", FOUR, &["woke"], lanes::<_, Of<S>>),
+        timed("parking: as many are woken as wake-ups say", COUNTS, &["woke several", "gave up"], counts::<_, Of<S>>),
+        timed("parking: a timed waiter and a patient one", TIMED, &["got it in time", "gave up"], token::<_, Of<S>>),
+        sleeps("parking: two words in one bucket", ALL_FOUR, &["woke several"], words::<_, Of<S>>),
     ];
 }
 

@@ -1,18 +1,11 @@
 //! The preload library's condition variable: its words' protocol as it ships, with the sleep that its C part does, and
 //! a mutex of the simplest kind.
 
-use super::{SOON, Section, Shows};
-use crate::explicit::check::{Check, CheckSetup, Record, bury, choose};
-use crate::explicit::{Explicit, ExplicitWord};
-use crate::explicit::{Machine, Size};
-use crate::platform::saw;
+use super::*;
 use protocol::{Leave, Words};
-use std::cell::Cell;
-use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::RawMutex;
-use turnwise::platform::{Lane, Parked, Platform, Word};
-use turnwise::raw::RawLock;
+use turnwise::platform::{Lane, Parked};
 use turnwise::wait::Lookout;
 
 #[path = "../../../../../crates/preload/src/cond/protocol.rs"]
@@ -24,21 +17,18 @@ const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&
     Check { name, machine, sizes, shows, body }
 }
 
-const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
-const THREE: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
 const TWO: (Size, Size) = (Size::of(2, 1), Size::of(3, 1));
 const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).restless());
-const REFUSED: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
-const SIGNALS: (Size, Size) = (Size::of(2, 1).restless(), Size::of(3, 1).restless());
+const RESTLESS: (Size, Size) = (Size::of(2, 1).restless(), Size::of(3, 1).restless());
 
 pub(super) const CHECKS: &[Check] = &[
-    check("preload cond: a signal for each token", ONCE, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
-    check("preload cond: a broadcast for all tokens", THREE, &["waited"], |s, z| tokens(s, z, Kind::Broadcasts)),
+    check("preload cond: a signal for each token", PAIR, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
+    check("preload cond: a broadcast for all tokens", FOUR, &["waited"], |s, z| tokens(s, z, Kind::Broadcasts)),
     check("preload cond: one waiter has no time", TIMED, &["gave up"], |s, z| tokens(s, z, Kind::Hasty)),
     check("preload cond: a waiter may be cancelled", TIMED, &["cancelled"], |s, z| tokens(s, z, Kind::Cancels)),
-    check("preload cond: sleepers wake for nothing", SIGNALS, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
-    check("preload cond: who looked vanished in a fork", ONCE, &["waited"], |s, z| tokens(s, z, Kind::Inherits)),
-    check("preload cond: one has not the mutex", REFUSED, &["refused"], |s, z| tokens(s, z, Kind::Refused)),
+    check("preload cond: sleepers wake for nothing", RESTLESS, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
+    check("preload cond: who looked vanished in a fork", PAIR, &["waited"], |s, z| tokens(s, z, Kind::Inherits)),
+    check("preload cond: one has not the mutex", FOUR, &["refused"], |s, z| tokens(s, z, Kind::Refused)),
     check("preload cond: destroyed after a broadcast", TWO, &["destroyed", "destroyer slept"], destroyed),
 ];
 
@@ -75,7 +65,7 @@ impl Shared {
         stage.keep(Shared {
             mutex: RawMutex::new_in(),
             cond: Cond { word: Word::new(0), inside: Word::new(0), lookout: Lookout::new_in() },
-            section: Section::new(),
+            section: scenarios::Section::new(),
             tokens: Cell::new(0),
         })
     }
@@ -98,7 +88,7 @@ impl Shared {
     }
 
     fn unlock(&self) {
-        self.section.write(-1);
+        self.section.leave_writing();
         // SAFETY: every caller has the lock.
         unsafe { self.mutex.unlock() };
     }

@@ -3,15 +3,9 @@
 #[path = "../../../../../crates/preload/src/word/line.rs"]
 mod line;
 
-use super::Section;
-use crate::explicit::Explicit;
-use crate::explicit::check::{Check, CheckSetup, fork};
-use crate::explicit::{Machine, Size};
-use crate::platform::saw;
+use super::*;
 use line::{Lined, RENEWING};
-use turnwise::RawLock;
 use turnwise::backoff::NoBackoff;
-use turnwise::platform::Word;
 use turnwise::spin::{RawQueuedSpinLock, RawTicketLock};
 
 const FORKS: (Size, Size) = (Size::of(2, 1).forked(), Size::of(2, 3).forked());
@@ -39,7 +33,7 @@ impl Guarded {
 
     fn unlock<R: RawLock<Platform = Explicit>>(&self) {
         let lock = self.word.with_line::<R>();
-        self.section.write(-1);
+        self.section.leave_writing();
         // SAFETY: every caller has it.
         unsafe { lock.unlock() };
     }
@@ -53,7 +47,7 @@ impl Guarded {
 /// The first thread may fork while it has the lock and others wait. The child starts two threads.
 fn forks<R: RawLock<Platform = Explicit>>(stage: &CheckSetup, size: Size) {
     let word = Lined { spin: Word::new(0), line: Word::new(0) };
-    let guarded = stage.keep(Guarded { word, section: Section::new() });
+    let guarded = stage.keep(Guarded { word, section: scenarios::Section::new() });
     stage.watch(move |record| {
         if record.writes(&guarded.word.line) && record.new & u64::from(RENEWING) == 0 {
             saw("renewed");

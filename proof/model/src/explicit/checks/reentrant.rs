@@ -1,10 +1,6 @@
 //! The re-entrant mutex: what it keeps beside the mutex is the owner's alone.
 
-use super::{SOON, Section, sleeps};
-use crate::explicit::Explicit;
-use crate::explicit::Size;
-use crate::explicit::check::{Check, CheckSetup};
-use crate::platform::saw;
+use super::*;
 use turnwise::RawReentrantMutex;
 
 const SIZES: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
@@ -13,23 +9,19 @@ const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(2).la
 pub(super) const CHECKS: &[Check] = &[
     sleeps("reentrant: all lock twice", SIZES, &["entered again"], |stage, size| all(stage, size, false)),
     sleeps("reentrant: one has no time", TIMED, &["entered again", "gave up"], |stage, size| all(stage, size, true)),
-    sleeps("reentrant: freed after the last release", (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
+    sleeps("reentrant: freed after the last release", FOUR, &["freed"], freed),
 ];
 
-struct Guarded {
-    raw: RawReentrantMutex<Explicit>,
-    section: Section,
-}
+type Guarded = scenarios::Guarded<RawReentrantMutex<Explicit>>;
 
 impl Guarded {
     fn keep(stage: &CheckSetup) -> &'static Guarded {
-        stage.keep(Guarded { raw: RawReentrantMutex::new_in(), section: Section::new() })
+        stage.keep(Guarded::new())
     }
 
     /// Locked once: locks once more, and releases both.
-    fn inside(&self) -> bool {
+    fn inside(&self) {
         self.section.alone();
-        let last = self.section.entered.get();
         assert!(self.raw.try_lock(), "the owner may lock again");
         self.raw.lock();
         saw("entered again");
@@ -38,10 +30,9 @@ impl Guarded {
             self.raw.unlock();
             self.raw.unlock();
             assert!(self.raw.is_mine(), "released once too often");
-            self.section.write(-1);
+            self.section.leave_writing();
             self.raw.unlock();
         }
-        last == 3
     }
 }
 
@@ -66,15 +57,5 @@ fn all(stage: &CheckSetup, size: Size, timed: bool) {
 }
 
 fn freed(stage: &CheckSetup, size: Size) {
-    let guarded = Guarded::keep(stage);
-    let enter = move |_| {
-        guarded.raw.lock();
-        guarded.section.write(1);
-    };
-    let leave = move |_| {
-        guarded.section.write(-1);
-        // SAFETY: locked by `enter`.
-        unsafe { guarded.raw.unlock() };
-    };
-    super::freed(stage, size, (&guarded.raw, &guarded.section), enter, leave);
+    freed_lock(stage, size, Guarded::keep(stage));
 }

@@ -1,165 +1,119 @@
 //! The readers-writer lock, with upgrades and downgrades.
 
-use super::{Claim, SOON, Section, Shows, check, word};
-use crate::explicit::check::{Check, CheckSetup, Record, fork, is_stopped};
-use crate::explicit::{Explicit, ExplicitWord};
-use crate::explicit::{Machine, Size};
-use crate::platform::saw;
-use Role::{
-    Demotes, DemotesToUpgradable, HastyReader, HastyTuned, HastyWriter, Insists, Reads, ReadsAgain, ReadsFirst,
-    ReadsTuned, ReadsUpgradably, Tries, Upgrades, Writes, WritesTuned,
+use super::*;
+use crate::scenarios::{
+    downgrade, lower, read, read_first, read_soon, upgradable, upgrade, upgrade_soon, write, write_soon,
 };
-use std::cell::Cell;
 use turnwise::RawRwSem;
-use turnwise::platform::{Platform as _, SpinLimit, Word as _};
+use turnwise::platform::SpinLimit;
 use turnwise::rwsem::Prefer;
-use turnwise::wait::Tuned;
 
-const SPINS: Machine = Machine::SPINS;
-const SLEEPS: Machine = Machine::SLEEPS;
-
-const ONCE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
-const LATE_PAIR: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
 const SPIN_LATE: (Size, Size) = (Size::of(2, 2).late(1), Size::of(3, 1).late(1));
 const LATE: (Size, Size) = (Size::of(3, 1).late(1), Size::of(3, 1).late(2));
-const TIMED_PAIR: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(1));
 const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2));
 const TIMED_LATE: (Size, Size) = (Size::of(2, 3).timed(1).late(1), Size::of(3, 1).timed(1).late(1));
-const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
-const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
-const TWO: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
-
 const AGAIN: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
-const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
 const FORKED_ONCE: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
-/// Sleeps at once, and claims as soon as it was woken in vain.
-const AT_ONCE: Tuned = Tuned { spin_ns: Some(0), claim_after_ns: Some(0), turn_ns: None };
-
 const STOPPED: (Size, Size) = (Size::of(3, 2).stopped(), Size::of(3, 2).stopped());
 const STOPPED_ONCE: (Size, Size) = (Size::of(3, 1).stopped(), Size::of(3, 2).stopped());
 const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).late(1).stopped(), Size::of(3, 2).late(1).stopped());
 const LAPSES_TIMED: (Size, Size) = (Size::of(3, 3).timed(1), Size::of(3, 4).timed(1));
 const GIVEN_UP: Shows = &["claimed", "lapsed", "gave up"];
 const LAPSES: Shows = &["claimed", "lapsed", "stopped"];
-const BESIDE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
 const BESIDE_LATE: (Size, Size) = (Size::of(3, 2).late(1), Size::of(3, 2).late(2));
 const FORKS: Shows = &["forked"];
 const VOID: Shows = &["forked", "claimed", "void promise taken out"];
 
 pub(super) const CHECKS: &[Check] = &[
-    check("rwsem: a reader and two writers", SLEEPS, ONCE, &["stole"], |s, z| roles(s, z, &[Reads, Writes, Writes])),
-    check("rwsem: two readers and a writer", SLEEPS, ONCE, &["took back"], |s, z| roles(s, z, &[Reads, Reads, Writes])),
-    check("rwsem: readers first", SLEEPS, ONCE, &[], |s, z| roles(s, z, &[ReadsFirst, ReadsFirst, Writes])),
-    check("rwsem: a reader reads again", SLEEPS, ONCE, &["read again"], |s, z| {
-        roles(s, z, &[ReadsAgain, Writes, Reads]);
+    sleeps("rwsem: a reader and two writers", ONCE, &["stole"], |s, z| roles(s, z, &[read, write, write])),
+    sleeps("rwsem: two readers and a writer", ONCE, &["took back"], |s, z| roles(s, z, &[read, read, write])),
+    sleeps("rwsem: readers first", ONCE, &[], |s, z| roles(s, z, &[read_first, read_first, write])),
+    sleeps("rwsem: a reader reads again", ONCE, &["read again"], |s, z| roles(s, z, &[read_again, write, read])),
+    sleeps("rwsem: a reader reads again past a claim", LATE, &["read again", "claimed"], |s, z| {
+        roles(s, z, &[read_again, write, write])
     }),
-    check("rwsem: a reader reads again past a claim", SLEEPS, LATE, &["read again", "claimed"], |s, z| {
-        roles(s, z, &[ReadsAgain, Writes, Writes]);
+    sleeps("rwsem: a reader reads again past an upgrade", LATE, &["read again", "upgraded"], |s, z| {
+        roles(s, z, &[read_again, upgrade, write])
     }),
-    check("rwsem: a reader reads again past an upgrade", SLEEPS, LATE, &["read again", "upgraded"], |s, z| {
-        roles(s, z, &[ReadsAgain, Upgrades, Writes]);
+    sleeps("rwsem: readers go first past an upgrade", LATE, &["upgraded"], |s, z| {
+        roles(s, z, &[read_first, upgrade, read])
     }),
-    check("rwsem: readers go first past an upgrade", SLEEPS, LATE, &["upgraded"], |s, z| {
-        roles(s, z, &[ReadsFirst, Upgrades, Reads]);
+    sleeps("rwsem: readers go first past an upgrade that gives up", TIMED_PAIR, &["gave up upgrading"], |s, z| {
+        roles(s, z, &[upgrade_soon, read_first, write])
     }),
-    check(
-        "rwsem: readers go first past an upgrade that gives up",
-        SLEEPS,
-        TIMED_PAIR,
-        &["gave up upgrading"],
-        |s, z| {
-            roles(s, z, &[Insists, ReadsFirst, Writes]);
-        },
-    ),
-    check("rwsem: readers of both kinds", SLEEPS, LATE, &[], |s, z| roles(s, z, &[ReadsFirst, Reads, Writes])),
-    check("rwsem: four threads", SLEEPS, FOUR, &[], |s, z| roles(s, z, &[Reads, Upgrades, Writes, Writes])),
-    check("rwsem: an upgrade", SLEEPS, ONCE, &["upgraded"], |s, z| roles(s, z, &[Upgrades, Reads, Writes])),
-    check("rwsem: two upgrade", SLEEPS, ONCE, &["upgraded"], |s, z| roles(s, z, &[Upgrades, Upgrades, Reads])),
-    check("rwsem: downgrades", SLEEPS, TWO, &[], |s, z| roles(s, z, &[Demotes, DemotesToUpgradable, Reads])),
-    check("rwsem: one tries", SLEEPS, ONCE, &["try failed"], |s, z| roles(s, z, &[Tries, Reads, Writes])),
-    check("rwsem: a writer that has left tries again", SLEEPS, AGAIN, &["try failed", "took back"], |s, z| {
-        tries_again(s, z, Prefer::Writers);
+    sleeps("rwsem: readers of both kinds", LATE, &[], |s, z| roles(s, z, &[read_first, read, write])),
+    sleeps("rwsem: four threads", FOUR, &[], |s, z| roles(s, z, &[read, upgrade, write, write])),
+    sleeps("rwsem: an upgrade", ONCE, &["upgraded"], |s, z| roles(s, z, &[upgrade, read, write])),
+    sleeps("rwsem: two upgrade", ONCE, &["upgraded"], |s, z| roles(s, z, &[upgrade, upgrade, read])),
+    sleeps("rwsem: downgrades", PAIR, &[], |s, z| roles(s, z, &[downgrade, lower, read])),
+    sleeps("rwsem: one tries", ONCE, &["try failed"], |s, z| roles(s, z, &[tries, read, write])),
+    sleeps("rwsem: a writer that has left tries again", AGAIN, &["try failed", "took back"], |s, z| {
+        tries_again(s, z, Prefer::Writers)
     }),
-    check("rwsem: a writer that has left tries again, and readers go first", SLEEPS, AGAIN, &["try failed"], |s, z| {
-        tries_again(s, z, Prefer::Readers);
+    sleeps("rwsem: a writer that has left tries again, and readers go first", AGAIN, &["try failed"], |s, z| {
+        tries_again(s, z, Prefer::Readers)
     }),
-    check("rwsem: claims", SLEEPS, LATE, &["claimed", "handed off"], |s, z| roles(s, z, &[Reads, Writes, Writes])),
+    sleeps("rwsem: claims", LATE, &["claimed", "handed off"], |s, z| roles(s, z, &[read, write, write])),
     check("rwsem: each wait has other settings", SPINS, ONCE, &["claimed"], |s, z| {
-        roles(s, z, &[ReadsTuned, WritesTuned, Writes]);
+        roles(s, z, &[read_tuned, write_tuned, write])
     }),
-    check("rwsem: readers claim", SLEEPS, LATE, &["claimed"], |s, z| roles(s, z, &[Reads, Reads, Writes])),
-    check("rwsem: upgradable readers claim", SLEEPS, LATE_PAIR, &["claimed"], |s, z| {
-        roles(s, z, &[Upgrades, Writes, Reads]);
+    sleeps("rwsem: readers claim", LATE, &["claimed"], |s, z| roles(s, z, &[read, read, write])),
+    sleeps("rwsem: upgradable readers claim", LATE_PAIR, &["claimed"], |s, z| roles(s, z, &[upgrade, write, read])),
+    sleeps("rwsem: time runs out", TIMED, &["gave up"], |s, z| roles(s, z, &[write_soon, read_soon, write])),
+    sleeps("rwsem: beside readers", TIMED, &["gave up"], |s, z| roles(s, z, &[write_soon, read, read])),
+    sleeps("rwsem: an upgrade gives up", TIMED_PAIR, &["gave up upgrading"], |s, z| {
+        roles(s, z, &[upgrade_soon, read, write])
     }),
-    check("rwsem: time runs out", SLEEPS, TIMED, &["gave up"], |s, z| roles(s, z, &[HastyWriter, HastyReader, Writes])),
-    check("rwsem: beside readers", SLEEPS, TIMED, &["gave up"], |s, z| roles(s, z, &[HastyWriter, Reads, Reads])),
-    check("rwsem: an upgrade gives up", SLEEPS, TIMED_PAIR, &["gave up upgrading"], |s, z| {
-        roles(s, z, &[Insists, Reads, Writes]);
+    sleeps("rwsem: a claimant's time runs out", TIMED_LATE, &["gave up while first"], |s, z| {
+        roles(s, z, &[write_soon, write, read])
     }),
-    check("rwsem: a claimant's time runs out", SLEEPS, TIMED_LATE, &["gave up while first"], |s, z| {
-        roles(s, z, &[HastyWriter, Writes, Reads]);
-    }),
-    check("rwsem: sleepers wake for nothing", SLEEPS, SIGNALS, &[], |s, z| roles(s, z, &[Reads, Writes, Upgrades])),
-    check("rwsem: writers spin", SPINS, (Size::of(2, 2), Size::of(3, 1)), &[], |s, z| {
-        roles(s, z, &[Writes, Writes, Writes]);
-    }),
-    check("rwsem: readers and writers spin", SPINS, (Size::of(2, 2), Size::of(3, 1)), &[], |s, z| {
-        roles(s, z, &[Reads, Writes, Upgrades]);
-    }),
+    sleeps("rwsem: sleepers wake for nothing", SIGNALS, &[], |s, z| roles(s, z, &[read, write, upgrade])),
+    check("rwsem: writers spin", SPINS, PAIR, &[], |s, z| roles(s, z, &[write, write, write])),
+    check("rwsem: readers and writers spin", SPINS, PAIR, &[], |s, z| roles(s, z, &[read, write, upgrade])),
     check("rwsem: writers claim and spin", SPINS, SPIN_LATE, &["claimed", "spun while first"], |s, z| {
-        roles(s, z, &[Writes, Writes, Reads]);
+        roles(s, z, &[write, write, read])
     }),
-    check("rwsem: readers claim and spin", SPINS, SPIN_LATE, &["claimed"], |s, z| {
-        roles(s, z, &[Reads, Writes, Writes]);
-    }),
+    check("rwsem: readers claim and spin", SPINS, SPIN_LATE, &["claimed"], |s, z| roles(s, z, &[read, write, write])),
     check("rwsem: a writer comes often", SPINS, (Size::of(2, 6), Size::of(3, 2)), &["spun with a duty"], often),
-    check("rwsem: a writer forks", SLEEPS, FORKED, VOID, |s, z| {
-        forks(s, z, true, &[Writes, ReadsFirst], &[Writes, Reads])
+    sleeps("rwsem: a writer forks", FORKED, VOID, |s, z| forks(s, z, true, &[write, read_first], &[write, read])),
+    sleeps("rwsem: a writer forks before readers", FORKED, VOID, |s, z| {
+        forks(s, z, true, &[read, upgrade], &[write, read])
     }),
-    check("rwsem: a writer forks before readers", SLEEPS, FORKED, VOID, |s, z| {
-        forks(s, z, true, &[Reads, Upgrades], &[Writes, Reads])
-    }),
-    check("rwsem: a reader forks", SLEEPS, FORKED, FORKS, |s, z| {
-        forks(s, z, false, &[Upgrades, Writes], &[Writes, Reads])
-    }),
+    sleeps("rwsem: a reader forks", FORKED, FORKS, |s, z| forks(s, z, false, &[upgrade, write], &[write, read])),
     check("rwsem: a writer forks before spinners", SPINS, FORKED_ONCE, FORKS, |s, z| {
-        forks(s, z, true, &[Writes, Writes], &[Writes])
+        forks(s, z, true, &[write, write], &[write])
     }),
-    check("rwsem: a reader beside an upgradable reader", SLEEPS, BESIDE, &[], |s, z| beside(s, z, &[ReadsUpgradably])),
-    check("rwsem: a reader beside an upgradable reader, past a claim", SLEEPS, BESIDE_LATE, &["claimed"], |s, z| {
-        beside(s, z, &[ReadsUpgradably]);
+    sleeps("rwsem: a reader beside an upgradable reader", ONCE, &[], |s, z| beside(s, z, &[upgradable])),
+    sleeps("rwsem: a reader beside an upgradable reader, past a claim", BESIDE_LATE, &["claimed"], |s, z| {
+        beside(s, z, &[upgradable])
     }),
-    check("rwsem: all kinds beside an upgrade", SLEEPS, FOUR, &["upgraded"], |s, z| {
-        roles(s, z, &[Upgrades, ReadsUpgradably, Reads, Writes]);
+    sleeps("rwsem: all kinds beside an upgrade", FOUR, &["upgraded"], |s, z| {
+        roles(s, z, &[upgrade, upgradable, read, write])
     }),
-    check("rwsem: two wait to be upgradable", SLEEPS, LATE, &["claimed"], |s, z| {
-        roles(s, z, &[ReadsUpgradably, ReadsUpgradably, Upgrades]);
+    sleeps("rwsem: two wait to be upgradable", LATE, &["claimed"], |s, z| {
+        roles(s, z, &[upgradable, upgradable, upgrade])
     }),
-    check("rwsem: a claim lapses and is given up", SLEEPS, LAPSES_TIMED, GIVEN_UP, |s, z| {
-        stops(s, z, &[HastyTuned, Writes, WritesTuned]);
+    sleeps("rwsem: a claim lapses and is given up", LAPSES_TIMED, GIVEN_UP, |s, z| {
+        stops(s, z, true, &[write_tuned_soon, write, write_tuned])
     }),
-    check("rwsem: a writer is stopped", SLEEPS, STOPPED, LAPSES, |s, z| {
-        stops(s, z, &[WritesTuned, Writes, Reads]);
+    sleeps("rwsem: a writer is stopped", STOPPED, LAPSES, |s, z| stops(s, z, true, &[write_tuned, write, read])),
+    sleeps("rwsem: a writer is stopped beside writers", STOPPED, LAPSES, |s, z| {
+        stops(s, z, true, &[write_tuned, write, write])
     }),
-    check("rwsem: a writer is stopped beside writers", SLEEPS, STOPPED, LAPSES, |s, z| {
-        stops(s, z, &[WritesTuned, Writes, Writes]);
+    sleeps("rwsem: a writer is stopped beside readers", STOPPED_ONCE, &["stopped"], |s, z| {
+        stops(s, z, false, &[write_tuned, read, read])
     }),
-    check("rwsem: a writer is stopped beside readers", SLEEPS, STOPPED_ONCE, &["stopped"], |s, z| {
-        stops(s, z, &[WritesTuned, Reads, Reads]);
+    sleeps("rwsem: a reader is stopped", STOPPED_PAIR, LAPSES, |s, z| stops(s, z, true, &[read_tuned, write, read])),
+    sleeps("rwsem: a waiter is stopped beside tries", STOPPED, &["stopped"], |s, z| {
+        stops(s, z, true, &[write_tuned, write, tries])
     }),
-    check("rwsem: a reader is stopped", SLEEPS, STOPPED_PAIR, LAPSES, |s, z| {
-        stops(s, z, &[ReadsTuned, Writes, Reads]);
+    sleeps("rwsem: an upgradable reader is stopped", STOPPED_PAIR, LAPSES, |s, z| {
+        stops(s, z, true, &[upgradable, write, read])
     }),
-    check("rwsem: a waiter is stopped beside tries", SLEEPS, STOPPED, &["stopped"], |s, z| {
-        stops(s, z, &[WritesTuned, Writes, Tries]);
+    sleeps("rwsem: a waiter is stopped beside upgradable readers", STOPPED_ONCE, &["stopped"], |s, z| {
+        stops(s, z, false, &[write_tuned, upgrade, upgradable])
     }),
-    check("rwsem: an upgradable reader is stopped", SLEEPS, STOPPED_PAIR, LAPSES, |s, z| {
-        stops(s, z, &[ReadsUpgradably, Writes, Reads]);
-    }),
-    check("rwsem: a waiter is stopped beside upgradable readers", SLEEPS, STOPPED_ONCE, &["stopped"], |s, z| {
-        stops(s, z, &[WritesTuned, Upgrades, ReadsUpgradably]);
-    }),
-    check("rwsem: freed after the last release", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
+    sleeps("rwsem: freed after the last release", FOUR, &["freed"], freed),
 ];
 
 const COUNT: u64 = (1 << 21) - 1;
@@ -170,38 +124,10 @@ const READERS: u64 = 1 << 30;
 const WRITERS: u64 = 1 << 31;
 const HELD: u64 = COUNT | UPGRADABLE | WRITER;
 
-/// What a thread does in each round.
-#[derive(Clone, Copy)]
-enum Role {
-    Reads,
-    /// Past writers that sleep.
-    ReadsFirst,
-    /// And again past writers that wait, while it has the lock.
-    ReadsAgain,
-    /// With settings of its own, as [`WritesTuned`] does.
-    ReadsTuned,
-    WritesTuned,
-    Writes,
-    ReadsUpgradably,
-    /// Reads upgradably, and upgrades.
-    Upgrades,
-    /// Reads upgradably, and upgrades, but gives up the upgrade if that takes long.
-    Insists,
-    /// Writes, then reads.
-    Demotes,
-    /// Writes, then reads upgradably, then reads.
-    DemotesToUpgradable,
-    /// Tries to write, to read upgradably, and to read.
-    Tries,
-    HastyReader,
-    HastyWriter,
-    /// With settings of its own, as [`WritesTuned`] does.
-    HastyTuned,
-}
+type Raw = RawRwSem<Explicit>;
 
 struct Guarded {
-    raw: RawRwSem<Explicit>,
-    section: Section,
+    pages: Pages<Raw>,
     claim: Claim,
     /// In a forked child: somebody vanished who had the lock, or seems to have it.
     kept: Cell<bool>,
@@ -209,13 +135,13 @@ struct Guarded {
 
 impl Guarded {
     fn keep(stage: &CheckSetup) -> &'static Guarded {
-        let (raw, section) = (RawRwSem::new_in(), Section::new());
-        stage.keep_watched(Guarded { raw, section, claim: Claim::new(), kept: Cell::new(false) }, Self::watch)
+        let guarded = Guarded { pages: Pages::new(), claim: Claim::new(), kept: Cell::new(false) };
+        stage.keep_watched(guarded, Self::watch)
     }
 
     fn word(&self) -> &ExplicitWord<u32> {
         // SAFETY: the word comes first in a `repr(C)` lock.
-        unsafe { word(&self.raw) }
+        unsafe { word(&self.pages.raw) }
     }
 
     /// Invariant 5, and the rare lines.
@@ -255,151 +181,62 @@ impl Guarded {
         let is_free = if is_stopped(0) { word & HELD == 0 } else { word == 0 };
         assert!(is_free || self.kept.get(), "held, or flags left, when everybody has left: {word:#x}");
     }
+}
 
-    fn write(&self) {
-        self.section.write(1);
-        self.section.write(-1);
-        // SAFETY: the caller has it.
-        unsafe { self.raw.unlock_write() };
+/// And again past writers that wait, while it has the lock.
+fn read_again(pages: &Pages<Raw>) {
+    pages.raw.read();
+    pages.section.read(1);
+    pages.raw.read_with(Prefer::Readers, None);
+    saw("read again");
+    pages.section.read(-1);
+    // SAFETY: acquired twice.
+    unsafe {
+        pages.raw.unlock_read();
+        pages.raw.unlock_read();
     }
+}
 
-    fn read(&self, prefer: Prefer) {
-        self.section.read(1);
-        self.section.read(-1);
-        // SAFETY: the caller has it.
-        unsafe { self.raw.unlock_read_with(prefer) };
+fn read_tuned(pages: &Pages<Raw>) {
+    pages.raw.read_tuned(Prefer::Writers, None, AT_ONCE);
+    pages.leave_reading();
+}
+
+fn write_tuned(pages: &Pages<Raw>) {
+    pages.raw.write_tuned(None, AT_ONCE);
+    pages.leave_writing();
+}
+
+fn write_tuned_soon(pages: &Pages<Raw>) {
+    if scenarios::in_time(pages.raw.write_tuned(Some(SOON), AT_ONCE)) {
+        pages.leave_writing();
     }
+}
 
-    fn upgradable(&self) {
-        self.section.upgradable(1);
-        self.section.upgradable(-1);
-        // SAFETY: the caller has it.
-        unsafe { self.raw.unlock_upgradable() };
+/// Tries to write, to read upgradably, and to read, and releases what it has got.
+fn tries(pages: &Pages<Raw>) {
+    let raw = &pages.raw;
+    let [write, upgradable, read] = [raw.try_write(), raw.try_upgradable_read(), raw.try_read()];
+    if !write && !upgradable && !read {
+        return saw("try failed");
     }
-
-    fn upgrade(&self, insists: bool) {
-        let raw = &self.raw;
-        raw.upgradable_read();
-        self.section.upgradable(1);
-        // SAFETY: acquired above.
-        let upgraded = unsafe {
-            if insists {
-                raw.upgrade_until(SOON)
-            } else {
-                raw.upgrade();
-                true
-            }
-        };
-        self.section.upgradable(-1);
-        if upgraded {
-            saw("upgraded");
-            self.write();
-        } else {
-            saw("gave up upgrading");
-            self.upgradable();
-        }
+    assert!(!write || !upgradable && !read, "a reader beside the writer, which is the same thread");
+    if write {
+        pages.leave_writing();
     }
-
-    fn round(&self, role: Role) {
-        let raw = &self.raw;
-        match role {
-            Reads => {
-                raw.read();
-                self.read(Prefer::Writers);
-            }
-            ReadsFirst => {
-                raw.read_with(Prefer::Readers, None);
-                self.read(Prefer::Readers);
-            }
-            ReadsAgain => {
-                raw.read();
-                self.section.read(1);
-                raw.read_with(Prefer::Readers, None);
-                saw("read again");
-                self.section.read(-1);
-                // SAFETY: acquired twice.
-                unsafe {
-                    raw.unlock_read();
-                    raw.unlock_read();
-                }
-            }
-            ReadsTuned => {
-                raw.read_tuned(Prefer::Writers, None, AT_ONCE);
-                self.read(Prefer::Writers);
-            }
-            WritesTuned => {
-                raw.write_tuned(None, AT_ONCE);
-                self.write();
-            }
-            Writes => {
-                raw.write();
-                self.write();
-            }
-            ReadsUpgradably => {
-                raw.upgradable_read();
-                self.upgradable();
-            }
-            Upgrades => self.upgrade(false),
-            Insists => self.upgrade(true),
-            Demotes | DemotesToUpgradable => self.demote(matches!(role, DemotesToUpgradable)),
-            Tries => self.tries(),
-            HastyReader if raw.read_until(SOON) => self.read(Prefer::Writers),
-            HastyWriter if raw.write_until(SOON) => self.write(),
-            HastyTuned if raw.write_tuned(Some(SOON), AT_ONCE) => self.write(),
-            HastyReader | HastyWriter | HastyTuned => saw("gave up"),
-        }
+    if upgradable {
+        pages.leave_upgradable();
     }
-
-    fn demote(&self, to_upgradable: bool) {
-        self.raw.write();
-        self.section.write(1);
-        self.section.write(-1);
-        // SAFETY: acquired above, and turned into what is released.
-        unsafe {
-            if to_upgradable {
-                self.section.upgradable(1);
-                self.raw.downgrade_to_upgradable();
-                self.section.upgradable(-1);
-                self.section.read(1);
-                self.raw.downgrade_upgradable();
-            } else {
-                self.section.read(1);
-                self.raw.downgrade();
-            }
-            self.section.read(-1);
-            self.raw.unlock_read();
-        }
-    }
-
-    fn tries(&self) {
-        let raw = &self.raw;
-        let got = [raw.try_write(), raw.try_upgradable_read(), raw.try_read()];
-        match got {
-            [false, false, false] => saw("try failed"),
-            _ => self.tried(got),
-        }
-    }
-
-    /// Releases what tries have got.
-    fn tried(&self, [write, upgradable, read]: [bool; 3]) {
-        assert!(!write || !upgradable && !read, "a reader beside the writer, which is the same thread");
-        if write {
-            self.write();
-        }
-        if upgradable {
-            self.upgradable();
-        }
-        if read {
-            self.read(Prefer::Writers);
-        }
+    if read {
+        pages.leave_reading();
     }
 }
 
 /// One thread for each role, as far as there are threads.
-fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
+fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     for &role in &roles[..size.threads] {
-        stage.spawn_rounds(size.rounds, move || guarded.round(role));
+        stage.spawn_rounds(size.rounds, move || role(&guarded.pages));
     }
     guarded.settled(stage);
 }
@@ -411,21 +248,21 @@ fn tries_again(stage: &CheckSetup, size: Size, prefer: Prefer) {
     let succeeded = stage.keep(ExplicitWord::new(0_u32));
     stage.spawn(move || {
         for _ in 0..size.rounds {
-            guarded.raw.write();
-            guarded.write();
+            guarded.pages.raw.write();
+            guarded.pages.leave_writing();
         }
-        if guarded.raw.try_write() {
+        if guarded.pages.raw.try_write() {
             succeeded.store(1, std::sync::atomic::Ordering::Relaxed);
-            guarded.write();
+            guarded.pages.leave_writing();
         } else {
             saw("try failed");
         }
     });
     for _ in 1..size.threads {
         stage.spawn(move || {
-            if guarded.raw.try_read_with(prefer) {
+            if guarded.pages.raw.try_read_with(prefer) {
                 succeeded.store(1, std::sync::atomic::Ordering::Relaxed);
-                guarded.read(prefer);
+                guarded.pages.leave_reading_with(prefer);
             }
         });
     }
@@ -436,44 +273,43 @@ fn tries_again(stage: &CheckSetup, size: Size, prefer: Prefer) {
 }
 
 /// The first thread reads upgradably until the second, a reader, is inside, too; the others come again and again.
-fn beside(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
+fn beside(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     let inside = stage.keep(ExplicitWord::new(0_u32));
     stage.spawn(move || {
-        guarded.raw.upgradable_read();
+        guarded.pages.raw.upgradable_read();
         let _ = Explicit::spin_until(inside, |inside| inside == 1, SpinLimit::NONE);
-        guarded.upgradable();
+        guarded.pages.leave_upgradable();
     });
     stage.spawn(move || {
-        guarded.raw.read();
+        guarded.pages.raw.read();
         inside.store(1, std::sync::atomic::Ordering::Relaxed);
-        guarded.read(Prefer::Writers);
+        guarded.pages.leave_reading();
     });
     for &role in roles {
-        stage.spawn_rounds(size.rounds, move || guarded.round(role));
+        stage.spawn_rounds(size.rounds, move || role(&guarded.pages));
     }
     guarded.settled(stage);
 }
 
 /// The first thread comes once, and may be stopped in its sleep. The next comes again and
-/// again, and has the lock first if it writes; others come once. They are not kept from their turns.
-fn stops(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
+/// again, and, if it writes, `holds` the lock at first; others come once. They are not kept from their turns.
+fn stops(stage: &CheckSetup, size: Size, holds: bool, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
-    let holds = matches!(roles[1], Writes);
     if holds {
-        stage.before(1, || guarded.raw.write());
+        stage.before(1, || guarded.pages.raw.write());
     }
-    stage.spawn(move || guarded.round(roles[0]));
+    stage.spawn(move || roles[0](&guarded.pages));
     stage.spawn(move || {
         if holds {
-            guarded.write();
+            guarded.pages.leave_writing();
         }
         for _ in u32::from(holds)..size.rounds {
-            guarded.round(roles[1]);
+            roles[1](&guarded.pages);
         }
     });
     for &role in &roles[2..size.threads] {
-        stage.spawn(move || guarded.round(role));
+        stage.spawn(move || role(&guarded.pages));
     }
     guarded.settled(stage);
 }
@@ -481,23 +317,23 @@ fn stops(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
 /// The first thread comes again and again, so that another writer cannot fall asleep.
 fn often(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
-    stage.spawn_rounds(size.rounds, move || guarded.round(Writes));
+    stage.spawn_rounds(size.rounds, move || write(&guarded.pages));
     for _ in 1..size.threads {
-        stage.spawn(move || guarded.round(Writes));
+        stage.spawn(move || write(&guarded.pages));
     }
 }
 
 /// The first thread may fork while it has the lock. The child has none of the others, but some of its own: what stands
 /// in the word for others is void. A count or a hold of theirs is not, and stays for ever: nothing is asked then.
-fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role], child: &'static [Role]) {
+fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role<Raw>], child: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {
-        guarded.round(Writes);
+        write(&guarded.pages);
         let own = if writes {
-            guarded.raw.write();
+            guarded.pages.raw.write();
             WRITER
         } else {
-            guarded.raw.read();
+            guarded.pages.raw.read();
             1
         };
         if fork() {
@@ -509,28 +345,24 @@ fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role], c
             return;
         }
         if writes {
-            guarded.write();
+            guarded.pages.leave_writing();
         } else {
-            guarded.read(Prefer::Writers);
+            guarded.pages.leave_reading();
         }
     });
     for &role in &roles[..size.threads - 1] {
-        stage.spawn_rounds(size.rounds, move || guarded.round(role));
+        stage.spawn_rounds(size.rounds, move || role(&guarded.pages));
     }
     for &role in child {
         stage.spawn_in_child(move || {
             if !guarded.kept.get() {
-                guarded.round(role);
+                role(&guarded.pages);
             }
         });
     }
     guarded.settled(stage);
 }
 
-/// The first thread reads, the others write.
 fn freed(stage: &CheckSetup, size: Size) {
-    let guarded = Guarded::keep(stage);
-    let enter = move |thread| if thread == 0 { guarded.raw.read() } else { guarded.raw.write() };
-    let leave = move |thread| if thread == 0 { guarded.read(Prefer::Writers) } else { guarded.write() };
-    super::freed(stage, size, (&guarded.raw, &guarded.section), enter, leave);
+    freed_pages(stage, size, &Guarded::keep(stage).pages);
 }

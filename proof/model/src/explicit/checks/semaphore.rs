@@ -1,22 +1,11 @@
 //! The semaphore, fair and barging.
 
-use super::{KEPT_NS, SOON, Shows, check, sleeps, word};
-use crate::explicit::check::{Check, CheckSetup, Record, clock, fork, is_stopped, stoppable};
-use crate::explicit::memory::scrub;
-use crate::explicit::{Explicit, ExplicitWord};
-use crate::explicit::{Machine, Size};
-use crate::platform::saw;
-use std::cell::Cell;
+use super::*;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::Semaphore;
-use turnwise::platform::{IntWord, Platform};
+use turnwise::platform::IntWord;
 
-const PLAIN: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
-const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
 const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).late(1));
-const LATE: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
-const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
-const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
 const STOPPED: (Size, Size) = (Size::of(3, 1).stopped(), Size::of(3, 2).stopped());
 const STOPPED_PAIR: (Size, Size) = (Size::of(2, 2).stopped(), Size::of(2, 4).stopped());
 const STOPPED_LATE: (Size, Size) = (Size::of(3, 1).stopped().late(1), Size::of(3, 2).stopped().late(1));
@@ -28,12 +17,12 @@ const LAPSES: Shows = &["lapsed", "stopped"];
 const VOID: Shows = &["forked", "void place taken out"];
 
 pub(super) const CHECKS: &[Check] = &[
-    sleeps("semaphore: one permit", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 1, &[1])),
+    sleeps("semaphore: one permit", ONCE, &["passed on"], |s, z| wants::<false>(s, z, 1, &[1])),
     sleeps("semaphore: one permit, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 1, &[1])),
-    sleeps("semaphore: two permits, some want both", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: two permits, some want both", ONCE, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
     sleeps("semaphore: some want both, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 2, &[2, 1])),
     sleeps("semaphore: four threads", FOUR, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
-    sleeps("semaphore: claims", LATE, &["claimed"], |s, z| wants::<false>(s, z, 1, &[1])),
+    sleeps("semaphore: claims", LATE_PAIR, &["claimed"], |s, z| wants::<false>(s, z, 1, &[1])),
     sleeps("semaphore: time runs out", TIMED, &["gave up", "left first"], timed::<false>),
     sleeps("semaphore: time runs out, fair", TIMED, &["gave up", "left first"], timed::<true>),
     sleeps("semaphore: forked children", FORKED, VOID, forks::<false>),

@@ -1,7 +1,6 @@
 //! A dentry's reference count: no count lost, one last put, alone with what the others did before.
 
 use super::*;
-use crate::check::Lock;
 use turnwise_lineage::d_count::{CmpXchg, DCount, LockRef, Policy, UnderLock};
 
 impl<V: Policy> Settles for DCount<V, Loom> {
@@ -15,9 +14,7 @@ impl<V: Policy> Settles for DCount<V, Loom> {
     }
 }
 
-const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::DCount, setup: PLAIN, preemptions, shows, body }
-}
+models_of!(DCount, PLAIN);
 
 const LAST: Shows = &["last", "not last"];
 const FATE: Shows = &["found", "dead", "killed", "in use"];
@@ -128,13 +125,10 @@ fn come_and_go<V: Policy>(threads: u32) {
 /// Each thread finds the dentry without a reference, takes one and gives it back.
 fn find_and_go<V: Policy>() {
     let dentry = Dentry::<V>::keep();
-    let body = move || {
+    together(2, move || {
         assert!(dentry.count.get_live(), "nobody kills it");
         dentry.put();
-    };
-    let other = spawn(body);
-    body();
-    other.join();
+    });
     dentry.settled(None);
 }
 

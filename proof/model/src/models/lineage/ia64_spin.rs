@@ -1,14 +1,11 @@
 //! The ia64 spin lock, with and without back-off.
 
 use super::*;
-use crate::check::Lock;
 use turnwise_lineage::ia64_spin::{ExponentialCode, ExponentialProse, Ia64SpinLock, Plain, Policy};
 
 impl<V: Policy> Settles for Ia64SpinLock<V, Loom> {}
 
-const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::Ia64Spin, setup: PLAIN, preemptions, shows, body }
-}
+models_of!(Ia64Spin, PLAIN);
 
 type Looks = Ia64SpinLock<Plain, Loom>;
 type Code = Ia64SpinLock<ExponentialCode, Loom>;

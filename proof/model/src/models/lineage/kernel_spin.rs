@@ -1,7 +1,6 @@
 //! The kernel's spin locks: ticket, biased readers-writer lock, queued readers-writer lock.
 
 use super::*;
-use crate::check::Lock;
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock};
 
 type Ticket = KernelTicketLock<Loom>;
@@ -13,16 +12,12 @@ impl Settles for Ticket {}
 impl Settles for Biased {}
 impl Settles for Queued {}
 
-const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::KernelSpin, setup: PLAIN, preemptions, shows, body }
-}
+models_of!(KernelSpin, PLAIN);
 
 /// No yield stands in for preemption that is off.
 const fn in_kernel(name: &'static str, preemptions: (usize, usize), body: fn()) -> Model {
     Model { setup: KERNEL, ..model(name, preemptions, &[], body) }
 }
-
-const DROP: Shows = &["dropped"];
 
 pub(super) const MODELS: &[Model] = &[
     model("kernel ticket: two threads", (4, 8), &[], || all_lock::<Ticket>(2, 2)),

@@ -1,8 +1,6 @@
 //! The Linux mutex of 2013 in its versions, and the queue of its spinners.
 
 use super::*;
-use crate::check::Lock;
-use crate::platform::Identity;
 use turnwise_lineage::linux_mutex::mcs::SpinnerQueue;
 use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2, Policy};
 
@@ -10,11 +8,7 @@ impl<V: Policy> Settles for LinuxMutex<V, Loom> {}
 
 type Mutex<V> = LinuxMutex<V, Loom>;
 
-const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
-
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::LinuxMutex, setup, preemptions, shows, body }
-}
+models_of!(LinuxMutex);
 
 pub(super) const MODELS: &[Model] = &[
     model("linux mutex, baseline: two threads", PLAIN, (2, 3), &[], || all_lock::<Mutex<Baseline>>(2, 1)),

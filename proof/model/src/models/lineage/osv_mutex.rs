@@ -1,8 +1,6 @@
 //! OSv's hand-off mutex, with each way of spinning.
 
 use super::*;
-use crate::check::Lock;
-use crate::platform::Identity;
 use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 
 type Plain = OsvMutex<NoSpin, Loom>;
@@ -16,15 +14,11 @@ type AtWake = OsvMutex<OwnerAtWake<Spin<1>>, Loom>;
 
 impl<V: Policy> Settles for OsvMutex<V, Loom> {}
 
-const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    set_up(name, PLAIN, preemptions, shows, body)
-}
+models_of!(OsvMutex, PLAIN);
 
 const fn set_up(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::OsvMutex, setup, preemptions, shows, body }
+    Model { setup, ..model(name, preemptions, shows, body) }
 }
-
-const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
 
 pub(super) const MODELS: &[Model] = &[
     model("osv: two threads", (3, 6), SLEEP, || all_lock::<Plain>(2, 1)),
@@ -53,7 +47,7 @@ pub(super) const MODELS: &[Model] = &[
 fn offered<L: Settles>() {
     let guarded = Guarded::<L>::keep();
     guarded.raw.lock();
-    let waits = spawn(move || guarded.section());
+    let waits = spawn(move || guarded.round());
     let tries = spawn(move || {
         let got = guarded.raw.try_lock();
         saw(if got { "got it" } else { "did not" });
@@ -71,11 +65,11 @@ fn offered<L: Settles>() {
 /// The owner acquires the lock again, in both ways, while another thread comes.
 fn again<L: Settles>() {
     let guarded = Guarded::<L>::keep();
-    let other = spawn(move || guarded.section());
+    let other = spawn(move || guarded.round());
     guarded.raw.lock();
     guarded.raw.lock();
     assert!(guarded.raw.try_lock(), "its own lock");
-    guarded.data.add();
+    guarded.section.alone();
     // SAFETY: acquired above.
     unsafe { guarded.raw.unlock() };
     // SAFETY: acquired above.

@@ -1,14 +1,11 @@
 //! `rename_lock`: optimistic readers see what one writer left; blocking readers keep writers out, and nobody else.
 
 use super::*;
-use crate::check::Lock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Platform, Word};
 use turnwise_lineage::rename_lock::{Exclusive as Seq, Policy, RenameLock, SeqExclusive as Excl, SeqRw};
 
-const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::RenameLock, setup: PLAIN, preemptions, shows, body }
-}
+models_of!(RenameLock, PLAIN);
 
 const RETRY: Shows = &["at once", "once more"];
 
@@ -126,15 +123,12 @@ fn disturbed<V: Policy>(bumps: bool) {
 /// Two blocking readers, each of which is alone.
 fn alone<V: Policy>() {
     let tree = Tree::<V>::keep();
-    let body = || {
+    together(2, || {
         tree.raw.read();
         rest();
         tree.data.add();
         // SAFETY: acquired above.
         unsafe { tree.raw.unlock_read() };
-    };
-    let other = spawn(body);
-    body();
-    other.join();
+    });
     tree.settled(2);
 }

@@ -1,7 +1,6 @@
 //! The rwsem on a spin lock, FIFO and stealing.
 
 use super::*;
-use crate::check::Lock;
 use crate::platform::number;
 use turnwise_lineage::rwsem_spinlock::{Fifo, Policy, RwsemSpinlock, Stealing};
 
@@ -14,9 +13,7 @@ impl<V: Policy> Settles for RwsemSpinlock<V, Loom> {
 type Ordered = RwsemSpinlock<Fifo, Loom>;
 type Stealer = RwsemSpinlock<Stealing, Loom>;
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::RwsemSpinlock, setup, preemptions, shows, body }
-}
+models_of!(RwsemSpinlock);
 
 pub(super) const MODELS: &[Model] = &[
     model("rwsem-spinlock, fifo: a writer and a reader", PLAIN, (2, 4), SLEEP, || mixed::<Ordered>(1, 1)),
@@ -51,13 +48,13 @@ fn thief() {
     pages.raw.lock();
     let sleeper = spawn(move || {
         pages.raw.lock();
-        saw(if pages.data.get() == 1 { "the sleeper came second" } else { "the sleeper came last" });
+        saw(if pages.section.data.get() == 1 { "the sleeper came second" } else { "the sleeper came last" });
         assert_eq!(number(), 1);
         pages.leave_writing();
     });
     rest();
     pages.leave_writing();
-    pages.write();
+    write(pages);
     sleeper.join();
-    pages.settled(3);
+    pages.settled();
 }

@@ -1,7 +1,6 @@
 //! The rwsem by exchange and add, in its three versions.
 
 use super::*;
-use crate::check::Lock;
 use turnwise_lineage::rwsem_xadd::{FastStealing, Fifo, Policy, RwsemXadd, Stealing};
 
 impl<V: Policy> Settles for RwsemXadd<V, Loom> {
@@ -14,9 +13,7 @@ type Ordered = RwsemXadd<Fifo, Loom>;
 type Stealer = RwsemXadd<Stealing, Loom>;
 type FastStealer = RwsemXadd<FastStealing, Loom>;
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::RwsemXadd, setup, preemptions, shows, body }
-}
+models_of!(RwsemXadd);
 
 pub(super) const MODELS: &[Model] = &[
     model("rwsem-xadd, fifo: a writer and a reader", PLAIN, (3, 4), SLEEP, || mixed::<Ordered>(1, 1)),
@@ -55,7 +52,7 @@ fn stolen() {
     pages.raw.lock();
     let reader = spawn(move || {
         pages.raw.read();
-        saw(if pages.data.get() == 1 { "the thief came last" } else { "the thief came second" });
+        saw(if pages.section.data.get() == 1 { "the thief came last" } else { "the thief came second" });
         pages.leave_reading();
     });
     rest(); // the reader goes to sleep
@@ -67,5 +64,5 @@ fn stolen() {
     pages.leave_writing();
     thief.join();
     reader.join();
-    pages.settled(2);
+    pages.settled();
 }

@@ -2,16 +2,12 @@
 //! renamed meanwhile; a path that never was is never read; nothing is used after it was freed.
 
 use super::*;
-use crate::check::Lock;
 use crate::platform::Races;
 use std::sync::OnceLock;
 use turnwise_vfs::locks::{LockSet, Today};
 use turnwise_vfs::{Config, Context, Errno, Follow, Metal, Path, RenameFlags, Stat, Vfs};
 
-const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    let setup = Setup { races: Races::Pointers, ..Setup::PLAIN };
-    Model { name, lock: Lock::Dcache, setup, preemptions, shows, body }
-}
+models_of!(Dcache, Setup { races: Races::Pointers, ..PLAIN });
 
 const MOVED: Shows = &["before", "after"];
 

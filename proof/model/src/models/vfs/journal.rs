@@ -2,14 +2,10 @@
 //! who sleeps is forgotten.
 
 use super::*;
-use crate::check::Lock;
 use std::cell::Cell;
-use turnwise::platform::Platform;
 use turnwise_vfs::journal::{Change, Config, Credits, Journal};
 
-const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::Journal, setup: Setup::PLAIN, preemptions, shows, body }
-}
+models_of!(Journal, Setup::PLAIN);
 
 const SLEPT: Shows = &["slept", "committed"];
 

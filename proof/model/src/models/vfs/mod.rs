@@ -4,14 +4,11 @@ mod dcache;
 mod journal;
 mod locks;
 
-use super::Protected;
-use crate::check::Model;
-use crate::platform::{Handle, Loom, LoomHost, Setup, keep, on_charge, rest, saw, spawn};
+use super::*;
+use crate::platform::{LoomHost, on_charge};
 use locks::{Lean, Patched};
 
 /// All models of the file system.
 pub(super) fn all() -> Vec<Model> {
     [journal::MODELS, dcache::MODELS].concat()
 }
-
-type Shows = &'static [&'static str];

@@ -1,5 +1,8 @@
 //! The locks on a simulated machine: everybody gets on, in bounded time, and a run can be repeated to the last step.
 
+mod machine;
+
+use machine::{Body, Config, Perturb, Report, Traced, run, work};
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::osq::Osq;
@@ -7,11 +10,8 @@ use turnwise::platform::{Deadline, Patience, Platform};
 use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::wait::Policy;
 use turnwise::{Condvar, LockRef, Mutex, RawMutex, SeqRwLock};
-use turnwise_model::stub::{Config, Report, Stub, run};
 
 const CLAIM_AFTER_NS: u64 = Policy::DEFAULT.claim_after_ns;
-
-type Body = Box<dyn FnOnce()>;
 
 /// `threads` that each do this.
 fn each(threads: usize, body: impl Fn(usize) + 'static) -> Vec<Body> {
@@ -23,11 +23,6 @@ fn each(threads: usize, body: impl Fn(usize) + 'static) -> Vec<Body> {
     (0..threads).map(one).collect()
 }
 
-/// Work that takes virtual time.
-fn work(lines: usize) {
-    (0..lines).for_each(|_| Stub::touch(std::ptr::null(), 64, true));
-}
-
 struct Crowd {
     report: Report,
     wait_max_ns: u64,
@@ -35,14 +30,14 @@ struct Crowd {
 
 /// 8 threads acquire a mutex so often each.
 fn crowd(config: Config, rounds: u64) -> Crowd {
-    let (mutex, inside) = (RawMutex::<Stub>::new_in(), Rc::new(Cell::new(0)));
+    let (mutex, inside) = (RawMutex::<Traced>::new_in(), Rc::new(Cell::new(0)));
     let wait_max = Rc::new(Cell::new(0));
     let (its_inside, its_wait) = (Rc::clone(&inside), Rc::clone(&wait_max));
     let threads = each(8, move |_| {
         for _ in 0..rounds {
-            let start = Stub::now();
+            let start = Traced::now();
             mutex.lock();
-            its_wait.set(its_wait.get().max(Stub::now() - start));
+            its_wait.set(its_wait.get().max(Traced::now() - start));
             let entered = its_inside.get();
             work(10);
             assert_eq!(its_inside.get(), entered, "two threads in one critical section");
@@ -60,7 +55,8 @@ fn crowd(config: Config, rounds: u64) -> Crowd {
 #[test]
 fn a_crowd_on_two_cpus_gets_on_and_waits_a_bounded_time() {
     for seed in 1..=5 {
-        let config = Config { slice_ns: 50_000, ..Config::new(2, seed) };
+        let perturb = Perturb::Stalls { per_million: 2_000, max_ns: 10_000 };
+        let config = Config { slice_ns: 50_000, perturb, ..Config::new(2, seed) };
         let crowd = crowd(config, 2_000);
         assert!(crowd.report.elapsed_ns > 2 * CLAIM_AFTER_NS, "seed {seed}: too short to tell");
         // A waiter that claims the next turn waits for the owner to be scheduled and then for itself, each behind the
@@ -74,7 +70,7 @@ fn a_crowd_on_two_cpus_gets_on_and_waits_a_bounded_time() {
 
 #[test]
 fn one_seed_is_one_run() {
-    let traced = |seed| crowd(Config { traced: true, ..Config::new(2, seed) }, 100).report.trace;
+    let traced = |seed| crowd(Config::new(2, seed), 100).report.trace;
     let trace = traced(3);
     assert!(trace.lines().count() > 1_000);
     assert!(trace == traced(3), "the same seed gave two runs");
@@ -83,13 +79,13 @@ fn one_seed_is_one_run() {
 
 #[test]
 fn spinners_take_turns() {
-    let (queue, first, left) = (Osq::<Stub>::new_in(), Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let (queue, first, left) = (Osq::<Traced>::new_in(), Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     let (its_first, its_left) = (Rc::clone(&first), Rc::clone(&left));
     let inside = Cell::new(false);
     let threads = each(8, move |_| {
         for _ in 0..50 {
-            let me = Stub::me().expect("threads of the machine have slots");
-            if queue.lock(me, Some(Stub::now() + 20_000)).is_ok() {
+            let me = Traced::me().expect("threads of the machine have slots");
+            if queue.lock(me, Some(Traced::now() + 20_000)).is_ok() {
                 assert!(!inside.replace(true), "two threads are first");
                 work(20);
                 inside.set(false);
@@ -108,7 +104,7 @@ fn spinners_take_turns() {
 
 #[test]
 fn notifications_reach_everybody() {
-    let shared = Rc::new((Mutex::<u32, Stub>::new_in(0), Condvar::<Stub>::new_in()));
+    let shared = Rc::new((Mutex::<u32, Traced>::new_in(0), Condvar::<Traced>::new_in()));
     let its = Rc::clone(&shared);
     let threads = each(7, move |number| {
         let (coins, more) = &*its;
@@ -133,7 +129,7 @@ fn notifications_reach_everybody() {
 
 #[test]
 fn a_timed_waiter_gives_up_when_its_time_is_out() {
-    let mutex = RawMutex::<Stub>::new_in();
+    let mutex = RawMutex::<Traced>::new_in();
     let threads = each(2, move |number| {
         if number == 0 {
             mutex.lock();
@@ -142,9 +138,9 @@ fn a_timed_waiter_gives_up_when_its_time_is_out() {
             unsafe { mutex.unlock() };
         } else {
             work(10);
-            let deadline = Deadline::after::<Stub>(std::time::Duration::from_millis(1));
+            let deadline = Deadline::after::<Traced>(std::time::Duration::from_millis(1));
             assert!(!mutex.lock_until(deadline));
-            let late = Stub::now().checked_sub(deadline.at).expect("not before its time");
+            let late = Traced::now().checked_sub(deadline.at).expect("not before its time");
             assert!(late < 100_000, "{late} ns late");
         }
     });
@@ -153,15 +149,15 @@ fn a_timed_waiter_gives_up_when_its_time_is_out() {
 
 #[test]
 fn a_deadlock_is_reported_with_who_waits_for_what() {
-    let mutexes = [RawMutex::<Stub>::new_in(), RawMutex::<Stub>::new_in()];
+    let mutexes = [RawMutex::<Traced>::new_in(), RawMutex::<Traced>::new_in()];
     let threads = each(2, move |number| {
         mutexes[number].lock();
         work(1_000);
         mutexes[1 - number].lock();
     });
-    let stuck = run(Config { traced: true, ..Config::new(2, 1) }, threads).expect_err("a deadlock");
+    let stuck = run(Config::new(2, 1), threads).expect_err("a deadlock");
     let message = stuck.to_string();
-    assert!(message.contains("thread 0 sleeps on word") && message.contains("thread 1 sleeps on word"), "{message}");
+    assert!(message.contains("thread 0 sleeps on") && message.contains("thread 1 sleeps on"), "{message}");
 }
 
 /// What threads do that take the lock again at once.
@@ -180,17 +176,17 @@ const SHORT: Sections = Sections { lines: 80, rounds: 9_000, fair: false };
 const FAIR: Sections = Sections { lines: 40, rounds: 9_000, fair: true };
 
 /// Sleepers against threads that take the lock again at once, on so many CPUs. The longest wait.
-fn besieged(cpus: usize, seed: u64, sections: Sections) -> u64 {
+fn besieged(cpus: u32, seed: u64, sections: Sections) -> u64 {
     let Sections { lines, rounds, fair } = sections;
-    let mutex = RawMutex::<Stub>::new_in();
+    let mutex = RawMutex::<Traced>::new_in();
     let wait_max = Rc::new(Cell::new(0));
     let its_wait = Rc::clone(&wait_max);
     let threads = each(14, move |number| {
         let hostile = number < 3;
         for round in 0..if hostile { rounds } else { 30 } {
-            let start = Stub::now();
+            let start = Traced::now();
             mutex.lock();
-            let waited = Stub::now() - start;
+            let waited = Traced::now() - start;
             work(lines);
             // SAFETY: locked above.
             unsafe { if fair && hostile && round % 7 == 0 { mutex.unlock_fair() } else { mutex.unlock() } };
@@ -221,12 +217,12 @@ fn fair_releases_make_claims_needless() {
     let mut waits_ns: Vec<u64> = (1..=15).map(|seed| besieged(14, seed, FAIR)).collect();
     waits_ns.sort_unstable();
     assert!(waits_ns[14] < CLAIM_AFTER_NS, "somebody needed a claim: {waits_ns:?}");
-    assert!(waits_ns[7] < CLAIM_AFTER_NS / 3, "the longest wait of most seeds: {waits_ns:?}");
+    assert!(waits_ns[7] < CLAIM_AFTER_NS / 2, "the longest wait of most seeds: {waits_ns:?}");
 }
 
 #[test]
 fn nobody_spins_for_a_lockref_whose_owner_is_off_its_cpu() {
-    let (refs, inside) = (Rc::new(LockRef::<Stub>::new_in(1)), Rc::new(Cell::new(0)));
+    let (refs, inside) = (Rc::new(LockRef::<Traced>::new_in(1)), Rc::new(Cell::new(0)));
     let (its_refs, its_inside) = (Rc::clone(&refs), Rc::clone(&inside));
     let threads = each(8, move |_| {
         for _ in 0..500 {
@@ -248,7 +244,7 @@ fn nobody_spins_for_a_lockref_whose_owner_is_off_its_cpu() {
 
 #[test]
 fn readers_of_a_sequence_lock_get_on_beside_writers_that_never_rest() {
-    let lock = Rc::new(SeqRwLock::<[u64; 4], Stub>::new_in([0; 4]));
+    let lock = Rc::new(SeqRwLock::<[u64; 4], Traced>::new_in([0; 4]));
     let its = Rc::clone(&lock);
     let threads = each(6, move |number| {
         for _ in 0..500 {
@@ -274,9 +270,9 @@ fn patience_gives_the_cpu_away_and_then_sleeps_longer_and_longer() {
         its_gaps.set(
             (0..Patience::YIELDS + NAPS)
                 .map(|_| {
-                    let before = Stub::now();
-                    patience.wait::<Stub>();
-                    Stub::now() - before
+                    let before = Traced::now();
+                    patience.wait::<Traced>();
+                    Traced::now() - before
                 })
                 .collect(),
         );

@@ -1,16 +1,13 @@
 //! The readers-writer lock on the simulated machine: who is outnumbered gets in, in bounded time.
 
+mod machine;
+
+use machine::{Config, Report, Traced, run, work};
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::RawRwSem;
 use turnwise::platform::Platform;
 use turnwise::wait::Policy;
-use turnwise_model::stub::{Config, Report, Stub, run};
-
-/// Work that takes virtual time.
-fn work(lines: usize) {
-    (0..lines).for_each(|_| Stub::touch(std::ptr::null(), 64, true));
-}
 
 const THREADS: usize = 8;
 const SLICE_NS: u64 = 50_000;
@@ -33,7 +30,7 @@ struct Shared {
 
 /// The first `writers` of 8 threads write, the others read, so often each.
 fn crowd(config: Config, writers: usize, rounds: u64) -> Crowd {
-    let (lock, shared) = (Rc::new(RawRwSem::<Stub>::new_in()), Rc::new(Shared::default()));
+    let (lock, shared) = (Rc::new(RawRwSem::<Traced>::new_in()), Rc::new(Shared::default()));
     let thread = |number: usize| -> Box<dyn FnOnce()> {
         let (lock, shared) = (Rc::clone(&lock), Rc::clone(&shared));
         let write = number < writers;
@@ -44,8 +41,8 @@ fn crowd(config: Config, writers: usize, rounds: u64) -> Crowd {
     Crowd { report, read_max_ns: shared.read_max_ns.get(), write_max_ns: shared.write_max_ns.get() }
 }
 
-fn section(lock: &RawRwSem<Stub>, shared: &Shared, write: bool) {
-    let begin = Stub::now();
+fn section(lock: &RawRwSem<Traced>, shared: &Shared, write: bool) {
+    let begin = Traced::now();
     let (inside, longest) = if write {
         lock.write();
         (&shared.writers, &shared.write_max_ns)
@@ -53,7 +50,7 @@ fn section(lock: &RawRwSem<Stub>, shared: &Shared, write: bool) {
         lock.read();
         (&shared.readers, &shared.read_max_ns)
     };
-    longest.set(longest.get().max(Stub::now() - begin));
+    longest.set(longest.get().max(Traced::now() - begin));
     inside.set(inside.get() + 1);
     work(10);
     let (readers, writers) = (shared.readers.get(), shared.writers.get());
@@ -100,14 +97,14 @@ const LONG: usize = 1_500;
 
 /// One writer of two comes again at once after a long section, so that whoever is woken finds the lock taken. The
 /// third thread does `wait` in between; returns the longest time that it waited, and how often it did.
-fn overtaken(seed: u64, wait: fn(&RawRwSem<Stub>), release: unsafe fn(&RawRwSem<Stub>)) -> (u64, u64) {
+fn overtaken(seed: u64, wait: fn(&RawRwSem<Traced>), release: unsafe fn(&RawRwSem<Traced>)) -> (u64, u64) {
     const TURNS: u64 = 5;
-    let (lock, turns, longest) = (Rc::new(RawRwSem::<Stub>::new_in()), Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let (lock, turns, longest) = (Rc::new(RawRwSem::<Traced>::new_in()), Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     let hostile = |_| -> Box<dyn FnOnce()> {
         let (lock, turns) = (Rc::clone(&lock), Rc::clone(&turns));
         Box::new(move || {
-            let end = Stub::now() + 40 * CLAIM_AFTER_NS;
-            while turns.get() < TURNS && Stub::now() < end {
+            let end = Traced::now() + 40 * CLAIM_AFTER_NS;
+            while turns.get() < TURNS && Traced::now() < end {
                 lock.write();
                 work(LONG);
                 // SAFETY: locked above.
@@ -120,9 +117,9 @@ fn overtaken(seed: u64, wait: fn(&RawRwSem<Stub>), release: unsafe fn(&RawRwSem<
     threads.push(Box::new(move || {
         for turn in 1..=TURNS {
             work(LONG);
-            let begin = Stub::now();
+            let begin = Traced::now();
             wait(&lock);
-            its_longest.set(its_longest.get().max(Stub::now() - begin));
+            its_longest.set(its_longest.get().max(Traced::now() - begin));
             its_turns.set(turn);
             // SAFETY: `wait` acquired the lock in the mode that this ends.
             unsafe { release(&lock) };
@@ -134,7 +131,7 @@ fn overtaken(seed: u64, wait: fn(&RawRwSem<Stub>), release: unsafe fn(&RawRwSem<
 
 #[test]
 fn who_always_finds_the_lock_taken_claims_it() {
-    type Mode = (&'static str, fn(&RawRwSem<Stub>), unsafe fn(&RawRwSem<Stub>));
+    type Mode = (&'static str, fn(&RawRwSem<Traced>), unsafe fn(&RawRwSem<Traced>));
     let modes: [Mode; 3] = [
         ("reader", RawRwSem::read, RawRwSem::unlock_read),
         ("writer", RawRwSem::write, RawRwSem::unlock_write),

@@ -1,0 +1,112 @@
+//! What a thread does with a lock, written once for both engines. The models and the checks say how many threads do
+//! what, on which machine, and what must be seen.
+
+mod rwsem;
+mod shared;
+
+pub(crate) use rwsem::{downgrade, lower, read_first, upgradable, upgrade, upgrade_soon};
+pub(crate) use shared::{Pages, Role, read, read_soon, tries, write, write_soon};
+
+use crate::platform::saw;
+use turnwise::RawMutex;
+use turnwise::platform::{Deadline, Platform};
+use turnwise::raw::{RawLock, RawTimedLock};
+
+/// An engine, as its threads see it.
+pub(crate) trait Engine: Platform {
+    /// What a lock protects.
+    type Section: Section;
+
+    /// A point in time that the clock stays below, even if it jumps, unless a sleeper's time runs out.
+    const SOON: Deadline;
+
+    /// Fails if this does not hold, where an operation more is no other scenario.
+    fn expect(what: impl FnOnce() -> bool, or: &str);
+}
+
+/// What a lock protects. Each call is made in the step of the operation before it, so that nobody comes between them.
+pub(crate) trait Section: 'static {
+    fn new() -> Self;
+
+    /// A writer comes and does its work (`by` 1), or goes (-1).
+    fn write(&self, by: i32);
+
+    /// A reader comes and looks, or looks once more and goes.
+    fn read(&self, by: i32);
+
+    /// A reader that may write next comes, or goes.
+    fn upgradable(&self, by: i32);
+
+    /// The one owner comes and does its work, which is counted.
+    fn alone(&self);
+
+    /// The writer goes with its next operation, which releases the lock.
+    fn leave_writing(&self) {
+        self.write(-1);
+    }
+
+    /// A reader does.
+    fn leave_reading(&self) {
+        self.read(-1);
+    }
+
+    /// A reader that may write next does.
+    fn leave_upgradable(&self) {
+        self.upgradable(-1);
+    }
+}
+
+/// A lock for one owner at a time, and what it protects.
+pub(crate) struct Guarded<L: RawLock<Platform: Engine>> {
+    pub(crate) raw: L,
+    pub(crate) section: <L::Platform as Engine>::Section,
+}
+
+impl<L: RawLock<Platform: Engine>> Guarded<L> {
+    pub(crate) fn new() -> Self {
+        Guarded { raw: L::new_in(), section: Section::new() }
+    }
+
+    pub(crate) fn round(&self) {
+        self.raw.lock();
+        self.leave();
+    }
+
+    /// Does the work of a thread that has the lock, and releases it.
+    pub(crate) fn leave(&self) {
+        self.section.alone();
+        self.release();
+    }
+
+    /// Releases the lock, when its work is done.
+    pub(crate) fn release(&self) {
+        self.section.leave_writing();
+        // SAFETY: the caller has the lock.
+        unsafe { self.raw.unlock() };
+    }
+}
+
+impl<E: Engine> Guarded<RawMutex<E>> {
+    /// Does that work, and releases fairly.
+    pub(crate) fn leave_fairly(&self) {
+        self.section.alone();
+        self.section.leave_writing();
+        // SAFETY: the caller has the lock.
+        unsafe { self.raw.unlock_fair() };
+    }
+}
+
+impl<L: RawTimedLock<Platform: Engine>> Guarded<L> {
+    /// Acquires if there is time.
+    pub(crate) fn round_soon(&self) {
+        if in_time(self.raw.lock_until(L::Platform::SOON)) {
+            self.leave();
+        }
+    }
+}
+
+/// Notes whether a wait with a deadline got what it waited for.
+pub(crate) fn in_time(got: bool) -> bool {
+    saw(if got { "got it after all" } else { "gave up" });
+    got
+}

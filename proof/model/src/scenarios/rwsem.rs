@@ -1,0 +1,98 @@
+//! What else than reading and writing there is to the readers-writer lock.
+
+use super::{Engine, Pages, Section, in_time};
+use crate::platform::saw;
+use turnwise::RawRwSem;
+use turnwise::rwsem::Prefer::{self, Readers};
+
+type Raw<E> = RawRwSem<E>;
+
+/// Each of these ends what its name says; the caller has the lock so.
+impl<E: Engine> Pages<Raw<E>> {
+    pub(crate) fn leave_reading_with(&self, prefer: Prefer) {
+        self.section.read(1);
+        self.section.leave_reading();
+        // SAFETY: the caller has a read lock.
+        unsafe { self.raw.unlock_read_with(prefer) };
+    }
+
+    pub(crate) fn leave_upgradable(&self) {
+        self.section.upgradable(1);
+        self.section.leave_upgradable();
+        // SAFETY: the caller has the upgradable read lock.
+        unsafe { self.raw.unlock_upgradable() };
+    }
+
+    pub(crate) fn upgrade_and_leave(&self) {
+        self.section.upgradable(1);
+        // SAFETY: the caller has the upgradable read lock.
+        unsafe { self.raw.upgrade() };
+        E::expect(|| self.raw.is_write_locked(), "upgraded, and no writer is told");
+        self.section.upgradable(-1);
+        saw("upgraded");
+        self.leave_writing();
+    }
+
+    pub(crate) fn downgrade_and_leave(&self) {
+        self.write();
+        self.section.read(1);
+        // SAFETY: the caller has the write lock.
+        unsafe { self.raw.downgrade() };
+        self.section.leave_reading();
+        // SAFETY: downgraded above.
+        unsafe { self.raw.unlock_read() };
+    }
+}
+
+/// Past writers that sleep.
+pub(crate) fn read_first<E: Engine>(pages: &Pages<Raw<E>>) {
+    assert!(pages.raw.read_with(Readers, None), "it waits without a deadline");
+    pages.leave_reading_with(Readers);
+}
+
+pub(crate) fn upgradable<E: Engine>(pages: &Pages<Raw<E>>) {
+    pages.raw.upgradable_read();
+    pages.leave_upgradable();
+}
+
+pub(crate) fn upgrade<E: Engine>(pages: &Pages<Raw<E>>) {
+    pages.raw.upgradable_read();
+    pages.upgrade_and_leave();
+}
+
+/// Gives up the upgrade if that takes long.
+pub(crate) fn upgrade_soon<E: Engine>(pages: &Pages<Raw<E>>) {
+    pages.raw.upgradable_read();
+    pages.section.upgradable(1);
+    // SAFETY: just acquired.
+    let upgraded = in_time(unsafe { pages.raw.upgrade_until(E::SOON) });
+    pages.section.upgradable(-1);
+    if upgraded {
+        saw("upgraded");
+        pages.leave_writing();
+    } else {
+        saw("gave up upgrading");
+        pages.leave_upgradable();
+    }
+}
+
+pub(crate) fn downgrade<E: Engine>(pages: &Pages<Raw<E>>) {
+    pages.raw.write();
+    pages.downgrade_and_leave();
+}
+
+/// From writer to upgradable reader to reader.
+pub(crate) fn lower<E: Engine>(pages: &Pages<Raw<E>>) {
+    pages.raw.write();
+    pages.write();
+    pages.section.upgradable(1);
+    // SAFETY: just acquired.
+    unsafe { pages.raw.downgrade_to_upgradable() };
+    pages.section.upgradable(-1);
+    pages.section.read(1);
+    // SAFETY: it has the upgradable read lock.
+    unsafe { pages.raw.downgrade_upgradable() };
+    pages.section.leave_reading();
+    // SAFETY: a reader since the last step.
+    unsafe { pages.raw.unlock_read() };
+}

@@ -1,0 +1,74 @@
+//! Readers and writers.
+
+use super::{Engine, Section, in_time};
+use crate::platform::saw;
+use turnwise::raw::{RawRwLock, RawTimedRwLock};
+
+/// A readers-writer lock and what it protects.
+pub(crate) struct Pages<L: RawRwLock<Platform: Engine>> {
+    pub(crate) raw: L,
+    pub(crate) section: <L::Platform as Engine>::Section,
+}
+
+/// What a thread does.
+pub(crate) type Role<L> = fn(&Pages<L>);
+
+/// Each of these ends what its name says; the caller has the lock so.
+impl<L: RawRwLock<Platform: Engine>> Pages<L> {
+    pub(crate) fn new() -> Self {
+        Pages { raw: L::new_in(), section: Section::new() }
+    }
+
+    pub(crate) fn leave_reading(&self) {
+        self.section.read(1);
+        self.section.leave_reading();
+        // SAFETY: the caller has a read lock.
+        unsafe { self.raw.unlock_read() };
+    }
+
+    pub(crate) fn write(&self) {
+        self.section.write(1);
+        self.section.write(-1);
+    }
+
+    pub(crate) fn leave_writing(&self) {
+        self.section.write(1);
+        self.section.leave_writing();
+        // SAFETY: the caller has the write lock.
+        unsafe { self.raw.unlock() };
+    }
+}
+
+pub(crate) fn read<L: RawRwLock<Platform: Engine>>(pages: &Pages<L>) {
+    pages.raw.read();
+    pages.leave_reading();
+}
+
+pub(crate) fn write<L: RawRwLock<Platform: Engine>>(pages: &Pages<L>) {
+    pages.raw.lock();
+    pages.leave_writing();
+}
+
+pub(crate) fn read_soon<L: RawTimedRwLock<Platform: Engine>>(pages: &Pages<L>) {
+    if in_time(pages.raw.read_until(L::Platform::SOON)) {
+        pages.leave_reading();
+    }
+}
+
+pub(crate) fn write_soon<L: RawTimedRwLock<Platform: Engine>>(pages: &Pages<L>) {
+    if in_time(pages.raw.lock_until(L::Platform::SOON)) {
+        pages.leave_writing();
+    }
+}
+
+/// Tries to write, and to read.
+pub(crate) fn tries<L: RawRwLock<Platform: Engine>>(pages: &Pages<L>) {
+    if pages.raw.try_lock() {
+        pages.leave_writing();
+    } else {
+        saw("try failed");
+    }
+    if pages.raw.try_read() {
+        pages.leave_reading();
+    }
+}
