@@ -47,7 +47,7 @@ fn check() -> Result<bool> {
     let built = Command::new(tool("mdbook")).args(["build", "docs"]).status().context("cannot run mdbook")?;
     ensure!(built.success(), "mdbook cannot build docs");
     let pages = built_pages(Path::new(BUILT))?;
-    let (dead, followed) = dead_links(&pages);
+    let (dead, followed) = dead_links(&pages)?;
     println!("{} pages, {followed} links, {} of them dead", pages.len(), dead.len());
     dead.iter().for_each(|link| println!("{link}"));
     Ok(dead.is_empty())
@@ -69,8 +69,8 @@ fn built_pages(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
 }
 
 /// Links that lead nowhere, each with its page, and how many were followed.
-fn dead_links(pages: &BTreeMap<PathBuf, String>) -> (BTreeSet<String>, usize) {
-    let link = Regex::new(r#"(?:href|src)="([^"]*)""#).expect("this is a pattern");
+fn dead_links(pages: &BTreeMap<PathBuf, String>) -> Result<(BTreeSet<String>, usize)> {
+    let link = Regex::new(r#"(?:href|src)="([^"]*)""#)?;
     let (mut dead, mut followed) = (BTreeSet::new(), 0);
     for (page, text) in pages {
         for (_, [to]) in link.captures_iter(text).map(|found| found.extract()) {
@@ -86,7 +86,7 @@ fn dead_links(pages: &BTreeMap<PathBuf, String>) -> (BTreeSet<String>, usize) {
             }
         }
     }
-    (dead, followed)
+    Ok((dead, followed))
 }
 
 /// The file that a link of a page means.
@@ -206,7 +206,7 @@ mod tests {
             <a href=\"https://example.org\"></a><a href=\"#top\" id=\"top\"></a>";
         let pages = [("book/a/a.html", page), ("book/b.html", "<p id=\"here\">")];
         let pages = pages.map(|(path, text)| (PathBuf::from(path), text.to_owned())).into();
-        let (dead, followed) = dead_links(&pages);
+        let (dead, followed) = dead_links(&pages).unwrap();
         let dead: Vec<_> = dead.iter().map(String::as_str).collect();
         assert_eq!((dead, followed), (vec!["book/a/a.html: ../b.html#gone", "book/a/a.html: b.html"], 4));
     }

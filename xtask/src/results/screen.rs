@@ -1,19 +1,13 @@
 //! One screen of a report: the cells that matter. All others are in the JSON that the page names.
 
-use super::subject::{Source, Subject};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fmt::Write;
 use turnwise_present::figures::{three, time};
 
-/// What the page of a report of `turnwise-lab` shows below its picture.
-pub(super) fn screen(subject: &Subject, report: &Value) -> Result<String> {
-    match subject.source {
-        Source::Reproduce => reproduction(report),
-        _ if !each(&report["documents"]).is_empty() => published(report),
-        Source::Bench(lock, _) => cells(report, lock),
-        Source::Programs => unreachable!("their page is another"),
-    }
+/// What the page of a report of `turnwise-lab bench` shows below its picture.
+pub(super) fn bench(report: &Value, lock: Option<&str>) -> Result<String> {
+    if each(&report["documents"]).is_empty() { cells(report, lock) } else { published(report) }
 }
 
 /// How often and how long was measured, and what a line of another CPU took meanwhile.
@@ -89,8 +83,8 @@ fn verdict(report: &Value, lock: Option<&str>) -> String {
     verdict.map_or_else(String::new, |verdict| {
         let (peer, worst) = (&verdict["best_peer"], &verdict["best_peer"]["worst"]);
         format!(
-            "\n\n**{}** of the best peer's speed in the geometric mean of {} cells; worst in {}: {} of {}. Longest wait: \
-             {}, in {}.",
+            "\n\n**{}** of the best peer's speed in the geometric mean of {} cells; worst in {}: {} of {}. Longest \
+             wait: {}, in {}.",
             figure(&peer["mean"], ratio),
             peer["cells"],
             text(&worst["scenario"]),
@@ -122,7 +116,7 @@ fn published(report: &Value) -> Result<String> {
 }
 
 /// What the case studies claim, and what is asked of the model.
-fn reproduction(report: &Value) -> Result<String> {
+pub(super) fn reproduction(report: &Value) -> Result<String> {
     let score = super::score::line(&report["score"]).unwrap_or_default();
     let mut page = format!(
         "Simulated, seed {}, commit {}. [How it works](../reproduce.md), and [why rows are missed]\

@@ -12,7 +12,7 @@ pub(crate) struct Subject {
 
 /// Where its report comes from.
 pub(crate) enum Source {
-    /// `turnwise-lab bench` with these arguments; its page has the lock of this name in full, or else the speeds of all.
+    /// `turnwise-lab bench` with these arguments; its page has the lock of this name in full, or the speeds of all.
     Bench(Option<&'static str>, &'static [&'static str]),
     /// `turnwise-lab reproduce`.
     Reproduce,
@@ -76,5 +76,5 @@ pub(crate) static SUBJECTS: &[Subject] = &[
         &["mutex", "--scenario", "on-cpu", "--samples", "5"],
     ),
     Subject { name: "reproduction", title: "The documents, reproduced", source: Source::Reproduce },
-    Subject { name: "programs", title: "Programs that nobody rebuilt", source: Source::Programs },
+    Subject { name: "programs", title: "Unmodified programs", source: Source::Programs },
 ];
