@@ -243,6 +243,6 @@ mod tests {
                 }
             }
         }
-        assert!(found.len() > 100 && dead.is_empty(), "{}", dead.join("\n"));
+        assert!(found.len() > 80 && dead.is_empty(), "{}", dead.join("\n"));
     }
 }
