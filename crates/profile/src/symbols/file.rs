@@ -11,6 +11,7 @@ use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolK
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use turnwise_present::printable;
 
@@ -49,20 +50,22 @@ impl SymbolFile {
             separate_file(path, &elf)
         };
         if let Some((debug, place)) = &separate.file {
-            self.load(debug, place);
+            self.load(debug, &[place, path]);
         }
-        self.load(own, path);
+        self.load(own, &[path]);
         self.variables.sort();
         self.variables.dedup();
         separate.trouble.map_or(Ok(()), Err)
     }
 
-    /// Adds what a file says; `path` is where it lies, with others that belong to it.
-    fn load(&mut self, file: &File, path: &Path) {
-        // The file itself, whatever lies at its path by now; unless what was split off lies beside that.
+    /// Adds what a file says. It lies at the first of `paths`; units of split debug information may lie beside each.
+    fn load(&mut self, file: &File, paths: &[&Path]) {
+        // The file itself, whatever lies at its path by now.
         let by_number = |file: &File| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        let place = if package_of(path).is_file() { path.to_owned() } else { by_number(file) };
-        let (variables, common) = parts_of(file, path).unwrap_or_default();
+        let package = paths.iter().map(|path| package_of(path)).find(|package| package.is_file());
+        let linked = package.and_then(|package| linked(&by_number(file), &package).ok());
+        let place = linked.as_ref().map_or_else(|| by_number(file), |folder| folder.path().join(LINKED));
+        let (variables, common) = parts_of(file, paths[0]).unwrap_or_default();
         self.variables.extend(variables);
         self.loaders.extend(Loader::new_with_sup(place, common.as_ref().map(by_number)).ok());
     }
@@ -115,6 +118,19 @@ fn package_of(path: &Path) -> PathBuf {
     let mut package = path.as_os_str().to_owned();
     package.push(".dwp");
     package.into()
+}
+
+/// The name of a file in the folder of [`linked`].
+const LINKED: &str = "file";
+
+/// A folder of links to a file and to its package, whose name must be the file's with `.dwp` behind it: `addr2line`
+/// finds packages in this way alone. The folder may go when both are open.
+fn linked(file: &Path, package: &Path) -> std::io::Result<tempfile::TempDir> {
+    let folder = tempfile::tempdir()?;
+    let link = folder.path().join(LINKED);
+    symlink(file, &link)?;
+    symlink(std::path::absolute(package)?, package_of(&link))?;
+    Ok(folder)
 }
 
 /// A variable by address, bytes, name.
@@ -200,6 +216,33 @@ mod tests {
             let (found, trouble) = names(folder.path(), build_id, true);
             assert!(found.is_empty(), "{build_id}: {found:?}");
             assert!(trouble.is_some_and(|told| told.contains("p.debug was made with another build")), "{build_id}");
+        }
+    }
+
+    #[test]
+    fn split_units_are_found_beside_the_program_and_beside_its_debug_file() {
+        if std::process::Command::new("dwp").arg("--version").output().is_err() {
+            return println!("SKIPPED: no dwp here");
+        }
+        for package in ["p.dwp", "p.debug.dwp"] {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = folder.path();
+            std::fs::write(folder.join("p.c"), "int main(int count, char **words) { return count + !words; }\n")
+                .unwrap();
+            run(folder, "gcc", &["-O1", "-gdwarf-4", "-gsplit-dwarf", "-c", "p.c"]);
+            run(folder, "gcc", &["p.o", "-o", "p"]);
+            run(folder, "dwp", &["-e", "p", "-o", package]);
+            std::fs::remove_file(folder.join("p.dwo")).unwrap();
+            let elf = std::fs::read(folder.join("p")).unwrap();
+            let elf = object::File::parse(&*elf).unwrap();
+            let main = elf.symbols().find(|symbol| symbol.name() == Ok("main")).expect("the function").address();
+            run(folder, "objcopy", &["--only-keep-debug", "p", "p.debug"]);
+            run(folder, "objcopy", &["--strip-all", "--add-gnu-debuglink=p.debug", "p"]);
+            let path = folder.join("p");
+            let identity = Identity::of(&File::open(&path).unwrap());
+            let file = SymbolFile::open(&Module { range: 0..9, base: 0, path, identity });
+            let frames = file.frames(main + 1, "p");
+            assert_eq!((frames[0].function.as_str(), frames[0].line), ("main", Some(1)), "{package}");
         }
     }
 

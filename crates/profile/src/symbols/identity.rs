@@ -88,7 +88,9 @@ impl Module {
         if let Identity::Open(file) = &self.identity {
             return Ok(Arc::clone(file));
         }
-        let file = open(&self.path).map_err(|error| format!("cannot read names from {shown}: {error}"))?;
+        // As Linux shows a file that has no name: it can be read only while it is mapped.
+        let advice = if shown.ends_with(" (deleted)") { "; --json keeps names with the profile" } else { "" };
+        let file = open(&self.path).map_err(|error| format!("cannot read names from {shown}: {error}{advice}"))?;
         if !self.identity.fits(&file) {
             return Err(format!(
                 "{shown} is not the file that ran, as far as can be told: it has been replaced since; its names are \
@@ -154,6 +156,13 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, "123456789").unwrap();
         assert_eq!(checksum(&File::open(path).unwrap()).unwrap(), 0xcbf4_3926);
+    }
+
+    #[test]
+    fn of_a_file_in_memory_alone_the_way_to_keep_names_is_said() {
+        let path = "/memfd:hidden (deleted)".into();
+        let complaint = Module { range: 0..9, base: 0, path, identity: Identity::Unknown }.open().unwrap_err();
+        assert!(complaint.ends_with("--json keeps names with the profile"), "{complaint}");
     }
 
     #[test]
