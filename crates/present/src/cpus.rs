@@ -1,7 +1,10 @@
-//! Which CPUs this process may use.
+//! Which CPUs this process may use, and threads that stay on one.
 
 use anyhow::{Context, Result, bail};
-use std::fs;
+use std::{fs, io};
+
+/// More CPUs than any kernel supports; keeps a broken list from filling memory.
+const LIMIT: u32 = 1 << 16;
 
 /// Lists the CPUs that this thread may use.
 pub fn allowed() -> Result<Vec<u32>> {
@@ -12,10 +15,23 @@ pub fn allowed() -> Result<Vec<u32>> {
     parse_list(list).with_context(|| format!("{path}: Cpus_allowed_list"))
 }
 
+/// Keeps the calling thread on one CPU. Allocates nothing, so that a forked child may call it.
+///
+/// # Errors
+/// The kernel refuses it.
+pub fn stay_on(cpu: u32) -> io::Result<()> {
+    const BITS: usize = usize::BITS as usize;
+    let mut set = [0_usize; LIMIT as usize / BITS];
+    *set.get_mut(cpu as usize / BITS).ok_or(io::ErrorKind::InvalidInput)? = 1 << (cpu as usize % BITS);
+    // SAFETY: the kernel reads as many bytes of the set as it is told; they may be more or fewer than its own has.
+    match unsafe { libc::sched_setaffinity(0, size_of_val(&set), set.as_ptr().cast()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Parses a list of numbers as the kernel writes it: `0-3,8`.
 pub fn parse_list(list: &str) -> Result<Vec<u32>> {
-    /// More CPUs than any kernel supports; keeps a broken list from filling memory.
-    const LIMIT: u32 = 1 << 16;
     let mut numbers = Vec::new();
     for part in list.trim().split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -11,15 +11,16 @@
 //! | `names.rs` | the name that a misspelt one was meant to be |
 //! | `toml_file.rs` | what is wrong in a TOML file, with the line |
 //! | `printable.rs` | text of others on a terminal |
-//! | `table.rs`, `progress.rs` | tables and progress bars |
+//! | `table.rs`, `progress.rs`, `chart.rs` | tables and progress bars; axes of pictures |
 //! | `machine.rs` | what a report says of the machine and of the program that made it |
 //! | `quota.rs` | a CPU quota for this process and for what it starts |
 //! | `input_file.rs` | files that a user names to be read |
 //! | `folder.rs` | folders that a program makes for its user |
-//! | `cpus.rs`, `others.rs` | which CPUs there are; what other programs took of them |
+//! | `cpus.rs`, `others.rs`, `spent.rs` | which CPUs there are; what other programs took of them; what this one did |
 //!
 //! Only programs parse arguments and draw tables: they turn on the feature `program`, libraries do not.
 
+pub mod chart;
 pub mod cpus;
 pub mod ending;
 pub mod figures;
@@ -38,6 +39,7 @@ mod printable;
 #[cfg(feature = "program")]
 pub mod progress;
 pub mod quota;
+pub mod spent;
 pub mod stats;
 #[cfg(feature = "program")]
 pub mod table;

@@ -1,8 +1,8 @@
 //! What others took of the CPUs while something was measured.
 
 use crate::cpus;
+use crate::spent::Spent;
 use serde::{Deserialize, Serialize};
-use std::mem::MaybeUninit;
 
 /// Below this share a figure owes little to others.
 const LITTLE: f64 = 0.1;
@@ -129,7 +129,7 @@ impl Times {
 /// CPU time of this process and of the children that it waited for, in seconds.
 #[must_use]
 pub fn own_seconds() -> f64 {
-    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(seconds_of).sum()
+    (Spent::here().cpu + Spent::by_children().cpu).as_secs_f64()
 }
 
 /// CPU time of a process, in the system's ticks; `None`: it is gone.
@@ -139,16 +139,6 @@ fn ticks_of(pid: u32) -> Option<f64> {
     let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
     let ticks = |field: usize| fields.get(field)?.parse::<f64>().ok();
     Some(ticks(11)? + ticks(12)?)
-}
-
-fn seconds_of(whom: libc::c_int) -> f64 {
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: there is room for the answer, and zeros are one, too.
-    let usage = unsafe {
-        libc::getrusage(whom, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    [usage.ru_utime, usage.ru_stime].iter().map(|time| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6).sum()
 }
 
 #[cfg(test)]

@@ -43,6 +43,11 @@ impl OutputFile {
         Ok(OutputFile { file, open })
     }
 
+    /// Prepares the file, if the flag names one.
+    pub fn asked(flag: &str, file: Option<&Path>) -> Result<Option<OutputFile>> {
+        file.map(|file| OutputFile::open(flag, file)).transpose()
+    }
+
     /// Whether `-` was named: it goes to standard output.
     pub fn is_stdout(&self) -> bool {
         self.file == Path::new(STDOUT)

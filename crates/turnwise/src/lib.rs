@@ -50,6 +50,7 @@ pub mod osq;
 pub mod platform;
 pub mod raw;
 pub mod reentrant;
+pub mod rwlock;
 pub mod rwsem;
 pub mod semaphore;
 pub mod seqrwlock;
@@ -61,7 +62,7 @@ pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
 pub use lock::{Lock, LockGuard, MappedLockGuard};
 pub use lockref::{LockRef, LockRefCell, LockRefCellGuard, LockRefGuard};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
-pub use raw::{RawLock, RawRwLock, RawTimedLock};
+pub use raw::{RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 pub use reentrant::{RawReentrantMutex, ReentrantMutex, ReentrantMutexGuard};
 pub use rwsem::{
     MappedRwSemReadGuard, MappedRwSemWriteGuard, RawRwSem, RwLock, RwSem, RwSemReadGuard, RwSemUpgradableGuard,

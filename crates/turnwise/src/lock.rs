@@ -101,6 +101,12 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
         core::ptr::from_ref(&self.raw).addr()
     }
 
+    /// Returns what the order checker knows of this lock.
+    #[inline]
+    pub(crate) fn class(&self) -> &Class {
+        &self.class
+    }
+
     /// Whether the lock is held at this moment.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
@@ -205,7 +211,7 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
     /// # Safety
     /// The lock was acquired, and there is no other guard for that acquisition.
     #[inline]
-    unsafe fn new(lock: &'a Lock<R, T>) -> Self {
+    pub(crate) unsafe fn new(lock: &'a Lock<R, T>) -> Self {
         LockGuard { lock, marker: PhantomData }
     }
 

@@ -1,12 +1,13 @@
-//! The traits of locks without data: [`RawLock`], [`RawTimedLock`] and [`RawRwLock`]. A lock implements them once, in
-//! its own file; [`crate::lock::Lock`] puts data and guards on top, and code that runs many kinds of locks uses them
-//! through these traits.
+//! The traits of locks without data: [`RawLock`], [`RawTimedLock`], [`RawRwLock`] and [`RawTimedRwLock`]. A lock
+//! implements them once, in its own file; [`crate::lock::Lock`] and [`crate::rwlock::RwLock`] put data and guards on
+//! top, and code that runs many kinds of locks uses them through these traits.
 //!
 //! | trait | implemented by |
 //! |---|---|
 //! | [`RawLock`], [`RawTimedLock`] | `RawMutex`, `LockRef`, the spin locks but `RawMcsLock`, writers of the last line's |
 //! | [`RawLock`] alone | `RawReentrantMutex` |
 //! | [`RawRwLock`] | `RawRwSem`, `RawBigReaderLock`, `RawSeqRwLock` (its blocking readers) |
+//! | [`RawTimedRwLock`] | `RawRwSem`, `RawBigReaderLock` |
 //!
 //! Two locks do not implement them: `RawMcsLock`, which is released with the node that acquired it, and `Semaphore`,
 //! which any thread may release.
@@ -156,4 +157,26 @@ pub unsafe trait RawRwLock: RawLock {
     /// # Safety
     /// The calling thread holds one.
     unsafe fn unlock_read(&self);
+}
+
+/// A [`RawRwLock`] with waits that can time out.
+///
+/// # Safety
+/// What [`RawRwLock`] says of `try_read` holds for `read_until`.
+///
+/// ```
+/// use turnwise::platform::{Clock, Deadline};
+/// use turnwise::raw::RawTimedRwLock;
+/// use turnwise::{RawLock, RawRwSem};
+///
+/// let lock = RawRwSem::new();
+/// lock.lock();
+/// let passed = Deadline { clock: Clock::Monotonic, at: 1 };
+/// assert!(!RawTimedRwLock::read_until(&lock, passed));
+/// // SAFETY: this thread acquired it.
+/// unsafe { lock.unlock() };
+/// ```
+pub unsafe trait RawTimedRwLock: RawRwLock + RawTimedLock {
+    /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.
+    fn read_until(&self, deadline: Deadline) -> bool;
 }

@@ -9,6 +9,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use turnwise::platform::Native;
 use turnwise_bench::environment::Environment;
 use turnwise_bench::work;
+use turnwise_present::spent::Spent;
 use turnwise_vfs::{LockSet, Metal};
 
 /// Bytes of a user's stack.
@@ -46,7 +47,7 @@ pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outco
         if threads.is_ok() {
             gate.await_ready(users);
         }
-        let begin = Usage::now();
+        let begin = Spent::here();
         let start_ns = Native::stamp();
         gate.open(threads.is_ok());
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
@@ -56,12 +57,12 @@ pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outco
         site.files.dismiss();
         (begin, start_ns, done)
     });
-    let (done, end) = (done?, Usage::now());
+    let (done, end) = (done?, Spent::here());
     let times: Vec<f64> = done.iter().map(|user| (user.ns - start_ns) as f64 / 1e9).collect();
     let seconds = times.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let jobs: u64 = done.iter().map(|user| u64::from(user.jobs)).sum();
     let of_aim7 = jobs as f64 / f64::from(setup.scale);
-    let cpu_s = end.cpu_s - begin.cpu_s;
+    let cpu_s = (end.cpu - begin.cpu).as_secs_f64();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from) as u32;
     let mut meters = Meters::default();
     done.iter().for_each(|user| meters += user.meters);
@@ -130,29 +131,5 @@ impl Gate {
     fn open(&self, go: bool) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).go = Some(go);
         self.changed.notify_all();
-    }
-}
-
-/// What the system has counted for this process.
-struct Usage {
-    cpu_s: f64,
-    voluntary: u64,
-    involuntary: u64,
-}
-
-impl Usage {
-    fn now() -> Usage {
-        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: a place for the answer; the call writes it, and zeros are a valid answer too.
-        let usage = unsafe {
-            libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
-            usage.assume_init()
-        };
-        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-        Usage {
-            cpu_s: seconds(usage.ru_utime) + seconds(usage.ru_stime),
-            voluntary: usage.ru_nvcsw as u64,
-            involuntary: usage.ru_nivcsw as u64,
-        }
     }
 }

@@ -2,13 +2,14 @@
 
 use anyhow::{Context, Result};
 use std::io::Error;
+use turnwise_present::cpus;
 
 /// A busy process.
 pub(crate) struct BusyProcess(libc::pid_t);
 
 impl BusyProcess {
     /// Starts one, on this CPU if one is named. The kernel ends it with the calling thread.
-    pub(crate) fn start(cpu: Option<usize>) -> Result<BusyProcess> {
+    pub(crate) fn start(cpu: Option<u32>) -> Result<BusyProcess> {
         // SAFETY: no pointers are involved.
         let parent = unsafe { libc::getpid() };
         // SAFETY: the child makes system calls and computes, and so needs no lock that another thread had.
@@ -31,7 +32,7 @@ impl Drop for BusyProcess {
 }
 
 /// What the child does.
-fn compute(parent: libc::pid_t, cpu: Option<usize>) -> ! {
+fn compute(parent: libc::pid_t, cpu: Option<u32>) -> ! {
     // SAFETY: no pointers are involved.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -40,35 +41,19 @@ fn compute(parent: libc::pid_t, cpu: Option<usize>) -> ! {
             libc::_exit(0);
         }
     }
-    if let Some(cpu) = cpu {
-        stay_on(cpu);
-    }
+    // Where that is not allowed, it roams.
+    let _ = cpu.map(cpus::stay_on);
     let mut number = 1_u64;
     loop {
         number = std::hint::black_box(number.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1));
     }
 }
 
-/// The CPUs that the calling thread may use; of these the `number`th, and again from the first.
-pub(crate) fn nth_cpu(number: usize) -> Option<usize> {
-    // SAFETY: all bytes zero is a valid, empty set.
-    let mut all: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // The system call, and not the C library's function, which `cargo xtask perf --believed-cpus` answers for locks.
-    // SAFETY: `all` is writable and has the size given.
-    unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&all), &mut all) };
-    // SAFETY: the numbers are within the set.
-    let cpus: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(|&n| unsafe { libc::CPU_ISSET(n, &all) }).collect();
+/// The CPUs that the calling thread may use; of these the `number`th, and again from the first. By what `/proc` says,
+/// not the C library's function, which `cargo xtask perf --believed-cpus` answers for locks.
+pub(crate) fn nth_cpu(number: usize) -> Option<u32> {
+    let cpus = cpus::allowed().unwrap_or_default();
     cpus.get(number % cpus.len().max(1)).copied()
-}
-
-/// Keeps the calling thread on one CPU; where that is not allowed, it roams.
-pub(crate) fn stay_on(cpu: usize) {
-    // SAFETY: all bytes zero is a valid, empty set; the number is within it; it is readable and has the size given.
-    unsafe {
-        let mut one: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut one);
-        libc::sched_setaffinity(0, size_of_val(&one), &one);
-    }
 }
 
 #[cfg(test)]

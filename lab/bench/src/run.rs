@@ -5,7 +5,7 @@
 //! collapses, count.
 
 use crate::energy;
-use crate::neighbour::{BusyProcess, nth_cpu, stay_on};
+use crate::neighbour::{BusyProcess, nth_cpu};
 use crate::probe::{Probe, Recorder, Timed, Untimed};
 use crate::situation::{Neighbour, Situation};
 use anyhow::Context;
@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering:
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use turnwise_present::cpus::stay_on;
 use turnwise_present::quota::{Quota, Throttled};
+use turnwise_present::spent::Spent;
 
 /// What an operation did to the data. Locks that do not tell the two apart only write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -343,8 +345,9 @@ fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
             let probe = plan.timed.then(Timed::new);
             let context = ThreadContext { arena: &arena, number, tally: &arena.tallies[number] };
             thread::Builder::new().spawn_scoped(scope, move || {
-                if let Some(cpu) = nth_cpu(number).filter(|_| plan.pinned) {
-                    stay_on(cpu);
+                if plan.pinned {
+                    // Where that is not allowed, it roams.
+                    let _ = nth_cpu(number).map(stay_on);
                 }
                 context.arena.clocks[number].store(own_clock(), Relaxed);
                 body.run_thread(&context, probe)
@@ -457,19 +460,15 @@ struct Snapshot {
 
 impl Snapshot {
     fn take(arena: &Arena<'_>) -> Snapshot {
-        // SAFETY: all bytes zero is a valid rusage.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `usage` is writable.
-        unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
-        let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+        let Spent { cpu, voluntary, involuntary, .. } = Spent::here();
         let ops = |t: &Tally| Counts { read: t.0.read.load(Relaxed), write: t.0.write.load(Relaxed) };
         Snapshot {
             at: Instant::now(),
             ops: arena.tallies.iter().map(ops).collect(),
             cpu_of_threads: arena.clocks.iter().map(|clock| cpu_time(clock.load(Relaxed))).collect(),
-            cpu: time(usage.ru_utime) + time(usage.ru_stime),
-            voluntary: usage.ru_nvcsw as u64,
-            involuntary: usage.ru_nivcsw as u64,
+            cpu,
+            voluntary,
+            involuntary,
             energy: energy::read(),
             throttled: arena.quota.as_ref().and_then(|quota| quota.throttled().ok()),
         }

@@ -1,27 +1,19 @@
 //! Threads on CPUs of their own that take turns.
 
 use anyhow::{Context, Result};
-use std::io;
 use std::panic;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::thread;
+use turnwise_present::cpus::stay_on;
 
 /// Keeps the calling thread on one CPU.
 ///
 /// # Errors
 /// The kernel refuses it.
 pub(super) fn pin(cpu: u32) -> Result<()> {
-    const BITS: usize = usize::BITS as usize;
-    let mut set = vec![0_usize; cpu as usize / BITS + 1];
-    set[cpu as usize / BITS] = 1 << (cpu as usize % BITS);
-    // SAFETY: the kernel reads as many bytes of the set as it is told; shorter sets than its own are allowed.
-    let answer = unsafe { libc::sched_setaffinity(0, size_of_val(set.as_slice()), set.as_ptr().cast()) };
-    if answer == 0 {
-        return Ok(());
-    }
     let hint = "calibrate needs to choose the CPUs of its threads (sched_setaffinity)";
-    Err(io::Error::last_os_error()).with_context(|| format!("cannot pin a thread to CPU {cpu}: {hint}"))
+    stay_on(cpu).with_context(|| format!("cannot pin a thread to CPU {cpu}: {hint}"))
 }
 
 /// Runs `action` on a thread of its own, on this CPU.

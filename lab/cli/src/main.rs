@@ -2,11 +2,11 @@
 //! documents' experiments.
 
 mod aim7;
-mod axis;
 mod bench;
 mod calibrate;
 mod generate;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod list;
 mod mount;

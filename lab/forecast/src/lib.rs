@@ -123,7 +123,7 @@ fn run<M: RawLock, S: RawRwLock>(
     let crew = Replay::<M, S>::new(Arc::clone(program), crowd.threads, end);
     let scene = Experiment { window: Some((begin, end)), ..Experiment::of(machine, crowd.cpus, seed) };
     let scene = Experiment { pinned: crowd.threads <= crowd.cpus, ..scene };
-    let ran = scene.run("the replayed program", crew, Replay::counted)?;
+    let ran = scene.run("the replayed program", crew, |crew| crew.counts.counted())?;
     let (before, after) = (ran.begin.context("the window has no beginning")?, ran.end);
     let ns = ran.seen.ns as f64;
     let all_ns = ns * f64::from(crowd.threads);
@@ -229,25 +229,7 @@ struct Replay<M, S> {
     all: u64,
     threads: u32,
     until_ns: u64,
-    acquisitions: AtomicU64,
-    waited: [AtomicU64; MOST_LOCKS],
-    /// Of each thread: since when it waits, 0: it does not; and for which lock.
-    waits: Vec<(AtomicU64, AtomicU64)>,
-}
-
-struct Counted {
-    acquisitions: u64,
-    waited: Vec<u64>,
-    /// Waits under way: since when, and for which lock.
-    waits: Vec<(u64, usize)>,
-}
-
-impl Counted {
-    /// Time waited for a lock until `now`, waits that go on included.
-    fn waited(&self, lock: usize, now: u64) -> u64 {
-        let under_way = self.waits.iter().filter(|(_, waited_for)| *waited_for == lock);
-        self.waited[lock] + under_way.map(|(since, _)| now.saturating_sub(*since)).sum::<u64>()
-    }
+    counts: Counts,
 }
 
 impl<M: RawLock, S: RawRwLock> Replay<M, S> {
@@ -258,19 +240,7 @@ impl<M: RawLock, S: RawRwLock> Replay<M, S> {
             program,
             threads,
             until_ns,
-            acquisitions: AtomicU64::new(0),
-            waited: std::array::from_fn(|_| AtomicU64::new(0)),
-            waits: (0..threads).map(|_| Default::default()).collect(),
-        }
-    }
-
-    /// What there is so far.
-    fn counted(&self) -> Counted {
-        let waits = self.waits.iter().map(|(since, lock)| (since.load(Relaxed), lock.load(Relaxed) as usize));
-        Counted {
-            acquisitions: self.acquisitions.load(Relaxed),
-            waited: self.waited.iter().map(|waited| waited.load(Relaxed)).collect(),
-            waits: waits.filter(|(since, _)| *since != 0).collect(),
+            counts: Counts::of(threads as usize, MOST_LOCKS),
         }
     }
 
@@ -295,18 +265,12 @@ impl<M: RawLock, S: RawRwLock> Replay<M, S> {
             (true, true) => Mode::Read,
         };
         let hold_ns = site.hold_ns(Sim::chance);
-        let asked = Sim::time_ns().max(1);
-        let (since, lock) = &self.waits[thread];
-        lock.store(site.lock as u64, Relaxed);
-        since.store(asked, Relaxed);
-        apart.lock.lock(mode);
-        since.store(0, Relaxed);
-        self.waited[site.lock].fetch_add(Sim::time_ns().saturating_sub(asked), Relaxed);
+        self.counts.wait(thread, site.lock, || apart.lock.lock(mode));
         Sim::touch((&raw const apart.data).cast(), size_of::<u64>(), !site.reader);
         Sim::compute(hold_ns);
         // SAFETY: acquired above.
         unsafe { apart.lock.unlock(mode) };
-        self.acquisitions.fetch_add(1, Relaxed);
+        self.counts.acquired();
     }
 }
 
@@ -321,6 +285,65 @@ impl<M: RawLock, S: RawRwLock> ThreadGroup for Replay<M, S> {
             self.visit(thread, self.site());
             Sim::progress();
         }
+    }
+}
+
+/// What there is so far.
+struct Counts {
+    acquisitions: AtomicU64,
+    /// For each lock.
+    waited: Vec<AtomicU64>,
+    /// Of each thread: since when it waits, 0: it does not; and for which lock.
+    waits: Vec<(AtomicU64, AtomicU64)>,
+}
+
+/// What there was at a moment.
+struct Counted {
+    acquisitions: u64,
+    waited: Vec<u64>,
+    /// Waits under way: since when, and for which lock.
+    waits: Vec<(u64, usize)>,
+}
+
+impl Counted {
+    /// Time waited for a lock until `now`, waits that go on included.
+    fn waited(&self, lock: usize, now: u64) -> u64 {
+        let under_way = self.waits.iter().filter(|(_, waited_for)| *waited_for == lock);
+        self.waited[lock] + under_way.map(|(since, _)| now.saturating_sub(*since)).sum::<u64>()
+    }
+}
+
+impl Counts {
+    fn of(threads: usize, locks: usize) -> Counts {
+        Counts {
+            acquisitions: AtomicU64::new(0),
+            waited: (0..locks).map(|_| AtomicU64::new(0)).collect(),
+            waits: (0..threads).map(|_| Default::default()).collect(),
+        }
+    }
+
+    fn counted(&self) -> Counted {
+        let waits = self.waits.iter().map(|(since, lock)| (since.load(Relaxed), lock.load(Relaxed) as usize));
+        Counted {
+            acquisitions: self.acquisitions.load(Relaxed),
+            waited: self.waited.iter().map(|waited| waited.load(Relaxed)).collect(),
+            waits: waits.filter(|(since, _)| *since != 0).collect(),
+        }
+    }
+
+    fn acquired(&self) {
+        self.acquisitions.fetch_add(1, Relaxed);
+    }
+
+    /// Counts the time that a thread takes to acquire a lock as waited.
+    fn wait(&self, thread: usize, lock: usize, acquire: impl FnOnce()) {
+        let asked = Sim::time_ns().max(1);
+        let (since, waited_for) = &self.waits[thread];
+        waited_for.store(lock as u64, Relaxed);
+        since.store(asked, Relaxed);
+        acquire();
+        since.store(0, Relaxed);
+        self.waited[lock].fetch_add(Sim::time_ns().saturating_sub(asked), Relaxed);
     }
 }
 

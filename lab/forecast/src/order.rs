@@ -7,10 +7,9 @@
 use crate::futex::{FutexMutex, FutexRwLock};
 use crate::slices::{Part, Slice, cut};
 use crate::trace::{Act, Kind, Look, Trace};
+use crate::{Counted, Counts, WARM_UP};
 use anyhow::{Context, Result, bail, ensure};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 use turnwise::backoff::NoBackoff;
 use turnwise::{RawLock, RawMcsLock, RawMutex, RawRwLock, RawRwSem, RawSeqRwLock, RawSpinLock};
 use turnwise_catalogue::{Of, RefCount, Visit, visit};
@@ -199,8 +198,6 @@ impl Visit<Sim> for Run<'_> {
 
 /// Acquisitions that a slice's prediction rests on, about.
 const EFFORT: f64 = 30_000.0;
-/// Before them, a share of the time goes by.
-const WARM_UP: f64 = 0.25;
 /// However fast the threads are, and however slow: dozens of a scheduler's slices.
 const WINDOW_NS: std::ops::RangeInclusive<f64> = 60e6..=300e6;
 
@@ -211,7 +208,7 @@ impl Run<'_> {
     /// With these locks. Only the locks themselves are compiled for each type.
     fn with<M: RawLock, S: RawRwLock>(self) -> Result<Prediction> {
         self.all(&|scene, crew| {
-            scene.run("the recorded program", Cast::<M, S>::new(crew), |cast: &Cast<M, S>| cast.crew.counted())
+            scene.run("the recorded program", Cast::<M, S>::new(crew), |cast: &Cast<M, S>| cast.crew.counts.counted())
         })
     }
 
@@ -349,25 +346,7 @@ struct Crew {
     look: Look,
     /// The window: the slice's beginning and its end.
     window: (u64, u64),
-    acquisitions: AtomicU64,
-    waited: [AtomicU64; MOST_TRACED],
-    /// Of each thread: since when it waits, 0: it does not; and for which lock.
-    waits: Vec<(AtomicU64, AtomicU64)>,
-}
-
-struct Counted {
-    acquisitions: u64,
-    waited: Vec<u64>,
-    /// Waits under way: since when, and for which lock.
-    waits: Vec<(u64, usize)>,
-}
-
-impl Counted {
-    /// Time waited for a lock until `now`, waits that go on included.
-    fn waited(&self, place: usize, now: u64) -> u64 {
-        let under_way = self.waits.iter().filter(|(_, lock)| *lock == place);
-        self.waited[place] + under_way.map(|(since, _)| now.saturating_sub(*since)).sum::<u64>()
-    }
+    counts: Counts,
 }
 
 impl Crew {
@@ -378,37 +357,21 @@ impl Crew {
             threads: slice.threads.clone(),
             look,
             window,
-            acquisitions: AtomicU64::new(0),
-            waited: std::array::from_fn(|_| AtomicU64::new(0)),
-            waits: slice.threads.iter().map(|_| Default::default()).collect(),
-        }
-    }
-
-    /// What there is so far.
-    fn counted(&self) -> Counted {
-        let waits = self.waits.iter().map(|(since, lock)| (since.load(Relaxed), lock.load(Relaxed) as usize));
-        Counted {
-            acquisitions: self.acquisitions.load(Relaxed),
-            waited: self.waited.iter().map(|waited| waited.load(Relaxed)).collect(),
-            waits: waits.filter(|(since, _)| *since != 0).collect(),
+            counts: Counts::of(slice.threads.len(), MOST_TRACED),
         }
     }
 
     fn acquire(&self, locks: &dyn Locks, thread: usize, (place, how): (usize, (Kind, bool))) {
-        let asked = Sim::time_ns().max(1);
-        let (since, lock) = &self.waits[thread];
-        lock.store(place as u64, Relaxed);
-        since.store(asked, Relaxed);
         let look = self.look;
-        if look.before_ns == 0.0 {
-            locks.lock(place, how);
-        } else if !locks.try_lock(place, how) {
-            Sim::compute(look.before_ns as u64);
-            locks.lock(place, how);
-            Sim::compute(look.after_ns as u64);
-        }
-        since.store(0, Relaxed);
-        self.waited[place].fetch_add(Sim::time_ns().saturating_sub(asked), Relaxed);
+        self.counts.wait(thread, place, || {
+            if look.before_ns == 0.0 {
+                locks.lock(place, how);
+            } else if !locks.try_lock(place, how) {
+                Sim::compute(look.before_ns as u64);
+                locks.lock(place, how);
+                Sim::compute(look.after_ns as u64);
+            }
+        });
     }
 
     /// When a thread begins, and when it ends: what lives from the slice's beginning on is there before the window.
@@ -428,14 +391,14 @@ impl Crew {
             match *act {
                 Act::Run(ns) => Sim::compute(ns.round() as u64),
                 Act::Sleep(ns) => Sim::sleep(ns.round() as u64),
-                Act::Again => _ = self.acquisitions.fetch_add(1, Relaxed),
+                Act::Again => self.counts.acquired(),
                 Act::Acquire { lock, reader } => {
                     if let Some(place) = self.places[lock as usize] {
                         let how = (self.trace.locks[lock as usize].kind, reader);
                         self.acquire(locks, thread, (place.into(), how));
                         held.push((lock, place.into(), how));
                     }
-                    self.acquisitions.fetch_add(1, Relaxed);
+                    self.counts.acquired();
                     Sim::progress();
                 }
                 Act::Release { lock } => {

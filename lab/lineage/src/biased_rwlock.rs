@@ -20,6 +20,7 @@
 //! Unfair: readers that come and go keep a writer out for ever, and writers readers. At most `BIAS - 1` readers.
 
 use crate::wait;
+use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
@@ -39,19 +40,7 @@ pub struct BiasedRwLock<P: Platform = DefaultPlatform> {
     word: P::U32,
 }
 
-impl BiasedRwLock {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        BiasedRwLock { word: core::sync::atomic::AtomicU32::new(0) }
-    }
-}
-
-impl Default for BiasedRwLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(BiasedRwLock { word: word(0) });
 
 // SAFETY: a writer has taken the whole bias, so no other thread has a part of it; it acquires (biased.write) what
 // others released. Guards stay on their thread, whose preemption is off.

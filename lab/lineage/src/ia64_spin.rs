@@ -30,6 +30,7 @@
 //! platform cannot, a waiter yields after each 10 us in vain.
 
 use crate::wait;
+use crate::word;
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -100,19 +101,7 @@ pub struct Ia64SpinLock<V: Policy, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-impl<V: Policy> Ia64SpinLock<V> {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        Ia64SpinLock { word: core::sync::atomic::AtomicU32::new(FREE), policy: PhantomData }
-    }
-}
-
-impl<V: Policy> Default for Ia64SpinLock<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(Ia64SpinLock<V> { word: word(FREE), policy: PhantomData });
 
 // SAFETY: one thread makes the word held, and acquires (ia64.acquire) what the last owner released (ia64.release).
 // Guards stay on their thread, whose preemption is off.

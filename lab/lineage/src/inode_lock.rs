@@ -84,19 +84,7 @@ pub struct InodeLock<V: Policy, P: Platform = DefaultPlatform> {
     inner: V::Inner<P>,
 }
 
-impl<V: Policy> InodeLock<V> {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        InodeLock { inner: V::UNLOCKED }
-    }
-}
-
-impl<V: Policy> Default for InodeLock<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(InodeLock<V> { inner: V::UNLOCKED });
 
 // SAFETY: the lock inside keeps these promises.
 unsafe impl<V: Policy, P: Platform> RawLock for InodeLock<V, P> {

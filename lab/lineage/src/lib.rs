@@ -16,6 +16,35 @@ macro_rules! seal {
     ($($version:ty),*) => { $(impl crate::sealed::Sealed for $version {})* };
 }
 
+/// The const constructor of a lock, in all its versions if it has a `Policy`, and its `Default`.
+macro_rules! unlocked {
+    ($lock:ident $(<$version:ident>)? { $($fields:tt)* }) => {
+        impl$(<$version: Policy>)? $lock$(<$version>)? {
+            /// Creates an unlocked lock.
+            #[must_use]
+            pub const fn new() -> Self {
+                $lock { $($fields)* }
+            }
+        }
+
+        impl$(<$version: Policy>)? Default for $lock$(<$version>)? {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+}
+
+/// A word of the default platform.
+const fn word(value: u32) -> core::sync::atomic::AtomicU32 {
+    core::sync::atomic::AtomicU32::new(value)
+}
+
+/// A wide word of the default platform.
+const fn wide(value: u64) -> core::sync::atomic::AtomicU64 {
+    core::sync::atomic::AtomicU64::new(value)
+}
+
 pub mod biased_rwlock;
 pub mod d_count;
 pub mod ia64_spin;

@@ -24,6 +24,7 @@
 
 use crate::ticket::KernelTicketLock;
 use crate::wait;
+use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
@@ -40,19 +41,7 @@ pub struct QueuedRwLock<P: Platform = DefaultPlatform> {
     line: KernelTicketLock<P>,
 }
 
-impl QueuedRwLock {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        QueuedRwLock { count: core::sync::atomic::AtomicU32::new(0), line: KernelTicketLock::new() }
-    }
-}
-
-impl Default for QueuedRwLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(QueuedRwLock { count: word(0), line: KernelTicketLock::new() });
 
 // SAFETY: one writer sets its bit, when no reader is counted; it acquires (queued_rw.write) what others released.
 // Guards stay on their thread, whose preemption is off.

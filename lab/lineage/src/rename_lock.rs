@@ -25,6 +25,7 @@
 use crate::biased_rwlock::BiasedRwLock;
 use crate::ticket::KernelTicketLock;
 use crate::wait;
+use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, Platform, Word};
@@ -117,19 +118,7 @@ pub struct RenameLock<V: Policy, P: Platform = DefaultPlatform> {
     inner: V::Inner<P>,
 }
 
-impl<V: Policy> RenameLock<V> {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: V::UNLOCKED }
-    }
-}
-
-impl<V: Policy> Default for RenameLock<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(RenameLock<V> { sequence: word(0), inner: V::UNLOCKED });
 
 // SAFETY: the lock inside has one writer at a time, and keeps the other promises of `RawLock`.
 unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {

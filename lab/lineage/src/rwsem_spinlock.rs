@@ -20,6 +20,7 @@
 
 use crate::ticket::KernelTicketLock;
 use crate::wait::{ASLEEP, AWAKE, Kind, List, Waiter};
+use crate::word;
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
@@ -58,24 +59,12 @@ pub struct RwsemSpinlock<V: Policy, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-impl<V: Policy> RwsemSpinlock<V> {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        RwsemSpinlock {
-            activity: core::sync::atomic::AtomicU32::new(FREE),
-            wait_lock: KernelTicketLock::new(),
-            list: List::new(),
-            policy: PhantomData,
-        }
-    }
-}
-
-impl<V: Policy> Default for RwsemSpinlock<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(RwsemSpinlock<V> {
+    activity: word(FREE),
+    wait_lock: KernelTicketLock::new(),
+    list: List::new(),
+    policy: PhantomData,
+});
 
 // SAFETY: each owner changed the count under `wait_lock`, which admits one writer and no other beside it, and orders
 // all sections. Guards stay on their thread, as in a kernel.

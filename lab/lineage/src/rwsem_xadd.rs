@@ -32,6 +32,7 @@
 
 use crate::ticket::KernelTicketLock;
 use crate::wait::{ASLEEP, AWAKE, Kind, List, Waiter};
+use crate::wide;
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -97,24 +98,12 @@ pub struct RwsemXadd<V: Policy, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-impl<V: Policy> RwsemXadd<V> {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        RwsemXadd {
-            count: core::sync::atomic::AtomicU64::new(0),
-            wait_lock: KernelTicketLock::new(),
-            list: List::new(),
-            policy: PhantomData,
-        }
-    }
-}
-
-impl<V: Policy> Default for RwsemXadd<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(RwsemXadd<V> {
+    count: wide(0),
+    wait_lock: KernelTicketLock::new(),
+    list: List::new(),
+    policy: PhantomData,
+});
 
 // SAFETY: the count admits one writer when no thread is active; it acquires (rwsem_xadd.write) what others released.
 // Guards stay on their thread, as in a kernel.

@@ -23,6 +23,7 @@
 //! line may be off its CPU: a waiter yields every 10 us. There is no bound on a wait beyond "first come, first served".
 
 use crate::wait;
+use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
@@ -35,20 +36,7 @@ pub struct KernelTicketLock<P: Platform = DefaultPlatform> {
     head: P::U32,
 }
 
-impl KernelTicketLock {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        use core::sync::atomic::AtomicU32;
-        KernelTicketLock { tail: AtomicU32::new(0), head: AtomicU32::new(0) }
-    }
-}
-
-impl Default for KernelTicketLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(KernelTicketLock { tail: word(0), head: word(0) });
 
 // SAFETY: one ticket is served at a time (invariants 1 and 2); a thread that sees its turn (kernel_ticket.turn) comes
 // after the last owner (kernel_ticket.serve). Guards stay on their thread, whose preemption is off.

@@ -15,13 +15,3 @@ pub fn here<C: ThreadGroup>(group: &C) -> u64 {
     });
     <Native as Environment>::stamp() - begin
 }
-
-/// How often threads of this process have slept so far.
-#[must_use]
-pub fn voluntary() -> u64 {
-    // SAFETY: all bytes zero is a valid rusage.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is writable.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
-    usage.ru_nvcsw as u64
-}

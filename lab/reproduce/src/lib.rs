@@ -4,9 +4,9 @@
 //! | file | what |
 //! |---|---|
 //! | `report.rs`, `score.rs` | what comes out, and how much of it is right |
-//! | `whys.rs` | what may explain the misses, and what would settle it |
+//! | `words.rs`, `whys.rs` | what is said of each, from its `words.toml`; what may explain the misses |
 //! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not known |
-//! | `mean.rs` | means of several seeds |
+//! | `mean.rs` | means of several seeds, and changes |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the documents' machine |
 //! | `locks.rs` | locks of the catalogue, by name |
@@ -29,6 +29,7 @@ mod scaling;
 mod score;
 mod spin_backoff;
 pub mod whys;
+mod words;
 
 use anyhow::{Context as _, Result};
 use pool::{Pool, Progress, Turns};
@@ -44,41 +45,29 @@ pub struct Document {
     /// About how many runs it takes, short and in full.
     pub runs: [usize; 2],
     run: fn(&Context<'_>) -> Result<DocumentReport>,
+    words: &'static str,
 }
 
-/// All of them, in the order of [`turnwise_bench::published::DOCUMENTS`].
-pub static DOCUMENTS: &[Document] = &[
-    Document {
-        name: "mutex_spinners",
-        help: "mutex spinners that queue, in AIM7 fserver on 80 CPUs (Linux, 2013)",
-        runs: [80, 282],
-        run: mutex_spinners::run,
-    },
-    Document {
-        name: "rwsem_stealing",
-        help: "writers that steal a rwsem, in fork_test (Linux, 2013)",
-        runs: [34, 190],
-        run: rwsem_stealing::run,
-    },
-    Document {
-        name: "dcache",
-        help: "the dentry cache's locks under a profiler, in AIM7 high_systime on 80 CPUs (Linux, 2013)",
-        runs: [12, 38],
-        run: dcache::run,
-    },
-    Document {
-        name: "spin_backoff",
-        help: "ia64 spin locks backing off, on a 64-CPU Altix (SGI, 2004)",
-        runs: [65, 140],
-        run: spin_backoff::run,
-    },
-    Document {
-        name: "handoff_spin",
-        help: "OSv's mutex spinning while the owner runs, on 4 CPUs (2014)",
-        runs: [28, 28],
-        run: handoff_spin::run,
-    },
-];
+macro_rules! documents {
+    ($($name:ident, $runs:expr, $help:literal;)*) => {
+        /// All of them, in the order of [`turnwise_bench::published::DOCUMENTS`].
+        pub static DOCUMENTS: &[Document] = &[$(Document {
+            name: stringify!($name),
+            help: $help,
+            runs: $runs,
+            run: $name::run,
+            words: include_str!(concat!(stringify!($name), "/words.toml")),
+        }),*];
+    };
+}
+
+documents! {
+    mutex_spinners, [80, 282], "mutex spinners that queue, in AIM7 fserver on 80 CPUs (Linux, 2013)";
+    rwsem_stealing, [34, 190], "writers that steal a rwsem, in fork_test (Linux, 2013)";
+    dcache, [12, 38], "the dentry cache's locks under a profiler, in AIM7 high_systime on 80 CPUs (Linux, 2013)";
+    spin_backoff, [65, 140], "ia64 spin locks backing off, on a 64-CPU Altix (SGI, 2004)";
+    handoff_spin, [28, 28], "OSv's mutex spinning while the owner runs, on 4 CPUs (2014)";
+}
 
 /// How to run a document.
 pub struct Context<'a> {

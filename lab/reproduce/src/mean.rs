@@ -1,4 +1,4 @@
-//! Means of several seeds.
+//! Means of several seeds, and changes.
 
 /// A mean, and its standard error where there are several values.
 pub(super) type Mean = (f64, Option<f64>);
@@ -10,6 +10,11 @@ pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> Mean {
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (mean, (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt()))
+}
+
+/// From `before` to `after`, per cent.
+pub(super) fn change(before: f64, after: f64) -> f64 {
+    (after / before - 1.0) * 100.0
 }
 
 #[cfg(test)]

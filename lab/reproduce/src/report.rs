@@ -36,7 +36,7 @@ pub struct Reproduction {
 }
 
 /// One document.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct DocumentReport {
     /// Its name in `published.toml`.
     pub name: String,
@@ -382,6 +382,11 @@ impl Claim {
     #[must_use]
     pub fn new(what: &str, published: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Claim {
         Claim { what: what.to_owned(), published: published.into(), ours: ours.into(), verdict }
+    }
+
+    /// Asks for the same as a bar, which is met if the claim holds.
+    pub(crate) fn bar(&self, asked: &str, why: &str) -> Bar {
+        Bar::new(asked, self.ours.clone(), self.verdict == Verdict::Holds, why)
     }
 }
 

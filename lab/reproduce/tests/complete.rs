@@ -36,10 +36,10 @@ fn complete(name: &str) {
     assert!(report.bars.iter().all(|bar| bar.met == bar.why.is_none() || bar.why.is_none()));
     for claim in report.claims.iter().filter(|claim| claim.verdict != Verdict::Holds) {
         let explained = report.whys.iter().any(|why| why.is_about(claim));
-        assert!(explained, "whys.rs has nothing about the claim: {}", claim.what);
+        assert!(explained, "words.toml has nothing about the claim: {}", claim.what);
     }
     for row in rows.iter().filter(|row| row.met() == Some(false)) {
-        assert!(report.whys.iter().any(|why| why.covers(row)), "whys.rs has nothing about the row {}", row.key);
+        assert!(report.whys.iter().any(|why| why.covers(row)), "words.toml has nothing about the row {}", row.key);
     }
     let json = serde_json::to_string(&report).expect("it has a JSON form");
     serde_json::from_str::<DocumentReport>(&json).expect("which can be read back");

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{IntWord, Platform, Word};
 use turnwise::{McsLock, SpinLock, TicketLock, backoff::NoBackoff};
+use turnwise_present::spent::Spent;
 
 /// One measurement.
 #[derive(Clone, Debug)]
@@ -67,7 +68,7 @@ pub fn run(machine: &Arc<Machine>) -> io::Result<SelfBench> {
         private(machine, node)?,
     ];
     let switches_per_s = switches.into_iter().fold(0.0, f64::max);
-    Ok(SelfBench { switches_per_s, rows, peak_bytes: peak_bytes()? })
+    Ok(SelfBench { switches_per_s, rows, peak_bytes: Spent::here().peak_bytes })
 }
 
 fn switches_per_s() -> io::Result<f64> {
@@ -85,16 +86,6 @@ fn cpu_seconds() -> io::Result<f64> {
         return Err(io::Error::last_os_error());
     }
     Ok(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
-}
-
-fn peak_bytes() -> io::Result<u64> {
-    // SAFETY: all bytes zero is a valid rusage.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is writable.
-    if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(usage.ru_maxrss as u64 * 1024)
 }
 
 /// All threads fight over one lock, in sections of an increment.

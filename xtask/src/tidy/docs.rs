@@ -206,7 +206,7 @@ fn page_of(path: &str) -> Option<String> {
     let name = name.strip_suffix("/mod").unwrap_or(name);
     let page = match (krate, name.split_once('/')) {
         ("turnwise" | "lineage", None)
-            if ["lib", "lock", "lock_api_impl", "raw", "backoff", "spin"].contains(&name) =>
+            if ["lib", "lock", "rwlock", "lock_api_impl", "raw", "backoff", "spin"].contains(&name) =>
         {
             return None;
         }

@@ -6,6 +6,7 @@ mod docs;
 mod ordering;
 mod promises;
 mod rust;
+mod sizes;
 mod text;
 mod tree;
 
@@ -53,7 +54,8 @@ impl Report<'_> {
 }
 
 /// All rules, in the order in which they are listed and run.
-const RULES: &[&[Rule]] = &[text::RULES, rust::RULES, circles::RULES, ordering::RULES, docs::RULES, promises::RULES];
+const RULES: &[&[Rule]] =
+    &[text::RULES, rust::RULES, circles::RULES, ordering::RULES, docs::RULES, promises::RULES, sizes::RULES];
 
 fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().copied().flatten()

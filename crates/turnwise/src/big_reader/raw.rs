@@ -36,7 +36,7 @@
 //! 6. A release does not touch the lock after the operation that releases it, but for a wake-up by address.
 
 use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, SpinLimit, Word};
-use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::rwsem::{Met, RawRwSem};
 use crate::wait::policy;
 use core::fmt;
@@ -457,6 +457,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
 
 // SAFETY: the write lock is that of a `RawRwSem`, which keeps these promises among writers.
 unsafe impl<const N: usize, P: Platform> RawLock for RawBigReaderLock<N, P> {
+    const NAME: &'static str = "BigReaderLock";
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
@@ -515,6 +516,14 @@ unsafe impl<const N: usize, P: Platform> RawRwLock for RawBigReaderLock<N, P> {
     unsafe fn unlock_read(&self) {
         // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
         unsafe { self.unlock_read() }
+    }
+}
+
+// SAFETY: `read_until` acquires what `read` does.
+unsafe impl<const N: usize, P: Platform> RawTimedRwLock for RawBigReaderLock<N, P> {
+    #[inline]
+    fn read_until(&self, deadline: Deadline) -> bool {
+        self.read_until(deadline)
     }
 }
 

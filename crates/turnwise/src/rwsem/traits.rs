@@ -2,12 +2,13 @@
 
 use super::RawRwSem;
 use crate::platform::{Deadline, Platform};
-use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use core::fmt;
 
 // SAFETY: there is one writer at a time, and no reader beside it; it acquires (rwsem.write) what others released
 // (rwsem.release, rwsem.unlock_read). The owner's word names its thread, so guards stay on it.
 unsafe impl<P: Platform> RawLock for RawRwSem<P> {
+    const NAME: &'static str = "RwSem";
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
@@ -65,6 +66,14 @@ unsafe impl<P: Platform> RawRwLock for RawRwSem<P> {
     unsafe fn unlock_read(&self) {
         // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
         unsafe { self.unlock_read() }
+    }
+}
+
+// SAFETY: `read_until` acquires by rwsem.read, as `read` does.
+unsafe impl<P: Platform> RawTimedRwLock for RawRwSem<P> {
+    #[inline]
+    fn read_until(&self, deadline: Deadline) -> bool {
+        self.read_until(deadline)
     }
 }
 

@@ -10,22 +10,35 @@ pub struct Pair<M, C> {
     conditions: [C; 2],
 }
 
-impl<T: Send + 'static> Monitor<T> for Pair<turnwise::Mutex<T>, turnwise::Condvar> {
-    fn new(value: T) -> Self {
-        Pair { mutex: turnwise::Mutex::new(value), conditions: [const { turnwise::Condvar::new() }; 2] }
-    }
+/// A mutex and a condition variable that waits with a guard of it in place.
+macro_rules! in_place {
+    ($library:ident) => {
+        impl<T: Send + 'static> Monitor<T> for Pair<$library::Mutex<T>, $library::Condvar> {
+            fn new(value: T) -> Self {
+                Pair { mutex: $library::Mutex::new(value), conditions: [const { $library::Condvar::new() }; 2] }
+            }
 
-    #[inline]
-    fn enter<R>(&self, on: usize, mut wait: impl FnMut(&mut T) -> bool, f: impl FnOnce(&mut T) -> (R, Tell)) -> R {
-        let mut guard = self.mutex.lock();
-        while wait(&mut guard) {
-            self.conditions[on].wait(&mut guard);
+            #[inline]
+            fn enter<R>(
+                &self,
+                on: usize,
+                mut wait: impl FnMut(&mut T) -> bool,
+                f: impl FnOnce(&mut T) -> (R, Tell),
+            ) -> R {
+                let mut guard = self.mutex.lock();
+                while wait(&mut guard) {
+                    self.conditions[on].wait(&mut guard);
+                }
+                let (result, tell) = f(&mut guard);
+                tell.by(|on| self.conditions[on].notify_one(), |on| self.conditions[on].notify_all());
+                result
+            }
         }
-        let (result, tell) = f(&mut guard);
-        tell.by(|on| self.conditions[on].notify_one(), |on| self.conditions[on].notify_all());
-        result
-    }
+    };
 }
+
+in_place!(turnwise);
+in_place!(parking_lot);
 
 impl<T: Send + 'static> Monitor<T> for Pair<std::sync::Mutex<T>, std::sync::Condvar> {
     fn new(value: T) -> Self {
@@ -45,23 +58,6 @@ impl<T: Send + 'static> Monitor<T> for Pair<std::sync::Mutex<T>, std::sync::Cond
 }
 
 const NO_PANIC: &str = "no workload panics with the lock held";
-
-impl<T: Send + 'static> Monitor<T> for Pair<parking_lot::Mutex<T>, parking_lot::Condvar> {
-    fn new(value: T) -> Self {
-        Pair { mutex: parking_lot::Mutex::new(value), conditions: Default::default() }
-    }
-
-    #[inline]
-    fn enter<R>(&self, on: usize, mut wait: impl FnMut(&mut T) -> bool, f: impl FnOnce(&mut T) -> (R, Tell)) -> R {
-        let mut guard = self.mutex.lock();
-        while wait(&mut guard) {
-            self.conditions[on].wait(&mut guard);
-        }
-        let (result, tell) = f(&mut guard);
-        tell.by(|on| self.conditions[on].notify_one(), |on| self.conditions[on].notify_all());
-        result
-    }
-}
 
 /// The C library's mutex and condition variables, and the data that they protect.
 pub struct PthreadMonitor<T> {

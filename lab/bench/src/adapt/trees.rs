@@ -1,11 +1,12 @@
 //! Our file system in memory, and what one might use in place of it: the kernel's, a table of paths, a tree of paths.
 
-use crate::load::names::{Paths, Tree, all_paths};
+use crate::load::names::{Question, all_paths};
 use anyhow::{Context, Result, ensure};
 use dashmap::DashMap;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs;
+use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,11 +20,14 @@ const PATH_BYTES: usize = 256;
 
 type TreePath<L> = turnwise_vfs::Path<'static, Metal, L>;
 
-/// Our file system, with these locks.
-pub struct Ours<L: LockSet<Native>>(Vfs<Metal, L>);
+/// What is at a path of our file system, with these locks.
+pub struct Ours<L>(PhantomData<L>);
 
-/// Our file system, where a look-up holds what it finds for a moment.
-pub struct Holding<L: LockSet<Native>>(Ours<L>);
+/// The same, where a look-up holds what it finds for a moment.
+pub struct Holding<L>(PhantomData<L>);
+
+/// The path of what one has there.
+pub struct OurPaths<L>(PhantomData<L>);
 
 /// A path, and what is there.
 pub struct Known<L: LockSet<Native>> {
@@ -33,8 +37,8 @@ pub struct Known<L: LockSet<Native>> {
     number: u64,
 }
 
-impl<L: LockSet<Native>> Ours<L> {
-    fn new() -> Result<Self> {
+impl<L: LockSet<Native>> Known<L> {
+    fn files() -> Result<Vfs<Metal, L>> {
         let fs = Vfs::new(Config { buckets_log2: 12, ..Config::default() })?;
         {
             let root = fs.root();
@@ -49,70 +53,46 @@ impl<L: LockSet<Native>> Ours<L> {
                 fs.open(&cx, path.as_bytes(), OpenFlags::CREATE | OpenFlags::WRONLY, 0o644)?;
             }
         }
-        Ok(Ours(fs))
+        Ok(fs)
     }
 
-    fn known(&'static self, path: &str) -> Known<L> {
-        let root = self.0.root();
-        let found = self.0.lookup(&Cx::new(&root, &root), path.as_bytes(), Follow::Yes).expect("it was made");
+    fn of(fs: &'static Vfs<Metal, L>, path: &str) -> Known<L> {
+        let root = fs.root();
+        let found = fs.lookup(&Cx::new(&root, &root), path.as_bytes(), Follow::Yes).expect("it was made");
         Known { root, path: path.into(), number: found.inode_number(), found }
     }
 }
 
-impl<L: LockSet<Native>> Tree for Ours<L> {
-    type Name = Known<L>;
+/// `$name` asks our file system, in this context, about something known.
+macro_rules! ours {
+    ($name:ident, |$fs:ident, $cx:ident, $known:ident| $ask:expr) => {
+        impl<L: LockSet<Native>> Question for $name<L> {
+            type Tree = Vfs<Metal, L>;
+            type About = Known<L>;
 
-    fn build() -> Result<Self> {
-        Ours::new()
-    }
+            fn build() -> Result<Self::Tree> {
+                Known::files()
+            }
 
-    fn name(&'static self, path: &str) -> Known<L> {
-        self.known(path)
-    }
+            fn about(fs: &'static Self::Tree, path: &str) -> Known<L> {
+                Known::of(fs, path)
+            }
 
-    #[inline]
-    fn look_up(&'static self, known: &Known<L>) -> bool {
-        let cx = Cx::new(&known.root, &known.root);
-        self.0.stat(&cx, &known.path, Follow::Yes).is_ok_and(|stat| stat.number == known.number)
-    }
+            #[inline]
+            fn ask($fs: &'static Self::Tree, $known: &Known<L>) -> bool {
+                let $cx = Cx::new(&$known.root, &$known.root);
+                $ask
+            }
+        }
+    };
 }
 
-impl<L: LockSet<Native>> Tree for Holding<L> {
-    type Name = Known<L>;
-
-    fn build() -> Result<Self> {
-        Ours::new().map(Holding)
-    }
-
-    fn name(&'static self, path: &str) -> Known<L> {
-        self.0.known(path)
-    }
-
-    #[inline]
-    fn look_up(&'static self, known: &Known<L>) -> bool {
-        let cx = Cx::new(&known.root, &known.root);
-        self.0.0.lookup(&cx, &known.path, Follow::Yes).is_ok_and(|found| found == known.found)
-    }
-}
-
-impl<L: LockSet<Native>> Paths for Ours<L> {
-    type Held = Known<L>;
-
-    fn build() -> Result<Self> {
-        Ours::new()
-    }
-
-    fn hold(&'static self, path: &str) -> Known<L> {
-        self.known(path)
-    }
-
-    #[inline]
-    fn path_of(&'static self, known: &Known<L>) -> bool {
-        let cx = Cx::new(&known.root, &known.root);
-        let mut buffer = [0; PATH_BYTES];
-        self.0.d_path_into(&cx, &known.found, &mut buffer).is_ok_and(|path| path == known.path)
-    }
-}
+ours!(Ours, |fs, cx, known| fs.stat(&cx, &known.path, Follow::Yes).is_ok_and(|stat| stat.number == known.number));
+ours!(Holding, |fs, cx, known| fs.lookup(&cx, &known.path, Follow::Yes).is_ok_and(|found| found == known.found));
+ours!(OurPaths, |fs, cx, known| {
+    let mut buffer = [0; PATH_BYTES];
+    fs.d_path_into(&cx, &known.found, &mut buffer).is_ok_and(|path| path == known.path)
+});
 
 /// The kernel's tmpfs, by `stat(2)`: relative to an open directory, so that its paths have five components, too.
 pub struct Tmpfs {
@@ -120,8 +100,9 @@ pub struct Tmpfs {
     root: TempDir,
 }
 
-impl Tree for Tmpfs {
-    type Name = (CString, u64);
+impl Question for Tmpfs {
+    type Tree = Tmpfs;
+    type About = (CString, u64);
 
     fn build() -> Result<Self> {
         let shm = Path::new("/dev/shm");
@@ -137,39 +118,42 @@ impl Tree for Tmpfs {
         Ok(Tmpfs { top, root })
     }
 
-    fn name(&'static self, path: &str) -> (CString, u64) {
-        let size = fs::metadata(self.root.path().join(&path[1..])).map_or(0, |file| file.len());
+    fn about(tree: &'static Self, path: &str) -> (CString, u64) {
+        let size = fs::metadata(tree.root.path().join(&path[1..])).map_or(0, |file| file.len());
         (CString::new(&path[1..]).unwrap_or_default(), size)
     }
 
     #[inline]
-    fn look_up(&'static self, (path, size): &(CString, u64)) -> bool {
+    fn ask(tree: &'static Self, (path, size): &(CString, u64)) -> bool {
         // SAFETY: all bytes zero is a valid stat; the path ends in 0; the buffer is writable.
         unsafe {
             let mut about: libc::stat = std::mem::zeroed();
-            let failed = libc::fstatat(self.top.as_raw_fd(), path.as_ptr(), &raw mut about, 0);
+            let failed = libc::fstatat(tree.top.as_raw_fd(), path.as_ptr(), &raw mut about, 0);
             failed == 0 && about.st_size as u64 == *size && *size > 0
         }
     }
 }
 
 /// By `readlink(2)` of `/proc/self/fd/N`: the kernel's `d_path`, and the way to it through procfs.
-impl Paths for Tmpfs {
-    type Held = (OwnedFd, CString, PathBuf);
+pub struct TmpfsPaths;
 
-    fn build() -> Result<Self> {
-        Tree::build()
+impl Question for TmpfsPaths {
+    type Tree = Tmpfs;
+    type About = (OwnedFd, CString, PathBuf);
+
+    fn build() -> Result<Tmpfs> {
+        Tmpfs::build()
     }
 
-    fn hold(&'static self, path: &str) -> Self::Held {
-        let path = self.root.path().join(&path[1..]);
+    fn about(tree: &'static Tmpfs, path: &str) -> Self::About {
+        let path = tree.root.path().join(&path[1..]);
         let file = OwnedFd::from(fs::File::open(&path).expect("it was made"));
         let link = format!("/proc/self/fd/{}", file.as_raw_fd());
         (file, CString::new(link).unwrap_or_default(), path)
     }
 
     #[inline]
-    fn path_of(&'static self, (_file, link, path): &Self::Held) -> bool {
+    fn ask(_: &'static Tmpfs, (_file, link, path): &Self::About) -> bool {
         let mut buffer = [0; PATH_BYTES];
         // SAFETY: the path ends in 0; the buffer is writable and has so many bytes.
         let bytes = unsafe { libc::readlink(link.as_ptr(), buffer.as_mut_ptr().cast(), PATH_BYTES) };
@@ -188,22 +172,23 @@ fn is_tmpfs(file: &OwnedFd) -> bool {
 /// A concurrent table of whole paths. It can neither rename a directory nor say where something is.
 pub struct Table(DashMap<PathBuf, u64>);
 
-impl Tree for Table {
-    type Name = (PathBuf, u64);
+impl Question for Table {
+    type Tree = Table;
+    type About = (PathBuf, u64);
 
     fn build() -> Result<Self> {
         Ok(Table(all_paths().map(PathBuf::from).zip(0..).collect()))
     }
 
-    fn name(&'static self, path: &str) -> (PathBuf, u64) {
+    fn about(tree: &'static Self, path: &str) -> (PathBuf, u64) {
         let path = PathBuf::from(path);
-        let number = self.0.get(&path).map_or(u64::MAX, |number| *number);
+        let number = tree.0.get(&path).map_or(u64::MAX, |number| *number);
         (path, number)
     }
 
     #[inline]
-    fn look_up(&'static self, (path, number): &(PathBuf, u64)) -> bool {
-        self.0.get(path).is_some_and(|found| *found == *number)
+    fn ask(tree: &'static Self, (path, number): &(PathBuf, u64)) -> bool {
+        tree.0.get(path).is_some_and(|found| *found == *number)
     }
 }
 
@@ -217,21 +202,22 @@ impl LockedTree {
     }
 }
 
-impl Tree for LockedTree {
-    type Name = (PathBuf, u64);
+impl Question for LockedTree {
+    type Tree = LockedTree;
+    type About = (PathBuf, u64);
 
     fn build() -> Result<Self> {
         Ok(LockedTree(RwLock::new(all_paths().map(PathBuf::from).zip(0..).collect())))
     }
 
-    fn name(&'static self, path: &str) -> (PathBuf, u64) {
+    fn about(tree: &'static Self, path: &str) -> (PathBuf, u64) {
         let path = PathBuf::from(path);
-        let number = self.get(&path).unwrap_or(u64::MAX);
+        let number = tree.get(&path).unwrap_or(u64::MAX);
         (path, number)
     }
 
     #[inline]
-    fn look_up(&'static self, (path, number): &(PathBuf, u64)) -> bool {
-        self.get(path) == Some(*number)
+    fn ask(tree: &'static Self, (path, number): &(PathBuf, u64)) -> bool {
+        tree.get(path) == Some(*number)
     }
 }

@@ -26,34 +26,21 @@ pub fn all_paths() -> impl Iterator<Item = String> {
     (0..TOPS).flat_map(|top| (0..FILES).map(move |file| path(top, file)))
 }
 
-/// What names are looked up in: a fresh one for each sample, with every file of [`all_paths`].
-pub trait Tree: Sync + Sized + 'static {
-    /// A file's path, as this tree wants it.
-    type Name: Send + 'static;
-    /// All files.
+/// A question that threads ask again and again of a tree with every file of [`all_paths`], a fresh one for each sample.
+pub trait Question: Sized + 'static {
+    /// What is asked.
+    type Tree: Sync + 'static;
+    /// A file that is there, as the question wants it.
+    type About: Send + 'static;
+    /// Makes all files.
     ///
     /// # Errors
     /// When they cannot be made here.
-    fn build() -> Result<Self>;
+    fn build() -> Result<Self::Tree>;
     /// A file that is there.
-    fn name(&'static self, path: &str) -> Self::Name;
-    /// Looks it up; whether it found the right one.
-    fn look_up(&'static self, name: &Self::Name) -> bool;
-}
-
-/// A tree that can say where something is.
-pub trait Paths: Sync + Sized + 'static {
-    /// Something in the tree, held.
-    type Held: Send + 'static;
-    /// All files.
-    ///
-    /// # Errors
-    /// When they cannot be made here.
-    fn build() -> Result<Self>;
-    /// Holds a file that is there.
-    fn hold(&'static self, path: &str) -> Self::Held;
-    /// Asks for its path; whether it was the right one.
-    fn path_of(&'static self, held: &Self::Held) -> bool;
+    fn about(tree: &'static Self::Tree, path: &str) -> Self::About;
+    /// Asks; whether the answer is right.
+    fn ask(tree: &'static Self::Tree, about: &Self::About) -> bool;
 }
 
 /// Whose files a thread asks for.
@@ -97,20 +84,12 @@ impl Whose for Disjoint {
     }
 }
 
-/// Runs one sample of look-ups.
+/// Runs one sample of questions.
 ///
 /// # Errors
-/// When the tree cannot be made, a thread cannot be started, or a look-up found something else.
-pub fn look_ups<T: Tree, W: Whose>(plan: &Plan) -> Result<Outcome> {
-    with_tree(T::build, |tree| sample::<W, _>(plan, LookUp(tree)))
-}
-
-/// Runs one sample of questions for paths.
-///
-/// # Errors
-/// As [`look_ups`].
-pub fn paths<T: Paths, W: Whose>(plan: &Plan) -> Result<Outcome> {
-    with_tree(T::build, |tree| sample::<W, _>(plan, PathOf(tree)))
+/// When the tree cannot be made, a thread cannot be started, or an answer was wrong.
+pub fn sample<Q: Question, W: Whose>(plan: &Plan) -> Result<Outcome> {
+    with_tree(Q::build, |tree| run::sample(plan, Questions::<W, Q> { tree, whose: PhantomData }))
 }
 
 /// Makes a tree, runs `f`, and takes the tree away.
@@ -123,66 +102,17 @@ fn with_tree<T: 'static, R>(build: fn() -> Result<T>, f: impl FnOnce(&'static T)
     result
 }
 
-/// A question that threads ask again and again.
-trait Ask: Copy + Send + Sync + 'static {
-    type About: Send + 'static;
-    fn about(self, path: &str) -> Self::About;
-    fn ask(self, about: &Self::About) -> bool;
-}
-
-struct LookUp<T: 'static>(&'static T);
-struct PathOf<T: 'static>(&'static T);
-
-impl<T> Clone for LookUp<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for LookUp<T> {}
-impl<T> Clone for PathOf<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for PathOf<T> {}
-
-impl<T: Tree> Ask for LookUp<T> {
-    type About = T::Name;
-    fn about(self, path: &str) -> T::Name {
-        self.0.name(path)
-    }
-    #[inline]
-    fn ask(self, name: &T::Name) -> bool {
-        self.0.look_up(name)
-    }
-}
-
-impl<T: Paths> Ask for PathOf<T> {
-    type About = T::Held;
-    fn about(self, path: &str) -> T::Held {
-        self.0.hold(path)
-    }
-    #[inline]
-    fn ask(self, held: &T::Held) -> bool {
-        self.0.path_of(held)
-    }
-}
-
-fn sample<W: Whose, A: Ask>(plan: &Plan, ask: A) -> Result<Outcome> {
-    run::sample(plan, Questions::<W, A> { ask, whose: PhantomData })
-}
-
-struct Questions<W, A> {
-    ask: A,
+struct Questions<W, Q: Question> {
+    tree: &'static Q::Tree,
     whose: PhantomData<fn() -> W>,
 }
 
-impl<W, A: Copy> Clone for Questions<W, A> {
+impl<W, Q: Question> Clone for Questions<W, Q> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<W, A: Copy> Copy for Questions<W, A> {}
+impl<W, Q: Question> Copy for Questions<W, Q> {}
 
 /// What a thread asks about, and what came out.
 struct Local<A> {
@@ -191,16 +121,16 @@ struct Local<A> {
     wrong: bool,
 }
 
-impl<W: Whose, A: Ask> Workload for Questions<W, A> {
+impl<W: Whose, Q: Question> Workload for Questions<W, Q> {
     /// The tree outlives the sample.
     type Shared = ();
-    type Local = Local<A::About>;
+    type Local = Local<Q::About>;
 
     fn shared(self) {}
 
     fn local(self, _roles: Roles, thread: usize) -> Self::Local {
         let top = W::top(thread);
-        let about = |number| self.ask.about(&path(top, W::file(thread, number)));
+        let about = |number| Q::about(self.tree, &path(top, W::file(thread, number)));
         Local { about: (0..FILES).map(about).collect(), next: 0, wrong: false }
     }
 
@@ -209,7 +139,7 @@ impl<W: Whose, A: Ask> Workload for Questions<W, A> {
         let about = &local.about[local.next % FILES];
         local.next += 1;
         let asked = probe.mark();
-        let right = self.ask.ask(about);
+        let right = Q::ask(self.tree, about);
         let answered = probe.mark();
         local.wrong |= !right;
         probe.record(Kind::Write, asked, answered);

@@ -1,6 +1,6 @@
 //! The condition variable and its peers.
 
-use super::{Group, LockInfo, Scenario, Subject};
+use super::{BASIC, Group, LockInfo, Scenario, Subject};
 use crate::adapt::monitors::{Pair, PthreadMonitor};
 use crate::load::monitor::{Broadcast, Inside, Pattern, PingPong, Queue};
 
@@ -11,27 +11,15 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&PING_PONG, &QUEUE, &BROADCAST],
     default: &["ping-pong", "queue", "broadcast"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "p50 wait",
-        "p99 wait",
-        "longest wait",
-        "sleeps per op",
-    ],
+    figures: &[BASIC, &["p50 wait", "p99 wait", "longest wait", "sleeps per op"]],
     comparisons: &[],
     plugged: None,
 };
 
-const fn group(name: &'static str, help: &'static str, locks: &'static [LockInfo]) -> Group {
-    Group { name, help, locks, default: &["all"], reference: &[] }
-}
-
-static PING_PONG: Group = group("ping-pong", "two threads by turns", &locks::<PingPong>());
-static QUEUE: Group = group("queue", "a queue with room for 64", &locks::<Queue>());
-static BROADCAST: Group = group("broadcast", "one thread that tells all others at once", &locks::<Broadcast>());
+static PING_PONG: Group = Group::of("ping-pong", "two threads by turns", const { &locks::<PingPong>() });
+static QUEUE: Group = Group::of("queue", "a queue with room for 64", const { &locks::<Queue>() });
+static BROADCAST: Group =
+    Group::of("broadcast", "one thread that tells all others at once", const { &locks::<Broadcast>() });
 
 type Ours<T> = Pair<turnwise::Mutex<T>, turnwise::Condvar>;
 type Std<T> = Pair<std::sync::Mutex<T>, std::sync::Condvar>;

@@ -167,6 +167,23 @@ pub struct Group {
     pub reference: &'static [&'static str],
 }
 
+impl Group {
+    /// In which all locks run if none are asked for, and are compared with the fastest peer.
+    const fn of(name: &'static str, help: &'static str, locks: &'static [LockInfo]) -> Group {
+        Group { name, help, locks, default: &["all"], reference: &[] }
+    }
+
+    /// Sets the locks with the fastest of which the others' speeds are compared.
+    const fn against(self, reference: &'static [&'static str]) -> Group {
+        Group { reference, ..self }
+    }
+
+    /// Sets the locks that run when none are asked for.
+    const fn by_default(self, default: &'static [&'static str]) -> Group {
+        Group { default, ..self }
+    }
+}
+
 /// What happens in a critical section and outside it, in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Times {
@@ -338,13 +355,18 @@ pub struct Subject {
     pub default: &'static [&'static str],
     /// Every scenario, in the order of reports.
     pub scenarios: &'static [Scenario],
-    /// The columns of its tables: names of [figures](crate::figure::FIGURES).
-    pub figures: &'static [&'static str],
+    /// The columns of its tables: names of [figures](crate::figure::FIGURES), in groups.
+    pub figures: &'static [&'static [&'static str]],
     /// Pairs of locks whose difference a document published.
     pub comparisons: &'static [Comparison],
     /// How a lock of a shared object is measured, where it can be.
     pub plugged: Option<PluggedSample>,
 }
+
+/// Figures of every lock.
+const BASIC: &[&str] = &["per op", "CPU per op", "energy per op", "fairness"];
+/// Figures of readers and of writers.
+const OF_KINDS: &[&str] = &["per read", "per write", "longest read wait", "longest write wait", "longest wait"];
 
 /// Every subject.
 pub static SUBJECTS: &[&Subject] = &[

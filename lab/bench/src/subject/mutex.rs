@@ -1,6 +1,6 @@
 //! The mutex and its peers.
 
-use super::{Group, LockInfo, Scenario, Subject, Times, Waiting::*};
+use super::{BASIC, Group, LockInfo, Scenario, Subject, Times, Waiting::*};
 use crate::adapt::plugged;
 use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex};
 use crate::blind::Blind;
@@ -15,72 +15,34 @@ pub static SUBJECT: Subject = Subject {
     default: &["mutex"],
     scenarios: SCENARIOS,
     figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "disturbed: CPU",
-        "disturbed: ops",
-        "throttled",
-        "served",
-        "p50 wait",
-        "p99 wait",
-        "p99.9 wait",
-        "longest wait",
-        "sleeps per op",
-        "preempted per op",
+        BASIC,
+        &["disturbed: CPU", "disturbed: ops", "throttled", "served", "p50 wait", "p99 wait", "p99.9 wait"],
+        &["longest wait", "sleeps per op", "preempted per op"],
     ],
     comparisons: &[],
     plugged: Some(plugged::exclusive),
 };
 
-static MUTEX: Group = Group {
-    name: "mutex",
-    help: "all scenarios that compare mutexes",
-    locks: LOCKS,
-    default: &["mutex", "std", "parking_lot", "pthread", "pthread-adaptive", "spin"],
-    reference: &[],
-};
+static MUTEX: Group = Group::of("mutex", "all scenarios that compare mutexes", LOCKS).by_default(&[
+    "mutex",
+    "std",
+    "parking_lot",
+    "pthread",
+    "pthread-adaptive",
+    "spin",
+]);
+static MANY: Group = few("many", "all scenarios with many locks, of which each thread takes any");
+static BESIDE: Group = few("beside", "all scenarios beside a busy process");
+static OPEN: Group = few("open", "all scenarios in which requests arrive at times of their own");
+static QUOTA: Group = few("quota", "all scenarios under a CPU quota, as containers have it");
+static ON_CPU: Group = Group::of("on-cpu", "all scenarios that show what the on_cpu layer brings", LOCKS)
+    .by_default(&["mutex", "mutex-blind"])
+    .against(&["mutex-blind"]);
 
-static MANY: Group = Group {
-    name: "many",
-    help: "all scenarios with many locks, of which each thread takes any",
-    locks: LOCKS,
-    default: &["mutex", "std", "parking_lot", "pthread"],
-    reference: &["pthread"],
-};
-
-static BESIDE: Group = Group {
-    name: "beside",
-    help: "all scenarios beside a busy process",
-    locks: LOCKS,
-    default: &["mutex", "std", "parking_lot", "pthread"],
-    reference: &["pthread"],
-};
-
-static OPEN: Group = Group {
-    name: "open",
-    help: "all scenarios in which requests arrive at times of their own",
-    locks: LOCKS,
-    default: &["mutex", "std", "parking_lot", "pthread"],
-    reference: &["pthread"],
-};
-
-static QUOTA: Group = Group {
-    name: "quota",
-    help: "all scenarios under a CPU quota, as containers have it",
-    locks: LOCKS,
-    default: &["mutex", "std", "parking_lot", "pthread"],
-    reference: &["pthread"],
-};
-
-static ON_CPU: Group = Group {
-    name: "on-cpu",
-    help: "all scenarios that show what the on_cpu layer brings",
-    locks: LOCKS,
-    default: &["mutex", "mutex-blind"],
-    reference: &["mutex-blind"],
-};
+/// Ours and the mutexes that programs have.
+const fn few(name: &'static str, help: &'static str) -> Group {
+    Group::of(name, help, LOCKS).by_default(&["mutex", "std", "parking_lot", "pthread"]).against(&["pthread"])
+}
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::own("mutex"),

@@ -1,6 +1,6 @@
 //! Counts of references: with a lock, in the lock, and without one.
 
-use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
+use super::{BASIC, Group, LockInfo, Scenario, Subject, Waiting::*};
 use crate::adapt::counters::{Additions, Clones, Exchanges};
 use crate::load::counted::Locked;
 
@@ -11,35 +11,14 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&ALONE, &SHARED],
     default: &["alone", "shared"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "p99 wait",
-        "longest wait",
-        "sleeps per op",
-        "preempted per op",
-    ],
+    figures: &[BASIC, &["p99 wait", "longest wait", "sleeps per op", "preempted per op"]],
     comparisons: &[],
     plugged: None,
 };
 
-static ALONE: Group = Group {
-    name: "alone",
-    help: "all scenarios without contention",
-    locks: LOCKS,
-    default: &["all"],
-    reference: &["cmpxchg"],
-};
-
-static SHARED: Group = Group {
-    name: "shared",
-    help: "all scenarios with contention",
-    locks: LOCKS,
-    default: &["all"],
-    reference: &["ttas", "ttas-backoff", "ticket", "ticket-backoff", "queued", "mcs", "spin"],
-};
+static ALONE: Group = Group::of("alone", "all scenarios without contention", LOCKS).against(&["cmpxchg"]);
+static SHARED: Group = Group::of("shared", "all scenarios with contention", LOCKS).against(SPIN_LOCKS);
+const SPIN_LOCKS: &[&str] = &["ttas", "ttas-backoff", "ticket", "ticket-backoff", "queued", "mcs", "spin"];
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::own("lockref"),

@@ -1,6 +1,6 @@
 //! The readers-writer lock and its peers.
 
-use super::{Group, LockInfo, Mix, Scenario, Subject, Waiting::*};
+use super::{BASIC, Group, LockInfo, Mix, OF_KINDS, Scenario, Subject, Waiting::*};
 use crate::adapt::plugged;
 use crate::adapt::pthread::PthreadRwLock;
 use crate::adapt::rwlocks::Alone;
@@ -13,19 +13,7 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&RWLOCK],
     default: &["rwlock"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "share of the few",
-        "per read",
-        "per write",
-        "longest read wait",
-        "longest write wait",
-        "longest wait",
-        "sleeps per op",
-    ],
+    figures: &[BASIC, &["share of the few"], OF_KINDS, &["sleeps per op"]],
     comparisons: &[],
     plugged: Some(plugged::shared),
 };

@@ -1,6 +1,6 @@
 //! The sequence lock and its peers: reads that write nothing.
 
-use super::{Group, LockInfo, Mix, Scenario, Subject, Waiting::*};
+use super::{BASIC, Group, LockInfo, Mix, OF_KINDS, Scenario, Subject, Waiting::*};
 use crate::adapt::seqlocks::{Blocking, With};
 use crate::load::shared::Record;
 
@@ -11,36 +11,16 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&OPTIMISTIC, &BLOCKING],
     default: &["optimistic", "blocking"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "per read",
-        "per write",
-        "longest read wait",
-        "longest write wait",
-        "longest wait",
-    ],
+    figures: &[BASIC, OF_KINDS],
     comparisons: &[],
     plugged: None,
 };
 
-static OPTIMISTIC: Group = Group {
-    name: "optimistic",
-    help: "all scenarios with optimistic readers",
-    locks: LOCKS,
-    default: &["seqrwlock", "seqrwlock-with", "seqlock", "std", "parking_lot"],
-    reference: &["seqlock"],
-};
-
-static BLOCKING: Group = Group {
-    name: "blocking",
-    help: "all scenarios with readers that keep writers out",
-    locks: LOCKS,
-    default: &["seqrwlock-blocking", "std", "parking_lot"],
-    reference: &[],
-};
+static OPTIMISTIC: Group = Group::of("optimistic", "all scenarios with optimistic readers", LOCKS)
+    .by_default(&["seqrwlock", "seqrwlock-with", "seqlock", "std", "parking_lot"])
+    .against(&["seqlock"]);
+static BLOCKING: Group = Group::of("blocking", "all scenarios with readers that keep writers out", LOCKS)
+    .by_default(&["seqrwlock-blocking", "std", "parking_lot"]);
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::own("seqrwlock"),

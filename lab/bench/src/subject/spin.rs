@@ -1,6 +1,6 @@
 //! Spin locks: with few threads, and with more than there are CPUs.
 
-use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
+use super::{BASIC, Group, LockInfo, Scenario, Subject, Waiting::*};
 use crate::adapt::plugged;
 use crate::load::exclusive::Protected;
 
@@ -11,22 +11,12 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&SPIN],
     default: &["spin"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "energy per op",
-        "fairness",
-        "p50 wait",
-        "p99 wait",
-        "longest wait",
-        "preempted per op",
-    ],
+    figures: &[BASIC, &["p50 wait", "p99 wait", "longest wait", "preempted per op"]],
     comparisons: &[],
     plugged: Some(plugged::exclusive),
 };
 
-static SPIN: Group =
-    Group { name: "spin", help: "all scenarios", locks: LOCKS, default: &["all"], reference: &["spin"] };
+static SPIN: Group = Group::of("spin", "all scenarios", LOCKS).against(&["spin"]);
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::own("ttas"),

@@ -2,8 +2,8 @@
 //! place of it.
 
 use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
-use crate::adapt::trees::{Holding, LockedTree, Ours, Table, Tmpfs};
-use crate::load::names::{self, Disjoint, Paths, Shared, Siblings, Tree, Whose};
+use crate::adapt::trees::{Holding, LockedTree, OurPaths, Ours, Table, Tmpfs, TmpfsPaths};
+use crate::load::names::{self, Disjoint, Question, Shared, Siblings, Whose};
 use turnwise_vfs::locks::{Linux37, Linux310, Linux310Dcache, Linux312, Today};
 
 /// Trees of names.
@@ -13,20 +13,15 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&SHARED, &SIBLINGS, &DISJOINT, &HELD, &PATH_SHARED, &PATH_DISJOINT],
     default: &["look-up-shared", "look-up-siblings", "look-up-disjoint", "held-shared", "path-shared", "path-disjoint"],
     scenarios: SCENARIOS,
-    figures: &["per op", "CPU per op", "fairness", "p99 wait", "longest wait", "sleeps per op", "preempted per op"],
+    figures: &[&["per op", "CPU per op", "fairness", "p99 wait", "longest wait", "sleeps per op", "preempted per op"]],
     comparisons: &[],
     plugged: None,
 };
 
 impl LockInfo {
-    /// A file system whose look-ups of names are measured.
-    const fn tree<T: Tree, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
-        LockInfo::by(names::look_ups::<T, W>, name, Sleeps, help)
-    }
-
-    /// A file system whose `d_path` is measured.
-    const fn paths<T: Paths, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
-        LockInfo::by(names::paths::<T, W>, name, Sleeps, help)
+    /// A file system that is asked what is at a path, or for the path of something.
+    const fn tree<Q: Question, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
+        LockInfo::by(names::sample::<Q, W>, name, Sleeps, help)
     }
 }
 
@@ -105,12 +100,12 @@ const fn trees<W: Whose>() -> [LockInfo; 8] {
 
 const fn paths<W: Whose>() -> [LockInfo; 6] {
     [
-        LockInfo::paths::<Ours<Today>, W>("turnwise", TODAY).ours(),
-        LockInfo::paths::<Ours<Linux37>, W>("linux-3.7", OLD),
-        LockInfo::paths::<Ours<Linux310>, W>("linux-3.10", BEFORE),
-        LockInfo::paths::<Ours<Linux310Dcache>, W>("linux-3.10-dcache", PATCHED),
-        LockInfo::paths::<Ours<Linux312>, W>("linux-3.12", MERGED),
-        LockInfo::paths::<Tmpfs, W>("tmpfs", "readlink(2) in /proc/self/fd, on the kernel's tmpfs"),
+        LockInfo::tree::<OurPaths<Today>, W>("turnwise", TODAY).ours(),
+        LockInfo::tree::<OurPaths<Linux37>, W>("linux-3.7", OLD),
+        LockInfo::tree::<OurPaths<Linux310>, W>("linux-3.10", BEFORE),
+        LockInfo::tree::<OurPaths<Linux310Dcache>, W>("linux-3.10-dcache", PATCHED),
+        LockInfo::tree::<OurPaths<Linux312>, W>("linux-3.12", MERGED),
+        LockInfo::tree::<TmpfsPaths, W>("tmpfs", "readlink(2) in /proc/self/fd, on the kernel's tmpfs"),
     ]
 }
 

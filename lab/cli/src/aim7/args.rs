@@ -1,5 +1,6 @@
 //! The command line of `turnwise-lab aim7`.
 
+use crate::sim::args::parsed;
 use crate::sim::setup::MachineParser;
 use anyhow::{Context, Result};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -119,10 +120,6 @@ impl Args {
 
 fn set_parser() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(SETS.iter().map(|set| PossibleValue::new(set.name).help(set.help)))
-}
-
-fn parsed<T: FromStr<Err = anyhow::Error>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
 }
 
 /// No time is longer: a job's computing has to be a number of nanoseconds in 32 bits.

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let name = args.workfile.as_deref().context("--workfile is missing: name one, or see --list")?;
     let workfile = Workfile::load(name)?;
-    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
+    let json = OutputFile::asked("--json", args.json.as_deref())?;
     let place = Target::new(args)?;
     let setup = setup(args, workfile, place.is_simulated());
     let sets = args.sets()?;

@@ -2,6 +2,7 @@
 
 mod args;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod html;
 mod picture;
@@ -32,9 +33,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         return print(&args.lists()).map(|()| ExitCode::SUCCESS);
     }
     setting::hold(&args.set)?;
-    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
-    let markdown = args.markdown.as_deref().map(|file| OutputFile::open("--markdown", file)).transpose()?;
-    let html = args.html.as_deref().map(|file| OutputFile::open("--html", file)).transpose()?;
+    let json = OutputFile::asked("--json", args.json.as_deref())?;
+    let markdown = OutputFile::asked("--markdown", args.markdown.as_deref())?;
+    let html = OutputFile::asked("--html", args.html.as_deref())?;
     let report = args.from.as_deref().map_or_else(|| measured(args), Report::read)?;
     json::publish(&report, &text::render(&report, Style::Plain), json)?;
     if let Some(output_file) = markdown {

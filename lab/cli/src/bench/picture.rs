@@ -1,7 +1,7 @@
 //! Figures as dots on an axis, each with its range, as SVG.
 
-use crate::axis::Axis;
 use std::fmt::Write;
+use turnwise_present::chart::Axis;
 use turnwise_present::stats::Spread;
 use turnwise_profile::output::page::escaped;
 

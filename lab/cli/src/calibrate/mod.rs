@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None => default_path()?,
     };
     let output_file = OutputFile::open("--output", &path).context("name a file in a folder that you may write to")?;
-    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
+    let json = OutputFile::asked("--json", args.json.as_deref())?;
     let found = measure(Effort { quick: args.quick })?;
     output_file.write(found.machine_file()?.as_bytes())?;
     json::publish(&found, &format!("{}\n", text::text(&found)), json)?;

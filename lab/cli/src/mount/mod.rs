@@ -6,6 +6,7 @@ mod convert;
 mod counts;
 mod ending;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod nodes;
 mod server;

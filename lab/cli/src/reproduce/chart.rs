@@ -2,6 +2,7 @@
 //! for each curve, so that colour is not all that tells them apart.
 
 use std::fmt::Write;
+use turnwise_present::chart::Axis;
 use turnwise_profile::output::page::escaped;
 use turnwise_reproduce::report::{Plot, Series, figure as digits};
 
@@ -30,19 +31,12 @@ pub(crate) fn figure(plot: &Plot) -> String {
 struct Scale {
     from: f64,
     to: f64,
-    low: f64,
-    high: f64,
-    log: bool,
+    axis: Axis,
 }
 
 impl Scale {
     fn at(&self, value: f64) -> f64 {
-        let share = if self.log {
-            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln().max(f64::MIN_POSITIVE)
-        } else {
-            (value - self.low) / (self.high - self.low).max(f64::MIN_POSITIVE)
-        };
-        self.from + share * (self.to - self.from)
+        self.from + self.axis.at(value) * (self.to - self.from)
     }
 }
 
@@ -55,9 +49,10 @@ fn drawing(plot: &Plot) -> Option<String> {
     let top = points().map(|point| point.1).fold(0.0, f64::max);
     let least = points().map(|point| point.1).filter(|y| *y > 0.0).fold(top, f64::min);
     let log = top > 30.0 * least;
-    let x = Scale { from: LEFT, to: WIDTH - RIGHT, low: first, high: last, log: first > 0.0 && last > 8.0 * first };
+    let across = Axis { low: first, high: last, log: first > 0.0 && last > 8.0 * first };
+    let x = Scale { from: LEFT, to: WIDTH - RIGHT, axis: across };
     let low = if log { 10_f64.powf(least.log10().floor()) } else { 0.0 };
-    let y = Scale { from: HEIGHT - BOTTOM, to: TOP, low, high: top, log };
+    let y = Scale { from: HEIGHT - BOTTOM, to: TOP, axis: Axis { low, high: top, log } };
     let mut text =
         format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n", escaped(&plot.title));
     text += &axes(plot, &x, &y, &xs);
@@ -69,7 +64,7 @@ fn drawing(plot: &Plot) -> Option<String> {
 
 fn axes(plot: &Plot, x: &Scale, y: &Scale, xs: &[f64]) -> String {
     let mut text = String::new();
-    for tick in ticks(y) {
+    for tick in ticks(y.axis) {
         let at = y.at(tick);
         let _ = writeln!(text, "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>", x.to);
         let (left, down) = (LEFT - 8.0, at + 4.0);
@@ -87,7 +82,7 @@ fn axes(plot: &Plot, x: &Scale, y: &Scale, xs: &[f64]) -> String {
 }
 
 /// Powers of ten on a logarithmic axis, else about five round numbers.
-fn ticks(y: &Scale) -> Vec<f64> {
+fn ticks(y: Axis) -> Vec<f64> {
     if y.log {
         let powers = y.low.log10().round() as i32..=y.high.log10().floor() as i32;
         return powers.map(|power| 10_f64.powi(power)).collect();

@@ -1,7 +1,7 @@
 //! A document's informative rows as dots on an axis for each table: what was published, what was simulated, and the
 //! range of seeds.
 
-use crate::axis::Axis;
+use turnwise_present::chart::Axis;
 use turnwise_reproduce::report::{DocumentReport, Row, figure};
 
 /// Rows of a document that text has room for.
@@ -83,7 +83,7 @@ fn shares(rows: &[usize]) -> Vec<usize> {
 }
 
 fn line(panel: &Panel<'_>, row: &Row, label: usize, width: usize) -> String {
-    let place = |value: f64| (panel.axis.at(value) * (width as f64 - 1.0)).round() as usize;
+    let place = |value: f64| panel.axis.cell(value, width);
     let (published, ours) = (row.published.unwrap_or(0.0), row.ours.unwrap_or(0.0));
     let mut cells = vec![' '; width];
     let mut draw = |from: usize, to: usize, sign: char| cells[from.min(to)..=from.max(to)].fill(sign);

@@ -1,57 +1,25 @@
 //! Curves drawn with letters: one for each, dots between its points. What is far apart has a logarithmic axis.
 
+use turnwise_present::chart::Axis;
 use turnwise_reproduce::report::{Plot, figure};
 
 const WIDTH: usize = 84;
 const HEIGHT: usize = 13;
 /// Columns left of the axis.
 const LABEL: usize = 9;
-/// Values that differ by more than this factor have a logarithmic axis.
-const LINEAR_MAX: f64 = 20.0;
-
-/// From values to places.
-struct Scale {
-    low: f64,
-    high: f64,
-    log: bool,
-    places: usize,
-}
-
-impl Scale {
-    fn of(values: &[f64], from_zero: bool, places: usize) -> Scale {
-        let (least, most) =
-            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
-        let log = least > 0.0 && most > LINEAR_MAX * least;
-        Scale { low: if from_zero && !log { least.min(0.0) } else { least }, high: most, log, places }
-    }
-
-    fn place(&self, value: f64) -> usize {
-        let share = if self.log {
-            (value / self.low).ln() / (self.high / self.low).ln()
-        } else {
-            (value - self.low) / (self.high - self.low).max(f64::MIN_POSITIVE)
-        };
-        (share.clamp(0.0, 1.0) * (self.places as f64 - 1.0)).round() as usize
-    }
-
-    fn value(&self, place: usize) -> f64 {
-        let share = place as f64 / (self.places as f64 - 1.0);
-        if self.log { self.low * (self.high / self.low).powf(share) } else { self.low + share * (self.high - self.low) }
-    }
-}
-
 /// The curves as lines of text; nothing if there are none.
 pub(crate) fn lines(plot: &Plot) -> Vec<String> {
     let points: Vec<(f64, f64)> = plot.series.iter().flat_map(|series| series.points.iter().copied()).collect();
     if points.is_empty() {
         return Vec::new();
     }
-    let x = Scale::of(&points.iter().map(|point| point.0).collect::<Vec<_>>(), false, WIDTH);
-    let y = Scale::of(&points.iter().map(|point| point.1).collect::<Vec<_>>(), true, HEIGHT);
+    let x = Axis::between(points.iter().map(|point| point.0));
+    let y = Axis::of(points.iter().map(|point| point.1));
+    let place = |(a, b): (f64, f64)| (x.cell(a, WIDTH), y.cell(b, HEIGHT));
     let mut cells = vec![[' '; WIDTH]; HEIGHT];
     for series in &plot.series {
         for pair in series.points.windows(2) {
-            let [from, to] = [pair[0], pair[1]].map(|(a, b)| (x.place(a), y.place(b)));
+            let [from, to] = [pair[0], pair[1]].map(place);
             let steps = to.0.saturating_sub(from.0);
             for step in 0..steps {
                 let share = step as f64 / steps as f64;
@@ -61,26 +29,27 @@ pub(crate) fn lines(plot: &Plot) -> Vec<String> {
         }
     }
     for (series, letter) in plot.series.iter().zip(('a'..='z').cycle()) {
-        for (a, b) in &series.points {
-            let cell = &mut cells[y.place(*b)][x.place(*a)];
+        for point in &series.points {
+            let (column, row) = place(*point);
+            let cell = &mut cells[row][column];
             *cell = if cell.is_ascii_lowercase() || *cell == '*' { '*' } else { letter };
         }
     }
     let mut lines = vec![format!("{:LABEL$} {}", "", plot.y)];
     for (row, cells) in cells.iter().enumerate().rev() {
-        let label = if row % 4 == 0 { figure(y.value(row)) } else { String::new() };
+        let label = if row % 4 == 0 { figure(y.value(row as f64 / (HEIGHT as f64 - 1.0))) } else { String::new() };
         lines.push(format!("{label:>LABEL$} \u{2502}{}", cells.iter().collect::<String>().trim_end()));
     }
-    lines.push(ticks(plot, &x));
+    lines.push(ticks(plot, x));
     lines.push(legend(plot));
     lines
 }
 
 /// The values of the x axis, each below its place, and what they are.
-fn ticks(plot: &Plot, x: &Scale) -> String {
+fn ticks(plot: &Plot, x: Axis) -> String {
     let mut line = String::new();
     for (value, _) in plot.series.first().map_or(&[][..], |series| &series.points) {
-        let (text, at) = (figure(*value), LABEL + 2 + x.place(*value));
+        let (text, at) = (figure(*value), LABEL + 2 + x.cell(*value, WIDTH));
         if at >= line.chars().count() {
             line = format!("{line:at$}{text} ");
         }

@@ -39,9 +39,9 @@ use turnwise_reproduce::{DOCUMENTS, Document, Options};
 /// # Errors
 /// Files cannot be written (found out first), a lock broke its promise, threads got nowhere.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let json = output_file("--json", args.json.as_deref())?;
-    let html = output_file("--html", args.html.as_deref())?;
-    let markdown = output_file("--markdown", args.markdown.as_deref())?;
+    let json = OutputFile::asked("--json", args.json.as_deref())?;
+    let html = OutputFile::asked("--html", args.html.as_deref())?;
+    let markdown = OutputFile::asked("--markdown", args.markdown.as_deref())?;
     let report = args.from.as_deref().map_or_else(|| reproduction(args), read)?;
     json::publish(&report, &text::text(&report), json)?;
     if let Some(output_file) = html {
@@ -51,10 +51,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         output_file.write(markdown::page(&report).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn output_file(flag: &str, file: Option<&Path>) -> Result<Option<OutputFile>> {
-    file.map(|file| OutputFile::open(flag, file)).transpose()
 }
 
 fn read(file: &Path) -> Result<Reproduction> {

@@ -66,7 +66,7 @@ mod tests {
 
     /// A document that misses all of its claims and of its rows, of which it has as many as the real one.
     fn document(name: &str, tables: usize, rows: usize, claims: usize) -> DocumentReport {
-        let whys = whys::of(name);
+        let whys = whys::of(name).expect("it is built in");
         let missed = |number: usize| {
             let key = whys[number % whys.len()].rows[0].clone();
             Row::derived(key, "1100-2000 users, 8 nodes, patch 1 to patches 1 and 2", 34.0)

@@ -183,7 +183,7 @@ Examples:
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// As the type reads it; with the whole of its complaint, of which clap would show the beginning.
-fn parsed<T: FromStr<Err = anyhow::Error>>(text: &str) -> std::result::Result<T, String> {
+pub(crate) fn parsed<T: FromStr<Err = anyhow::Error>>(text: &str) -> std::result::Result<T, String> {
     text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
 }
 

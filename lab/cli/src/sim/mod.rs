@@ -11,12 +11,14 @@
 //! | `curves.rs` | what lies on one line |
 //! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | what comes out |
 
-mod args;
+pub(crate) mod args;
 mod curves;
 mod describe;
 #[cfg(test)]
+#[path = "tests/fixture.rs"]
 mod fixture;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod html;
 mod merge;
@@ -42,7 +44,6 @@ use args::{Command, Flags, MergeArgs};
 use part::Part;
 use plan::Axes;
 use setup::SweepSetup;
-use std::path::Path;
 use std::process::ExitCode;
 use turnwise_present::ending::{Failure, STUCK, print};
 use turnwise_present::json;
@@ -71,8 +72,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn merged(args: &MergeArgs) -> Result<ExitCode> {
-    let json = output_file("--json", args.json.as_deref())?;
-    let html = output_file("--html", args.html.as_deref())?;
+    let json = OutputFile::asked("--json", args.json.as_deref())?;
+    let html = OutputFile::asked("--html", args.html.as_deref())?;
     Outputs { json, html, trace: None, text: true }.write(&merge::merge(&args.files)?)
 }
 
@@ -84,9 +85,9 @@ fn swept(flags: &Flags) -> Result<ExitCode> {
     let single = flags.trace.is_none() || cells.len() == 1;
     ensure!(single, "--trace shows one cell, this sweep has {}: name one lock and one number of CPUs", cells.len());
     let mut outputs = Outputs {
-        json: output_file("--json", flags.json.as_deref())?,
-        html: output_file("--html", flags.html.as_deref())?,
-        trace: output_file("--trace", flags.trace.as_deref())?,
+        json: OutputFile::asked("--json", flags.json.as_deref())?,
+        html: OutputFile::asked("--html", flags.html.as_deref())?,
+        trace: OutputFile::asked("--trace", flags.trace.as_deref())?,
         text: flags.partition.is_none(),
     };
     setup.check(&cells)?;
@@ -123,10 +124,6 @@ fn empty(setup: &SweepSetup, axes: &Axes, part: Part, cells_in_all: u32) -> SimR
         cells_in_all,
         cells: Vec::new(),
     }
-}
-
-fn output_file(flag: &str, file: Option<&Path>) -> Result<Option<OutputFile>> {
-    file.map(|file| OutputFile::open(flag, file)).transpose()
 }
 
 /// Where the report goes.

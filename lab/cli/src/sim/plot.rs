@@ -1,6 +1,7 @@
 //! Curves drawn with letters: one letter for each, dots between its points.
 
 use super::curves::Curves;
+use turnwise_present::chart::Axis;
 use turnwise_present::figures::short;
 use turnwise_simbench::report::SimReport;
 
@@ -27,7 +28,8 @@ pub(crate) fn draw(report: &SimReport, curves: &Curves) -> Option<String> {
     }
     let least = lines.iter().flatten().map(|point| point.1).filter(|y| *y > 0.0).fold(top, f64::min);
     let bottom = if top > least * LINEAR_MAX { 10_f64.powf(least.log10().floor()) } else { 0.0 };
-    let mut canvas = Canvas { cells: vec![[' '; WIDTH]; HEIGHT], x_max, bottom, top };
+    let (x, y) = (Axis { low: 0.0, high: x_max, log: false }, Axis { low: bottom, high: top, log: bottom > 0.0 });
+    let mut canvas = Canvas { cells: vec![[' '; WIDTH]; HEIGHT], x, y };
     for line in &lines {
         canvas.dots(line);
     }
@@ -39,38 +41,25 @@ pub(crate) fn draw(report: &SimReport, curves: &Curves) -> Option<String> {
 
 struct Canvas {
     cells: Vec<[char; WIDTH]>,
-    x_max: f64,
-    /// The value of the lowest row; above 0: the axis is logarithmic.
-    bottom: f64,
-    top: f64,
+    x: Axis,
+    y: Axis,
 }
 
 impl Canvas {
     fn place(&self, (x, y): (f64, f64)) -> (usize, usize) {
-        let height = if self.bottom > 0.0 {
-            (y.max(self.bottom) / self.bottom).ln() / (self.top / self.bottom).ln()
-        } else {
-            y / self.top
-        };
-        let row = (HEIGHT as f64 - 1.0) * (1.0 - height);
+        let row = (HEIGHT as f64 - 1.0) * (1.0 - self.y.at(y));
         (row.round() as usize, self.column(x))
     }
 
-    /// The value in the middle of the axis.
-    fn middle(&self, row: usize) -> f64 {
-        let height = 1.0 - row as f64 / (HEIGHT as f64 - 1.0);
-        if self.bottom > 0.0 { self.bottom * (self.top / self.bottom).powf(height) } else { self.top * height }
-    }
-
     fn column(&self, x: f64) -> usize {
-        (x / self.x_max * (WIDTH as f64 - 1.0)).round() as usize
+        self.x.cell(x, WIDTH)
     }
 
     fn dots(&mut self, line: &[(f64, f64)]) {
         for pair in line.windows(2) {
             let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
             for column in self.column(x0)..=self.column(x1) {
-                let x = (column as f64 / (WIDTH as f64 - 1.0) * self.x_max).clamp(x0, x1);
+                let x = (column as f64 / (WIDTH as f64 - 1.0) * self.x.high).clamp(x0, x1);
                 let (row, column) = self.place((x, y0 + (y1 - y0) * (x - x0) / (x1 - x0)));
                 self.cells[row][column] = '·';
             }
@@ -87,18 +76,18 @@ impl Canvas {
     }
 
     fn text(&self, x_title: &str, xs: &[u32]) -> String {
-        let axis = if self.bottom > 0.0 { "ops/s, logarithmic" } else { "ops/s" };
+        let axis = if self.y.log { "ops/s, logarithmic" } else { "ops/s" };
         let mut text = format!("{:>LABEL$} {axis}\n", "");
         for (row, cells) in self.cells.iter().enumerate() {
             let label = match row {
-                0 => short(self.top),
-                _ if row == HEIGHT / 2 => short(self.middle(row)),
+                0 => short(self.y.high),
+                _ if row == HEIGHT / 2 => short(self.y.value(1.0 - row as f64 / (HEIGHT as f64 - 1.0))),
                 _ => String::new(),
             };
             let line = format!("{label:>LABEL$} │{}", cells.iter().collect::<String>());
             text += &format!("{}\n", line.trim_end());
         }
-        text += &format!("{:>LABEL$} └{}\n", short(self.bottom), "─".repeat(WIDTH));
+        text += &format!("{:>LABEL$} └{}\n", short(self.y.low), "─".repeat(WIDTH));
         text + &self.x_labels(x_title, xs)
     }
 

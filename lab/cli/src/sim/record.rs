@@ -1,7 +1,7 @@
 //! `turnwise-lab sim --record FILE`: a recorded program instead of a workload.
 
 use super::args::Flags;
-use super::{output_file, record_page, record_text, setup};
+use super::{record_page, record_text, setup};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use turnwise_calibrate::here_path;
 use turnwise_forecast::order::{ADAPTIVE, LIBC, Prediction, Replay};
 use turnwise_forecast::trace::Trace;
 use turnwise_present::machine::commit;
+use turnwise_present::output_file::OutputFile;
 use turnwise_present::{json, progress};
 use turnwise_profile::analysis::analyse;
 use turnwise_profile::model::Profile;
@@ -76,8 +77,8 @@ pub(super) struct Point {
 pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
     let file = flags.record.as_deref().context("--record names no file")?;
     turnwise_bench::setting::hold(&flags.set)?;
-    let json = output_file("--json", flags.json.as_deref())?;
-    let html = output_file("--html", flags.html.as_deref())?;
+    let json = OutputFile::asked("--json", flags.json.as_deref())?;
+    let html = OutputFile::asked("--html", flags.html.as_deref())?;
     let program = Recording::read(file).map_err(anyhow::Error::new).and_then(|recording| Program::of(&recording));
     let program = program.with_context(|| format!("--record {}", file.display()))?;
     let own = recorded_on(&flags.recorded_on)?;

@@ -3,9 +3,10 @@
 
 use super::record::{Point, RecordReport};
 use super::record_text::{TITLES, cells, checked, notes, recorded};
+use crate::still;
 use std::fmt::Write;
 use turnwise_present::figures::short;
-use turnwise_profile::output::page::{THEME, escaped};
+use turnwise_profile::output::page::escaped;
 
 const STYLE: &str = include_str!("page/record.css");
 /// Of a picture, with room for the axes.
@@ -22,14 +23,8 @@ const LINES: u32 = 4;
 
 /// The page.
 pub(super) fn page(report: &RecordReport) -> String {
-    let title = format!("{}, replayed", escaped(&report.recorded.command.join(" ")));
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-         content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<meta \
-         http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
-         'unsafe-inline'\">\n<title>{title}</title>\n<style>\n{THEME}{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{title}</h1>\n"
-    );
+    let title = format!("{}, replayed", report.recorded.command.join(" "));
+    let mut page = format!("<h1>{}</h1>\n", escaped(&title));
     for line in recorded(report).into_iter().chain([checked(report)]) {
         let _ = writeln!(page, "<p>{}</p>", escaped(&line));
     }
@@ -42,7 +37,7 @@ pub(super) fn page(report: &RecordReport) -> String {
     for note in notes(report) {
         let _ = writeln!(page, "<p class=\"hint\">{}</p>", escaped(&note));
     }
-    page + "</main>\n</body>\n</html>\n"
+    still::styled(&title, STYLE, &page)
 }
 
 fn table(report: &RecordReport) -> String {

@@ -19,7 +19,7 @@ use turnwise_simbench::validation::{self, Inputs, blind};
 /// # Errors
 /// The report or the machine cannot be read, the page cannot be written, a lock broke its promise.
 pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
-    let output_file = args.markdown.as_deref().map(|file| OutputFile::open("--markdown", file)).transpose()?;
+    let output_file = OutputFile::asked("--markdown", args.markdown.as_deref())?;
     let page = if args.curves { curves(args)? } else { everything(args)? };
     match output_file {
         Some(output_file) => output_file.write(page.as_bytes())?,

@@ -5,7 +5,7 @@
 
 #[path = "../../../../crates/profile/tests/browser/chromium.rs"]
 mod chromium;
-#[path = "../../src/sim/fixture.rs"]
+#[path = "../../src/sim/tests/fixture.rs"]
 #[allow(dead_code, reason = "the program's own tests need all of it")]
 mod fixture;
 

@@ -102,19 +102,7 @@ pub struct DCount<V: Policy, P: Platform = DefaultPlatform> {
     words: V::Words<P>,
 }
 
-impl<V: Policy> DCount<V> {
-    /// Creates an unlocked count without references.
-    #[must_use]
-    pub const fn new() -> Self {
-        DCount { words: V::UNLOCKED }
-    }
-}
-
-impl<V: Policy> Default for DCount<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(DCount<V> { words: V::UNLOCKED });
 
 // SAFETY: `d_lock` is a ticket lock, or a half of one word that is one; guards stay on their thread, whose preemption
 // is off.

@@ -35,6 +35,7 @@ pub use policy::{Baseline, NoSpin, Patch1, Patch1And2, Policy};
 
 use crate::ticket::KernelTicketLock;
 use crate::wait::{self, ASLEEP, AWAKE, Kind, List, Slice, Waiter};
+use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use policy::Spinners;
@@ -58,26 +59,13 @@ pub struct LinuxMutex<V: Policy, P: Platform = DefaultPlatform> {
     spinners: V::Spinners<P>,
 }
 
-impl<V: Policy> LinuxMutex<V> {
-    /// Creates an unlocked mutex.
-    #[must_use]
-    pub const fn new() -> Self {
-        use core::sync::atomic::AtomicU32;
-        LinuxMutex {
-            count: AtomicU32::new(FREE),
-            wait_lock: KernelTicketLock::new(),
-            owner: AtomicU32::new(NOBODY),
-            list: List::new(),
-            spinners: V::NO_SPINNERS,
-        }
-    }
-}
-
-impl<V: Policy> Default for LinuxMutex<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(LinuxMutex<V> {
+    count: word(FREE),
+    wait_lock: KernelTicketLock::new(),
+    owner: word(NOBODY),
+    list: List::new(),
+    spinners: V::NO_SPINNERS,
+});
 
 /// How a spinner's round ended.
 enum Round {

@@ -35,6 +35,7 @@
 mod queue;
 mod spin;
 
+use crate::{wide, word};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -59,28 +60,15 @@ pub struct OsvMutex<V: Policy = NoSpin, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-impl<V: Policy> OsvMutex<V> {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        use core::sync::atomic::{AtomicU32, AtomicU64};
-        OsvMutex {
-            count: AtomicU32::new(0),
-            depth: AtomicU32::new(0),
-            owner: AtomicU64::new(NOBODY),
-            queue: Queue::new(),
-            handoff: AtomicU32::new(0),
-            sequence: AtomicU32::new(0),
-            policy: PhantomData,
-        }
-    }
-}
-
-impl<V: Policy> Default for OsvMutex<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+unlocked!(OsvMutex<V> {
+    count: word(0),
+    depth: word(0),
+    owner: wide(NOBODY),
+    queue: Queue::new(),
+    handoff: word(0),
+    sequence: word(0),
+    policy: PhantomData,
+});
 
 // SAFETY: one thread at a time owns it, and acquires (osv.acquire) what the owner before released (osv.release); the
 // owner field names its thread, so guards stay on it.

@@ -8,6 +8,7 @@ use super::aim7_runs::{self, Constants, Run, Sample};
 use super::bracket::{self, Nearest, Tried};
 use super::report::{Bar, Bound, Claim, DocumentReport, Fitted, Listing, Row, Table, Verdict, figure as digits};
 use super::scaling::Scaling;
+use super::words::Number;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_aim7::Comm;
@@ -16,7 +17,6 @@ use turnwise_aim7::kernel::QUIET;
 use turnwise_aim7::meter::COMMS;
 use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
-use turnwise_simbench::report::SimMachine;
 
 const NAME: &str = "dcache";
 /// The document's two kernels, what became of the patches, and today's locks.
@@ -144,21 +144,13 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let tried_listing = bracket::listing(title, "a job computes, ms", 1e6, &tried);
     let branches = branches(wanted, &tried);
     let listings = vec![kernels(&profiled, &plain), branches, commands(&profiled), tried_listing];
-    let (mut beyond, mut notes) = (Vec::new(), notes(&published, &profiled, &tried));
+    let mut beyond = Vec::new();
     if !context.quick {
         beyond.extend(today::to_1024(context, compute_ns)?.iter().map(Scaling::plot));
-        notes.push(today::note());
     }
     let key = format!("{NAME}.raw_spin_lock_percent[3].percent[0]");
     Ok(DocumentReport {
-        name: NAME.to_owned(),
-        title: published::title(NAME),
-        published_on: published::text(NAME, "machine").unwrap_or_default(),
-        machine: SimMachine::of(&machine),
-        workload: published::text(NAME, "workload").unwrap_or_default(),
         claims: claims(&published, &profiled, &plain),
-        facts: facts(),
-        chosen: chosen(),
         fitted: vec![Fitted {
             what: "what a job computes".to_owned(),
             value: compute_ns / 1e6,
@@ -168,111 +160,41 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables: tables(&published, &profiled)?,
         bars: bars(&published, &profiled, &plain),
         listings,
-        plots: Vec::new(),
         beyond,
-        whys: crate::whys::of(NAME),
-        notes,
-        left_out: context.choose(
-            vec![
-                "three of six rounds of the fit, three of five seeds, more than half of the time; curves to 1024 CPUs \
-                 (mesh-1024)"
-                    .to_owned(),
-            ],
-            Vec::new(),
-        ),
+        ..begin(context, &machine, &published, &profiled, &tried)?
     })
 }
 
-fn chosen() -> Vec<String> {
-    vec![
-        format!("{USERS} users"),
-        format!("jobs of a {SCALE}th of AIM7's"),
-        format!("users are forked one after the other over {} ms", RAMP_NS / 1_000_000),
-        "one amount of computing for all jobs".to_owned(),
-    ]
-}
-
-fn facts() -> Vec<String> {
-    [
-        "high_systime: 528 forks and 128 execs of each user, which are `reaim`, `ls`, the script `true` and other \
-         shells (docs/aim7.md); 1000 users; 16 directories in 16 file systems, as AIM7's script has them",
-        "each fork has references to root and working directory; each exec maps files with code: a shell 4, `ls` 9 \
-         (counted), and with each its data; the loader changes the protection of a library's data twice, of its own \
-         and the program's once, and the kernel reports that to the profiler as it does a mapping (Linux 3.10, \
-         `mprotect.c`)",
-        "the profiler's event for a mapped file has its path: a reference to the root, the path, the reference given \
-         back. The kernel makes the path before it looks who asked for it, so for data, too (recalled)",
-        "the kernel finds a program, a script's shell and what it maps with them while the process has its old name; \
-         libraries are found under the new one (recalled). `system` forks once more than it execs (AIM7's sources)",
-        "the shell and the libraries are known by symbolic links; a walk from the root that comes to one takes a \
-         reference to the root, and goes on with references (recalled, Linux 3.10)",
-        "`ls -l` asks three things (recalled) about each of the 29 files that AIM7's set-up and script leave in the \
-         working directory (counted in its sources)",
-        "`misc_rtns_1` asks for the working directory, with references to it and to the root, and for the terminal's \
-         name, a path as well (recalled: a link in /proc), and opens the files that name users and groups",
-        "areas that map a file are in its tree of them, under a mutex, where forks, execs and exits come (recalled)",
-        "before: references under d_lock, the path as a writer of rename_lock, each name in it under d_lock; patched: \
-         compare-exchange, and the path as a blocking reader. Who finds a dentry by a walk takes d_lock in both. Linux \
-         3.12 reads names and ends walks without a lock",
-        "each process's top table is on one list of all, under one lock; tables have a lock that each fault, each \
-         copied area and each area that goes takes (25 faults of a child that ends at once, 132 of `ls -l`, 159 of a \
-         shell: counted under Linux 6.18); each node has a zone of pages, and each CPU a list of free ones that takes \
-         31 at a time, and gives back 31 from 186 on; stacks come from the zone (Linux 3.10)",
-        "pipes and sockets are on no list of inodes (Linux 3.10); a dentry that is on the list of unused ones stays \
-         there while it is used, and does not take that list's lock",
-        "spin-lock time is that of taking the locks and waiting for them, as the document's _raw_spin_lock; locks that \
-         are taken with interrupts off have functions of their own (process numbers, signals, queues and ports of \
-         sockets: recalled), and do not count",
-        "the document's total is the sum of the three commands that it lists; ours leaves `sh` out, too",
-    ]
-    .map(str::to_owned)
-    .to_vec()
-}
-
-fn notes(published: &Dcache, profiled: &[Sample], tried: &[Tried]) -> Vec<String> {
-    let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
-    let ours = profiled[0].spin_percent("total");
-    let mut notes = vec![
-        format!(
-            "Two states: while few wait, a reference to the root takes the lock for a fraction of a microsecond; once \
-             tens of CPUs spin on its line, the owner has to fetch the line back to change the count, and the queue \
-             feeds itself. So the figure of the first kernel has a cliff as a function of what jobs compute. {} What \
-             lies between is the mean of both states.",
-            fitting::cliff(tried).unwrap_or_default()
-        ),
-        format!(
-            "Windows of a steady state: jobs of a {SCALE}th, users forked one after the other over {} ms, and some \
-             more before the window.",
-            RAMP_NS / 1_000_000
-        ),
-        who(published, profiled),
-        crate::page(NAME),
-    ];
-    if (ours / wanted - 1.0).abs() > 0.1 {
-        notes.push(format!("The fit does not reach its figure: {}% of {wanted}%.", digits(ours)));
-    }
-    notes
-}
-
-/// Whose the waiting is, here and there.
-fn who(published: &Dcache, profiled: &[Sample]) -> String {
+/// The report without its figures. Two of its notes say whose the waiting is, here and there, and whether the fit does.
+fn begin(
+    context: &Context<'_>,
+    machine: &Machine,
+    published: &Dcache,
+    profiled: &[Sample],
+    tried: &[Tried],
+) -> Result<DocumentReport> {
     let there = |command: &str| {
         let row = published.raw_spin_lock_percent.iter().find(|row| row.command == command);
         row.map_or(0.0, |row| row.percent[0])
     };
-    let ratio = profiled[0].spin_percent("ls") / profiled[0].spin_percent("reaim").max(f64::MIN_POSITIVE);
-    let split = &published.baseline_split_of_reaim;
-    let d_path = split.get("d_path").copied().unwrap_or(0.0);
-    format!(
-        "Rows of single commands are shown, not judged. Before the patches `ls` waits {} times as long as `reaim` \
-         here, {} times there. But {}% of the time of the document's `reaim` is in d_path, and a process is called \
-         `reaim` only until it has started a program, before anything of that is mapped: it must be programs whose new \
-         name the profiler had lost. How many that were nothing tells. So the functions are compared with those of all \
-         commands here.",
-        digits(ratio),
-        digits(there("ls") / there("reaim").max(f64::MIN_POSITIVE)),
-        digits(d_path),
-    )
+    let here = |command| profiled[0].spin_percent(command);
+    let d_path = published.baseline_split_of_reaim.get("d_path").copied().unwrap_or(0.0);
+    let numbers: [Number<'_>; 7] = [
+        ("users", &USERS),
+        ("scale", &SCALE),
+        ("ramp_ms", &(RAMP_NS / 1_000_000)),
+        ("cliff", &fitting::cliff(tried).unwrap_or_default()),
+        ("ls_for_reaim", &digits(here("ls") / here("reaim").max(f64::MIN_POSITIVE))),
+        ("ls_for_reaim_there", &digits(there("ls") / there("reaim").max(f64::MIN_POSITIVE))),
+        ("d_path", &digits(d_path)),
+    ];
+    let mut report = DocumentReport::begin(context, NAME, machine, &[&numbers[..], &today::NUMBERS].concat())?;
+    let (wanted, ours) = (published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]), here("total"));
+    if (ours / wanted - 1.0).abs() > 0.1 {
+        let place = report.notes.len() - usize::from(!context.quick);
+        report.notes.insert(place, format!("The fit does not reach its figure: {}% of {wanted}%.", digits(ours)));
+    }
+    Ok(report)
 }
 
 /// The first kernel's windows, in each of which there is a queue at the root or there is none.
@@ -354,7 +276,6 @@ fn claims(published: &Dcache, profiled: &[Sample], plain: &[Sample]) -> Vec<Clai
 fn bars(published: &Dcache, profiled: &[Sample], plain: &[Sample]) -> Vec<Bar> {
     let [before, after] = [0, 1].map(|n: usize| profiled[n].spin_percent("total"));
     let wanted = published.raw_spin_lock_percent.last().map_or([0.0; 2], |row| row.percent);
-    let off = plain[0].spin_percent("total");
     vec![
         Bar::new(
             &format!("total spin-lock time {:.1}% -> {:.1}%, the second within 25%", wanted[0], wanted[1]),
@@ -362,10 +283,8 @@ fn bars(published: &Dcache, profiled: &[Sample], plain: &[Sample]) -> Vec<Bar> {
             (after / wanted[1] - 1.0).abs() <= 0.25,
             "docs/reproduction/dcache.md says which spin locks the model lacks; the first figure lies on a cliff",
         ),
-        Bar::new(
+        claims(published, profiled, plain)[1].bar(
             "without the profiler next to nothing (below 5%)",
-            format!("{off:.1}%"),
-            off < 5.0,
             "other spin locks of the workload: pid table, pages, signals",
         ),
     ]

@@ -1,9 +1,10 @@
 //! The same workload on a modern machine of up to 1024 CPUs.
 
-use super::{EXCHANGES, LOCKS, SCALE, SPIN_LOCKS, TODAY, plan};
+use super::{EXCHANGES, LOCKS, SPIN_LOCKS, TODAY, plan};
 use crate::Context;
 use crate::aim7_runs::{Run, Sample};
 use crate::scaling::{self, COUNTS, Scaling};
+use crate::words::Number;
 use anyhow::Result;
 
 /// The document's two kernels, and today's locks.
@@ -12,6 +13,14 @@ const KERNELS: [&str; 3] = [LOCKS[0], LOCKS[1], LOCKS[TODAY]];
 const RAMP_NS: u64 = 4_000_000;
 const WARM_UP_NS: u64 = 16_000_000;
 const MEASURED_NS: u64 = 4_000_000;
+
+/// What `words.toml` says of these curves.
+pub(super) const NUMBERS: [Number<'static>; 4] = [
+    ("curves_machine", &scaling::MACHINE),
+    ("curves_ms", &(MEASURED_NS / 1_000_000)),
+    ("curves_warm_up_ms", &(WARM_UP_NS / 1_000_000)),
+    ("curves_ramp_ms", &(RAMP_NS / 1_000_000)),
+];
 
 /// Paths made for the profiler, jobs a minute, and the time that the dentry cache's locks and counts take.
 pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scaling>> {
@@ -51,19 +60,4 @@ pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scal
 /// Paths made in a second of the window.
 fn paths_per_s(kernel: &Sample) -> f64 {
     kernel.counts()[1] as f64 / kernel.0.iter().map(|outcome| outcome.seconds).sum::<f64>()
-}
-
-/// What these curves are.
-pub(super) fn note() -> String {
-    format!(
-        "The curves on {} are predictions, with the constant fitted on the document's machine: windows of {} ms, \
-         on 1 and 4 CPUs of 16 and 4 times as much, after {} ms, in the first {} of which users are forked one after \
-         the other; a user for each CPU, not 1000; jobs of a {SCALE}th; one seed. What users share beside the dentry \
-         cache has one lock each in this model, on machines of every size: the trees of the family that all users' \
-         memory is forked from, the areas of each file that is mapped, the zone of pages.",
-        scaling::MACHINE,
-        MEASURED_NS / 1_000_000,
-        WARM_UP_NS / 1_000_000,
-        RAMP_NS / 1_000_000
-    )
 }

@@ -8,6 +8,7 @@ use super::Context;
 use super::here::here;
 use super::locks::{WithLock, with_lock};
 use super::report::DocumentReport;
+use super::words::Number;
 use anyhow::Result;
 use load::{MiscMutex, Shape, Shared, Shown};
 use std::sync::Arc;
@@ -19,7 +20,6 @@ use turnwise_bench::published::{self, HandoffSpin};
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
-use turnwise_simbench::report::SimMachine;
 
 const NAME: &str = "handoff_spin";
 const CPUS: u32 = 4;
@@ -153,72 +153,23 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     if context.metal {
         listings.push(context.pool.alone(|| tables::metal(context)));
     }
+    let numbers: [Number<'_>; 6] = [
+        ("alone_ms", &(ALONE_NS / 1_000_000)),
+        ("skew_ns", &SKEW_NS),
+        ("letter_us", &(LETTER_NS / 1000)),
+        ("held_ns", &HELD_NS),
+        ("between_ns", &BETWEEN_NS),
+        ("round_ns", &(HELD_NS + BETWEEN_NS)),
+    ];
     Ok(DocumentReport {
-        name: NAME.to_owned(),
-        title: published::title(NAME),
-        published_on: published::text(NAME, "machine").unwrap_or_default(),
-        machine: SimMachine::of(&machine),
-        workload: "misc-mutex: each thread locks, increments and unlocks again and again, and prints a letter before \
-                   every tenth; pinned, but for 20 threads"
-            .to_owned(),
         claims: curves.claims(&published),
-        facts: facts(),
-        fitted: Vec::new(),
-        chosen: chosen(),
         tables: vec![curves.table(&published)?, curves.unchanged()?],
         bars: curves.bars(&published),
         listings,
         plots: vec![curves.plot(&published)],
         beyond,
-        whys: crate::whys::of(NAME),
-        notes: vec![crate::page(NAME)],
-        left_out: context.choose(
-            vec!["four fifths of the rounds (20 threads: of the slices); threads to 1024 (mesh-1024)".to_owned()],
-            Vec::new(),
-        ),
+        ..DocumentReport::begin(context, NAME, &machine, &numbers)?
     })
-}
-
-fn chosen() -> Vec<String> {
-    vec![
-        "the machine is inferred: a laptop of two cores with hyper-threading".to_owned(),
-        format!("the first thread is alone for {} ms, the others start {SKEW_NS} ns apart", ALONE_NS / 1_000_000),
-        format!("a letter takes {} us", LETTER_NS / 1000),
-        format!("{HELD_NS} ns of instructions in a round while the thread has the lock, {BETWEEN_NS} ns while not"),
-        "with 20 threads, a fifth of the rounds for locks that no row or claim is about".to_owned(),
-    ]
-}
-
-fn facts() -> Vec<String> {
-    let own = [
-        "the machine: the document says four CPUs of an OSv guest, its author elsewhere \"my laptop\" (osv dbc0d507, \
-         29e09bc4); `turnwise-lab sim --machine osv-laptop --describe` has each number with its source; the same on \
-         four cores is in a listing"
-            .to_owned(),
-        "the lock: count, owner, a queue, and a token that offers the lock; the spin looks at the token up to 1000 \
-         times while the owner runs and nobody is queued"
-            .to_owned(),
-        format!(
-            "the thread that starts the others shares the first one's CPU, and gets it back after a slice of {} ms \
-             (OSv's scheduler and `tests/misc-mutex.cc`); a letter takes {} us in a run of a million increments: \
-             guessed",
-            ALONE_NS / 1_000_000,
-            LETTER_NS / 1000
-        ),
-        format!(
-            "an uncontended round took 25 ns on that machine: {} more than the lock's accesses to memory take in the \
-             model. Between the store that offers the lock and the next count there are a return, a counter and a call \
-             (2 to 4 ns); the rest is in the lock's own functions and the section",
-            HELD_NS + BETWEEN_NS
-        ),
-        "a busy thread of a core slows computing, wake-ups and switches of the other; an idle CPU that polls is busy: \
-         its loop has no pause"
-            .to_owned(),
-        "nanoseconds for an acquisition are the whole run, start and end of threads included, over the increments of \
-         all threads, as the benchmark has it"
-            .to_owned(),
-    ];
-    own.to_vec()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::markov::chain;
 use super::model::{CROWDED_NODES, DIRECTORIES, LATER, Model, TODAY, VARIANTS, busy, is_fitted, seeds, share, users};
 use crate::Context;
 use crate::aim7_runs::{Run, Sample};
+use crate::mean::change;
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
 use anyhow::{Context as _, Result, anyhow};
 use turnwise_aim7::{self, Outcome, Set, Setup, Workfile};
@@ -20,10 +21,6 @@ pub(super) struct Cells {
     published: MutexSpinners,
     /// For each published row, the three kernels and today's locks.
     samples: Vec<Vec<Sample>>,
-}
-
-fn change(before: f64, after: f64) -> f64 {
-    (after / before - 1.0) * 100.0
 }
 
 impl Cells {

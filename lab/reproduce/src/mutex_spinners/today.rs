@@ -4,6 +4,7 @@ use super::model::{DIRECTORIES, Model, TODAY, VARIANTS};
 use crate::Context;
 use crate::aim7_runs::Run;
 use crate::scaling::{self, COUNTS, Scaling};
+use crate::words::Number;
 use anyhow::Result;
 
 /// The document has 19; with these, too, all CPUs are busy until a lock is in the way.
@@ -16,6 +17,15 @@ const MEASURED_NS: u64 = 10_000_000;
 const PLACES: [(u32, u32, &str); 2] =
     [(DIRECTORIES, 1, "16 directories in one file system"), (64, 64, "64 directories and file systems")];
 const NAMES: [&str; 4] = ["baseline", "patch 1", "patches 1 and 2", "turnwise"];
+
+/// What `words.toml` says of these curves.
+pub(super) const NUMBERS: [Number<'static>; 5] = [
+    ("curves_machine", &scaling::MACHINE),
+    ("curves_ms", &(MEASURED_NS / 1_000_000)),
+    ("curves_warm_up_ms", &(WARM_UP_NS / 1_000_000)),
+    ("curves_ramp_ms", &(RAMP_NS / 1_000_000)),
+    ("users_per_cpu", &USERS_PER_CPU),
+];
 
 /// Jobs a minute of the document's kernels and of today's locks.
 pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scaling>> {
@@ -47,17 +57,4 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scalin
         scaling
     });
     Ok(scaling.into())
-}
-
-/// What these curves are.
-pub(super) fn note() -> String {
-    format!(
-        "The curves on {} are predictions, with the constants fitted on the document's machine: windows of {} ms, on \
-         1 and 4 CPUs of 16 and 4 times as much, after {} ms, in the first {} of which users are forked one after the \
-         other; {USERS_PER_CPU} users for each CPU, not 1500; one seed.",
-        scaling::MACHINE,
-        MEASURED_NS / 1_000_000,
-        WARM_UP_NS / 1_000_000,
-        RAMP_NS / 1_000_000
-    )
 }

@@ -5,7 +5,7 @@ use super::locks::{WithLock, with_lock};
 use super::model::{BACK_OFF, Constants, LOCKS, Model, ON, RWSEM, Run, SPIN, TODAY, group, seeds};
 use crate::Context;
 use crate::here::here;
-use crate::mean::{Mean, mean};
+use crate::mean::{Mean, change, mean};
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
 use crate::scaling::{self, COUNTS, Scaling};
 use anyhow::Result;
@@ -224,11 +224,6 @@ pub(super) fn inode(context: &Context<'_>, model: &Model) -> Result<Listing> {
         listing.rows.push([(*lock).to_owned()].into_iter().chain(cells).collect());
     }
     Ok(listing)
-}
-
-/// From `before` to `after`, per cent.
-fn change(before: f64, after: f64) -> f64 {
-    (after / before - 1.0) * 100.0
 }
 
 /// a and b of a n + b n^2 through what was measured at 8 and at 64.

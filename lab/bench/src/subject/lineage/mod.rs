@@ -3,7 +3,7 @@
 mod comparisons;
 mod groups;
 
-use super::{Group, Mix, Scenario, Subject};
+use super::{Group, Mix, OF_KINDS, Scenario, Subject};
 use groups::{D_COUNT, HANDOFF_SPIN, MUTEX_SPINNERS, RENAME_LOCK, RWLOCK, RWSEM_STEALING, SPIN_BACKOFF};
 
 /// The documents' locks.
@@ -13,18 +13,7 @@ pub static SUBJECT: Subject = Subject {
     groups: &[&MUTEX_SPINNERS, &RWSEM_STEALING, &D_COUNT, &RENAME_LOCK, &SPIN_BACKOFF, &HANDOFF_SPIN, &RWLOCK],
     default: &["mutex_spinners", "rwsem_stealing", "d_count", "rename_lock", "spin_backoff", "handoff_spin", "rwlock"],
     scenarios: SCENARIOS,
-    figures: &[
-        "per op",
-        "CPU per op",
-        "fairness",
-        "per read",
-        "per write",
-        "longest read wait",
-        "longest write wait",
-        "longest wait",
-        "sleeps per op",
-        "sleeps per s",
-    ],
+    figures: &[&["per op", "CPU per op", "fairness"], OF_KINDS, &["sleeps per op", "sleeps per s"]],
     comparisons: comparisons::EXHIBITS,
     plugged: None,
 };

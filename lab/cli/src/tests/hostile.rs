@@ -1,5 +1,5 @@
-//! Hostile command lines and workfiles. Machine files and reports are in `sim/hostile.rs` and `bench/hostile.rs`,
-//! requests to a mount in `mount/hostile.rs`: beside what they call.
+//! Hostile command lines and workfiles. Machine files and reports are in `sim/tests` and `bench/tests`,
+//! requests to a mount in `mount/tests`: beside what they call.
 
 use crate::{Cli, PRODUCT};
 use std::fmt::Display;

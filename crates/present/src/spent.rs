@@ -1,0 +1,47 @@
+//! What the kernel has counted for a process.
+
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// What a process has spent so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    /// CPU time, user and system.
+    pub cpu: Duration,
+    /// Context switches: a thread slept or yielded.
+    pub voluntary: u64,
+    /// Context switches: a thread was preempted.
+    pub involuntary: u64,
+    /// The most memory that it had.
+    pub peak_bytes: u64,
+}
+
+impl Spent {
+    /// What this process has.
+    #[must_use]
+    pub fn here() -> Spent {
+        Spent::by(libc::RUSAGE_SELF)
+    }
+
+    /// What its children have that it waited for.
+    #[must_use]
+    pub fn by_children() -> Spent {
+        Spent::by(libc::RUSAGE_CHILDREN)
+    }
+
+    fn by(whom: libc::c_int) -> Spent {
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: there is room for the answer, and zeros are one, too.
+        let usage = unsafe {
+            libc::getrusage(whom, usage.as_mut_ptr());
+            usage.assume_init()
+        };
+        let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+        Spent {
+            cpu: time(usage.ru_utime) + time(usage.ru_stime),
+            voluntary: usage.ru_nvcsw as u64,
+            involuntary: usage.ru_nivcsw as u64,
+            peak_bytes: usage.ru_maxrss as u64 * 1024,
+        }
+    }
+}

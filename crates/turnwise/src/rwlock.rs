@@ -1,0 +1,361 @@
+//! Data behind a readers-writer lock, and the guards of readers. A writer's guard is that of any other lock:
+//! [`LockGuard`].
+
+use crate::lock::{Lock, LockGuard};
+use crate::order::{How, suspend};
+use crate::platform::Deadline;
+use crate::raw::{RawRwLock, RawTimedRwLock};
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+use core::time::Duration;
+
+/// Data of type `T` behind the readers-writer lock `R`. Use it by the names [`RwSem`](crate::RwSem) and
+/// [`BigReaderLock`](crate::BigReaderLock), or with a [`RawRwLock`] of your own.
+///
+/// It does not poison: a panic while the lock is held releases it.
+///
+/// ```
+/// use turnwise::raw::{RawRwLock, RawTimedRwLock};
+/// use turnwise::rwlock::RwLock;
+/// use turnwise::{RawBigReaderLock, RawRwSem};
+///
+/// /// Adds one unless that is the limit, behind any kind of lock.
+/// fn add<R: RawTimedRwLock>(counter: &RwLock<R, u64>, limit: u64) {
+///     if *counter.read() < limit {
+///         *counter.write() += 1;
+///     }
+/// }
+///
+/// let (small, spread) = (RwLock::<RawRwSem, u64>::new_in(0), RwLock::<RawBigReaderLock<4>, u64>::new_in(7));
+/// add(&small, 7);
+/// add(&spread, 7);
+/// assert_eq!((*small.read(), *spread.read()), (1, 7));
+/// ```
+///
+/// Readers on several threads share `T`, which must be `Sync`:
+///
+/// ```compile_fail,E0277
+/// fn shared<T: Sync>() {}
+/// shared::<turnwise::RwSem<std::cell::Cell<u32>>>();
+/// ```
+pub struct RwLock<R: RawRwLock, T: ?Sized> {
+    lock: Lock<R, T>,
+}
+
+// SAFETY: contract of `RawRwLock` (1 and 2): the lock gives `&mut T` to one thread at a time, and `&T` to many only
+// while no thread has `&mut T`.
+unsafe impl<R: RawRwLock, T: ?Sized + Send + Sync> Sync for RwLock<R, T> {}
+
+impl<R: RawRwLock, T> RwLock<R, T> {
+    /// Puts `value` behind the lock `raw`, which must be unlocked.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub(crate) const fn from_raw(raw: R, value: T) -> Self {
+        RwLock { lock: Lock::from_raw(raw, value) }
+    }
+
+    /// Puts `value` behind an unlocked lock, on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn new_in(value: T) -> Self {
+        RwLock::from_raw(R::new_in(), value)
+    }
+
+    /// Returns the value, without locking: no other thread can have access to it.
+    pub fn into_inner(self) -> T {
+        self.lock.into_inner()
+    }
+}
+
+/// Reading.
+impl<R: RawRwLock, T: ?Sized> RwLock<R, T> {
+    /// Acquires the lock for reading.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn read(&self) -> RwLockReadGuard<'_, R, T> {
+        self.before(How::Read);
+        self.raw().read();
+        // SAFETY: contract of `reader`: just acquired.
+        unsafe { self.reader() }
+    }
+
+    /// Acquires the lock for reading, unless a writer holds it or waits.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_read(&self) -> Option<RwLockReadGuard<'_, R, T>> {
+        if !self.raw().try_read() {
+            return None;
+        }
+        // SAFETY: contract of `reader`: just acquired. (Not in a closure, which would hide the caller's place.)
+        Some(unsafe { self.reader() })
+    }
+
+    /// Tells the order checker of an acquisition that may wait.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub(crate) fn before(&self, how: How) {
+        self.lock.class().before(self.lock.name(), how);
+    }
+
+    /// Tells the order checker that the lock was acquired, and returns it for a guard.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub(crate) fn acquired(&self, how: How) -> &Lock<R, T> {
+        self.lock.class().acquired(self.lock.name(), how);
+        &self.lock
+    }
+
+    /// Makes a guard, and notes the acquisition for the order checker.
+    ///
+    /// # Safety
+    /// The calling thread has just acquired the lock for reading.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub(crate) unsafe fn reader(&self) -> RwLockReadGuard<'_, R, T> {
+        // SAFETY: contract of `new`: that of `reader`.
+        unsafe { RwLockReadGuard::new(self.acquired(How::Read)) }
+    }
+}
+
+impl<R: RawTimedRwLock, T: ?Sized> RwLock<R, T> {
+    /// Acquires the lock for reading, or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_read_for(&self, timeout: Duration) -> Option<RwLockReadGuard<'_, R, T>> {
+        match self.try_read() {
+            Some(guard) => Some(guard),
+            None => self.try_read_until(Deadline::after::<R::Platform>(timeout)),
+        }
+    }
+
+    /// Acquires the lock for reading, or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_read_until(&self, deadline: Deadline) -> Option<RwLockReadGuard<'_, R, T>> {
+        self.before(How::Read);
+        if !self.raw().read_until(deadline) {
+            return None;
+        }
+        // SAFETY: contract of `reader`: just acquired.
+        Some(unsafe { self.reader() })
+    }
+
+    /// Acquires the lock for writing, or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_write_for(&self, timeout: Duration) -> Option<LockGuard<'_, R, T>> {
+        self.lock.try_lock_for(timeout)
+    }
+
+    /// Acquires the lock for writing, or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_write_until(&self, deadline: Deadline) -> Option<LockGuard<'_, R, T>> {
+        self.lock.try_lock_until(deadline)
+    }
+}
+
+impl<R: RawRwLock, T: ?Sized> RwLock<R, T> {
+    /// Acquires the lock for writing.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn write(&self) -> LockGuard<'_, R, T> {
+        self.lock.lock()
+    }
+
+    /// Acquires the lock for writing if it is free. May fail on a free lock that a reader is just finding barred.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_write(&self) -> Option<LockGuard<'_, R, T>> {
+        self.lock.try_lock()
+    }
+
+    /// Whether the lock is held at this moment.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+
+    /// Returns what has happened to this lock so far, as far as it counts that.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.lock.stats()
+    }
+
+    /// Returns the value, without locking: the exclusive borrow proves that no other thread has access to it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.lock.get_mut()
+    }
+
+    /// Returns the lock without the data, for adapters.
+    pub fn raw(&self) -> &R {
+        self.lock.raw()
+    }
+
+    /// Returns a pointer to the data; using it without the lock is a race.
+    pub fn data_ptr(&self) -> *mut T {
+        self.lock.data_ptr()
+    }
+}
+
+impl<R: RawRwLock + Default, T: Default> Default for RwLock<R, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn default() -> Self {
+        Self::from(T::default())
+    }
+}
+
+impl<R: RawRwLock + Default, T> From<T> for RwLock<R, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn from(value: T) -> Self {
+        RwLock::from_raw(R::default(), value)
+    }
+}
+
+impl<R: RawRwLock, T: ?Sized + fmt::Debug> fmt::Debug for RwLock<R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct(R::NAME);
+        match self.try_read() {
+            Some(guard) => out.field("data", &&*guard),
+            None => out.field("data", &format_args!("<locked>")),
+        };
+        out.finish_non_exhaustive()
+    }
+}
+
+/// Implements the traits of a guard that gives `&T` and ends by the operation `$unlock` of the raw lock `$raw`. `$data`
+/// is a pointer to what it gives.
+macro_rules! shared_guard {
+    ([$($generics:tt)*] $guard:ty, |$this:ident| $raw:expr, $data:expr, $unlock:ident) => {
+        // SAFETY: a shared guard gives only `&T`.
+        unsafe impl<$($generics)*, T: ?Sized + Sync> Sync for $guard {}
+
+        impl<$($generics)*, T: ?Sized> core::ops::Deref for $guard {
+            type Target = T;
+            #[inline]
+            fn deref(&self) -> &T {
+                let $this = self;
+                // SAFETY: contract of `RawRwLock` (1): the guard has the lock in a mode that excludes other writers.
+                unsafe { &*$data }
+            }
+        }
+
+        impl<$($generics)*, T: ?Sized> Drop for $guard {
+            #[inline]
+            fn drop(&mut self) {
+                let $this = self;
+                $crate::order::released(core::ptr::from_ref($raw).addr());
+                // SAFETY: contract of the raw lock's `$unlock`: the guard has the lock in this mode.
+                unsafe { $raw.$unlock() }
+            }
+        }
+
+        impl<$($generics)*, T: ?Sized + core::fmt::Debug> core::fmt::Debug for $guard {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<$($generics)*, T: ?Sized + core::fmt::Display> core::fmt::Display for $guard {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
+pub(crate) use shared_guard;
+
+/// The guard of a read lock, which is held until the guard is dropped. It stays on its thread.
+///
+/// ```
+/// use turnwise::RwSem;
+///
+/// let lock = RwSem::new(7);
+/// let (one, other) = (lock.read(), lock.try_read().expect("readers share it"));
+/// assert_eq!(*one + *other, 14);
+/// ```
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct RwLockReadGuard<'a, R: RawRwLock, T: ?Sized> {
+    lock: &'a Lock<R, T>,
+    not_send: PhantomData<*mut ()>,
+}
+
+shared_guard!([R: RawRwLock] RwLockReadGuard<'_, R, T>, |this| this.lock.raw(), this.lock.data_ptr(), unlock_read);
+
+impl<'a, R: RawRwLock, T: ?Sized> RwLockReadGuard<'a, R, T> {
+    /// Makes the guard of an acquired lock.
+    ///
+    /// # Safety
+    /// The calling thread has acquired the lock for reading, and there is no other guard for that.
+    #[inline]
+    pub(crate) unsafe fn new(lock: &'a Lock<R, T>) -> Self {
+        RwLockReadGuard { lock, not_send: PhantomData }
+    }
+
+    /// Turns the guard into one of a part of the data.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, R, U> {
+        let data = NonNull::from(part(&*this));
+        MappedRwLockReadGuard { raw: ManuallyDrop::new(this).lock.raw(), data, owns: PhantomData }
+    }
+
+    /// Turns the guard into one of a part of the data, if there is such a part.
+    ///
+    /// # Errors
+    /// The guard itself, when `part` returns `None`.
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> Option<&U>,
+    ) -> Result<MappedRwLockReadGuard<'a, R, U>, Self> {
+        let Some(data) = part(&*this).map(NonNull::from) else { return Err(this) };
+        Ok(MappedRwLockReadGuard { raw: ManuallyDrop::new(this).lock.raw(), data, owns: PhantomData })
+    }
+
+    /// Releases the lock while `f` runs, and acquires it again.
+    pub fn unlocked<O>(this: &mut Self, f: impl FnOnce() -> O) -> O {
+        struct Relock<'a, R: RawRwLock>(&'a R);
+        impl<R: RawRwLock> Drop for Relock<'_, R> {
+            fn drop(&mut self) {
+                self.0.read();
+            }
+        }
+        let _suspended = suspend(this.lock.name());
+        // SAFETY: contract of `RawRwLock::unlock_read`: the guard has the lock; `Relock` acquires it before the guard
+        // can be used again, panic or not.
+        unsafe { this.lock.raw().unlock_read() };
+        let _relock = Relock(this.lock.raw());
+        f()
+    }
+}
+
+/// The guard of a read lock, for a part of the data.
+///
+/// ```
+/// use turnwise::{RwSem, RwSemReadGuard};
+///
+/// let pair = RwSem::new((1, "one"));
+/// let name = RwSemReadGuard::map(pair.read(), |pair| &pair.1);
+/// assert_eq!(*name, "one");
+/// ```
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct MappedRwLockReadGuard<'a, R: RawRwLock, T: ?Sized> {
+    raw: &'a R,
+    data: NonNull<T>,
+    owns: PhantomData<&'a T>,
+}
+
+shared_guard!([R: RawRwLock] MappedRwLockReadGuard<'_, R, T>, |this| this.raw, this.data.as_ptr(), unlock_read);
+
+impl<'a, R: RawRwLock, T: ?Sized> MappedRwLockReadGuard<'a, R, T> {
+    /// Turns the guard into one of a part of its part.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, R, U> {
+        let data = NonNull::from(part(&*this));
+        MappedRwLockReadGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData }
+    }
+
+    /// Turns the guard into one of a part of its part, if there is such a part.
+    ///
+    /// # Errors
+    /// The guard itself, when `part` returns `None`.
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> Option<&U>,
+    ) -> Result<MappedRwLockReadGuard<'a, R, U>, Self> {
+        let Some(data) = part(&*this).map(NonNull::from) else { return Err(this) };
+        Ok(MappedRwLockReadGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData })
+    }
+}

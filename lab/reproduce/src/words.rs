@@ -1,0 +1,84 @@
+//! What is said of a document beside its figures: `words.toml` in its folder.
+
+use crate::report::DocumentReport;
+use crate::whys::Why;
+use crate::{Context, DOCUMENTS, page};
+use anyhow::{Context as _, Result, ensure};
+use serde::Deserialize;
+use std::fmt::Display;
+use turnwise_bench::published;
+use turnwise_sim::spec::Machine;
+use turnwise_simbench::report::SimMachine;
+
+/// A number of the model, by its name in the file.
+pub(crate) type Number<'a> = (&'a str, &'a dyn Display);
+
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    /// What the threads do; else it is published.
+    workload: Option<String>,
+    chosen: Vec<String>,
+    facts: Vec<String>,
+    left_out: Vec<String>,
+    #[serde(default)]
+    notes: Vec<String>,
+    #[serde(default)]
+    note_on_curves: Option<String>,
+    #[serde(rename = "why")]
+    whys: Vec<Why>,
+}
+
+impl Words {
+    fn of(document: &str, numbers: &[Number<'_>]) -> Result<Words> {
+        let file = DOCUMENTS.iter().find(|known| known.name == document).context("no such document")?.words;
+        let filled =
+            |text: String, (name, number): &Number<'_>| text.replace(&format!("{{{name}}}"), &number.to_string());
+        toml::from_str(&numbers.iter().fold(file.to_owned(), filled)).with_context(|| format!("{document}/words.toml"))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &String> {
+        let lists = [&self.chosen, &self.facts, &self.left_out, &self.notes];
+        lists.into_iter().flatten().chain(&self.workload).chain(&self.note_on_curves)
+    }
+}
+
+/// What is known about a document's misses.
+///
+/// # Errors
+/// There is no such document.
+pub fn whys(document: &str) -> Result<Vec<Why>> {
+    Ok(Words::of(document, &[])?.whys)
+}
+
+impl DocumentReport {
+    /// The report of a document with what is published and said of it, without figures yet.
+    pub(crate) fn begin(
+        context: &Context<'_>,
+        name: &str,
+        machine: &Machine,
+        numbers: &[Number<'_>],
+    ) -> Result<DocumentReport> {
+        let words = Words::of(name, numbers)?;
+        let open = words.all().find(|text| text.contains(['{', '}']));
+        ensure!(open.is_none(), "{name}/words.toml: a number is missing: {}", open.map_or("", String::as_str));
+        let Words { workload, chosen, facts, left_out, mut notes, note_on_curves, whys } = words;
+        notes.push(page(name));
+        notes.extend(note_on_curves.filter(|_| !context.quick));
+        let label = |label| published::text(name, label);
+        Ok(DocumentReport {
+            name: name.to_owned(),
+            title: published::title(name),
+            published_on: label("machine").unwrap_or_default(),
+            machine: SimMachine::of(machine),
+            workload: workload.or_else(|| label("workload")).unwrap_or_default(),
+            facts,
+            chosen,
+            whys,
+            notes,
+            left_out: context.choose(left_out, Vec::new()),
+            ..DocumentReport::default()
+        })
+    }
+}
