@@ -81,12 +81,25 @@ fn torture(scenario: &str, flags: &[&str], seed: u64, locks: &[String]) -> Resul
 
 fn page(command: &str, load: &[String], churn: &[String]) -> String {
     let (machine, commit) = (Machine::here(), machine::commit().unwrap_or_else(|| "unknown".to_owned()));
-    let (load, churn) = (load.join("\n"), churn.join("\n"));
+    let rows = rows(load, churn).join("\n");
     format!(
         "# Load\n\nWritten by `{command} --write`, commit {commit}; do not edit. Machine: {machine}.\n\n\
-         {INTRODUCTION}\n\n## Acquisitions\n\n{ACQUISITIONS}\n{load}\n\n\
-         ## Threads that come and go\n\n{THREADS}\n{churn}\n"
+         {INTRODUCTION}\n\n{HEAD}\n{rows}\n"
     )
+}
+
+/// What both scenarios print of a lock, in a row: of all columns those that tell whether it keeps up.
+fn rows(load: &[String], churn: &[String]) -> Vec<String> {
+    let cells =
+        |row: &str| -> Vec<String> { row.trim_matches('|').split('|').map(|cell| cell.trim().into()).collect() };
+    let row = |row: &String| {
+        let load = cells(row);
+        let churn = churn.iter().map(|row| cells(row)).find(|churn| churn[0] == load[0]);
+        let churn = churn.unwrap_or_else(|| vec![String::new(); 7]);
+        let shown = [&load[0], &load[1], &load[3], &load[6], &load[7], &churn[1], &churn[4], &churn[5]];
+        format!("| {} |", shown.map(String::as_str).join(" | "))
+    };
+    load.iter().map(row).collect()
 }
 
 const INTRODUCTION: &str = "\
@@ -95,14 +108,9 @@ crowd, where every other acquisition is a reader's if there are readers; then th
 share and one of their own, which they allocate, and go. **Lost**: updates that threads made under the lock and the data
 does not have; a run that loses one, or reads half of one, fails and has no row. So does one whose memory grows by more
 than 2 MiB after the first lap, whose threads' numbers are not used again, or whose lone thread pays three times what it
-paid at first. **A to B** is the first lap and the last: time for each acquisition (of one thread CPU time, the lesser
-of two laps; else time that passes, other programs' turns included), and memory of the process. **Highest number**: that
-a thread got for its waiting; it depends on how many there are at a time, not on how many there were.";
+paid at first. **A to B** is the first lap and the last: time for each acquisition in the crowd, other programs' turns
+included, and memory of the process. What else is measured of each lock `cargo xtask load` prints.";
 
-const ACQUISITIONS: &str = "\
-| lock | acquisitions | updates | lost | one thread, ns | two, ns | a crowd, ns | memory, KiB | highest number |
-|---|---|---|---|---|---|---|---|---|";
-
-const THREADS: &str = "\
-| lock | threads | a second | acquisitions | lost | memory, KiB | highest number |
-|---|---|---|---|---|---|---|";
+const HEAD: &str = "\
+| lock | acquisitions | lost | a crowd, ns | memory, KiB | threads | lost | memory, KiB |
+|---|---|---|---|---|---|---|---|";

@@ -10,7 +10,7 @@
 //! | [`journal`] | what a change costs in a file system with a journal |
 //! | `ops` | the operations |
 //!
-//! docs/design/vfs.md explains it.
+//! docs/design.md explains it.
 //!
 //! ```
 //! use turnwise_vfs::{Config, Context, Follow, Metal, OpenFlags, RenameFlags, Vfs, locks::Today};

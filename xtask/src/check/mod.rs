@@ -1,6 +1,6 @@
 //! All that CI runs, in CI's order: `cargo xtask check`; single steps: `cargo xtask check STEP…`.
 
-mod need;
+pub(crate) mod need;
 mod run;
 mod steps;
 mod times;

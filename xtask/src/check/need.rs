@@ -1,5 +1,6 @@
 //! What a step needs beside the pinned toolchain; rustup installs what it can.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Something that must be there before a step can run.
@@ -10,6 +11,8 @@ pub(crate) enum Need {
     Nightly(&'static str),
     /// A program, and Debian's package that brings it.
     Program(&'static str, &'static str),
+    /// A program that cargo installs below target/tools.
+    Tool(&'static str),
     /// The architecture of this machine.
     Architecture(&'static str),
 }
@@ -31,9 +34,30 @@ impl Need {
                 let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
                 found.map(|_| ()).map_err(|_| format!("no `{program}` here: `apt-get install {package}`"))
             }
+            Need::Tool(name) => installed(name),
             Need::Architecture(name) if std::env::consts::ARCH == *name => Ok(()),
             Need::Architecture(name) => Err(format!("this machine is not {name}")),
         }
+    }
+}
+
+/// A program that [`Need::Tool`] provides.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    let ours = Path::new("target/tools/bin").join(name);
+    if ours.is_file() { ours } else { PathBuf::from(name) }
+}
+
+fn installed(name: &str) -> Result<(), String> {
+    let is_there = || Command::new(tool(name)).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if is_there().is_ok() {
+        return Ok(());
+    }
+    let line = format!("cargo install --locked --no-default-features --root target/tools {name}");
+    println!("+ {line}");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match Command::new(words[0]).args(&words[1..]).status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(format!("`{line}` failed")),
     }
 }
 

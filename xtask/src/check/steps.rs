@@ -257,6 +257,12 @@ pub(crate) const STEPS: &[Step] = &[
         ],
     },
     Step {
+        name: "book",
+        what: "the book of docs, and every link of its built pages",
+        needs: &[Need::Tool("mdbook")],
+        commands: &[cmd("cargo xtask book check")],
+    },
+    Step {
         name: "guide",
         what: "the guide, tried step by step",
         needs: &[Need::Program("cc", "gcc")],

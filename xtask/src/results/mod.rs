@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `subject.rs` | what can be measured, and by which command |
 //! | `record.rs`, `json.rs` | a folder in `bench/runs`; the form of its files |
-//! | `page.rs` | the page around a report |
+//! | `page.rs`, `screen.rs` | the page around a report; one screen of its figures |
 //! | `score.rs` | the README's line about the reproduction |
 //! | `svg.rs`, `locks.rs`, `rows.rs` | pictures: what they share; of benchmarks; of the reproduction |
 
@@ -15,6 +15,7 @@ mod page;
 pub(crate) mod record;
 mod rows;
 pub(crate) mod score;
+mod screen;
 mod subject;
 pub(crate) mod svg;
 
@@ -115,37 +116,23 @@ pub(crate) fn rewrite_named(from: &Path, name: &str) -> Result<()> {
 }
 
 fn rewrite(from: &Path, subjects: &[&Subject], pages: &Path) -> Result<()> {
-    let mut lab = None;
     for subject in subjects {
         let report = subject.report(from);
-        let body = match subject.arguments() {
-            Some(arguments) => {
-                let built = lab.take().map_or_else(|| built("turnwise-lab", "turnwise-lab"), Ok)?;
-                shown(lab.insert(built), arguments[0], &report)?
-            }
-            None => programs::page(&report)?,
+        let body = match subject.source {
+            Source::Programs => programs::page(&report)?,
+            Source::Bench(lock, _) => screen::bench(&json::read(&report)?, lock)?,
+            Source::Reproduce => screen::reproduction(&json::read(&report)?)?,
         };
         write(from, subject, &body, pages)?;
     }
     Ok(())
 }
 
-/// A report in Markdown, as the laboratory shows it.
-fn shown(lab: &Path, command: &str, report: &Path) -> Result<String> {
-    let folder = tempfile::tempdir().context("cannot make a folder")?;
-    let markdown = folder.path().join("page.md");
-    let mut show = Command::new(lab);
-    show.args([command, "--from"]).arg(report).arg("--markdown").arg(&markdown);
-    let output = show.output().with_context(|| format!("cannot run {}", lab.display()))?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
-    std::fs::read_to_string(&markdown).context("turnwise-lab wrote no page")
-}
-
 /// Writes one page with its picture.
 fn write(from: &Path, subject: &Subject, body: &str, pages: &Path) -> Result<()> {
     std::fs::create_dir_all(pages).with_context(|| format!("cannot make the folder {}", pages.display()))?;
     let picture = match subject.source {
-        Source::Bench(_) => locks::picture(subject, from)?,
+        Source::Bench(..) => locks::picture(subject, from)?,
         Source::Reproduce => rows::picture(subject, from)?,
         Source::Programs => programs::picture(from)?,
     };
@@ -190,12 +177,9 @@ mod tests {
         }
         for name in ["mutex", "reproduction", "programs"] {
             let subject = SUBJECTS.iter().find(|subject| subject.name == name).unwrap();
-            // What the laboratory shows of a report is tested there.
-            let (body, kinds): (_, &[&str]) = match subject.source {
-                Source::Programs => (programs::page(&subject.report(&runs)).unwrap(), &["svg", "md"]),
-                Source::Bench(_) | Source::Reproduce => (String::new(), &["svg"]),
-            };
-            write(&runs, subject, &body, copy.path()).unwrap();
+            rewrite(&runs, &[subject], copy.path()).unwrap();
+            // The page of the reproduction links pages of docs, which lie elsewhere from here.
+            let kinds = if name == "reproduction" { &["svg"][..] } else { &["svg", "md"] };
             for kind in kinds {
                 let file = format!("{name}.{kind}");
                 let text = |folder: &Path| std::fs::read_to_string(folder.join(&file)).unwrap();

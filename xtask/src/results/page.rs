@@ -15,8 +15,8 @@ pub(super) fn page(subject: &Subject, body: &str, from: &Path, pages: &Path) -> 
         _ => body.trim_start(),
     };
     Ok(format!(
-        "# {}\n\nThe raw report is [{name}.json]({raw}/{name}.json), and [env.json]({raw}/env.json) says how it was \
-         made; `cargo xtask results --from bench/runs/{folder}` makes this page and its picture of them again.\n\n\
+        "# {}\n\nAll figures are in [{name}.json]({raw}/{name}.json); [env.json]({raw}/env.json) says how they were \
+         measured. `cargo xtask results --from bench/runs/{folder}` writes this page and its picture.\n\n\
          ![{}]({name}.svg)\n\n{body}",
         subject.title,
         subject.shows()
@@ -48,7 +48,7 @@ mod tests {
         for title in ["# The documents, reproduced\n\n", "# The case studies, reproduced\n\n", ""] {
             let page = page(subject, &format!("{title}Text.\n"), Path::new("r/x"), Path::new("p")).unwrap();
             assert_eq!(page.lines().filter(|line| line.starts_with("# ")).count(), 1, "{page}");
-            assert!(page.starts_with("# The documents, reproduced\n\nThe raw report is [reproduction.json](../r/x/"));
+            assert!(page.starts_with("# The documents, reproduced\n\nAll figures are in [reproduction.json](../r/x/"));
             assert!(page.ends_with("](reproduction.svg)\n\nText.\n"), "{page}");
         }
     }

@@ -26,7 +26,7 @@ pub(crate) fn newest(readme: &str, runs: &Path) -> Result<Option<String>> {
 }
 
 /// The score in words.
-fn line(score: &Value) -> Option<String> {
+pub(super) fn line(score: &Value) -> Option<String> {
     let count = |name: &str| score[name].as_u64();
     let (held, near, claims) = (count("claims_held")?, count("claims_in_direction")?, count("claims")?);
     let (rows, judged) = (count("rows_met")?, count("rows_judged")?);

@@ -60,7 +60,7 @@ pub(crate) struct ValidateArgs {
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
   turnwise-lab calibrate && turnwise-lab bench mutex --lock all --json bench.json
-  turnwise-lab sim validate --bench bench.json --markdown docs/simulator.md
+  turnwise-lab sim validate --bench bench.json --markdown page.md
   turnwise-lab sim validate --bench a.json --machine a.toml --bench b.json --machine b.toml
   turnwise-lab sim validate --curves --quick";
 

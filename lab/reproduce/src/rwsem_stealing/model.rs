@@ -93,7 +93,7 @@ impl Model {
     /// How long a link into an empty tree takes: one line, and the instructions.
     pub(super) const OWN_NS: u64 = 100;
     /// What a fork takes beside the locks, and the exit of its child: half of what both took on a machine of 2.6 GHz
-    /// (docs/lab/0060), a static program with that many areas, by getrusage.
+    /// (lab 0060), a static program with that many areas, by getrusage.
     pub(super) const COMPUTE_NS: u64 = 44_000;
 
     /// The workload on a machine with a built-in description.

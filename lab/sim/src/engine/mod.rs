@@ -5,7 +5,7 @@
 //! code up to the next operation, whose cost decides when they go on. As long as nothing else happens before that, they
 //! go on without a switch.
 //!
-//! Invariants (docs/design/simulation.md has them in full):
+//! Invariants (docs/design.md has them in full):
 //! 1. a line has an owner or sharers;
 //! 2. an access happens at one moment and sees the last write before it;
 //! 3. requests for a line are served in the order of their arrival, one transfer for writing at a time;

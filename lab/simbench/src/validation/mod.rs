@@ -194,10 +194,10 @@ const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
     where the machine file says how far. So the shortest sections come out too fast, and what out-of-order execution \
     hides besides too slow.\n\
     - **Where threads go**: a woken thread finds an idle CPU of its cache, always. The kernel of the EPYC above leaves \
-    half of them on a busy one ([0079](lab/0079-half-a-core.md)), which the cells of `fair-semaphore` show.\n\
-    - **The machine with 16 CPUs** was foretold blindly once ([0047](lab/0047-sixteen-cpus-simulated.md): 61 of 120 \
+    half of them on a busy one ([0079](lab/README.md#0079)), which the cells of `fair-semaphore` show.\n\
+    - **The machine with 16 CPUs** was foretold blindly once ([0047](lab/README.md#0047): 61 of 120 \
     cells within 25%, median error 24%). Reads that take lines as a whole, computing ahead and medians of \
-    instructions came after that table was looked at ([0048](lab/0048-lines-that-move-whole.md)).\n\
+    instructions came after that table was looked at ([0048](lab/README.md#0048)).\n\
     - **Weak orderings**: memory has x86's total store order. Orderings are the models' business (`proof/model`).\n\
     - **Capacity and bandwidth**: caches never evict, links and memory never saturate; prefetchers do not exist.\n\
     - **The rest of the machine**: no interrupts, no frequency changes, no TLB misses, no NUMA balancing, no other \

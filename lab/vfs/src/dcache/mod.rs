@@ -1,6 +1,6 @@
 //! The dentry cache: which names are where, as far as somebody has asked.
 //!
-//! What a directory holds is known to its inode; the cache may forget any dentry that nobody uses. docs/design/vfs.md
+//! What a directory holds is known to its inode; the cache may forget any dentry that nobody uses. docs/design.md
 //! explains words, states and orders of locks; the invariants are numbered in `dentry`.
 //!
 //! Order of locks, outermost first: rename mutex of the file system, `i_mutex` (ancestors first), `rename_lock`,
