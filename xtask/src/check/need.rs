@@ -11,8 +11,8 @@ pub(crate) enum Need {
     Nightly(&'static str),
     /// A program, and Debian's package that brings it.
     Program(&'static str, &'static str),
-    /// A program that cargo installs below target/tools.
-    Tool(&'static str),
+    /// A program that cargo installs below target/tools, and its version.
+    Tool(&'static str, &'static str),
     /// The architecture of this machine.
     Architecture(&'static str),
 }
@@ -34,7 +34,7 @@ impl Need {
                 let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
                 found.map(|_| ()).map_err(|_| format!("no `{program}` here: `apt-get install {package}`"))
             }
-            Need::Tool(name) => installed(name),
+            Need::Tool(name, version) => installed(name, version),
             Need::Architecture(name) if std::env::consts::ARCH == *name => Ok(()),
             Need::Architecture(name) => Err(format!("this machine is not {name}")),
         }
@@ -47,12 +47,12 @@ pub(crate) fn tool(name: &str) -> PathBuf {
     if ours.is_file() { ours } else { PathBuf::from(name) }
 }
 
-fn installed(name: &str) -> Result<(), String> {
+fn installed(name: &str, version: &str) -> Result<(), String> {
     let is_there = || Command::new(tool(name)).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if is_there().is_ok() {
         return Ok(());
     }
-    let line = format!("cargo install --locked --no-default-features --root target/tools {name}");
+    let line = format!("cargo install --locked --no-default-features --root target/tools {name}@{version}");
     println!("+ {line}");
     let words: Vec<&str> = line.split_whitespace().collect();
     match Command::new(words[0]).args(&words[1..]).status() {

@@ -259,7 +259,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "book",
         what: "the book of docs, and every link of its built pages",
-        needs: &[Need::Tool("mdbook")],
+        needs: &[Need::Tool("mdbook", "0.5.4")],
         commands: &[cmd("cargo xtask book check")],
     },
     Step {
