@@ -1,5 +1,5 @@
-//! Names the shared library for the dynamic linker: programs ask for `libturnwise.so` and the major version. It stays
-//! loaded once it was: a thread that contended for a lock calls it when it exits.
+//! Sets the shared library's name for the dynamic linker: programs request `libturnwise.so` and the major version. Once
+//! loaded, it stays loaded: a thread that has contended for a lock calls it when it exits.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,8 +1,8 @@
 //! Turnwise's locks for C and C++. The header `include/turnwise.h` is generated from this source by
 //! `cargo xtask header`, comments included: they are written for readers of the header.
 //!
-//! Each type here is as large and as aligned as the lock of crate `turnwise` that it stands for, and the functions look
-//! at its bytes as that lock. All locks are made of atomic words, so any bytes are a valid value, and zero bytes are an
+//! Each type here has the size and alignment of the lock of crate `turnwise` that it stands for, and the functions view
+//! its bytes as that lock. All locks consist of atomic words, so any bytes are a valid value, and zero bytes are an
 //! unlocked lock.
 #![no_std]
 #![allow(non_camel_case_types, reason = "the names are C's")]

@@ -197,7 +197,7 @@ pub unsafe extern "C" fn tw_lockref_mark_dead_locked(lockref: *mut tw_lockref) {
 /// # Safety
 /// `lockref` points to a live object, and the caller holds its lock.
 unsafe fn with_lock<R>(lockref: *mut tw_lockref, change: impl FnOnce(&LockRefGuard<'_>) -> R) -> R {
-    // SAFETY: contract of `with_lock`; every function here forgets its guard, this one too.
+    // SAFETY: contract of `with_lock`; every function here forgets its guard, including this one.
     let guard = mem::ManuallyDrop::new(unsafe { tw_lockref::of(lockref).guard_unchecked() });
     change(&guard)
 }

@@ -1,4 +1,4 @@
-//! What waits for the program's locks have come to: `tw_stats_start`, `tw_stats_each`.
+//! Statistics of the waits for the program's locks: `tw_stats_start`, `tw_stats_each`.
 
 use crate::result::{TW_INVALID, TW_OK, tw_result};
 use core::ffi::c_void;

@@ -1,4 +1,4 @@
-//! Points in time as C callers give them: nanoseconds on one of two clocks.
+//! Points in time as C callers pass them: nanoseconds on one of two clocks.
 
 use core::ffi::c_int;
 use core::time::Duration;

@@ -1,5 +1,5 @@
-//! C and C++ programs on the library: by each compiler that is here, with the shared and the static library, and as
-//! users build them, by pkg-config and CMake.
+//! C and C++ programs that use the library: with each installed compiler, with the shared and the static library, and
+//! as users build them, by pkg-config and CMake.
 
 mod build;
 mod sanitized;
@@ -151,7 +151,7 @@ fn installed() {
         Command::new(env!("CARGO"))
             .args(["xtask", "install-c", "--profile", "dev", "--prefix"])
             .arg(&prefix)
-            // Not where the libraries lie that other tests link at this moment.
+            // Not in the directory of the libraries that other tests are linking.
             .arg("--target-dir")
             .arg(concat!(env!("CARGO_TARGET_TMPDIR"), "/install-c"))
             .current_dir(capi("../..")),

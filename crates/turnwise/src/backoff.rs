@@ -1,23 +1,23 @@
-//! Back-off: how a spinner waits between two looks at a lock.
+//! Back-off: how a spinner waits between two polls of a lock.
 //!
-//! Every look at a word that another thread writes moves a cache line; when many look, the moves delay the owner's own
-//! access. A spinner that stays away for a while leaves the line alone, at the price of seeing a free lock late.
-//! (T. Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors", 1990: exponential
+//! Every poll of a word that another thread writes moves a cache line; when many poll, the transfers delay the owner's
+//! own access. A spinner that backs off for a while leaves the cache line alone, at the price of noticing a free lock
+//! late. (T. Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors", 1990: exponential
 //! back-off; J. Mellor-Crummey and M. Scott, 1991: proportional back-off for ticket locks.)
 //!
-//! | policy | how long it stays away | use it for |
+//! | policy | how long it backs off | use it for |
 //! |---|---|---|
-//! | [`NoBackoff`] | not at all: it polls all the time | few CPUs, short sections; every queued lock |
+//! | [`NoBackoff`] | not at all: it polls continuously | few CPUs, short sections; every queued lock |
 //! | [`Exponential`] | twice as long each time, bounded, jittered | test-and-test-and-set with many CPUs |
 //! | [`ByDistance`] | longer while the owner is on another NUMA node | test-and-test-and-set on several sockets |
-//! | [`Proportional`] | the expected time of those before it | ticket locks, where a late look delays all behind |
+//! | [`Proportional`] | the expected time of those before it | ticket locks, where a late poll delays all behind |
 //!
-//! A policy is a type and its value is the state of one wait, so a lock with a policy stays four bytes. All limits are
-//! time on [`Platform::now`], in nanoseconds: a loop count means 10 cycles on one CPU and 140 on the next. Staying away
-//! is a [`Platform::spin_until`] on a word that no thread writes, so that a simulator can charge it. The first looks
-//! need no clock: a lock that comes free at once costs no more than with [`NoBackoff`]. Between two stays comes one
-//! look: where the spin hint takes 140 cycles, as many as at first would keep the line from the owner for longer than
-//! the stays leave it alone.
+//! A policy is a type and its value is the state of one wait, so a lock with a policy stays at four bytes. All limits
+//! are times on [`Platform::now`], in nanoseconds: a loop iteration means 10 cycles on one CPU and 140 on the next.
+//! Backing off is a [`Platform::spin_until`] on a word that no thread writes, so a simulator can charge it. The first
+//! polls need no clock: a lock that becomes free at once costs no more than with [`NoBackoff`]. Between two pauses
+//! comes a single poll: where the spin hint takes 140 cycles, as many as at first would keep the line from the owner
+//! for longer than the pauses leave it alone.
 
 use crate::platform::{Platform, SpinEnd, SpinLimit, Word};
 use core::sync::atomic::Ordering::Relaxed;
@@ -58,13 +58,13 @@ use core::sync::atomic::Ordering::Relaxed;
 /// assert_eq!(*LOCK.lock(), 7);
 /// ```
 pub trait Backoff: Sized + Send + Sync + 'static {
-    /// Whether the policy looks at the owner's [`mark`](Backoff::mark): then it is for locks without an order alone.
+    /// Whether the policy reads the owner's [`mark`](Backoff::mark): then it is only for locks without an order.
     const LOOKS_AT_MARKS: bool = false;
 
     /// Returns the state at the start of a wait.
     fn start() -> Self;
 
-    /// Returns what a lock without an order tells the waiters of its owner, the caller: any number but 0.
+    /// Returns the mark by which a lock without an order describes its owner, the caller, to waiters: any number but 0.
     #[inline(always)]
     #[must_use]
     fn mark<P: Platform>() -> u32 {
@@ -73,7 +73,7 @@ pub trait Backoff: Sized + Send + Sync + 'static {
 
     /// Waits until `turns(value of word)` is 0, or until `until` on [`Platform::now`].
     ///
-    /// `turns` returns how many owners come before the caller: exact for a ticket lock; for a taken lock without an
+    /// `turns` returns how many owners come before the caller: exact for a ticket lock; for a held lock without an
     /// order the owner's [`mark`](Backoff::mark). The loads are relaxed, as in [`Platform::spin_until`].
     ///
     /// # Errors
@@ -86,7 +86,7 @@ pub trait Backoff: Sized + Send + Sync + 'static {
     ) -> Result<(), SpinEnd>;
 }
 
-/// The policy that polls all the time.
+/// The policy that polls continuously.
 ///
 /// ```
 /// use turnwise::{SpinLock, backoff::NoBackoff};
@@ -115,8 +115,8 @@ impl Backoff for NoBackoff {
     }
 }
 
-/// The policy that stays away for `FIRST_NS`, then twice as long each time up to `LIMIT_NS`; each time a random part of
-/// the upper half is left out, so that spinners that came together do not come back together.
+/// The policy that backs off for `FIRST_NS`, then twice as long each time up to `LIMIT_NS`; each time a random part of
+/// the upper half is skipped, so that spinners that arrived together do not return together.
 ///
 /// ```
 /// use turnwise::{SpinLock, backoff::Exponential};
@@ -126,13 +126,13 @@ impl Backoff for NoBackoff {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exponential<const FIRST_NS: u32 = 200, const LIMIT_NS: u32 = 10_000> {
-    /// The length of the next stay before jitter; 0: none yet.
+    /// The length of the next pause before jitter; 0 before the first.
     next_ns: u32,
     jitter: Jitter,
 }
 
 impl<const FIRST_NS: u32, const LIMIT_NS: u32> Exponential<FIRST_NS, LIMIT_NS> {
-    /// Returns the next stay in nanoseconds, between half of its bound and its bound.
+    /// Returns the next pause in nanoseconds, between half of its bound and its bound.
     fn next_ns<P: Platform>(&mut self) -> u64 {
         const { assert!(FIRST_NS > 0 && FIRST_NS <= LIMIT_NS, "back-off limits: 0 < FIRST_NS <= LIMIT_NS") };
         let bound = if self.next_ns == 0 { FIRST_NS } else { self.next_ns };
@@ -141,7 +141,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Exponential<FIRST_NS, LIMIT_NS> {
         u64::from(bound - half) + u64::from(self.jitter.below::<P>(half + 1))
     }
 
-    /// Whether the word is ready: several looks before the first stay, one after it.
+    /// Returns whether the word is ready: several polls before the first pause, one after it.
     fn looks<P: Platform>(&self, word: &P::U32, mut ready: impl FnMut(u32) -> bool) -> bool {
         if self.next_ns == 0 { first_looks::<P>(word, ready) } else { ready(word.load(Relaxed)) }
     }
@@ -168,13 +168,13 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS,
     }
 }
 
-/// The policy that stays away as [`Exponential`] does while the owner is on the caller's NUMA node, and `FAR_TIMES` as
-/// long while it is on another, so that the lock, and what it protects, stays on a node for a while.
-/// (Z. Radovic and E. Hagersten, "Hierarchical Backoff Locks for Nonuniform Communication Architectures", 2003.)
+/// The policy that backs off as [`Exponential`] does while the owner is on the caller's NUMA node, and `FAR_TIMES` as
+/// long while it is on another, so that the lock, and the data it protects, stays on a node for a while. (Z. Radovic
+/// and E. Hagersten, "Hierarchical Backoff Locks for Nonuniform Communication Architectures", 2003.)
 ///
-/// A thread that has waited for `FAIR_AFTER_NS` is on a par with those on the owner's node: a node cannot keep the lock
-/// from the others. The lock's word names the owner's node, which costs a load for each acquisition. Where the platform
-/// has one node or does not know nodes, the policy is [`Exponential`].
+/// A thread that has waited for `FAIR_AFTER_NS` is treated like those on the owner's node: a node cannot monopolise the
+/// lock. The lock's word names the owner's node, which costs a load for each acquisition. Where the platform has one
+/// node or does not know its nodes, the policy is [`Exponential`].
 ///
 /// ```
 /// use turnwise::{SpinLock, backoff::ByDistance};
@@ -190,14 +190,14 @@ pub struct ByDistance<
     const FAIR_AFTER_NS: u32 = 1_000_000,
 > {
     near: Exponential<FIRST_NS, LIMIT_NS>,
-    /// When the first look found the lock taken, on [`Platform::now`]; `None`: none has yet.
+    /// When the first poll found the lock held, on [`Platform::now`]; `None` before that.
     since: Option<u64>,
 }
 
 impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_AFTER_NS: u32>
     ByDistance<FIRST_NS, LIMIT_NS, FAR_TIMES, FAIR_AFTER_NS>
 {
-    /// Returns the next stay, where the owner's mark is `owner`.
+    /// Returns the next pause if the owner's mark is `owner`.
     fn next_ns<P: Platform>(&mut self, owner: u32) -> u64 {
         let now = P::now();
         let waited_ns = now.saturating_sub(*self.since.get_or_insert(now));
@@ -216,7 +216,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
         ByDistance { near: Exponential::start(), since: None }
     }
 
-    /// Returns the caller's node and 1.
+    /// Returns the caller's node plus 1.
     #[inline(always)]
     fn mark<P: Platform>() -> u32 {
         P::node().wrapping_add(1).max(1)
@@ -242,7 +242,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
     }
 }
 
-/// The policy that stays away for `TURN_NS` for each owner before the next one; the next one polls all the time.
+/// The policy that backs off for `TURN_NS` for each owner ahead of the next one; the next one polls continuously.
 ///
 /// ```
 /// use turnwise::{TicketLock, backoff::Proportional};
@@ -280,12 +280,12 @@ impl<const TURN_NS: u32> Backoff for Proportional<TURN_NS> {
     }
 }
 
-/// Makes the looks that need no clock; returns whether one of them found the word ready.
+/// Makes the polls that need no clock; returns whether one of them found the word ready.
 fn first_looks<P: Platform>(word: &P::U32, ready: impl FnMut(u32) -> bool) -> bool {
     P::spin_until(word, ready, SpinLimit { until: Some(0), ..SpinLimit::NONE }).is_ok()
 }
 
-/// Spends `ns` on the CPU without touching anything shared; an error if `until` comes first.
+/// Spends `ns` on the CPU without touching shared memory; returns an error if `until` comes first.
 fn backoff<P: Platform>(ns: u64, until: Option<u64>) -> Result<(), SpinEnd> {
     let now = P::now();
     let back = now.saturating_add(ns);
@@ -298,12 +298,12 @@ fn backoff<P: Platform>(ns: u64, until: Option<u64>) -> Result<(), SpinEnd> {
     }
 }
 
-/// A tiny random number generator of one wait, seeded from the clock and the thread's token. 0: not seeded yet.
+/// A tiny random number generator for one wait, seeded from the clock and the thread's token; 0 before that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Jitter(u32);
 
 impl Jitter {
-    /// Returns a number below `bound`, near enough to uniform for the purpose.
+    /// Returns a number below `bound`, close enough to uniform for the purpose.
     fn below<P: Platform>(&mut self, bound: u32) -> u32 {
         if self.0 == 0 {
             // The multiplication spreads tokens and times that differ in a few low bits over the whole word.
@@ -376,7 +376,7 @@ mod tests {
             if looks > 8 { 0 } else { 50 }
         };
         assert_eq!(Proportional::<1000>.wait::<P>(&word, turns, None), Ok(()));
-        // Eight first looks found 49 turns before the next one; the ninth came after the stay.
+        // Eight first polls found 49 turns before the next one; the ninth came after the pause.
         assert!(looks > 8 || P::now() - start >= 49_000);
     }
 }

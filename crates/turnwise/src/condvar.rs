@@ -3,25 +3,25 @@
 //! | word | meaning |
 //! |---|---|
 //! | `sequence` | bits 2..32: notifications so far, modulo 2^30; bit 1: `LOOKING`; bit 0: `SEVERAL`; waiters sleep on it |
-//! | `waiters` | threads in [`RawCondvar::wait`], but for one that looks and those that were notified as they looked |
-//! | `mutex` | where the first waiter's mutex lies: distance from here in 4-byte words, 0: no thread waited yet |
-//! | `lookout` | what the looks so far have taught ([`crate::wait::Lookout`]) |
+//! | `waiters` | threads in [`RawCondvar::wait`], except one that polls and those notified while they polled |
+//! | `mutex` | location of the first waiter's mutex: distance from here in 4-byte words, 0: no thread waited yet |
+//! | `lookout` | results of the polls so far ([`crate::wait::Lookout`]) |
 //!
 //! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one
-//! waiter and moves the others over to the mutex's sleepers, where each unlock wakes the next: no thundering herd.
-//! The woken one acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the next; a
-//! moved thread is thus never forgotten.
+//! waiter and requeues the others to the mutex's sleepers, where each unlock wakes the next: no thundering herd. The
+//! woken waiter acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the next; thus
+//! a requeued thread is never forgotten.
 //!
-//! A waiter that is the only one may set `LOOKING`, and look at the sequence for some microseconds. The next
-//! notification is its own: it clears the flag in the same exchange, and calls the kernel only if others are to be
-//! notified, too. In vain, the waiter counts itself among the sleepers, then clears the flag.
+//! A sole waiter may set `LOOKING`, and poll the sequence for some microseconds. The next notification is for it: that
+//! clears the flag in the same exchange, and calls the kernel only if others are to be notified, too. If none comes,
+//! the waiter counts itself among the sleepers, then clears the flag.
 //!
-//! Waiters may have different mutexes. The first one's is noted, for good. A waiter with a different one sets `SEVERAL`
-//! before it sleeps, and `notify_all` wakes all at once from then on. Since flag and notifications are one word, which
-//! the kernel compares as it moves the sleepers, no thread is moved to a mutex that is not its own.
+//! Waiters may have different mutexes. The first one's is recorded permanently. A waiter with a different one sets
+//! `SEVERAL` before it sleeps, and `notify_all` wakes all at once from then on. Since flag and notifications share one
+//! word, which the kernel compares as it requeues the sleepers, no thread is requeued to a mutex that is not its own.
 //!
-//! A waiter would miss a notification if the sequence came round to the same value between its look and its sleep:
-//! 2^30 notifications in some nanoseconds, or in the microseconds of its look. With no waiters a notification is two
+//! A waiter would miss a notification if the sequence wrapped around to the same value between its read and its sleep:
+//! 2^30 notifications in some nanoseconds, or in the microseconds of its polling. With no waiters a notification is two
 //! loads.
 
 use crate::events::{Counters, Event, Kind};
@@ -33,23 +33,23 @@ use crate::wait::Lookout;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
-/// The flag in the sequence that not all waiters had the noted mutex. It is never cleared.
+/// The sequence's flag for "not all waiters had the recorded mutex". It is never cleared.
 const SEVERAL: u32 = 1;
-/// The flag in the sequence that a waiter looks at it: the next notification is its own.
+/// The sequence's flag for "a waiter polls it": the next notification is for that waiter.
 const LOOKING: u32 = 2;
 /// One notification in the sequence.
 const NOTIFICATION: u32 = 4;
 
-/// Whether no notification came between these two values of the sequence, whatever the flags.
+/// Returns whether no notification came between these two values of the sequence, regardless of the flags.
 fn no_news(before: u32, now: u32) -> bool {
     before / NOTIFICATION == now / NOTIFICATION
 }
 
-/// A notification that somebody waited for.
+/// A notification for which a thread waited.
 struct Notified {
-    /// The sequence with it.
+    /// The sequence including it.
     sequence: u32,
-    /// A waiter looked, and has it.
+    /// A waiter polled, and has received it.
     looked: bool,
     /// Waiters sleep, or are about to.
     slept: bool,
@@ -68,14 +68,14 @@ struct Notified {
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was up before a notification came.
+    /// Returns whether the wait timed out before a notification came.
     #[must_use]
     pub fn timed_out(self) -> bool {
         self.0
     }
 }
 
-/// The condition variable for [`RawMutex`]. Zero bytes: no thread waits.
+/// A condition variable for [`RawMutex`]. All-zero bytes: no thread waits.
 ///
 /// ```
 /// use turnwise::platform::Deadline;
@@ -107,7 +107,7 @@ impl RawCondvar {
 }
 
 impl<P: ConstPlatform> RawCondvar<P> {
-    /// Creates a condition variable on any platform whose words are core's, also in constants: for statics.
+    /// Creates a condition variable on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         use core::sync::atomic::AtomicU32;
@@ -141,7 +141,7 @@ impl<P: Platform> RawCondvar<P> {
     }
 
     /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait
-    /// ended; like every condition variable it may also wake up spuriously.
+    /// ended; as with every condition variable, wake-ups may be spurious.
     ///
     /// # Safety
     /// The caller holds `mutex`.
@@ -149,7 +149,7 @@ impl<P: Platform> RawCondvar<P> {
         let sequence = self.note(mutex);
         let looking = self.begin_to_look(sequence);
         if looking.is_none() {
-            // A thread that notifies after it held the mutex after us sees this: the mutex orders the two.
+            // A thread that holds the mutex after us and then notifies sees this: the mutex orders the two.
             self.waiters.fetch_add(1, Relaxed);
         }
         // SAFETY: contract of `wait`: the caller holds the mutex.
@@ -164,32 +164,32 @@ impl<P: Platform> RawCondvar<P> {
         self.finish(mutex, parked)
     }
 
-    /// Notes the waiter's mutex, or that there are several; returns the sequence. The caller holds the mutex.
+    /// Records the waiter's mutex, or that there are several; returns the sequence. The caller holds the mutex.
     fn note(&self, mutex: &RawMutex<P>) -> u32 {
         let sequence = self.sequence.load(Relaxed);
         if sequence & SEVERAL != 0 || self.is_noted(mutex) {
             return sequence;
         }
-        // Also keeps a `notify_all` that is under way from moving us.
+        // Also keeps a `notify_all` in progress from requeueing us.
         self.sequence.fetch_or(SEVERAL, Relaxed) | SEVERAL
     }
 
-    /// Sets `LOOKING` if nobody else waits and looks have paid; returns the sequence if it did. The caller holds its
-    /// mutex, which shows the flag to whoever notifies after it held the mutex after us.
+    /// Sets `LOOKING` if no other thread waits and polling has paid; returns the sequence if it did. The caller holds
+    /// its mutex, which shows the flag to a thread that holds the mutex after us and then notifies.
     fn begin_to_look(&self, sequence: u32) -> Option<u32> {
         if P::cpus() < 2 || self.waiters.load(Relaxed) != 0 || self.is_looked_at(sequence) {
-            return None; // on one CPU, whoever will notify needs that
+            return None; // the only CPU is needed by the thread that will notify
         }
         let (clear, set) = (sequence & !LOOKING, sequence | LOOKING);
         self.lookout.begin(&self.sequence, sequence, clear, set).then_some(set)
     }
 
-    /// Whether a thread of this process looks at the sequence.
+    /// Returns whether a thread of this process polls the sequence.
     fn is_looked_at(&self, sequence: u32) -> bool {
         sequence & LOOKING != 0 && self.lookout.is_of_this_process()
     }
 
-    /// Looks for a notification for some microseconds; returns whether one came. If not, the caller is counted among
+    /// Polls for a notification for some microseconds; returns whether one came. If not, the caller is counted among
     /// the waiters, and goes to sleep.
     fn look(&self, sequence: u32, deadline: Option<Deadline>) -> bool {
         if self.lookout.watch(&self.sequence, |now| !no_news(sequence, now), deadline) {
@@ -198,8 +198,8 @@ impl<P: Platform> RawCondvar<P> {
         self.waiters.fetch_add(1, Relaxed);
         let mut now = self.sequence.load(Relaxed);
         while no_news(sequence, now) {
-            // ORDERING condvar.looks: Release pairs with the Acquire in `notify`: who finds that nobody looks finds us
-            // among the waiters.
+            // ORDERING condvar.looks: Release pairs with the Acquire in `notify`: a thread that finds that no waiter
+            // polls finds us among the waiters.
             match self.sequence.compare_exchange(now, now & !LOOKING, Release, Relaxed) {
                 Ok(_) => return false,
                 Err(found) => now = found,
@@ -209,7 +209,7 @@ impl<P: Platform> RawCondvar<P> {
         true
     }
 
-    /// Notes where `mutex` lies if it is the first; returns whether it is the noted one.
+    /// Records the location of `mutex` if it is the first; returns whether it is the recorded one.
     fn is_noted(&self, mutex: &RawMutex<P>) -> bool {
         let distance = self.distance(mutex);
         let noted = match self.mutex.load(Relaxed) {
@@ -228,7 +228,7 @@ impl<P: Platform> RawCondvar<P> {
             if matches!(parked, Parked::Interrupted | Parked::Changed) {
                 let now = self.sequence.load(Relaxed);
                 if no_news(sequence, now) {
-                    expected = now; // nobody notified us, nor moved us to the mutex: at most a flag has changed
+                    expected = now; // not notified, nor requeued to the mutex: at most a flag has changed
                     continue;
                 }
             }
@@ -236,16 +236,16 @@ impl<P: Platform> RawCondvar<P> {
         }
     }
 
-    /// Ends [`RawCondvar::wait`]: acquires the mutex again.
+    /// Finishes [`RawCondvar::wait`]: acquires the mutex again.
     fn finish(&self, mutex: &RawMutex<P>, parked: Parked) -> WaitTimeoutResult {
         self.waiters.fetch_sub(1, Relaxed);
-        // Whatever woke us, others may have been moved to the mutex in the same instant: keep its duty to wake.
+        // Whatever woke us, others may have been requeued to the mutex at the same time: keep its duty to wake.
         mutex.lock_as_woken();
         self.counters.count_if(parked == Parked::TimedOut, Event::TimedOut);
         WaitTimeoutResult(parked == Parked::TimedOut)
     }
 
-    /// Wakes one waiter, if there is any: the one that has waited longest, but threads with real-time priority first.
+    /// Wakes one waiter, if there is any: one with real-time priority, or else the one that has waited longest.
     #[inline]
     pub fn notify_one(&self) {
         if let Some(Notified { looked: false, .. }) = self.notify() {
@@ -253,8 +253,8 @@ impl<P: Platform> RawCondvar<P> {
         }
     }
 
-    /// Wakes all waiters: one at once, each of the others when the mutex is free for it; all at once if there were ever
-    /// waiters with different mutexes.
+    /// Wakes all waiters: one immediately, each of the others when the mutex is free for it; all immediately if there
+    /// were ever waiters with different mutexes.
     pub fn notify_all(&self) {
         let Some(Notified { sequence, slept: true, .. }) = self.notify() else { return };
         let mutex = if sequence & SEVERAL == 0 { self.mutex_word() } else { None };
@@ -264,7 +264,7 @@ impl<P: Platform> RawCondvar<P> {
         }
     }
 
-    /// Adds a notification, if anybody waits. Who looks has it with that.
+    /// Adds a notification, if any thread waits. A waiter that polls thereby receives it.
     fn notify(&self) -> Option<Notified> {
         // ORDERING condvar.looks: Acquire pairs with the Release in `look`: a waiter that has cleared the flag is among
         // the waiters that we see.
@@ -272,12 +272,12 @@ impl<P: Platform> RawCondvar<P> {
         let mut counted = false;
         loop {
             let looked = self.is_looked_at(before);
-            // A flag without its thread, from before a `fork`: the thread that forked may have been the one.
+            // A flag without its thread, from before a `fork`: the forking thread itself may have set it.
             let slept = self.waiters.load(Relaxed) != 0 || before & LOOKING != 0 && !looked;
             if !looked && !slept {
                 return None;
             }
-            self.counters.count_if(!counted, Event::Notified); // first: who is notified may free the memory
+            self.counters.count_if(!counted, Event::Notified); // first: the notified thread may free the memory
             counted = true;
             let sequence = (before & !LOOKING).wrapping_add(NOTIFICATION);
             // ORDERING condvar.looks: as above, if it fails.
@@ -337,7 +337,7 @@ impl Condvar {
 }
 
 impl<P: ConstPlatform> Condvar<P> {
-    /// Creates a condition variable on any platform whose words are core's, also in constants: for statics.
+    /// Creates a condition variable on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         Condvar { raw: RawCondvar::const_new_in() }
@@ -357,9 +357,9 @@ impl<P: Platform> Condvar<P> {
         Condvar { raw: RawCondvar::new_in() }
     }
 
-    /// Releases the mutex, waits for a notification, and acquires the mutex again. It may wake up spuriously: call it
-    /// in a loop that tests the condition. Threads may wait with different mutexes; once they did, `notify_all` wakes
-    /// its waiters all at once instead of one after the other.
+    /// Releases the mutex, waits for a notification, and acquires the mutex again. Wake-ups may be spurious: call it in
+    /// a loop that tests the condition. Threads may wait with different mutexes; once they have, `notify_all` wakes its
+    /// waiters all at once instead of one after the other.
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>) {
         self.wait_on(guard, None);
     }
@@ -388,7 +388,7 @@ impl<P: Platform> Condvar<P> {
         unsafe { self.raw.wait(mutex.raw(), deadline) }
     }
 
-    /// Wakes one waiter, if there is any: the longest sleeper, but threads with real-time priority first.
+    /// Wakes one waiter, if there is any: one with real-time priority, or else the longest sleeper.
     pub fn notify_one(&self) {
         self.raw.notify_one();
     }

@@ -1,5 +1,5 @@
-//! What can be counted about a lock: one list, and with feature `stats` a counter per lock and per kind of lock for
-//! each line of it.
+//! Events that can be counted about a lock: one list, and with feature `stats` a counter per lock and per kind of lock
+//! for each entry.
 //!
 //! ```text
 //! turnwise = { version = "0.1", features = ["stats"] }
@@ -12,15 +12,16 @@
 //!
 //! A second sink, feature `thread-events`, leaves the locks as they are: see `events::here`.
 //!
-//! Without features a `Counters` has no bytes and counting is no instruction. With `stats` a lock has 8 bytes more for
-//! each event, and each event is two relaxed additions: one on the lock's own counters, one on a static that is shared
-//! by all locks of the kind whose addresses fall into one of [`SHARDS`] shards. docs/design/events.md states the cost.
+//! Without features a `Counters` has zero size and counting compiles to nothing. With `stats` a lock has 8 bytes more
+//! for each event, and each event is two relaxed additions: one on the lock's own counters, one on a static that is
+//! shared by all locks of the kind whose addresses fall into one of [`SHARDS`] shards. docs/design/events.md states the
+//! cost.
 //!
-//! A thread that acquires (or waits) counts, never one that releases: a release must not touch the lock afterwards, and
-//! before it the releaser does not know what will come of it. So a hand-off is counted by the thread that gets the
-//! lock, and a wake-up by the woken one.
+//! Only a thread that acquires (or waits) counts, never one that releases: a release must not touch the lock
+//! afterwards, and before it the releaser does not know its outcome. So a hand-off is counted by the thread that gets
+//! the lock, and a wake-up by the woken one.
 //!
-//! Counters are core's atomics whatever the platform: a model does not see them, and they order nothing.
+//! Counters are core's atomics on every platform: a model does not see them, and they order nothing.
 
 use crate::platform::Parked;
 use core::fmt;
@@ -28,7 +29,7 @@ use core::ops::{Add, Index, Sub};
 
 macro_rules! events {
     ($($(#[$about:meta])* $event:ident, $name:literal, $meaning:literal;)*) => {
-        /// Something that happens to a lock and can be counted.
+        /// An event of a lock that can be counted.
         ///
         /// ```
         /// use turnwise::events::Event;
@@ -54,7 +55,7 @@ macro_rules! events {
                 }
             }
 
-            /// Returns what the event means.
+            /// Returns the meaning of the event.
             pub const fn meaning(self) -> &'static str {
                 match self {
                     $(Event::$event => $meaning,)*
@@ -129,8 +130,8 @@ kinds! {
 
 /// How often each [`Event`] happened.
 ///
-/// It is a snapshot of running counters: each is exact, but they are not read in one instant. `later - earlier` is what
-/// happened in between.
+/// It is a snapshot of running counters: each is exact, but they are not read at one instant. `later - earlier` gives
+/// the counts in between.
 ///
 /// ```
 /// use turnwise::events::{Event, Stats};
@@ -148,7 +149,7 @@ kinds! {
 pub struct Stats([u64; Event::ALL.len()]);
 
 impl Stats {
-    /// The counts before anything happened.
+    /// The counts before any event.
     pub const ZERO: Stats = Stats([0; Event::ALL.len()]);
 
     /// Returns how often `event` happened.
@@ -185,7 +186,7 @@ impl Index<Event> for Stats {
 
 impl Sub for Stats {
     type Output = Stats;
-    /// Subtracts, and wraps as the counters do.
+    /// Subtracts, wrapping as the counters do.
     fn sub(self, earlier: Stats) -> Stats {
         Stats(core::array::from_fn(|n| self.0[n].wrapping_sub(earlier.0[n])))
     }
@@ -219,14 +220,14 @@ impl fmt::Display for Stats {
     }
 }
 
-/// The number of shards of the totals of one kind of lock: as many locks can count at a time without sharing a cache
-/// line.
+/// The number of shards of the totals of one kind of lock: up to this many locks can count at a time without sharing a
+/// cache line.
 pub const SHARDS: usize = 16;
 
-/// What happened in the calling thread's waits, whatever the locks: for a caller that may not make a lock grow, and
-/// reads the counters before and after a wait.
+/// Counts of the events in the calling thread's waits, for any lock: for a caller that must not make locks grow, and
+/// that reads the counters before and after a wait.
 ///
-/// Only what happens to a thread that does not get its lock at once is counted: the uncontended paths are the same
+/// Only events of a thread that does not get its lock at once are counted: the uncontended paths are the same
 /// instructions with and without this. The counters are 32 bytes of static thread-local storage, need no allocation and
 /// wrap: use differences. A signal handler's waits count for the thread that it interrupted.
 ///
@@ -239,7 +240,7 @@ pub mod here {
     use core::sync::atomic::Ordering::Relaxed;
     use core::sync::atomic::{AtomicPtr, AtomicU32};
 
-    /// The counters, each with the events that it sums up.
+    /// The counters, each with the events that it sums.
     pub const COUNTED: [&[Event]; 6] = [
         &[Event::Slept],
         &[Event::Stole],
@@ -275,20 +276,19 @@ pub mod here {
         places
     };
 
-    /// The word that says that there is contention; null: none was asked for. It is on a cache line of its own: all
-    /// contended paths read it.
+    /// The word that signals contention; null if none was requested. It is on its own cache line: all contended paths
+    /// read it.
     #[repr(align(128))]
     struct Told(AtomicPtr<AtomicU32>);
 
     static TOLD: Told = Told(AtomicPtr::new(null_mut()));
 
-    /// Has every thread that does not get a lock at once set `word` to 1 from now on, if it is 0; failed tries count.
+    /// Makes every thread that does not get a lock at once set `word` to 1 from now on, if it is 0; failed tries count.
     pub fn tell_contention(word: &'static AtomicU32) {
         TOLD.0.store(core::ptr::from_ref(word).cast_mut(), Relaxed);
     }
 
-    /// Sets the word that says that there is contention. Inlined: a call would cost the callers' uncontended paths a
-    /// stack frame.
+    /// Sets the word that signals contention. Inlined: a call would cost the callers' uncontended paths a stack frame.
     #[inline(always)]
     fn contended() {
         // SAFETY: the pointer is null, or to a static word.
@@ -299,7 +299,7 @@ pub mod here {
         }
     }
 
-    /// Counts an event of a lock that is not of this crate.
+    /// Counts an event of a lock from outside this crate.
     #[inline(always)]
     pub fn count(event: Event) {
         if matches!(event, Event::Contended | Event::TryFailed) {
@@ -311,7 +311,7 @@ pub mod here {
         }
     }
 
-    /// Returns the counter that an event is counted in; 0: it is in none.
+    /// Returns the counter in which an event is counted; 0 if there is none.
     #[inline(always)]
     #[must_use]
     pub fn read_one(event: Event) -> u32 {
@@ -336,7 +336,7 @@ mod here {
 mod counters {
     use super::{Event, here};
 
-    /// Counters that count nothing, in no bytes.
+    /// Counters that count nothing, of zero size.
     pub(crate) struct Counters<const KIND: usize>;
 
     impl<const KIND: usize> Counters<KIND> {
@@ -420,7 +420,7 @@ mod counters {
         }
     }
 
-    /// Returns what happened to all locks of this kind since the program began, including those that are gone.
+    /// Returns what happened to all locks of this kind since the program began, including those that no longer exist.
     pub fn totals(kind: Kind) -> Stats {
         TOTALS[kind as usize].iter().map(|shard| shard.0.read()).fold(Stats::ZERO, |sum, one| sum + one)
     }
@@ -429,8 +429,8 @@ mod counters {
 pub(crate) use counters::Counters;
 
 impl<const KIND: usize> Counters<KIND> {
-    /// Counts an acquisition: at once if it was `taken`, or else by `wait`, which acquires as `how` says or gives up at
-    /// its deadline. Returns whether there was one.
+    /// Counts an acquisition: at once if it was `taken`, or else by `wait`, which acquires as in `how` or gives up at
+    /// its deadline. Returns whether it was acquired.
     #[inline(always)]
     pub(crate) fn acquisition(&self, taken: bool, wait: impl FnOnce() -> bool, how: Event) -> bool {
         let wait = || {
@@ -441,7 +441,7 @@ impl<const KIND: usize> Counters<KIND> {
         self.acquisition_by(taken, wait)
     }
 
-    /// Counts like [`Counters::acquisition`], with a `wait` that counts itself how it acquires.
+    /// Counts like [`Counters::acquisition`], with a `wait` that itself counts how it acquires.
     #[inline(always)]
     pub(crate) fn acquisition_by(&self, taken: bool, wait: impl FnOnce() -> bool) -> bool {
         if taken {
@@ -454,7 +454,7 @@ impl<const KIND: usize> Counters<KIND> {
         got
     }
 
-    /// Counts a try; returns whether the lock was `taken`.
+    /// Counts an attempt; returns whether the lock was `taken`.
     #[inline(always)]
     pub(crate) fn attempt(&self, taken: bool) -> bool {
         if taken {
@@ -465,7 +465,7 @@ impl<const KIND: usize> Counters<KIND> {
         taken
     }
 
-    /// Counts what became of a call of [`Platform::park`](crate::platform::Platform::park).
+    /// Counts the outcome of a call of [`Platform::park`](crate::platform::Platform::park).
     #[inline(always)]
     pub(crate) fn count_sleep(&self, parked: Parked) {
         self.count_if(parked != Parked::Changed, Event::Slept);
@@ -530,7 +530,7 @@ mod tests {
         use core::sync::atomic::AtomicU32;
         use core::sync::atomic::Ordering::Relaxed;
         static WORD: AtomicU32 = AtomicU32::new(0);
-        here::count(Event::Contended); // no word was given
+        here::count(Event::Contended); // no word is registered
         here::tell_contention(&WORD);
         for happened in Event::ALL {
             // Other tests' locks set the word, too.

@@ -1,13 +1,13 @@
 //! Adaptive locks: queue the spinners, spin only while the owner runs, release before waking, bound every wait.
 //!
-//! Every lock is written once, generic over [`platform::Platform`]; users write `Mutex<T>` and get the platform
-//! of the machine at hand ([`platform::DefaultPlatform`]).
+//! Every lock is written once, generic over [`platform::Platform`]; users write `Mutex<T>` and get the native platform
+//! ([`platform::DefaultPlatform`]).
 //!
 //! | for | take |
 //! |---|---|
 //! | data shared between threads | [`Mutex`], [`Condvar`] |
 //! | data that many read and few write | [`RwSem`] (also as [`RwLock`]) |
-//! | data that many CPUs read all the time and hardly any thread writes | [`BigReaderLock`] |
+//! | data that many CPUs read all the time and that is hardly ever written | [`BigReaderLock`] |
 //! | small values that are read far more often than written | [`SeqRwLock`] |
 //! | objects that count their references, and have a lock | [`LockRef`], [`LockRefCell`] |
 //! | data that a thread may lock again while it holds the lock | [`ReentrantMutex`] |
@@ -16,14 +16,14 @@
 //! | the lock_api ecosystem | `RawMutex`, `RawRwSem` with feature `lock_api` |
 //!
 //! Feature `stats` counts what happens to each lock ([`events`]); feature `order-check` reports deadlocks before they
-//! happen ([`order`]); feature `live` tells a watcher of waits (module `live`). docs/migrating.md has a row for each
+//! happen ([`order`]); feature `live` reports waits to a watcher (module `live`). docs/migrating.md has a row for each
 //! type of `std::sync` and parking_lot.
 //!
-//! The locks do not poison: a panic while a lock is held releases it, and the next owner sees the data as it is.
+//! The locks do not poison: a panic while a lock is held releases it, and the next owner sees the data as they are.
 #![no_std]
-// On docs.rs, which has a nightly compiler: what each feature brings is marked with its name.
+// On docs.rs, which has a nightly compiler, items that need a feature are marked with its name.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// What the API guidelines ask for and a lint can see; what deviates says why beside it (docs/api-review.md).
+// What the API guidelines require and a lint can check; each deviation states its reason in place (docs/api-review.md).
 #![warn(missing_copy_implementations, missing_debug_implementations)]
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::must_use_candidate)]
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]

@@ -1,10 +1,10 @@
-//! Feature `live`: a watcher is told of this process's waits for mutexes and readers-writer locks, and may decide how
-//! they wait. Crate `turnwise-live` has the watcher that keeps a live view, which `turnwise top` shows.
+//! Feature `live`: a watcher is notified of this process's waits for mutexes and readers-writer locks, and may decide
+//! how they wait. Crate `turnwise-live` has the watcher that keeps a live view, which `turnwise top` shows.
 //!
-//! Contended paths alone ask whether there is one: a load and a branch. Without the feature they do not.
+//! Only contended paths check whether there is one: a load and a branch. Without the feature they do not.
 //!
-//! Told are waits for `Mutex`, also after a condition variable's, for `ReentrantMutex` and for `RwSem` in its three
-//! modes. Not told are upgrades, and waits for other locks.
+//! Reported are waits for `Mutex`, also after a condition variable's, for `ReentrantMutex` and for `RwSem` in its three
+//! modes. Upgrades and waits for other locks are not.
 
 pub use crate::wait::Tuned;
 
@@ -31,7 +31,7 @@ pub enum Kind {
     Write,
 }
 
-/// A wait that begins.
+/// A wait that is about to begin.
 ///
 /// ```
 /// use turnwise::live::Wait;
@@ -44,15 +44,15 @@ pub enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Wait {
-    /// Where the lock lies.
+    /// The address of the lock.
     pub lock: usize,
     /// The way of waiting.
     pub kind: Kind,
-    /// The token number of the thread that has the lock; 0: it is not known, as of readers.
+    /// The token number of the thread that has the lock; 0 if it is not known, as for readers.
     pub owner: u32,
 }
 
-/// What is called around waits. The functions must not wait for a lock of this crate.
+/// Functions that are called around waits. They must not wait for a lock of this crate.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -71,11 +71,11 @@ pub struct Wait {
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "turnwise-live, which is released with it, makes one")]
 pub struct Watcher {
-    /// Called in place of a wait. It calls its second argument, which is the wait, with what is set for it; `None`: the
-    /// policy's numbers hold. That returns whether the wait ended with the lock. A watcher that does not call it has
-    /// told nothing: the wait comes after it.
+    /// Called in place of a wait. It calls its second argument, which is the wait, with settings for it, or `None` for
+    /// the policy's numbers. That call returns whether the wait ended with the lock. If the function does not make it,
+    /// the wait takes place after the function returns.
     pub wait: fn(&Wait, &mut dyn FnMut(Option<Tuned>) -> bool),
-    /// Called after a mutex was released for which others waited. The lock may be gone.
+    /// Called after the release of a mutex for which others waited. The lock may be gone.
     pub released: fn(usize),
 }
 
@@ -89,7 +89,7 @@ impl Watcher {
     }
 }
 
-/// Has `watcher` told of waits on the native platform that begin from now on, in place of the one before.
+/// Installs `watcher` for waits on the native platform that begin from now on, in place of the previous one.
 #[cfg(feature = "native")]
 pub fn watch(watcher: &'static Watcher) {
     crate::platform::native::watch(watcher);
@@ -113,7 +113,7 @@ mod tests {
         wait: |wait, acquire| {
             TOLD.lock().unwrap().push(*wait);
             if !SILENT.load(SeqCst) {
-                // By values of its own, and once more: the lock is acquired once.
+                // With its own settings, and a second time: the lock is acquired once.
                 let sleeps = Tuned { spin_ns: Some(0), ..Tuned::default() };
                 let acquired = acquire(Some(sleeps));
                 // Not always: other tests' waits come here, too, and some have deadlines.
@@ -123,7 +123,7 @@ mod tests {
         released: |lock| RELEASED.store(lock, SeqCst),
     };
 
-    /// Waits until a wait for a lock at this address was told.
+    /// Waits until a wait for a lock at this address has been reported.
     fn told_of(lock: usize) -> Wait {
         loop {
             if let Some(wait) = TOLD.lock().unwrap().iter().find(|wait| wait.lock == lock) {

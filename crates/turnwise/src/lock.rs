@@ -1,4 +1,4 @@
-//! Data behind a lock, and the guards.
+//! Data behind a lock, and its guards.
 
 use crate::order::{Class, How, released, suspend};
 use crate::platform::Deadline;
@@ -11,8 +11,8 @@ use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 use core::time::Duration;
 
-/// Data of type `T` behind the lock `R`. Use it by the names [`Mutex`](crate::Mutex), [`SpinLock`](crate::SpinLock),
-/// [`TicketLock`](crate::TicketLock) and [`QueuedSpinLock`](crate::QueuedSpinLock), or with a [`RawLock`] of your own.
+/// Data of type `T` behind the lock `R`. Use it under the names [`Mutex`](crate::Mutex), [`SpinLock`](crate::SpinLock),
+/// [`TicketLock`](crate::TicketLock) and [`QueuedSpinLock`](crate::QueuedSpinLock), or with your own [`RawLock`].
 ///
 /// It does not poison: a panic while the lock is held releases it.
 ///
@@ -35,21 +35,21 @@ pub struct Lock<R: RawLock, T: ?Sized> {
     data: UnsafeCell<T>,
 }
 
-// SAFETY: contract of `RawLock` (1 and 2): one thread at a time has `&mut T`, and sees what owners before it wrote, so
+// SAFETY: contract of `RawLock` (1 and 2): one thread at a time has `&mut T`, and sees what earlier owners wrote, so
 // sharing the lock only moves `T` between threads.
 unsafe impl<R: RawLock, T: ?Sized + Send> Sync for Lock<R, T> {}
 // SAFETY: the lock owns its data, and `R` is `Send`.
 unsafe impl<R: RawLock, T: ?Sized + Send> Send for Lock<R, T> {}
 
 impl<R: RawLock, T> Lock<R, T> {
-    /// Puts `value` behind the lock `raw`, which must be unlocked.
+    /// Wraps `value` in the lock `raw`, which must be unlocked.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub(crate) const fn from_raw(raw: R, value: T) -> Self {
         const { assert!(!R::REENTRANT, "its owner may lock it twice, and would have two `&mut` to the data") };
         Lock { raw, class: Class::new(), data: UnsafeCell::new(value) }
     }
 
-    /// Puts `value` behind an unlocked lock, on any platform.
+    /// Wraps `value` in an unlocked lock, on any platform.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         Lock::from_raw(R::new_in(), value)
@@ -83,7 +83,7 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
         Some(unsafe { self.guard() })
     }
 
-    /// Makes a guard, and notes the acquisition for the order checker.
+    /// Creates a guard, and records the acquisition for the order checker.
     ///
     /// # Safety
     /// The calling thread has just acquired the lock.
@@ -101,13 +101,13 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
         core::ptr::from_ref(&self.raw).addr()
     }
 
-    /// Returns what the order checker knows of this lock.
+    /// Returns the order checker's class of this lock.
     #[inline]
     pub(crate) fn class(&self) -> &Class {
         &self.class
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is currently held.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
@@ -123,7 +123,7 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
         self.raw.stats()
     }
 
-    /// Returns the lock without the data, for condition variables and adapters.
+    /// Returns the raw lock, without the data, for condition variables and adapters.
     pub fn raw(&self) -> &R {
         &self.raw
     }
@@ -135,8 +135,8 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
 }
 
 impl<R: RawTimedLock, T: ?Sized> Lock<R, T> {
-    /// Acquires the lock, or gives up after `timeout`. The raw lock's documentation says what this does to the order of
-    /// waiters.
+    /// Acquires the lock, or gives up after `timeout`. The raw lock's documentation states how this affects the order
+    /// of waiters.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<LockGuard<'_, R, T>> {
         if let Some(guard) = self.try_lock() {
@@ -145,8 +145,8 @@ impl<R: RawTimedLock, T: ?Sized> Lock<R, T> {
         self.try_lock_until(Deadline::after::<R::Platform>(timeout))
     }
 
-    /// Acquires the lock, or gives up at `deadline`. ([`Deadline`] rather than `std::time::Instant`, which cannot
-    /// name a point on another platform's clock.)
+    /// Acquires the lock, or gives up at `deadline`. (It takes [`Deadline`] rather than `std::time::Instant`, which
+    /// cannot name a point on another platform's clock.)
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockGuard<'_, R, T>> {
         self.class.before(self.name(), How::Write);
@@ -183,7 +183,7 @@ impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for Lock<R, T> {
     }
 }
 
-/// The guard of a [`Lock`], which is held until the guard is dropped. It is `Send` if [`RawLock::GuardMarker`] is.
+/// A guard of a [`Lock`], which is held until the guard is dropped. It is `Send` if [`RawLock::GuardMarker`] is.
 ///
 /// ```
 /// use turnwise::{LockGuard, RawTicketLock, TicketLock};
@@ -206,7 +206,7 @@ pub struct LockGuard<'a, R: RawLock, T: ?Sized> {
 unsafe impl<R: RawLock, T: ?Sized + Sync> Sync for LockGuard<'_, R, T> {}
 
 impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
-    /// Makes the guard of an acquired lock.
+    /// Creates the guard of an acquired lock.
     ///
     /// # Safety
     /// The lock was acquired, and there is no other guard for that acquisition.
@@ -228,16 +228,16 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
         this.lock
     }
 
-    /// Turns the guard into one of a part of the data.
+    /// Turns the guard into one for part of the data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
         let lock = this.lock;
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on but to end it.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on except to end it.
         let data = NonNull::from(part(unsafe { &mut *lock.data.get() }));
         mem::forget(this);
         MappedLockGuard { raw: &lock.raw, data, owns: PhantomData }
     }
 
-    /// Turns the guard into one of a part of the data, if there is such a part.
+    /// Turns the guard into one for part of the data, if there is such a part.
     ///
     /// # Errors
     /// The guard itself, when `part` returns `None`.
@@ -246,14 +246,14 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
         part: impl FnOnce(&mut T) -> Option<&mut U>,
     ) -> Result<MappedLockGuard<'a, R, U>, Self> {
         let lock = this.lock;
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and without a part no reference is left.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and without a part no reference remains.
         let Some(data) = part(unsafe { &mut *lock.data.get() }) else { return Err(this) };
         let data = NonNull::from(data);
         mem::forget(this);
         Ok(MappedLockGuard { raw: &lock.raw, data, owns: PhantomData })
     }
 
-    /// Releases the lock while `f` runs, and acquires it again.
+    /// Releases the lock while `f` runs, then acquires it again.
     pub fn unlocked<O>(this: &mut Self, f: impl FnOnce() -> O) -> O {
         struct Relock<'a, R: RawLock>(&'a R);
         impl<R: RawLock> Drop for Relock<'_, R> {
@@ -308,7 +308,7 @@ impl<R: RawLock, T: ?Sized + fmt::Display> fmt::Display for LockGuard<'_, R, T> 
     }
 }
 
-/// A guard of a part of the data of a [`Lock`], which is held until the guard is dropped.
+/// A guard of part of the data of a [`Lock`], which is held until the guard is dropped.
 ///
 /// ```
 /// use turnwise::{LockGuard, Mutex};
@@ -330,16 +330,16 @@ pub struct MappedLockGuard<'a, R: RawLock, T: ?Sized> {
 unsafe impl<R: RawLock, T: ?Sized + Sync> Sync for MappedLockGuard<'_, R, T> {}
 
 impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
-    /// Turns the guard into one of a part of its part.
+    /// Turns the guard into one for part of its data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
         let raw = this.raw;
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on but to end it.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on except to end it.
         let data = NonNull::from(part(unsafe { &mut *this.data.as_ptr() }));
         mem::forget(this);
         MappedLockGuard { raw, data, owns: PhantomData }
     }
 
-    /// Turns the guard into one of a part of its part, if there is such a part.
+    /// Turns the guard into one for part of its data, if there is such a part.
     ///
     /// # Errors
     /// The guard itself, when `part` returns `None`.
@@ -348,7 +348,7 @@ impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
         part: impl FnOnce(&mut T) -> Option<&mut U>,
     ) -> Result<MappedLockGuard<'a, R, U>, Self> {
         let raw = this.raw;
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and without a part no reference is left.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and without a part no reference remains.
         let Some(data) = part(unsafe { &mut *this.data.as_ptr() }) else { return Err(this) };
         let data = NonNull::from(data);
         mem::forget(this);

@@ -1,37 +1,37 @@
 //! The queue of optimistic spinners: a cancellable MCS queue in four bytes.
 //!
-//! Spinners of a sleeping lock wait in line here, each looking at its own node, so that one thread at a time
-//! competes for the lock. Unlike in a plain MCS queue a waiter may leave at any time: when its budget is spent or
-//! when the thread before it is off the CPU. (J. Mellor-Crummey and M. Scott, 1991; cancellable with static nodes
-//! as in the Linux kernel's optimistic spin queue of 2014.)
+//! Spinners of a sleeping lock queue here, each polling its own node, so that one thread at a time competes for the
+//! lock. Unlike in a plain MCS queue, a waiter may leave at any time: when its budget is spent or when its predecessor
+//! is off the CPU. (J. Mellor-Crummey and M. Scott, 1991; cancellable with static nodes as in the Linux kernel's
+//! optimistic spin queue of 2014.)
 //!
 //! The word is the token of the last thread in the queue, with the generation of its process ([`Platform::generation`],
-//! low bits) from bit 16 on. Token 0: the queue is empty, and those bits are a note that was left for whoever reads it,
-//! as a hint: a thread that joins takes its place, and a child inherits it.
+//! low bits) from bit 16 on. Token 0: the queue is empty, and those bits are a note left as a hint for any reader: a
+//! thread that joins overwrites it, and a child inherits it.
 //!
 //! Invariants:
 //! 1. A node is reachable (by `tail`, or by a neighbour's `next` or `prev`) only between `lock` and the return of
-//!    `unlock` or of a cancelled `lock`; nodes are static, so a stale look at one is a wrong value, never a wild
+//!    `unlock` or of a cancelled `lock`; nodes are static, so a stale read of one yields a wrong value, never a wild
 //!    pointer.
-//! 2. A node's `next` is written by its successor (to itself) and taken back to 0 by the thread that wins it with an
-//!    exchange: the node's owner, which then decides for the successor, or the successor, which then leaves. One of the
-//!    two gets it.
-//! 3. `granted` is set once per stay, by the predecessor, after it won `next`; its value says what the predecessor
-//!    tells.
+//! 2. A node's `next` is written by its successor (to itself) and reset to 0 by the thread that wins it with an
+//!    exchange: the node's owner, which then decides for the successor, or the successor, which then leaves. Exactly
+//!    one of the two wins it.
+//! 3. `granted` is set once per stay, by the predecessor, after it won `next`; its value carries the predecessor's
+//!    message.
 //! 4. A node that is in a queue bears the generation of the process whose thread put it there, and so does the tail.
-//!    Those of another generation were inherited in a `fork`: a thread that finds one before it is the first, and none
-//!    waits for one. A thread that joins checks the tail that it found: the node may meanwhile be in the queue anew,
-//!    behind it.
-//! 5. A node that is gone (`Node::is_gone`) stays so, and its thread joins no queue by it again. The thread has left
-//!    a wait in the middle, as by a jump out of a signal handler, or has given up a neighbour that did: at any
-//!    instruction, so no step that a node's thread owes is waited for without end, where that can be
-//!    ([`Platform::calls_may_be_left`]). A thread that finds such a node before it is the first. Others may be the
-//!    first then, too: what the first does beside others must be sound.
+//!    Nodes of another generation were inherited in a `fork`: a thread with such a predecessor is the first, and no
+//!    thread waits for one. A thread that joins checks the tail that it found: that node may meanwhile have joined
+//!    again, behind it.
+//! 5. A node that is gone (`Node::is_gone`) stays so, and its thread joins no queue with it again. The thread has left
+//!    a wait in the middle, as by a jump out of a signal handler, or has given up on a neighbour that did. This may be
+//!    at any instruction, so no wait for a step of a node's thread is unbounded where that can happen
+//!    ([`Platform::calls_may_be_left`]). A thread with such a predecessor is the first. Others may be the first then,
+//!    too: what the first does alongside others must be sound.
 
 use crate::platform::{ConstPlatform, Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// Returns the word for `token` as the last thread, in a queue of a process of this generation.
+/// Returns the word of a queue of this generation with `token` as the last thread.
 fn tail(token: Token, generation: u32) -> u32 {
     token.get() | generation << Token::LIMIT.trailing_zeros()
 }
@@ -41,14 +41,14 @@ fn empty(note: u16) -> u32 {
     u32::from(note) << Token::LIMIT.trailing_zeros()
 }
 
-/// The number of looks after which a neighbour that should be done in some instructions has probably been preempted.
+/// The number of polls after which a neighbour that should finish within a few instructions was probably preempted.
 const LOOKS: u32 = 256;
-/// The number of yields and sleeps after which it will never be done (invariant 5): a tenth of a second.
+/// The number of yields and sleeps after which it will never finish (invariant 5): a tenth of a second.
 const ROUNDS: u32 = 110;
 /// [`Node::generation`] of a node that is gone; no process is of this generation.
 const GONE: u32 = u32::MAX;
 
-/// A wait for a neighbour in the middle of a step.
+/// A bounded wait for a neighbour that is in the middle of a step.
 #[derive(Default)]
 pub(crate) struct Looks {
     taken: u32,
@@ -57,7 +57,7 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// Waits a little; `false`: the neighbour is not waited for any more.
+    /// Waits a little; returns `false` when the neighbour should no longer be waited for.
     #[track_caller]
     pub(crate) fn wait<P: Platform>(&mut self) -> bool {
         self.taken += 1;
@@ -89,40 +89,40 @@ pub struct Node<P: Platform> {
 }
 
 impl<P: Platform> Node<P> {
-    /// Creates a node in no queue, on any platform.
+    /// Creates a node that is in no queue, on any platform.
     #[must_use]
     pub fn new_in() -> Self {
         Node { next: P::U32::new(0), prev: P::U32::new(0), granted: P::U32::new(0), generation: P::U32::new(0) }
     }
 
-    /// Returns what the thread before told this node's thread when it made it the first of a queue; `None`: it was not
-    /// in one since, or none was before it.
+    /// Returns the value that the predecessor passed when it made this node's thread the first of a queue; `None` if it
+    /// has been in none, or had no predecessor in the last one.
     pub fn told(&self) -> Option<u32> {
         self.granted.load(Relaxed).checked_sub(1)
     }
 
-    /// Whether nobody will do anything for the node any more (invariant 5).
+    /// Returns whether no thread will act on behalf of the node any longer (invariant 5).
     pub(crate) fn is_gone(&self) -> bool {
         P::calls_may_be_left() && self.generation.load(Relaxed) == GONE
     }
 
-    /// Leaves the node where it is, for good (invariant 5).
+    /// Abandons the node where it is, for good (invariant 5).
     #[cold]
     pub(crate) fn lose(&self) {
         self.join(GONE);
     }
 
-    /// Notes which process's thread puts the node into a queue.
+    /// Notes the generation of the process whose thread puts the node into a queue.
     pub(crate) fn join(&self, generation: u32) {
         self.generation.store(generation, Relaxed);
     }
 
-    /// Returns the word that tells [`Node::is_gone`], and whether a value of it does.
+    /// Returns the word behind [`Node::is_gone`], and a predicate for its values.
     pub(crate) fn gone(&self) -> (&P::U32, impl Fn(u32) -> bool + use<P>) {
         (&self.generation, |generation| generation == GONE)
     }
 
-    /// Whether a thread of this process put the node where it is, and not one of an ancestor (invariant 4).
+    /// Returns whether a thread of this process, rather than of an ancestor, put the node where it is (invariant 4).
     fn is_of_this_process(&self) -> bool {
         self.generation.load(Relaxed) == P::generation()
     }
@@ -135,7 +135,7 @@ impl<P: Platform> core::fmt::Debug for Node<P> {
 }
 
 impl<P: ConstPlatform> Node<P> {
-    /// Creates a node in no queue, on any platform whose words are core's, also in constants: for statics.
+    /// Creates a node that is in no queue, on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         use core::sync::atomic::AtomicU32;
@@ -144,7 +144,7 @@ impl<P: ConstPlatform> Node<P> {
     }
 }
 
-/// The queue. Zero bytes are an empty queue.
+/// A queue of spinners. All-zero bytes are an empty queue.
 ///
 /// ```
 /// use turnwise::osq::Osq;
@@ -166,7 +166,7 @@ impl Osq<crate::platform::DefaultPlatform> {
 }
 
 impl<P: ConstPlatform> Osq<P> {
-    /// Creates an empty queue on any platform whose words are core's, also in constants: for statics.
+    /// Creates an empty queue on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         Osq { tail: core::sync::atomic::AtomicU32::new(0) }
@@ -192,18 +192,18 @@ impl<P: Platform> Osq<P> {
         Osq { tail: P::U32::new(0) }
     }
 
-    /// Whether the queue is empty.
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.tail.load(Relaxed).is_multiple_of(Token::LIMIT)
     }
 
-    /// Returns a number for the last thread in the queue: another one as soon as a thread joins.
+    /// Returns a number that identifies the last thread in the queue; it changes as soon as a thread joins.
     #[cfg(feature = "spin")]
     pub(crate) fn last(&self) -> u32 {
         self.tail.load(Relaxed)
     }
 
-    /// Returns the note that was left last, 0 if none was; `None`: a thread is in the queue, where the note would be.
+    /// Returns the note that was left last, 0 if none was; `None` while a thread is in the queue, in place of the note.
     ///
     /// ```
     /// let queue = turnwise::osq::Osq::new();
@@ -215,50 +215,50 @@ impl<P: Platform> Osq<P> {
         word.is_multiple_of(Token::LIMIT).then_some((word / Token::LIMIT) as u16)
     }
 
-    /// Leaves a note in an empty queue; does nothing if a thread is in it, or comes.
+    /// Leaves a note in an empty queue; does nothing if a thread is in it, or joins meanwhile.
     pub fn leave_note(&self, note: u16) {
         let word = self.tail.load(Relaxed);
         if word.is_multiple_of(Token::LIMIT) && word != empty(note) {
-            // Relaxed: what osq.leave has released stays so.
+            // Relaxed: what osq.leave has released stays released.
             let _ = self.tail.compare_exchange(word, empty(note), Relaxed, Relaxed);
         }
     }
 
-    /// Makes `new` the queue's word if `me` is the tail; returns whether it was.
+    /// Replaces the queue's word by `new` if `me` is the tail; returns whether it was.
     fn replace_tail(&self, me: Me<P>, new: u32) -> bool {
         let generation = me.slot.node.generation.load(Relaxed);
-        // ORDERING osq.leave: Release pairs with osq.join: the next thread to join sees our node settled.
+        // ORDERING osq.leave: Release pairs with osq.join: the next thread to join sees our node in its final state.
         self.tail.compare_exchange(tail(me.token, generation), new, Release, Relaxed).is_ok()
     }
 
-    /// Puts `token` at the end, as of this generation; returns the thread before it, if any.
+    /// Appends `token` with this generation; returns its predecessor, if any.
     fn join(&self, token: Token, generation: u32) -> Option<Token> {
-        // ORDERING osq.join: Release shows our cleared node to the one that follows; Acquire pairs with osq.leave and
-        // with the predecessor's osq.join: its node is settled before we link to it.
+        // ORDERING osq.join: Release shows our cleared node to our successor; Acquire pairs with osq.leave and with the
+        // predecessor's osq.join: its node is in its final state before we link to it.
         let found = self.tail.swap(tail(token, generation), AcqRel);
         let prev = Token::new(found % Token::LIMIT)?;
         // The generation is read again: a signal handler may have forked since.
         (found == tail(prev, P::generation()) && !P::slot(prev).node.is_gone()).then_some(prev)
     }
 
-    /// Takes a node out, in a forked child, that was in the queue when a signal handler of its thread forked. All other
-    /// threads that were there are not here, and those that came since ignored it (invariant 4).
+    /// Removes, in a forked child, a node that was in the queue when a signal handler of its thread forked. All other
+    /// threads then in the queue do not exist here, and those that joined since ignored the node (invariant 4).
     #[cold]
     fn abandon(&self, me: Me<P>) {
         self.replace_tail(me, empty(0));
     }
 
-    /// Waits in the queue until first. After `Ok`, [`Osq::unlock`] must follow.
+    /// Waits in the queue until the caller is first. After `Ok`, [`Osq::unlock`] must follow.
     ///
     /// `me` must be the calling thread and in no queue.
     ///
     /// # Errors
-    /// Why the wait was given up: at `until`, or since the thread before is off the CPU.
+    /// The reason for giving up: `until` was reached, or the predecessor is off the CPU.
     pub fn lock(&self, me: Me<P>, until: Option<u64>) -> Result<(), SpinEnd> {
         self.lock_longer(me, until, || None)
     }
 
-    /// Waits as [`Osq::lock`] does, but at `until` asks `longer` until when to wait on; `None`: no longer.
+    /// Waits as [`Osq::lock`] does, but at `until` asks `longer` for a new limit; `None` ends the wait.
     ///
     /// # Errors
     /// As for [`Osq::lock`].
@@ -288,14 +288,14 @@ impl<P: Platform> Osq<P> {
         }
     }
 
-    /// Waits until the thread before makes this node's thread the first.
+    /// Waits until the predecessor makes this node's thread the first.
     fn wait_granted(
         node: &Node<P>,
         mut until: Option<u64>,
         mut longer: impl FnMut() -> Option<u64>,
     ) -> Result<(), SpinEnd> {
         loop {
-            // The thread before may change: step C of `cancel` says so in `prev`.
+            // The predecessor may change: step C of `cancel` stores the new one in `prev`.
             let prev = node.prev.load(Relaxed);
             let limit = SpinLimit { until, owner: Token::new(prev), ..SpinLimit::NONE };
             match P::spin_until(&node.granted, |g| g != 0, limit) {
@@ -307,12 +307,12 @@ impl<P: Platform> Osq<P> {
         }
     }
 
-    /// Leaves the queue from its middle or end. `true` if we were made first meanwhile. The node may be gone then.
+    /// Leaves the queue from its middle or end; returns `true` if we became first meanwhile. The node may be gone then.
     #[cold]
     fn cancel(&self, me: Me<P>) -> bool {
         let node = &me.slot.node;
         let mut looks = Looks::default();
-        // Step A: take our place back from the predecessor, so that it cannot make us first (invariant 2).
+        // Step A: take our link back from the predecessor, so that it cannot make us first (invariant 2).
         let prev = loop {
             let prev = Token::new(node.prev.load(Relaxed)).expect("a linked node has a predecessor");
             // Relaxed: the exchange alone decides who gets the link.
@@ -328,7 +328,7 @@ impl<P: Platform> Osq<P> {
                 return false;
             }
             if P::slot(prev).node.is_gone() {
-                return true; // invariant 5: nobody is before us
+                return true; // invariant 5: we have no predecessor
             }
             // The predecessor leaves too, and is about to change our `prev` (step C).
             if !looks.wait::<P>() {
@@ -347,12 +347,12 @@ impl<P: Platform> Osq<P> {
         false
     }
 
-    /// Takes the thread after us out of `next`; `None` if we were the end, and the queue's word is now `left`.
+    /// Takes our successor out of `next`; returns `None` if we were the last, and the queue's word is now `left`.
     fn wait_next(&self, me: Me<P>, left: u32) -> Option<Token> {
         let next = &me.slot.node.next;
         let (mut likely_last, mut looks) = (true, Looks::default());
         loop {
-            // Our own node first: with a successor there, the tail's exchange would fail, and move the busiest line.
+            // Our own node first: with a successor, the tail's exchange would fail, and move the busiest cache line.
             if next.load(Relaxed) != 0 {
                 // ORDERING osq.link: Acquire pairs with the Release of the successor.
                 if let Some(token) = Token::new(next.swap(0, Acquire)) {
@@ -368,7 +368,7 @@ impl<P: Platform> Osq<P> {
                 self.abandon(me);
                 return None;
             }
-            // The successor joined but has not linked itself yet, or left again: either changes what we look at.
+            // The successor joined but has not linked itself yet, or left again: either changes a word that we poll.
             if !looks.wait::<P>() {
                 me.slot.node.lose();
                 return None;
@@ -376,17 +376,17 @@ impl<P: Platform> Osq<P> {
         }
     }
 
-    /// Leaves the queue from its head; the next thread becomes first.
+    /// Leaves the queue from its head; the successor becomes first.
     pub fn unlock(&self, me: Me<P>) {
         self.unlock_telling(me, 0);
     }
 
-    /// Leaves the queue from its head; the next thread becomes first, and is told `what`, any number but the largest.
+    /// Leaves the queue from its head; the successor becomes first and receives `what`, any number but the largest.
     pub fn unlock_telling(&self, me: Me<P>, what: u32) {
         self.unlock_noting(me, what, 0);
     }
 
-    /// Leaves the queue from its head as [`Osq::unlock_telling`] does, and leaves a note if no thread is next.
+    /// Leaves the queue from its head as [`Osq::unlock_telling`] does, and leaves a note if there is no successor.
     pub fn unlock_noting(&self, me: Me<P>, what: u32, note: u16) {
         if let Some(next) = self.wait_next(me, empty(note)) {
             // ORDERING osq.grant: Release pairs with the Acquire in `lock`.
@@ -405,7 +405,7 @@ mod tests {
         Native::generation() + 1
     }
 
-    /// Makes a node look as if its thread had joined its queue before this process was forked.
+    /// Makes a node appear as if its thread had joined its queue before this process was forked.
     fn inherited(me: Me<Native>) {
         me.slot.node.generation.store(other(), Relaxed);
     }

@@ -1,10 +1,10 @@
 //! The traits of locks without data: [`RawLock`], [`RawTimedLock`], [`RawRwLock`] and [`RawTimedRwLock`]. A lock
-//! implements them once, in its own file; [`crate::lock::Lock`] and [`crate::rwlock::RwLock`] put data and guards on
-//! top, and code that runs many kinds of locks uses them through these traits.
+//! implements them once, in its own file; [`crate::lock::Lock`] and [`crate::rwlock::RwLock`] add data and guards, and
+//! code that handles many kinds of locks uses them through these traits.
 //!
 //! | trait | implemented by |
 //! |---|---|
-//! | [`RawLock`], [`RawTimedLock`] | `RawMutex`, `LockRef`, the spin locks but `RawMcsLock`, writers of the last line's |
+//! | [`RawLock`], [`RawTimedLock`] | `RawMutex`, `LockRef`, the spin locks except `RawMcsLock`, writers of the last row's locks |
 //! | [`RawLock`] alone | `RawReentrantMutex` |
 //! | [`RawRwLock`] | `RawRwSem`, `RawBigReaderLock`, `RawSeqRwLock` (its blocking readers) |
 //! | [`RawTimedRwLock`] | `RawRwSem`, `RawBigReaderLock` |
@@ -65,8 +65,8 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
     /// The name of a [`crate::lock::Lock`] of this kind in `Debug`.
     const NAME: &'static str = "Lock";
 
-    /// Whether the owner may acquire the lock again, and then releases it as often. Such a lock gives no `&mut`, so
-    /// that [`crate::lock::Lock`] does not accept it:
+    /// Whether the owner may acquire the lock again, and then releases it the same number of times. Such a lock gives
+    /// no `&mut`, so [`crate::lock::Lock`] does not accept it:
     ///
     /// ```compile_fail,E0080
     /// turnwise::Lock::<turnwise::RawReentrantMutex, u32>::new_in(0);
@@ -95,10 +95,10 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
     /// calling thread acquired it.
     unsafe fn unlock(&self);
 
-    /// Whether the lock is held at this moment, for reading or writing.
+    /// Returns whether the lock is currently held, for reading or writing.
     fn is_locked(&self) -> bool;
 
-    /// Returns what has happened to this lock so far; nothing for a lock that does not count.
+    /// Returns what has happened to this lock so far; all counts are 0 for a lock that does not count.
     #[cfg(feature = "stats")]
     fn stats(&self) -> crate::events::Stats {
         crate::events::Stats::ZERO
@@ -128,9 +128,9 @@ pub unsafe trait RawTimedLock: RawLock {
 /// A lock for many readers or one writer. As a [`RawLock`] it is the writers' lock.
 ///
 /// # Safety
-/// 1. While an acquisition as a [`RawLock`] is in force, none for reading is, and the other way round. An acquisition
-///    for reading is in force from `read`, or a `try_read` that returned `true`, until its `unlock_read`; no safe
-///    function ends it.
+/// 1. While an acquisition as a [`RawLock`] is in force, none for reading is, and vice versa. An acquisition for
+///    reading is in force from `read`, or a `try_read` that returned `true`, until its `unlock_read`; no safe function
+///    ends it.
 /// 2. A reader sees what earlier writers wrote until they released the lock; what a writer does happens after the reads
 ///    of earlier readers.
 ///

@@ -1,12 +1,12 @@
 //! A mutex that its owner may lock again.
 //!
-//! Beside the [`RawMutex`], which does all the waiting, it stores the owner and the number of its acquisitions:
+//! In addition to the [`RawMutex`], which does all the waiting, it stores the owner and the number of its acquisitions:
 //!
 //! | word | meaning | written by |
 //! |---|---|---|
 //! | mutex | the adaptive mutex, held while `depth` > 0 | |
 //! | `owner` | [`Threads::thread`] of the owner, 0: none | the owner |
-//! | `depth` | acquisitions not released yet | the owner |
+//! | `depth` | acquisitions not yet released | the owner |
 //!
 //! Invariants:
 //! 1. `owner` names a thread only while that thread holds the mutex. So a thread that reads its own number there holds
@@ -14,7 +14,7 @@
 //! 2. Only the thread that holds the mutex touches `depth`.
 //! 3. The last release stores 0 to `owner` before it releases the mutex, and touches nothing after that.
 //!
-//! A token of the platform does not serve as the owner's name: all threads without a slot share one.
+//! A platform token cannot identify the owner: all threads without a slot share one.
 
 use crate::events::Event;
 use crate::mutex::RawMutex;
@@ -31,10 +31,10 @@ use core::ptr::NonNull;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 
-/// A platform that can tell its threads apart, including those without a slot.
+/// A platform that can distinguish its threads, including those without a slot.
 ///
 /// # Safety
-/// No two live threads get the same number, and a thread always gets the same.
+/// No two live threads get the same number, and a thread always gets the same one.
 ///
 /// ```
 /// use turnwise::platform::DefaultPlatform;
@@ -51,7 +51,7 @@ pub unsafe trait Threads: Platform {
 }
 
 #[cfg(feature = "native")]
-// SAFETY: the number is the address of memory that the thread has for itself as long as it lives.
+// SAFETY: the number is the address of memory that belongs to the thread as long as it lives.
 unsafe impl Threads for crate::platform::Native {
     #[inline]
     fn thread() -> NonZeroU64 {
@@ -59,7 +59,7 @@ unsafe impl Threads for crate::platform::Native {
     }
 }
 
-/// The re-entrant mutex without data. Zero bytes are an unlocked mutex.
+/// A re-entrant mutex without data. All-zero bytes are an unlocked mutex.
 ///
 /// ```
 /// use turnwise::{RawLock, RawReentrantMutex};
@@ -91,7 +91,7 @@ impl RawReentrantMutex {
 }
 
 impl<P: ConstPlatform> RawReentrantMutex<P> {
-    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked mutex on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         let owner = core::sync::atomic::AtomicU64::new(0);
@@ -124,7 +124,7 @@ impl<P: Platform> RawReentrantMutex<P> {
         }
     }
 
-    /// Releases one acquisition; the last one releases the lock to the thread that has slept longest for it.
+    /// Releases one acquisition; the last one releases the lock and hands it to the longest-sleeping waiter.
     ///
     /// # Safety
     /// The calling thread holds the lock.
@@ -141,7 +141,7 @@ impl<P: Platform> RawReentrantMutex<P> {
         core::ptr::from_ref(self).addr()
     }
 
-    /// Counts one acquisition less; returns whether it was the last.
+    /// Decrements the depth; returns whether this was the last acquisition.
     #[inline]
     fn leave(&self) -> bool {
         let depth = self.depth.get() - 1;
@@ -152,7 +152,7 @@ impl<P: Platform> RawReentrantMutex<P> {
         depth == 0
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is currently held.
     pub fn is_locked(&self) -> bool {
         self.mutex.is_locked()
     }
@@ -165,14 +165,14 @@ impl<P: Platform> RawReentrantMutex<P> {
 }
 
 impl<P: Threads> RawReentrantMutex<P> {
-    /// Acquires the lock, once more if this thread holds it.
+    /// Acquires the lock, again if this thread already holds it.
     ///
     /// # Panics
     /// If this thread has acquired it `u32::MAX` times.
     #[inline]
     pub fn lock(&self) {
         let me = P::thread();
-        // Not the owner first: a look at the line before the exchange would fetch it twice under contention.
+        // Not the owner first: a load before the exchange would fetch the cache line twice under contention.
         if self.mutex.lock_fast() {
             self.entered(me);
         } else if !self.enter_again(me) {
@@ -200,7 +200,7 @@ impl<P: Threads> RawReentrantMutex<P> {
         self.enter_again(me) || self.mutex.lock_until(deadline) && self.entered(me)
     }
 
-    /// Whether the calling thread holds the lock.
+    /// Returns whether the calling thread holds the lock.
     pub fn is_mine(&self) -> bool {
         self.owner.load(Relaxed) == P::thread().get()
     }
@@ -273,7 +273,7 @@ impl<P: Platform> fmt::Debug for RawReentrantMutex<P> {
     }
 }
 
-/// A mutex that its owner may lock again; since several guards may be alive at a time, each gives `&T` only. Put a
+/// A mutex that its owner may lock again; since several guards may be alive at a time, each gives only `&T`. Put a
 /// `Cell` or `RefCell` inside to change data.
 ///
 /// It waits as [`crate::Mutex`] does, and does not poison.
@@ -314,7 +314,7 @@ impl<T> ReentrantMutex<T> {
 }
 
 impl<T, P: ConstPlatform> ReentrantMutex<T, P> {
-    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked mutex on any platform that uses core's atomics; usable in constants and statics.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn const_new_in(value: T) -> Self {
         ReentrantMutex { raw: RawReentrantMutex::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
@@ -335,7 +335,7 @@ impl<T, P: Platform> ReentrantMutex<T, P> {
 }
 
 impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
-    /// Acquires the lock, once more if this thread holds it.
+    /// Acquires the lock, again if this thread already holds it.
     ///
     /// # Panics
     /// If this thread has acquired it `u32::MAX` times.
@@ -367,7 +367,7 @@ impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
         if self.raw.lock_until(deadline) { Some(self.guard()) } else { None }
     }
 
-    /// Has the order checker check an acquisition. An owner does not wait: only its first one is checked.
+    /// Has the order checker check an acquisition. An owner does not wait: only its first acquisition is checked.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     fn before(&self) {
@@ -376,12 +376,12 @@ impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
         }
     }
 
-    /// Whether the calling thread holds the lock.
+    /// Returns whether the calling thread holds the lock.
     pub fn is_mine(&self) -> bool {
         self.raw.is_mine()
     }
 
-    /// Makes a guard of the lock, which this thread has just acquired.
+    /// Creates a guard of the lock, which this thread has just acquired.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     fn guard(&self) -> ReentrantMutexGuard<'_, T, P> {
@@ -395,7 +395,7 @@ impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
 }
 
 impl<T: ?Sized, P: Platform> ReentrantMutex<T, P> {
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is currently held.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
@@ -447,7 +447,7 @@ impl<T: ?Sized + fmt::Debug, P: Threads> fmt::Debug for ReentrantMutex<T, P> {
     }
 }
 
-/// One acquisition of a [`ReentrantMutex`], with all or a part of the data in view; released when dropped.
+/// One acquisition of a [`ReentrantMutex`], giving access to all or part of the data; released when dropped.
 ///
 /// ```
 /// use turnwise::{ReentrantMutex, ReentrantMutexGuard};
@@ -461,7 +461,7 @@ impl<T: ?Sized + fmt::Debug, P: Threads> fmt::Debug for ReentrantMutex<T, P> {
 pub struct ReentrantMutexGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
     raw: &'a RawReentrantMutex<P>,
     data: NonNull<T>,
-    /// Data that the guard shares. (The pointer keeps the guard from being `Send`: the acquisition is the thread's.)
+    /// Data that the guard shares. (The pointer keeps the guard from being `Send`: the thread owns the acquisition.)
     shares: PhantomData<&'a T>,
 }
 
@@ -478,13 +478,13 @@ impl<'a, T: ?Sized, P: Platform> ReentrantMutexGuard<'a, T, P> {
         ReentrantMutexGuard { raw, data, shares: PhantomData }
     }
 
-    /// Returns the number of acquisitions by this thread that are not released yet, including this one.
+    /// Returns the number of acquisitions by this thread that are not yet released, including this one.
     #[must_use]
     pub fn depth(this: &Self) -> u32 {
         this.raw.depth.get()
     }
 
-    /// Releases this acquisition, and the lock, if it was the last, to the thread that has slept longest for it.
+    /// Releases this acquisition; if it was the last, hands the lock to the longest-sleeping waiter.
     pub fn unlock_fair(this: Self) {
         let raw = this.raw;
         mem::forget(this);
@@ -494,7 +494,7 @@ impl<'a, T: ?Sized, P: Platform> ReentrantMutexGuard<'a, T, P> {
     }
 }
 
-/// Tells the order checker that the lock is about to be released, if it is.
+/// Notifies the order checker if the lock is about to be released.
 #[inline]
 fn released_by_last<P: Platform>(raw: &RawReentrantMutex<P>) {
     if raw.depth.get() == 1 {

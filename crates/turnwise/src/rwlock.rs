@@ -1,4 +1,4 @@
-//! Data behind a readers-writer lock, and the guards of readers. A writer's guard is that of any other lock:
+//! Data behind a readers-writer lock, and the guards of readers. A writer's guard is the same as for any other lock:
 //! [`LockGuard`].
 
 use crate::lock::{Lock, LockGuard};
@@ -11,8 +11,8 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::time::Duration;
 
-/// Data of type `T` behind the readers-writer lock `R`. Use it by the names [`RwSem`](crate::RwSem) and
-/// [`BigReaderLock`](crate::BigReaderLock), or with a [`RawRwLock`] of your own.
+/// Data of type `T` behind the readers-writer lock `R`. Use it under the names [`RwSem`](crate::RwSem) and
+/// [`BigReaderLock`](crate::BigReaderLock), or with your own [`RawRwLock`].
 ///
 /// It does not poison: a panic while the lock is held releases it.
 ///
@@ -34,7 +34,7 @@ use core::time::Duration;
 /// assert_eq!((*small.read(), *spread.read()), (1, 7));
 /// ```
 ///
-/// Readers on several threads share `T`, which must be `Sync`:
+/// Readers on several threads share `T`, which must therefore be `Sync`:
 ///
 /// ```compile_fail,E0277
 /// fn shared<T: Sync>() {}
@@ -49,13 +49,13 @@ pub struct RwLock<R: RawRwLock, T: ?Sized> {
 unsafe impl<R: RawRwLock, T: ?Sized + Send + Sync> Sync for RwLock<R, T> {}
 
 impl<R: RawRwLock, T> RwLock<R, T> {
-    /// Puts `value` behind the lock `raw`, which must be unlocked.
+    /// Wraps `value` in the lock `raw`, which must be unlocked.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub(crate) const fn from_raw(raw: R, value: T) -> Self {
         RwLock { lock: Lock::from_raw(raw, value) }
     }
 
-    /// Puts `value` behind an unlocked lock, on any platform.
+    /// Wraps `value` in an unlocked lock, on any platform.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         RwLock::from_raw(R::new_in(), value)
@@ -86,18 +86,18 @@ impl<R: RawRwLock, T: ?Sized> RwLock<R, T> {
         if !self.raw().try_read() {
             return None;
         }
-        // SAFETY: contract of `reader`: just acquired. (Not in a closure, which would hide the caller's place.)
+        // SAFETY: contract of `reader`: just acquired. (Not in a closure, which would hide the caller's location.)
         Some(unsafe { self.reader() })
     }
 
-    /// Tells the order checker of an acquisition that may wait.
+    /// Reports an acquisition that may wait to the order checker.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub(crate) fn before(&self, how: How) {
         self.lock.class().before(self.lock.name(), how);
     }
 
-    /// Tells the order checker that the lock was acquired, and returns it for a guard.
+    /// Reports to the order checker that the lock was acquired, and returns it for a guard.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub(crate) fn acquired(&self, how: How) -> &Lock<R, T> {
@@ -105,7 +105,7 @@ impl<R: RawRwLock, T: ?Sized> RwLock<R, T> {
         &self.lock
     }
 
-    /// Makes a guard, and notes the acquisition for the order checker.
+    /// Creates a guard, and records the acquisition for the order checker.
     ///
     /// # Safety
     /// The calling thread has just acquired the lock for reading.
@@ -159,19 +159,19 @@ impl<R: RawRwLock, T: ?Sized> RwLock<R, T> {
         self.lock.lock()
     }
 
-    /// Acquires the lock for writing if it is free. May fail on a free lock that a reader is just finding barred.
+    /// Acquires the lock for writing if it is free. May fail on a free lock while a reader finds itself barred.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write(&self) -> Option<LockGuard<'_, R, T>> {
         self.lock.try_lock()
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is currently held.
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
     }
 
-    /// Returns what has happened to this lock so far, as far as it counts that.
+    /// Returns what has happened to this lock so far, as far as the lock counts it.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.lock.stats()
@@ -219,7 +219,7 @@ impl<R: RawRwLock, T: ?Sized + fmt::Debug> fmt::Debug for RwLock<R, T> {
 }
 
 /// Implements the traits of a guard that gives `&T` and ends by the operation `$unlock` of the raw lock `$raw`. `$data`
-/// is a pointer to what it gives.
+/// is a pointer to the `T`.
 macro_rules! shared_guard {
     ([$($generics:tt)*] $guard:ty, |$this:ident| $raw:expr, $data:expr, $unlock:ident) => {
         // SAFETY: a shared guard gives only `&T`.
@@ -260,7 +260,7 @@ macro_rules! shared_guard {
 }
 pub(crate) use shared_guard;
 
-/// The guard of a read lock, which is held until the guard is dropped. It stays on its thread.
+/// A guard of a read lock, which is held until the guard is dropped. It is not `Send`.
 ///
 /// ```
 /// use turnwise::RwSem;
@@ -278,7 +278,7 @@ pub struct RwLockReadGuard<'a, R: RawRwLock, T: ?Sized> {
 shared_guard!([R: RawRwLock] RwLockReadGuard<'_, R, T>, |this| this.lock.raw(), this.lock.data_ptr(), unlock_read);
 
 impl<'a, R: RawRwLock, T: ?Sized> RwLockReadGuard<'a, R, T> {
-    /// Makes the guard of an acquired lock.
+    /// Creates the guard of an acquired lock.
     ///
     /// # Safety
     /// The calling thread has acquired the lock for reading, and there is no other guard for that.
@@ -287,13 +287,13 @@ impl<'a, R: RawRwLock, T: ?Sized> RwLockReadGuard<'a, R, T> {
         RwLockReadGuard { lock, not_send: PhantomData }
     }
 
-    /// Turns the guard into one of a part of the data.
+    /// Turns the guard into one for part of the data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, R, U> {
         let data = NonNull::from(part(&*this));
         MappedRwLockReadGuard { raw: ManuallyDrop::new(this).lock.raw(), data, owns: PhantomData }
     }
 
-    /// Turns the guard into one of a part of the data, if there is such a part.
+    /// Turns the guard into one for part of the data, if there is such a part.
     ///
     /// # Errors
     /// The guard itself, when `part` returns `None`.
@@ -305,7 +305,7 @@ impl<'a, R: RawRwLock, T: ?Sized> RwLockReadGuard<'a, R, T> {
         Ok(MappedRwLockReadGuard { raw: ManuallyDrop::new(this).lock.raw(), data, owns: PhantomData })
     }
 
-    /// Releases the lock while `f` runs, and acquires it again.
+    /// Releases the lock while `f` runs, then acquires it again.
     pub fn unlocked<O>(this: &mut Self, f: impl FnOnce() -> O) -> O {
         struct Relock<'a, R: RawRwLock>(&'a R);
         impl<R: RawRwLock> Drop for Relock<'_, R> {
@@ -322,7 +322,7 @@ impl<'a, R: RawRwLock, T: ?Sized> RwLockReadGuard<'a, R, T> {
     }
 }
 
-/// The guard of a read lock, for a part of the data.
+/// A guard of a read lock, for part of the data.
 ///
 /// ```
 /// use turnwise::{RwSem, RwSemReadGuard};
@@ -341,13 +341,13 @@ pub struct MappedRwLockReadGuard<'a, R: RawRwLock, T: ?Sized> {
 shared_guard!([R: RawRwLock] MappedRwLockReadGuard<'_, R, T>, |this| this.raw, this.data.as_ptr(), unlock_read);
 
 impl<'a, R: RawRwLock, T: ?Sized> MappedRwLockReadGuard<'a, R, T> {
-    /// Turns the guard into one of a part of its part.
+    /// Turns the guard into one for part of its data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, R, U> {
         let data = NonNull::from(part(&*this));
         MappedRwLockReadGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData }
     }
 
-    /// Turns the guard into one of a part of its part, if there is such a part.
+    /// Turns the guard into one for part of its data, if there is such a part.
     ///
     /// # Errors
     /// The guard itself, when `part` returns `None`.

@@ -1,50 +1,50 @@
-//! A counting semaphore in one word, with a line of waiters that a large request can rely on.
+//! A counting semaphore in one word, with a queue of waiters in which large requests are not starved.
 //!
 //! The word, 4 bytes (zero: no permits, no waiters):
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..24 | permits | how many are available | `release` adds | acquiring subtracts |
+//! | 0..24 | permits | number available | `release` adds | acquiring subtracts |
 //! | 24..28 | generation | of the process in which flags were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
-//! | 28 | `CLAIM` | the first in line has waited too long: no other thread may take permits | the first | the first, when it leaves |
-//! | 29 | `PASSED` | alone: the place of the first is free, and one woken for it is on the way; with `FIRST`: the first sleeps, or is about to | the first, when it leaves or before it sleeps | the woken; `release` |
-//! | 30 | `FIRST` | a thread is first in line: it sleeps in lane `First` | that thread | that thread, when it leaves |
+//! | 28 | `CLAIM` | the first in the queue has waited too long: no other thread may take permits | the first | the first, when it leaves |
+//! | 29 | `PASSED` | alone: the first place is free, and a thread woken for it is on its way; with `FIRST`: the first sleeps, or is about to | the first, when it leaves or before it sleeps | the woken thread; `release` |
+//! | 30 | `FIRST` | a thread is first: it sleeps in lane `First` | that thread | that thread, when it leaves |
 //! | 31 | `WAITERS` | others may sleep behind the first, in lane `Waiters` | a waiter, before it sleeps | the first, when it leaves |
 //!
-//! The first in line takes the permits that it wants as soon as there are enough; then it leaves, and wakes the one
-//! that has slept longest to be the next first. So the line moves in order, whatever each wants. Newcomers:
+//! The first in the queue takes its permits as soon as there are enough; then it leaves, and wakes the longest sleeper
+//! to be the next first. So the queue moves in order, however many permits each thread wants. Newcomers:
 //!
 //! | | when they may take permits |
 //! |---|---|
-//! | fair semaphore | when no thread stands in line: no flag is set |
+//! | fair semaphore | when the queue is empty: no flag is set |
 //! | barging semaphore | unless `CLAIM` is set, which the first does `claim_after_ns` after it began to wait |
 //!
 //! Invariants:
 //! 1. A thread sleeps in lane `Waiters` only while `FIRST` or `PASSED` is set, or a thread that was woken there is on
-//!    the way. One that sets `FIRST` after it was woken sets `WAITERS` too: others may sleep.
-//! 2. A thread that leaves the place of the first, with its permits or without, either sees `WAITERS` clear, or wakes
-//!    the next, or finds that no thread sleeps and none has come to since (step B of `pass_on`).
+//!    its way. One that sets `FIRST` after it was woken sets `WAITERS` too: others may sleep.
+//! 2. A thread that leaves the first place, with its permits or without, either sees `WAITERS` clear, or wakes the
+//!    next, or finds that no thread sleeps and none has gone to sleep since (step B of `pass_on`).
 //! 3. A woken thread that finds `FIRST` set sets `WAITERS`, if it is clear, before it sleeps or gives up: the first
 //!    then wakes the next.
-//! 4. A thread sleeps in lane `First` only while `PASSED` is set beside `FIRST`, or whoever took that off is about to
-//!    wake all of the lane.
+//! 4. A thread sleeps in lane `First` only while `PASSED` is set along with `FIRST`, or the thread that cleared it is
+//!    about to wake all of the lane.
 //! 5. `release` does not touch the semaphore after the exchange that adds the permits: the thread that acquires them
 //!    may free its memory. The wake-up that follows uses only the address.
 //!
-//! **The first does not come.** It may be stopped, by a debugger or a signal handler. A release that finds nobody
-//! asleep in lane `First` wakes one behind it in its stead. Whoever finds for as long as a promise lasts (`Lapse`)
-//! that the first is on its way, and not asleep, becomes the first. The one that was takes the flag for its own if it
-//! comes while that is set, which is why all of lane `First` is woken (invariant 4); else it lines up at the end.
+//! **The first does not come.** A debugger or a signal handler may have stopped it. A release that finds no thread
+//! asleep in lane `First` wakes one behind it as a substitute. A thread that finds the first on its way, and not
+//! asleep, for the lifetime of a hand-off (`Lapse`) becomes the first. The former one mistakes the flag for its own if
+//! it comes while that is set, so all of lane `First` is woken (invariant 4); else it queues at the end.
 //!
 //! **Signals.** A handler may release. One that interrupted a wait on the same semaphore must not wait on it: it would
-//! stand in line behind its own thread.
+//! queue behind its own thread.
 //!
-//! **Fork.** Flags of another generation are void: they were inherited, without the threads that stood in line. A
-//! thread that waits, or tries and finds itself kept out, takes them out first (`look`). The permits stay what they
-//! were: those that a thread of the parent had are not given back in the child.
+//! **Fork.** Flags of another generation are void: they were inherited, without the threads in the queue. A thread that
+//! waits, or tries and finds itself kept out, clears them first (`look`). The number of permits stays: those that a
+//! thread of the parent had are not given back in the child.
 //!
-//! A semaphore has no owner, so there is no telling whether a wait will be short: a newcomer that may overtake looks
-//! for two microseconds, others sleep at once.
+//! A semaphore has no owner, so it is unknown whether a wait will be short: a newcomer that may overtake polls for two
+//! microseconds, others sleep at once.
 
 use crate::events::{Counters, Event, Kind};
 use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
@@ -60,21 +60,21 @@ const CLAIM: u32 = 1 << 28;
 const PASSED: u32 = 1 << 29;
 const FIRST: u32 = 1 << 30;
 const WAITERS: u32 = 1 << 31;
-/// Both: the first sleeps, or is about to. One of the two: it is on its way.
+/// With both set, the first sleeps, or is about to; with one of the two, it is on its way.
 const ASLEEP: u32 = FIRST | PASSED;
-/// All flags about threads in line.
+/// All flags about threads in the queue.
 const FLAGS: u32 = CLAIM | PASSED | FIRST | WAITERS;
 
 /// The maximum number of permits of a semaphore.
 pub const PERMITS_MAX: u32 = PERMITS;
 
-/// Returns the word after the first in line has left, apart from permits: the place is passed on if others may sleep.
+/// Returns the word after the first has left, apart from permits: the place is passed on if others may sleep.
 const fn left_by_first(word: u32) -> u32 {
     let passed = if word & WAITERS != 0 { PASSED | word & GENERATION } else { 0 };
     word & PERMITS | passed
 }
 
-/// Whether the first is on its way: it is awake, or another was woken to be the first.
+/// Returns whether the first is on its way: it is awake, or another thread was woken to be the first.
 const fn comes(word: u32) -> bool {
     word & ASLEEP == FIRST || word & ASLEEP == PASSED
 }
@@ -82,12 +82,12 @@ const fn comes(word: u32) -> bool {
 /// The stamp of the process in which the flags were set.
 const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 
-/// A counting semaphore: it admits `permits` threads at a time, or fewer that want more each.
+/// A counting semaphore: it admits `permits` threads at a time, or fewer if they want several permits each.
 ///
-/// A `FAIR` one ([`FairSemaphore`], [`Semaphore::new_fair`]) serves first come, first served. One that is not lets
-/// newcomers take permits past the waiters, which is faster under contention, until the first
-/// in line has waited for [`claim_after_ns`](crate::wait::Policy::claim_after_ns); from then on permits are kept for
-/// it. Either way a request for many permits is not starved by requests for few. Zero bytes: no permits.
+/// A `FAIR` one ([`FairSemaphore`], [`Semaphore::new_fair`]) is first come, first served. Any other lets newcomers take
+/// permits past the waiters, which is faster under contention, until the first in the queue has waited for
+/// [`claim_after_ns`](crate::wait::Policy::claim_after_ns); from then on permits are reserved for it. Either way a
+/// request for many permits is not starved by requests for few. All-zero bytes: no permits.
 ///
 /// ```
 /// use turnwise::Semaphore;
@@ -109,10 +109,10 @@ pub struct Semaphore<const FAIR: bool = false, P: Platform = DefaultPlatform> {
     counters: Counters<{ Kind::Semaphore as usize }>,
 }
 
-/// A semaphore that serves first come, first served.
+/// A semaphore that is first come, first served.
 ///
-/// The order is that in which threads fall asleep. A thread that a signal interrupts, or whose sleep is refused since
-/// the word changed in that instant, lines up again at the end.
+/// The order is that in which threads fall asleep. A thread that is interrupted by a signal, or whose sleep is refused
+/// since the word has just changed, queues again at the end.
 ///
 /// ```
 /// use turnwise::FairSemaphore;
@@ -136,7 +136,7 @@ impl Semaphore {
 }
 
 impl FairSemaphore {
-    /// Creates a semaphore with this number of permits, at most [`PERMITS_MAX`], that serves first come, first served.
+    /// Creates a semaphore with this number of permits, at most [`PERMITS_MAX`], that is first come, first served.
     ///
     /// # Panics
     /// With more than [`PERMITS_MAX`] permits.
@@ -147,7 +147,7 @@ impl FairSemaphore {
 }
 
 impl<const FAIR: bool, P: ConstPlatform> Semaphore<FAIR, P> {
-    /// Creates a semaphore on any platform whose words are core's, also in constants: for statics.
+    /// Creates a semaphore on any platform that uses core's atomics; usable in constants and statics.
     ///
     /// # Panics
     /// With more than [`PERMITS_MAX`] permits.
@@ -175,8 +175,8 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         self.acquire_many(1)
     }
 
-    /// Waits for `n` permits, and takes them all at once: a thread never waits with a part of them. If the semaphore
-    /// never has that many, the wait never ends.
+    /// Waits for `n` permits, and takes them all at once: a thread never waits while holding some of them. If the
+    /// semaphore never has that many, the wait never ends.
     ///
     /// # Panics
     /// With `n` above [`PERMITS_MAX`].
@@ -239,7 +239,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         }
     }
 
-    /// Wakes the first, of whom `word` said that it sleeps, or one in its stead. Uses only the address (invariant 5).
+    /// Wakes the first, which sleeps according to `word`, or a substitute. Uses only the address (invariant 5).
     #[cold]
     fn wake_first(address: *const P::U32, word: u32) {
         if P::wake(address, Lane::First, u32::MAX) == 0 && word & WAITERS != 0 {
@@ -247,7 +247,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         }
     }
 
-    /// Returns the number of permits available at this moment, even if threads wait for them.
+    /// Returns the number of permits currently available, even if threads wait for them.
     pub fn available(&self) -> u32 {
         self.word.load(Relaxed) & PERMITS
     }
@@ -282,7 +282,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         word & PERMITS >= n && (self.take(n) || comes(word) && Waiter::new(n).wait(self, None, true))
     }
 
-    /// Returns the word, after taking out void flags.
+    /// Returns the word, after clearing void flags.
     fn look(&self) -> u32 {
         let mut word = self.word.load(Relaxed);
         while STAMP.is_void::<P>(word) {
@@ -301,7 +301,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         self.spin(n) || Waiter { since: P::now(), ..Waiter::new(n) }.wait(self, deadline, false)
     }
 
-    /// Looks for permits a few times as a newcomer, each time after twice as long a rest: a holder whose sections are
+    /// Polls for permits a few times as a newcomer, with the pause doubling each time: a holder whose sections are
     /// short is soon done, and one that takes permits again and again is disturbed less and less.
     fn spin(&self, n: u32) -> bool {
         let may_spin = || !FAIR && cfg!(feature = "spin") && P::cpus() > 1 && self.word.load(Relaxed) & CLAIM == 0;
@@ -316,19 +316,19 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         false
     }
 
-    /// Wakes the next in line, as the first that has just left it with [`left_by_first`] of `word`.
+    /// Wakes the next in the queue, after the first has just left it with [`left_by_first`] of `word`.
     fn pass_on(&self, word: u32) {
         let wake = || P::wake(&raw const self.word, Lane::Waiters, 1);
         // Step A: the woken thread becomes first (`PASSED` -> `FIRST`).
         if word & WAITERS == 0 || wake() != 0 {
             return;
         }
-        // Step B: no thread slept. One that was about to looks again, since the word changed. It may have come to sleep
-        // after all, though not without setting `WAITERS` again; since that bit is cleared first, none is overlooked.
+        // Step B: no thread slept. One that was about to reads the word again, since that changed. It may have gone to
+        // sleep since, though not without setting `WAITERS` again; since that bit is cleared first, none is missed.
         let mut word = self.word.load(Relaxed);
         // A thread that woke for another reason may have taken the place.
         while word & ASLEEP == PASSED {
-            // With `PASSED` alone there is neither `FIRST` nor `CLAIM`: no flag is left.
+            // With `PASSED` alone there is neither `FIRST` nor `CLAIM`: no flag remains.
             match self.word.compare_exchange(word, word & PERMITS, Relaxed, Relaxed) {
                 Ok(_) if word & WAITERS != 0 => {
                     wake();
@@ -346,14 +346,14 @@ fn overflow() -> ! {
     panic!("a semaphore has at most {PERMITS_MAX} permits");
 }
 
-/// A thread in line.
+/// A thread in the queue.
 struct Waiter {
     n: u32,
-    /// `FIRST` as the thread set it, with the generation; 0: it is not the first.
+    /// `FIRST` as the thread set it, with the generation; 0 if it is not the first.
     first: u32,
-    /// Whether it was woken in lane `Waiters` since it last slept there (invariant 1), or in the stead of the first.
+    /// Whether it was woken in lane `Waiters` since it last slept there (invariant 1), or as a substitute.
     woken: bool,
-    /// The first, or who was woken to be the first, that does not come.
+    /// The wait for the first, or for a thread woken to be the first, that does not come.
     lapse: Lapse,
     since: u64,
 }
@@ -394,7 +394,7 @@ impl Waiter {
         }
     }
 
-    /// Notes whether its place was taken by another, or was its parent's.
+    /// Gives up its place if, by this word, another has taken it or it was the parent's.
     fn knows(&mut self, word: u32) {
         if self.is_first() && word & (FIRST | GENERATION) != self.first {
             (self.first, self.woken) = (0, false);
@@ -405,7 +405,7 @@ impl Waiter {
         word & FIRST == 0 && (self.woken || word & PASSED == 0)
     }
 
-    /// Whether the first does not come: then another may have its place.
+    /// Returns whether the first fails to come: then another may take its place.
     fn outlasts<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
         self.lapse.has_come::<P>((&raw const semaphore.word).addr(), comes(word))
     }
@@ -419,7 +419,7 @@ impl Waiter {
         }
     }
 
-    /// Leaves the place of the first, with its permits if they are `taken`; `false` if the word changed meanwhile.
+    /// Leaves the first place, with its permits if `taken`; returns `false` if the word changed meanwhile.
     fn leave<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32, taken: bool) -> bool {
         let new = left_by_first(word) - if taken { self.n } else { 0 };
         // ORDERING semaphore.acquire: pairs with semaphore.release, as in `take`.
@@ -433,13 +433,13 @@ impl Waiter {
         left
     }
 
-    /// Leaves without ever having been first; `false` if the word changed meanwhile.
+    /// Leaves without having been first; returns `false` if the word changed meanwhile.
     fn give_up<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
         if !self.woken {
             return true;
         }
-        // Invariant 3. The exchange also shows that the word is not an old one: `FIRST` may be gone. If it was woken in
-        // the stead of the first, that may be stopped, and needs another substitute.
+        // Invariant 3. The exchange also shows that the word is current: `FIRST` may be gone. If it was woken as a
+        // substitute, the first may be stopped, and needs another one.
         let left = semaphore.word.compare_exchange(word, STAMP.with::<P>(word, WAITERS), Relaxed, Relaxed).is_ok();
         if left && comes(word) {
             P::wake(&raw const semaphore.word, Lane::Waiters, 1);
@@ -447,7 +447,7 @@ impl Waiter {
         left
     }
 
-    /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
+    /// Announces in the word that we are about to sleep; returns the word, or `None` if it changed meanwhile.
     fn announce<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> Option<u32> {
         let new = if !self.is_first() {
             STAMP.with::<P>(word, WAITERS)
@@ -475,7 +475,7 @@ impl Waiter {
         self.woken = match parked {
             Parked::Woken => true,
             Parked::Changed => self.woken, // it did not sleep: its duty to wake remains
-            Parked::TimedOut | Parked::Interrupted => self.woken && comes(word), // perhaps in the stead of the first
+            Parked::TimedOut | Parked::Interrupted => self.woken && comes(word), // perhaps as a substitute
         };
     }
 }

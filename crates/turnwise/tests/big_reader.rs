@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use turnwise::{BigReaderLock, RawBigReaderLock};
 
-/// Miri interprets, some thousand times slower.
+/// Fewer under Miri, which interprets, some thousand times slower.
 const ROUNDS: u64 = if cfg!(miri) { 15 } else { 10_000 };
 const SOON: Duration = Duration::from_millis(10);
 
-/// Each of six threads writes once in so many rounds, and reads in the others.
+/// Runs six threads, each of which writes once in `one_in` rounds, and reads in the others.
 fn mixed(one_in: u64) {
     let pair = BigReaderLock::<_, 4>::new((0_u64, 0_u64));
     std::thread::scope(|s| {
@@ -156,13 +156,13 @@ fn a_panic_releases() {
 fn statics_zeroed_memory_and_unsized_data_work() {
     static LOCK: BigReaderLock<u32, 8> = BigReaderLock::new(4);
     assert_eq!(*LOCK.read(), 4);
-    // SAFETY: zero bytes are a valid value, unlocked: the lock promises it.
+    // SAFETY: zero bytes are a valid value, unlocked: the lock guarantees it.
     let zeroed: BigReaderLock<u32> = unsafe { std::mem::zeroed() };
     assert!(zeroed.try_write().is_some() && zeroed.try_read().is_some());
     let slice: &BigReaderLock<[u8]> = &BigReaderLock::new([1, 2, 3]);
     slice.write()[0] = 9;
     assert_eq!(slice.read().iter().sum::<u8>(), 14);
-    // With counters the inner lock takes more lines.
+    // With counters the inner lock takes more cache lines.
     if cfg!(not(feature = "stats")) {
         assert_eq!(size_of::<RawBigReaderLock<8>>(), 128 * 10);
     }

@@ -1,5 +1,5 @@
-//! A waiter that claimed the next turn, or is the first in line at a semaphore, and is kept away, by a signal handler
-//! here, keeps the others from the lock for a while, and not for longer: a promise lapses.
+//! A waiter that has requested a hand-off, or is first in a semaphore's queue, and is kept away, here by a signal
+//! handler, keeps the others from the lock only for a while: a pending hand-off lapses.
 #![cfg(all(target_os = "linux", feature = "native", not(any(miri, turnwise_portable))))]
 
 use std::os::unix::thread::JoinHandleExt as _;
@@ -14,7 +14,7 @@ static AWAY: AtomicBool = AtomicBool::new(false);
 static BACK: AtomicBool = AtomicBool::new(false);
 
 const MS: Duration = Duration::from_millis(1);
-/// Longer than anything takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 extern "C" fn stay_away(_signal: libc::c_int) {
@@ -24,7 +24,7 @@ extern "C" fn stay_away(_signal: libc::c_int) {
     }
 }
 
-/// Installs the handler. It and what it looks at are one: only one test at a time has it.
+/// Installs the handler. It and the statics that it reads are shared: only one test at a time has it.
 fn handler() -> impl Drop {
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -45,24 +45,24 @@ fn keep_away(thread: &JoinHandle<()>) {
     }
 }
 
-/// A lock, and who claims the next turn of it.
+/// A lock, and the thread that requests its hand-off.
 #[derive(Clone, Copy)]
 struct Claimed {
-    /// The lock's word, and its flag for the claim.
+    /// The lock's word, and its flag for the request.
     word: fn() -> &'static AtomicU32,
     claim: u32,
     lock: fn(),
     try_lock: fn() -> bool,
     unlock: fn(),
-    /// How the claimant comes and goes.
+    /// How the claimant acquires and releases the lock.
     comes: fn(),
     goes: fn(),
 }
 
-/// How another thread comes to the lock that is kept for the claimant.
+/// How another thread comes to the lock that is reserved for the claimant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Other {
-    /// It sleeps already as the owner leaves, who does not come back.
+    /// It already sleeps when the owner leaves, which does not come back.
     Sleeps,
     /// The owner wants the lock back.
     Comes,
@@ -75,7 +75,7 @@ impl Claimed {
         (self.word)().load(Relaxed) & self.claim != 0
     }
 
-    /// Overtakes who waits until it claims the next turn. The caller has the lock; `false`: the waiter was faster.
+    /// Overtakes the waiter until it requests a hand-off. The caller has the lock; `false`: the waiter was faster.
     fn overtake(self) -> bool {
         for _ in 0..20 {
             if self.is_claimed() {
@@ -89,7 +89,7 @@ impl Claimed {
         self.is_claimed()
     }
 
-    /// The lock is kept for the claimant; another thread gets it all the same. The caller has the lock.
+    /// Checks that another thread gets the lock, though it is reserved for the claimant. The caller has the lock.
     fn is_had_by(self, other: Other) {
         let (tell, told) = mpsc::channel();
         let sleeper = (other == Other::Sleeps).then(|| {
@@ -119,7 +119,7 @@ impl Claimed {
         (self.unlock)();
     }
 
-    /// `false`: the waiter was faster, so that nothing was seen.
+    /// Runs one attempt; returns `false` if the waiter was faster, so that nothing was seen.
     fn claimant_stays_away(self, other: Other) -> bool {
         (self.lock)();
         let claimant = spawn(move || {
@@ -148,7 +148,7 @@ impl Claimed {
     }
 }
 
-/// The word that a lock begins with.
+/// Returns the word with which a lock begins.
 fn word<L>(lock: &'static L) -> &'static AtomicU32 {
     // SAFETY: the word comes first in a `repr(C)` lock, and the lock lives for ever.
     unsafe { &*from_ref(lock).cast::<AtomicU32>() }
@@ -157,7 +157,7 @@ fn word<L>(lock: &'static L) -> &'static AtomicU32 {
 #[test]
 fn a_claimant_that_a_signal_handler_keeps_away_keeps_nobody_else_away() {
     static MUTEX: RawMutex = RawMutex::new();
-    // SAFETY: whoever calls it has the lock.
+    // SAFETY: every caller has the lock.
     let unlock = || unsafe { MUTEX.unlock() };
     let mutex = Claimed {
         word: || word(&MUTEX),
@@ -185,13 +185,13 @@ const SHARED_CLAIMED: Claimed = Claimed {
 };
 
 fn write_unlock() {
-    // SAFETY: whoever calls it has the lock.
+    // SAFETY: every caller has the lock.
     unsafe { SHARED.unlock_write() }
 }
 
 #[test]
 fn claimants_of_all_kinds_that_are_kept_away_keep_nobody_else_away() {
-    // SAFETY: whoever calls these has the lock so.
+    // SAFETY: every caller of these has the lock in that mode.
     let (read_unlock, upgradable_unlock) =
         (|| unsafe { SHARED.unlock_read() }, || unsafe { SHARED.unlock_upgradable() });
     SHARED_CLAIMED.keeps_nobody_away_for_ever();
@@ -200,7 +200,7 @@ fn claimants_of_all_kinds_that_are_kept_away_keep_nobody_else_away() {
         .keeps_nobody_away_for_ever();
 }
 
-/// The first in line at a semaphore without permits stays away; then there is one, and another gets it.
+/// The first in the queue of a semaphore without permits stays away; then a permit is released, and another gets it.
 fn the_first_stays_away<const FAIR: bool>(semaphore: &'static Semaphore<FAIR>, other: Other) {
     let comes = move || drop(semaphore.acquire());
     let first = spawn(comes);

@@ -1,4 +1,4 @@
-//! The condition variable on real threads, in the ways in which it is seldom used.
+//! The condition variable on real threads, in its less common uses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -9,26 +9,26 @@ use turnwise::{Condvar, Mutex};
 
 /// Long enough for a waiter that has released its mutex to fall asleep.
 const NAP: Duration = Duration::from_millis(if cfg!(miri) { 1000 } else { 30 });
-/// A waiter that was notified is back after that long, or never.
+/// The time after which a notified waiter is back, or never will be.
 const LATE: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 struct Shared {
-    /// Each with whether it is over.
+    /// Each holds whether the wait is over.
     mutexes: [Mutex<bool>; 2],
     changed: Condvar,
     waiting: AtomicUsize,
 }
 
-/// Waits with the mutex of that number until it is over.
+/// Waits with the mutex of this number until the wait is over.
 fn wait(shared: &Shared, number: usize) {
     let mut over = shared.mutexes[number].lock();
     shared.waiting.fetch_add(1, Relaxed);
     shared.changed.wait_while(&mut over, |over| !*over);
 }
 
-/// Lets a thread wait with each of these mutexes, one after the other, and then notifies them all at once; the threads
-/// do not end with the test if they hang.
+/// Lets one thread after the other wait with each of these mutexes, then notifies them all at once; the threads do not
+/// end with the test if they hang.
 fn notify_all_wakes(shared: &Arc<Shared>, numbers: &[usize]) {
     let (done, ends) = mpsc::channel();
     shared.waiting.store(0, Relaxed);
@@ -45,7 +45,7 @@ fn notify_all_wakes(shared: &Arc<Shared>, numbers: &[usize]) {
         }
         thread::sleep(NAP);
     }
-    // Whoever had one of them before has released it, by waiting.
+    // Any earlier owner of one of them has released it, by waiting.
     shared.mutexes.iter().for_each(|over| *over.lock() = true);
     shared.changed.notify_all();
     for _ in numbers {
@@ -68,7 +68,7 @@ fn one_mutex_after_another_is_as_good_as_one() {
     }
 }
 
-/// A condition variable that moved, while nobody waited, lies elsewhere from the mutex.
+/// A condition variable that has moved, while no thread waited, is at a different distance from the mutex.
 #[test]
 fn a_condition_variable_may_move_while_nobody_waits() {
     let mut moving = Some(Condvar::new());
@@ -77,7 +77,7 @@ fn a_condition_variable_may_move_while_nobody_waits() {
         notify_all_wakes(&shared, &[0, 0, 0]);
         let mut left = shared;
         moving = Some(loop {
-            // A waiter's thread drops its share a little after its message.
+            // A waiter's thread drops its reference shortly after its message.
             match Arc::try_unwrap(left) {
                 Ok(shared) => break shared.changed,
                 Err(again) => left = again,

@@ -1,4 +1,4 @@
-//! What a forked child finds in locks for which threads waited that it does not have.
+//! Locks in a forked child for which threads waited that do not exist in the child.
 #![cfg(all(target_os = "linux", feature = "native", not(any(miri, turnwise_portable))))]
 
 use std::ptr::{from_ref, null, null_mut};
@@ -11,9 +11,9 @@ use turnwise::platform::{Deadline, Native, Platform};
 use turnwise::rwsem::Prefer;
 use turnwise::{FairSemaphore, RawLock, RawMutex, RawRwSem, RawTimedLock, Semaphore};
 
-/// How children come to be. Not by the bare system call under ThreadSanitizer (which `cargo xtask check tsan` gives
-/// options), whose runtime has locks of its own that a child might find taken for ever, and where a child's pages are
-/// not wiped, so that only a handler counts (old kernels; qemu's user mode, which says yes to `MADV_WIPEONFORK`).
+/// Returns the ways to fork. Not by the bare system call under ThreadSanitizer (to which `cargo xtask check tsan`
+/// passes options), whose runtime has its own locks that a child might find held for ever, nor where a child's pages
+/// are not wiped, so that only a handler counts (old kernels; qemu's user mode, which accepts `MADV_WIPEONFORK`).
 fn ways() -> &'static [fn() -> libc::pid_t] {
     const WAYS: [fn() -> libc::pid_t; 2] = [by_library, by_system_call];
     if is_under_tsan() || !is_wiped_in_a_child() { &WAYS[..1] } else { &WAYS }
@@ -23,7 +23,7 @@ fn is_under_tsan() -> bool {
     std::env::var_os("TSAN_OPTIONS").is_some()
 }
 
-/// Whether a child finds zeros in a page that was to be wiped, tried once.
+/// Returns whether a child finds zeros in a page that was to be wiped, tried once.
 fn is_wiped_in_a_child() -> bool {
     static IS_WIPED: OnceLock<bool> = OnceLock::new();
     *IS_WIPED.get_or_init(|| {
@@ -49,7 +49,7 @@ fn by_library() -> libc::pid_t {
     unsafe { libc::fork() }
 }
 
-/// Runs none of the handlers of `pthread_atfork`, as `_Fork` does.
+/// Forks without the handlers of `pthread_atfork`, as `_Fork` does.
 fn by_system_call() -> libc::pid_t {
     // On s390x the stack comes first.
     let (first, second) = if cfg!(target_arch = "s390x") { (0, libc::SIGCHLD) } else { (libc::SIGCHLD, 0) };
@@ -58,7 +58,7 @@ fn by_system_call() -> libc::pid_t {
     unsafe { libc::syscall(libc::SYS_clone, first, second, null::<u8>(), null::<u8>(), 0_usize) as libc::pid_t }
 }
 
-/// How a child ended.
+/// Returns how a child ended.
 fn end_of(pid: libc::pid_t) -> libc::c_int {
     let mut status = 0;
     // SAFETY: `status` is writable.
@@ -69,12 +69,12 @@ fn end_of(pid: libc::pid_t) -> libc::c_int {
     status
 }
 
-/// Whether `what` holds in a child. One that hangs is ended by an alarm.
+/// Returns whether `what` holds in a child. One that hangs is ended by an alarm.
 fn child(fork: fn() -> libc::pid_t, what: impl FnOnce() -> bool) -> bool {
     let pid = fork();
     assert!(pid >= 0, "no child");
     if pid == 0 {
-        // SAFETY: ends the process, also if `what` hangs or panics: the exit status tells.
+        // SAFETY: ends the process, even if `what` hangs or panics: the exit status shows which.
         unsafe {
             libc::alarm(60);
             libc::_exit(std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).map_or(3, |yes| i32::from(!yes)));
@@ -87,11 +87,11 @@ fn child(fork: fn() -> libc::pid_t, what: impl FnOnce() -> bool) -> bool {
 fn every_child_is_of_another_generation_and_stays_so() {
     let own = Native::generation();
     let next = |own: u32| (0..3).all(|_| Native::generation() == own + 1);
-    let ways = ways(); // asked here: a child must not allocate
+    let ways = ways(); // queried here: a child must not allocate
     for &fork in ways {
         assert!(child(fork, || next(own)));
     }
-    // From a child that has no other thread: in a child by the bare system call, a lock of the C library that another
+    // From a child that has no other thread: in a child of the bare system call, a lock of the C library that another
     // thread held stays held, and `fork` would wait for it.
     assert!(child(by_library, || {
         let again = |fork| child(fork, || next(own + 1) && ways.iter().all(|&again| child(again, || next(own + 2))));
@@ -128,19 +128,19 @@ fn nobody_waits_in_a_queue_for_threads_of_the_parent() {
     assert!(used());
 }
 
-/// Sets flags in the word that a lock begins with, as a thread of this process does.
+/// Sets flags in the word with which a lock begins, as a thread of this process does.
 fn flag<L>(lock: &L, flags: u32, generation_at: u32) {
     // SAFETY: the word comes first in a `repr(C)` lock.
     let word = unsafe { &*from_ref(lock).cast::<AtomicU32>() };
     word.fetch_or(flags | Native::generation() << generation_at, Relaxed);
 }
 
-/// Puts a lock where there was none: a promise lapses for a thread that was kept from a lock at that place before.
+/// Puts a lock at a fresh address: a hand-off may have lapsed for a thread kept from an earlier lock there.
 fn new_place<L>(lock: L) -> &'static L {
     Box::leak(Box::new(lock))
 }
 
-/// A time at which a wait is given up here; in a child, where it has a reason to end before, late.
+/// Returns the deadline of a wait: soon here, but late in a child, where the wait should end before it.
 fn soon() -> Deadline {
     static HERE: OnceLock<u32> = OnceLock::new();
     let id = std::process::id();
@@ -176,7 +176,7 @@ fn a_mutex_whose_owner_forks_leaves_no_claim_of_others() {
     assert!(!released(), "the claimant is here");
 }
 
-/// All that `tries` ask for can be had in a child, and nothing of it here.
+/// Checks that all `tries` succeed in a child, and none of them here.
 fn all_void(flags: u32, tries: &[fn(&RawRwSem) -> bool]) {
     for attempt in tries {
         let lock = new_place(RawRwSem::new());
@@ -206,7 +206,7 @@ fn a_readers_writer_lock_promised_to_threads_of_the_parent_is_free() {
     all_void(WRITERS | READERS, &readers[..1]);
 }
 
-/// Permits that can be had in a child past a line of threads of the parent, and not here.
+/// Checks that permits can be acquired in a child past a queue of threads of the parent, but not here.
 fn line_is_gone<const FAIR: bool>(semaphore: Semaphore<FAIR>) {
     const WAITERS: u32 = 1 << 31;
     const FIRST: u32 = 1 << 30;
@@ -226,14 +226,14 @@ fn a_semaphore_has_no_line_of_threads_of_the_parent() {
     line_is_gone(FairSemaphore::new_fair(2));
 }
 
-/// Whether a thread of this process sleeps now.
+/// Returns whether a thread of this process sleeps now.
 fn is_asleep(tid: libc::pid_t) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).expect("Linux tells of each thread");
     stat.rsplit(") ").next().expect("its name is in brackets").starts_with('S')
 }
 
-/// A thread sleeps for a mutex that is promised to another, and a handler of it, with `flags`, forks. How the child
-/// ended: with the mutex, or by its alarm. `None`: the promise lapsed before the handler ran.
+/// Lets a thread sleep for a mutex with a hand-off pending to another, and its handler, with `flags`, fork. Returns how
+/// the child ended: with the mutex, or by its alarm; `None` if the hand-off lapsed before the handler ran.
 fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> Option<libc::c_int> {
     const PROMISED: u32 = 1 << 30 | 1 << 31;
     static CHILD: AtomicI32 = AtomicI32::new(0);
@@ -250,7 +250,7 @@ fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> Opti
         }
         CHILD.store(if pid == 0 { 0 } else { pid }, Relaxed);
     }
-    ways(); // tried now, not by the handler
+    ways(); // initialised now, not in the handler
     CHILD.store(-1, Relaxed);
     // SAFETY: all bytes zero are an empty mask and no flags; the handler makes system calls and stores.
     unsafe {
@@ -261,7 +261,7 @@ fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> Opti
     }
     let lock = RawMutex::new();
     flag(&lock, PROMISED, 16);
-    // SAFETY: asks who is calling.
+    // SAFETY: queries the caller's ids.
     let (pid, tid) = unsafe { (libc::getpid(), libc::gettid()) };
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -286,8 +286,8 @@ fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> Opti
     (child != libc::pid_t::MAX).then(|| end_of(child))
 }
 
-/// One that sleeps looks again in a child that its signal handler forked: that the promise is void has not changed the
-/// word, but the sleep has an end, since a promise may lapse, and so the kernel does not restart it.
+/// A sleeper checks again in a child that its signal handler forked: the word has not changed though the hand-off is
+/// void, but the sleep has an end, since a hand-off may lapse, and so the kernel does not restart it.
 #[test]
 fn a_child_of_a_signal_handler_looks_again() {
     if is_under_tsan() {

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use turnwise::lockref::COUNT_MAX;
 use turnwise::{LockRef, LockRefCell, LockRefCellGuard};
 
-/// Miri interprets, some thousand times slower.
+/// Fewer under Miri, which interprets, some thousand times slower.
 const ROUNDS: u32 = if cfg!(miri) { 10 } else { 30_000 };
 
-/// Whether `f` panics about a `LockRef`, which is kept from the screen: Miri takes seconds for each backtrace.
+/// Returns whether `f` panics about a `LockRef`, whose message is suppressed: Miri takes seconds for each backtrace.
 fn panics<R>(f: impl FnOnce() -> R) -> bool {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

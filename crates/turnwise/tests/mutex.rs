@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use turnwise::{Condvar, Mutex, MutexGuard};
 
-/// Miri interprets, some thousand times slower.
+/// Fewer under Miri, which interprets, some thousand times slower.
 const ROUNDS: u64 = if cfg!(miri) { 20 } else { 20_000 };
 const TURNS: usize = if cfg!(miri) { 5 } else { 500 };
 
@@ -71,7 +71,7 @@ fn condvar_passes_a_token_around() {
 
 #[test]
 fn fair_unlock_lets_the_sleeper_go_first() {
-    // Who stands still on its way to sleep is overtaken.
+    // A thread that is delayed on its way to sleep is overtaken.
     assert!((0..50).any(|_| the_sleeper_goes_first()), "the releaser is always first");
 }
 

@@ -7,13 +7,13 @@ use turnwise::{
     RwSemUpgradableGuard, RwSemWriteGuard, SeqRwLock, SpinLock, TicketLock, order,
 };
 
-/// The report that `f` causes.
+/// Returns the report that `f` causes.
 fn report(f: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(f)).expect_err("it is reported");
     panic.downcast_ref::<String>().expect("the report is the message").clone()
 }
 
-/// `thread 1: a, then b` in a thread of its own.
+/// Runs `f`, such as `thread 1: a, then b`, in a separate thread.
 fn on_a_thread(f: impl FnOnce() + Send) {
     std::thread::scope(|s| s.spawn(f).join().expect("nothing is reported"));
 }
@@ -35,7 +35,7 @@ fn an_inversion_is_reported_at_once_with_both_places_of_each_step() {
     for line in [first, first + 1, second, second + 1] {
         assert!(message.contains(&format!("order_check.rs:{line}:")), "line {line} is missing: {message}");
     }
-    // The report came before the lock was taken, and nothing is left held.
+    // The report came before the lock was taken, and no lock is left held.
     assert!(a.try_lock().is_some() && b.try_lock().is_some());
 }
 
@@ -98,7 +98,7 @@ fn a_try_makes_no_order_but_what_it_acquired_is_held() {
         let _b = b.try_lock().expect("free");
         let _a = a.lock();
     });
-    // That made the order b, a.
+    // That established the order b, a.
     let _a = a.lock();
     assert!(report(|| drop(b.lock())).contains("inversion"));
 }
@@ -150,7 +150,7 @@ fn a_condition_variable_gives_its_mutex_up_and_takes_it_again() {
         changed.notify_all();
     });
     let mut held = ready.lock();
-    // Held while others are acquired: an order ready, other. To wait with `other` held is the other order.
+    // Held while others are acquired: an order ready, other. To wait with `other` held is the opposite order.
     let _other = other.lock();
     let message = report(|| _ = changed.wait_for(&mut held, std::time::Duration::ZERO));
     assert!(message.contains("inversion"), "{message}");
@@ -173,7 +173,7 @@ fn a_guard_that_moved_is_released_for_the_thread_that_acquired_it() {
     let (a, b) = (SpinLock::new(()), Mutex::new(()));
     let moved = a.lock();
     std::thread::scope(|s| _ = s.spawn(move || drop(moved)));
-    // With `a` held no more there is no order, and no self-deadlock.
+    // With `a` no longer held there is no order, and no self-deadlock.
     drop(b.lock());
     drop(a.lock());
     on_a_thread(|| {
@@ -202,7 +202,7 @@ fn a_guard_that_moved_is_not_taken_for_one_that_came_later() {
     });
 }
 
-/// Classes are places in the source: this one makes all its locks at one.
+/// Classes are places in the source: this function creates all its locks at one.
 fn made_at_one_place() -> Mutex<u32> {
     Mutex::new(0)
 }
@@ -307,7 +307,7 @@ fn an_optimistic_read_is_in_no_order() {
         let _other = other.lock();
         assert_eq!(lock.read(), 0);
     });
-    // Neither an edge to the lock with `other` held, nor a wait for what this thread holds.
+    // Neither an edge to the lock with `other` held, nor a wait for a lock that this thread holds.
     let _other = other.lock();
     assert_eq!((lock.read(), lock.try_read(), lock.read_with(|value| *value)), (0, Some(0), 0));
     assert!(report(|| drop(lock.write())).contains("inversion"));

@@ -1,4 +1,4 @@
-//! A handler takes the place of the panic. In a process of its own, since there is one handler for all threads.
+//! A handler replaces the panic. This runs in a separate process, since there is one handler for all threads.
 
 use std::sync::Mutex;
 use turnwise::order::{self, Fault, Report};

@@ -1,4 +1,4 @@
-//! What the locks rely on in `Native`, on every system: sleeping, waking, and slots that come back.
+//! The parts of `Native` on which the locks rely, on every system: sleeping, waking, and slots that are reused.
 #![cfg(feature = "native")]
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ const LANES: [Lane; 3] = [Lane::Waiters, Lane::First, Lane::Readers];
 const MOMENT: Duration = Duration::from_millis(if cfg!(miri) { 1000 } else { 30 });
 const ROUNDS: u32 = if cfg!(miri) { 20 } else { 5_000 };
 
-/// Wakes until somebody was there to be woken.
+/// Wakes until a thread was there to be woken.
 fn wake_until_one_woke(word: &AtomicU32, lane: Lane) {
     while Native::wake(word, lane, 1) == 0 {
         std::thread::yield_now();
@@ -69,7 +69,7 @@ fn a_sleep_ends_at_its_deadline_and_not_before() {
     assert_eq!(Native::wake(&word, Lane::First, u32::MAX), 0, "who gave up sleeps no more");
 }
 
-/// Sleepers whose time runs out just when they are woken are counted on one side: woken, or not.
+/// Sleepers that time out just when they are woken are counted on one side: woken, or not.
 #[test]
 fn as_many_are_woken_as_wake_ups_say() {
     static WORD: AtomicU32 = AtomicU32::new(0);
@@ -128,7 +128,7 @@ fn no_wake_up_is_lost_between_a_look_at_the_word_and_the_sleep() {
 #[test]
 fn threads_that_come_and_go_give_their_slots_back() {
     const THREADS: usize = if cfg!(miri) { 24 } else { 100 };
-    /// Asks for a slot when the thread is about to end.
+    /// Requests a slot when the thread is about to end.
     struct Late;
     impl Drop for Late {
         fn drop(&mut self) {

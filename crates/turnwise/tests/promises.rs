@@ -1,14 +1,14 @@
-//! What is promised of all locks alike: zero bytes are unlocked, and a panic releases. (The spin locks' own tests have
-//! both, too.)
+//! The guarantees of all locks: zero bytes are unlocked, and a panic releases. (The spin locks' own tests have both,
+//! too.)
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use turnwise::{
     BigReaderLock, Condvar, FairSemaphore, LockRef, Mutex, RawReentrantMutex, RawSeqRwLock, RwSem, Semaphore,
 };
 
-/// A lock in memory that nobody made.
+/// Returns a lock in zeroed memory, without a constructor.
 fn zeroed<L>() -> L {
-    // SAFETY: zero bytes are an unlocked lock, whatever the lock; that is what is tested.
+    // SAFETY: zero bytes are an unlocked lock for every kind of lock; this is the property under test.
     unsafe { std::mem::zeroed() }
 }
 

@@ -1,9 +1,8 @@
-//! Real-time threads of different priorities on the same CPUs: whatever step of a lock's protocol a thread of low
-//! priority is preempted in, one of high priority that comes by lets it go on, by sleeping. One that only yielded, or
+//! Real-time threads of different priorities on the same CPUs: in whatever step of a lock's protocol a low-priority
+//! thread is preempted, a high-priority thread that arrives lets it continue, by sleeping. One that only yielded, or
 //! spun, would wait for ever.
 //!
-//! Each lock has a process of its own, which the kernel ends when a real-time thread has run for a second without ever
-//! having slept.
+//! Each lock has its own process, which the kernel ends when a real-time thread has run for a second without sleeping.
 #![cfg(all(target_os = "linux", feature = "native", feature = "spin", not(any(miri, turnwise_portable))))]
 
 use std::hint::black_box;
@@ -17,16 +16,16 @@ use turnwise::platform::native::end_exit_key;
 use turnwise::platform::{Native, Platform as _};
 use turnwise::{Condvar, FairSemaphore, LockRef, Mutex, ReentrantMutex, RwSem, Semaphore, SeqRwLock};
 
-/// Says in which lock's process we are, and whether its threads have slots.
+/// The variable that says which lock's process this is, and whether its threads have slots.
 const VARIABLE: &str = "TURNWISE_REALTIME";
 const RUN: Duration = Duration::from_millis(300);
-/// For a process that neither ends nor runs.
+/// The time limit, for a process that neither ends nor runs.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Longest time that a real-time thread may run without sleeping.
+/// The longest time that a real-time thread may run without sleeping.
 const RUN_MAX_US: libc::rlim_t = 1_000_000;
 
 static STOP: AtomicBool = AtomicBool::new(false);
-/// Sections that were entered.
+/// The number of sections entered.
 static SECTIONS: AtomicU64 = AtomicU64::new(0);
 
 /// A thread's own random numbers (xorshift).
@@ -45,8 +44,8 @@ impl Random {
     }
 }
 
-/// A critical section: mostly short, now and then long enough that waiters stop spinning. Some owners sleep in it, so
-/// that one of high priority also comes back to release the lock while a newcomer is in the middle of a step.
+/// Runs a critical section: mostly short, now and then long enough that waiters stop spinning. Some owners sleep in it,
+/// so that a high-priority owner also comes back to release the lock while a newcomer is in the middle of a step.
 fn section(random: &mut Random) {
     SECTIONS.fetch_add(1, Relaxed);
     match random.below(16) {
@@ -58,19 +57,19 @@ fn section(random: &mut Random) {
 
 type Operation = fn(&mut Random);
 
-/// Puts the calling thread under SCHED_FIFO, on one CPU; whether it may be.
+/// Puts the calling thread under SCHED_FIFO, on one CPU; returns whether that is permitted.
 fn become_realtime(priority: i32, cpu: usize) -> bool {
     bind(0, cpu);
-    // SAFETY: zero bytes are a valid parameter: numbers, of which musl has more.
+    // SAFETY: zero bytes are a valid parameter: it consists of numbers, of which musl has more.
     let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
     parameter.sched_priority = priority;
     // SAFETY: the parameters are initialised, and 0 is the calling thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) == 0 }
 }
 
-/// Lets a thread run on one CPU alone; 0 is the calling one.
+/// Binds a thread to one CPU; 0 is the calling thread.
 fn bind(thread: i32, cpu: usize) {
-    // SAFETY: zero bytes are an empty set, which is large enough for the CPU: it came out of one.
+    // SAFETY: zero bytes are an empty set, which is large enough for the CPU: the number came from one.
     unsafe {
         let mut set: libc::cpu_set_t = core::mem::zeroed();
         libc::CPU_SET(cpu, &mut set);
@@ -78,7 +77,7 @@ fn bind(thread: i32, cpu: usize) {
     }
 }
 
-/// The first and the last CPU that the process may use.
+/// Returns the first and the last CPU that the process may use.
 fn two_cpus() -> (usize, usize) {
     // SAFETY: zero bytes are an empty set, which is then filled.
     let set = unsafe {
@@ -86,13 +85,13 @@ fn two_cpus() -> (usize, usize) {
         assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &mut set), 0);
         set
     };
-    // SAFETY: all CPUs lie in the set.
+    // SAFETY: all the numbers are within the set.
     let allowed = (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) });
     let allowed: Vec<_> = allowed.collect();
     (allowed[0], allowed[allowed.len() - 1])
 }
 
-/// A thread of low priority: busy with the lock most of the time.
+/// Runs a low-priority thread, which uses the lock most of the time.
 fn low(cpu: usize, operation: Operation) {
     assert!(become_realtime(1, cpu));
     let mut random = Random(0x9e37_79b9 + cpu as u64);
@@ -102,7 +101,7 @@ fn low(cpu: usize, operation: Operation) {
     }
 }
 
-/// A thread of high priority: comes by at any instant, and keeps whom it preempts off the CPU for a while.
+/// Runs a high-priority thread, which arrives at any time and keeps the thread it preempts off the CPU for a while.
 fn high(priority: i32, cpu: usize, id: &AtomicI32, operation: Operation) {
     assert!(become_realtime(priority, cpu));
     // SAFETY: no arguments.
@@ -118,7 +117,7 @@ fn high(priority: i32, cpu: usize, id: &AtomicI32, operation: Operation) {
     }
 }
 
-/// Moves a thread to and fro, so that it also comes by while it waits.
+/// Moves a thread back and forth, so that it also arrives on a CPU while it waits.
 fn mover(cpus: (usize, usize), id: &AtomicI32) {
     assert!(become_realtime(4, cpus.1));
     let mut random = Random(0xdead_beef);
@@ -130,7 +129,7 @@ fn mover(cpus: (usize, usize), id: &AtomicI32) {
     }
 }
 
-/// In the lock's own process.
+/// Runs the test in the lock's own process.
 fn run(operation: Operation) {
     let limit = |resource, soft, hard| {
         let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
@@ -154,13 +153,13 @@ fn run(operation: Operation) {
     assert!(sections > 100, "only {sections} sections were entered");
 }
 
-/// Runs a test's operation in processes of its own: by threads with slots, and by threads without.
+/// Runs a test's operation in separate processes: by threads with slots, and by threads without.
 fn alone(test: &str, operation: Operation) {
     alone_by(&["slots", "no slots"], test, operation);
 }
 
 fn alone_by(kinds: &[&str], test: &str, operation: Operation) {
-    /// Two at a time would only take the CPUs from each other.
+    /// Two at a time would only compete for the CPUs.
     static ONE: Serial<()> = Serial::new(());
     match std::env::var(VARIABLE).as_deref() {
         Ok("slots") => return run(operation),
@@ -178,7 +177,7 @@ fn alone_by(kinds: &[&str], test: &str, operation: Operation) {
     }
     for threads in kinds {
         let mut command = Command::new(std::env::current_exe().expect("the test's own path"));
-        // Its closing line would be counted beside ours.
+        // Its summary line would be counted along with ours.
         command.args(["--exact", test]).env(VARIABLE, threads).stdout(Stdio::null());
         let mut child = command.spawn().expect("this very program");
         let begin = Instant::now();
@@ -212,12 +211,12 @@ fn mutex() {
     });
 }
 
-/// In which the mutex's spinners wait, by itself: a thread that leaves it waits for one that has joined it but is not
-/// linked yet.
+/// Tests the queue of the mutex's spinners in isolation: a thread that leaves it waits for one that has joined but has
+/// not linked itself yet.
 #[test]
 fn queue_of_spinners() {
     static QUEUE: Osq<Native> = Osq::new();
-    // The instant is rare: one run in five caught a waiter that only yielded.
+    // The race is rare: one run in five caught a waiter that only yielded.
     alone_by(&["slots"; 4], "queue_of_spinners", |random| {
         let me = Native::me().expect("a slot");
         let until = Native::now() + random.below(2) * random.below(40_000);
@@ -298,7 +297,7 @@ fn lockref() {
     });
 }
 
-/// The permits are fewer than the threads that want them.
+/// Contends for permits that are fewer than the threads that want them.
 fn with_permits<const FAIR: bool>(semaphore: &Semaphore<FAIR>, random: &mut Random) {
     let many = 1 + random.below(2) as u32;
     let permits =

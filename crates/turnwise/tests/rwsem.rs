@@ -10,7 +10,7 @@ use turnwise::{
     RwSemWriteGuard,
 };
 
-/// Miri interprets, some thousand times slower.
+/// Fewer under Miri, which interprets, some thousand times slower.
 const ROUNDS: u64 = if cfg!(miri) { 15 } else { 10_000 };
 const SOON: Duration = Duration::from_millis(10);
 
@@ -181,7 +181,7 @@ fn upgrades_and_downgrades_let_no_writer_between() {
 fn an_upgrade_waits_for_readers_or_gives_up() {
     let lock = RwSem::new(0);
     let upgradable = lock.upgradable_read();
-    // A try, since a thread that reads what it reads may wait for ever.
+    // A try, since a thread that reads again may wait for ever.
     let read = lock.try_read().expect("nobody writes");
     let upgradable = RwSemUpgradableGuard::try_upgrade(upgradable).expect_err("somebody else reads");
     let upgradable = RwSemUpgradableGuard::try_upgrade_for(upgradable, SOON).expect_err("somebody else reads");
@@ -306,13 +306,13 @@ fn the_count_of_readers_does_not_overflow() {
     std::thread::scope(|s| {
         s.spawn(|| lock.read());
         std::thread::sleep(SOON);
-        // SAFETY: as many read locks are there.
+        // SAFETY: this many read locks are held.
         unsafe { lock.unlock_read() };
     });
     assert_eq!(word.load(Relaxed), FULL);
 }
 
-/// Somebody waits while others come again and again: it gets in, and far earlier than they stop.
+/// Checks that a thread that waits while others come again and again gets in long before they stop.
 fn gets_in(torment: impl Fn() + Sync, wait: impl Fn()) {
     const TURNS: u64 = if cfg!(miri) { 1 } else { 5 };
     let (over, sections) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -344,7 +344,7 @@ fn neither_readers_nor_writers_starve() {
     gets_in(|| *lock.write() += 1, || assert!(*lock.upgradable_read() > 0));
 }
 
-/// Also one that was overtaken for long, and claims.
+/// This includes one that was overtaken for long, and requests a hand-off.
 #[test]
 fn who_waits_to_be_upgradable_keeps_no_reader_from_an_upgradable_reader() {
     let lock = RwSem::new(1);
@@ -354,7 +354,7 @@ fn who_waits_to_be_upgradable_keeps_no_reader_from_an_upgradable_reader() {
             let second = scope.spawn(|| *lock.upgradable_read());
             std::thread::sleep(Duration::from_millis(10));
             drop(upgradable);
-            // It overtakes the second, or that is faster and gone.
+            // It overtakes the second, unless that was faster and is gone.
             let upgradable = lock.upgradable_read();
             std::thread::sleep(Duration::from_millis(10));
             let reader = scope.spawn(|| *lock.read());

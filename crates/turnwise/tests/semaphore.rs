@@ -9,7 +9,7 @@ const ROUNDS: u32 = if cfg!(miri) { 10 } else { 2_000 };
 /// Long enough for another thread to fall asleep.
 const MOMENT: Duration = Duration::from_millis(if cfg!(miri) { 3000 } else { 100 });
 
-/// Lets everybody go when an assertion fails, so that the test ends.
+/// Releases all waiters when an assertion fails, so that the test ends.
 struct OnPanic<'a, const FAIR: bool>(&'a Semaphore<FAIR>);
 
 impl<const FAIR: bool> Drop for OnPanic<'_, FAIR> {
@@ -20,7 +20,7 @@ impl<const FAIR: bool> Drop for OnPanic<'_, FAIR> {
     }
 }
 
-/// Threads that take one to three permits each again and again: never are more out than there are.
+/// Checks that threads that take one to three permits each again and again never hold more than there are.
 fn never_more_than_there_are<const FAIR: bool>(semaphore: &Semaphore<FAIR>) {
     const PERMITS: u32 = 3;
     assert_eq!(semaphore.available(), PERMITS);
@@ -67,7 +67,7 @@ fn one_permit_is_a_lock() {
             s.spawn(|| {
                 for _ in 0..ROUNDS {
                     let _permit = semaphore.acquire();
-                    // Never waited for: the permit is what excludes.
+                    // Never contended: the permit excludes others.
                     *total.try_lock().expect("alone") += 1;
                 }
             });
@@ -76,7 +76,7 @@ fn one_permit_is_a_lock() {
     assert_eq!(total.into_inner(), 3 * ROUNDS);
 }
 
-/// Waits until so many threads have said that they go to a semaphore, and another moment, in which they fall asleep.
+/// Waits until `threads` threads have announced that they go to a semaphore, then long enough for them to fall asleep.
 fn await_comers(coming: &AtomicU32, threads: u32) {
     while coming.load(Relaxed) < threads {
         std::thread::yield_now();
@@ -84,7 +84,7 @@ fn await_comers(coming: &AtomicU32, threads: u32) {
     std::thread::sleep(MOMENT);
 }
 
-/// Whether something is so in one of several tries: a thread that stands still on its way to sleep comes too late.
+/// Returns whether `is_so` holds in one of several tries: a thread that is delayed on its way to sleep is too late.
 fn once(is_so: impl Fn() -> bool) -> bool {
     (0..20).any(|_| is_so())
 }
@@ -111,7 +111,7 @@ fn serves_in_order() -> bool {
         let _on_panic = OnPanic(&semaphore);
         semaphore.release(2);
         std::thread::sleep(MOMENT);
-        // Two permits are not enough for the first, and a newcomer stands behind those in line.
+        // Two permits are not enough for the first, and a newcomer must queue behind the waiters.
         let nobody = order.lock().is_empty() && semaphore.try_acquire().is_none();
         semaphore.release(1);
         std::thread::sleep(MOMENT);
@@ -141,9 +141,9 @@ fn a_newcomer_overtakes_until_the_claim() -> bool {
         });
         let _on_panic = OnPanic(&semaphore);
         await_comers(&coming, 1);
-        // Interpreted and beside other work, it may take so long until it sleeps that it claims at once.
+        // Under an interpreter and load, it may fall asleep so late that it requests a hand-off at once.
         let overtook = semaphore.try_acquire().map(drop).is_some();
-        // It has waited too long, and was woken in vain: from now on permits are kept for it.
+        // It has waited too long, and was woken without success: from now on permits are reserved for it.
         std::thread::sleep(MOMENT);
         let is_kept_out = semaphore.try_acquire().is_none();
         semaphore.release(1);
@@ -165,7 +165,7 @@ fn a_waiter_that_gives_up_takes_no_wake_up_along() {
             assert!(start.elapsed() >= MOMENT * 2);
         });
         std::thread::sleep(MOMENT);
-        // Behind the first, which wants more than there is: served when it has gone.
+        // Behind the first, which wants more permits than there are: served when that has gone.
         drop(semaphore.acquire());
     });
     assert_eq!(semaphore.available(), 1);

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use turnwise::{RawSeqRwLock, SeqRwLock};
 
-/// Miri interprets, some thousand times slower.
+/// Fewer under Miri, which interprets, some thousand times slower.
 const ROUNDS: u64 = if cfg!(miri) { 20 } else { 20_000 };
 
-/// Padding after `small`, and a pointer that must stay one.
+/// A record with padding after `small`, and a pointer that must keep its provenance.
 #[derive(Clone, Copy)]
 struct Record {
     small: u8,

@@ -1,5 +1,5 @@
-//! The spin locks on real threads. No more threads than the smallest machine has CPUs wait in line for long: a line
-//! that stands behind a preempted thread costs a time slice per place.
+//! The spin locks on real threads. No more threads than the smallest machine has CPUs queue for long: a queue behind a
+//! preempted thread costs a time slice per place.
 #![cfg(feature = "native")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use turnwise::{Lock, McsLock, QueuedSpinLock, SpinLock, TicketLock};
 const THREADS: usize = 3;
 const ROUNDS: u64 = if cfg!(miri) { 10 } else { 400 };
 
-/// Two counters that a section leaves equal.
+/// Two counters that every section leaves equal.
 #[derive(Default)]
 struct Pair(u64, u64);
 
@@ -26,7 +26,7 @@ impl Pair {
     }
 }
 
-/// Runs `round` on a few threads that yield now and then; the line moves on although they outnumber the CPUs.
+/// Runs `round` on a few threads that yield now and then; the queue advances although they outnumber the CPUs.
 fn on_threads(round: impl Fn() + Sync) {
     std::thread::scope(|s| {
         for _ in 0..THREADS {
@@ -150,7 +150,7 @@ fn mcs_try_fails_while_held_and_nothing_is_left_in_line() {
     assert_eq!(lock.try_with(|n| *n), Some(1));
 }
 
-/// Lets threads join the line one after the other while `lock` is held, and returns the order in which they got it.
+/// Lets threads join the queue one after the other while `lock` is held, and returns the order in which they got it.
 /// `word` shows the lock's word, which changes when a thread joins.
 fn order_of(lock: impl Fn(&mut dyn FnMut()) + Sync, word: impl Fn() -> String) -> Vec<usize> {
     const LINE: usize = 4;
@@ -203,10 +203,10 @@ fn a_guard_may_be_dropped_by_another_thread() {
 fn statics_and_zeroed_memory_are_unlocked() {
     static LOCK: SpinLock<u32, NoBackoff> = SpinLock::new(4);
     assert_eq!(*LOCK.lock(), 4);
-    // SAFETY: zero bytes are a valid value, unlocked: every lock promises it.
+    // SAFETY: zero bytes are a valid value, unlocked: every lock guarantees it.
     let (a, b, c): (SpinLock<u32>, TicketLock<u32>, QueuedSpinLock<u32>) = unsafe { std::mem::zeroed() };
     assert_eq!((*a.lock(), *b.lock(), *c.lock()), (0, 0, 0));
-    // SAFETY: zero bytes are a valid value, unlocked: `RawMcsLock` promises it, too.
+    // SAFETY: zero bytes are a valid value, unlocked: `RawMcsLock` guarantees it, too.
     let mcs: McsLock<u32> = unsafe { std::mem::zeroed() };
     assert_eq!(mcs.with(|n| *n), 0);
 }

@@ -1,4 +1,4 @@
-//! Counters of the locks: what happened is what was counted.
+//! Counters of the locks: events are counted as they happened.
 #![cfg(feature = "native")]
 
 #[cfg(not(feature = "stats"))]
@@ -32,7 +32,7 @@ mod on {
 
     const ROUNDS: u64 = if cfg!(miri) { 20 } else { 2_000 };
 
-    /// Two threads that acquire this often each.
+    /// The number of acquisitions by each of two threads.
     fn contend(section: impl Fn() + Sync) {
         std::thread::scope(|s| {
             for _ in 0..2 {
@@ -41,13 +41,13 @@ mod on {
         });
     }
 
-    /// Whether something is so in one of several tries: in each alone a thread may stand still until its time is out,
-    /// or until the lock is free.
+    /// Returns whether `is_so` holds in one of several tries: in any single one a thread may be delayed until it times
+    /// out, or until the lock is free.
     fn once(is_so: impl Fn() -> bool) -> bool {
         (0..50).any(|_| is_so())
     }
 
-    /// Every acquisition was counted, once.
+    /// Checks that every acquisition was counted once.
     fn adds_up(stats: Stats) {
         assert_eq!(stats.acquisitions(), 2 * ROUNDS, "{stats}");
         assert_eq!(stats[Event::TryFailed] + stats[Event::TimedOut] + stats[Event::Recursed], 0, "{stats}");
@@ -178,7 +178,7 @@ mod on {
             while mutex.stats()[Event::Contended] == 0 {
                 std::thread::yield_now();
             }
-            // A sleep is counted when it is over: give it the time to begin.
+            // A sleep is counted when it is over: give it time to begin.
             std::thread::sleep(Duration::from_millis(if cfg!(miri) { 3000 } else { 50 }));
             MutexGuard::unlock_fair(held);
         });

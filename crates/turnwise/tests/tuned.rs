@@ -1,4 +1,4 @@
-//! Settings of a wait do what they say, as the lock's own counters tell.
+//! The settings of a wait have their stated effect, according to the lock's own counters.
 #![cfg(all(feature = "native", feature = "spin", feature = "stats"))]
 
 use std::thread;
@@ -11,7 +11,7 @@ use turnwise::wait::Tuned;
 const SPINS: [Event; 5] = [Event::Spun, Event::SpunQueued, Event::SpinLeftOut, Event::SpinOffCpu, Event::SpinTimedOut];
 
 /// Waits with these settings for a lock that is held for longer than any spin takes; returns how many spins were begun,
-/// or thought of.
+/// or considered.
 fn spins(settings: Tuned) -> u64 {
     let lock = RawMutex::new();
     lock.lock();
@@ -35,7 +35,7 @@ fn spins(settings: Tuned) -> u64 {
 fn who_is_told_not_to_spin_sleeps_at_once() {
     let off = Tuned { spin_ns: Some(0), ..Tuned::default() };
     assert_eq!(spins(off), 0);
-    // Who stands still until the lock is free has no reason to spin.
+    // A thread that is delayed until the lock is free has no reason to spin.
     let spins_once = |settings| (0..50).any(|_| spins(settings) > 0);
     assert!(spins_once(Tuned::default()), "by default it spins, or decides not to");
     assert!(spins_once(Tuned { spin_ns: Some(1_000), ..Tuned::default() }));

@@ -1,4 +1,4 @@
-//! Two versions of the crate in one program, as when a program and one of its dependencies ask for different ones.
+//! Two versions of the crate in one program, as when a program and one of its dependencies require different ones.
 #![cfg(all(target_os = "linux", not(miri)))]
 
 use std::fs;
@@ -51,7 +51,7 @@ fn two_versions_link_and_run_side_by_side() {
         "turnwise = {{ path = {own:?}, {asked} }}\n\
          earlier = {{ package = \"turnwise\", path = \"earlier\", {asked} }}\n"
     );
-    // One unit of code for each crate, so that a symbol of both versions is no matter of chance.
+    // One unit of code for each crate, so that a symbol of both versions does not depend on chance.
     let profile = "[profile.dev]\ncodegen-units = 1\n";
     let files = [
         ("earlier/Cargo.toml", format!("{}[features]\n{features}[dependencies]\n{dependencies}", package("turnwise"))),
@@ -65,7 +65,7 @@ fn two_versions_link_and_run_side_by_side() {
     let output = Command::new(env!("CARGO"))
         .args(["run", "--offline", "--quiet"])
         .env("CARGO_TARGET_DIR", folder.join("target"))
-        // Where these tests are built with a sanitizer, this program is not.
+        // If these tests are built with a sanitizer, this program is not.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .current_dir(&folder)

@@ -68,7 +68,7 @@ impl Link {
         match self {
             Link::Static => vec![library("libturnwise_c.a"), "-ldl".into(), "-lm".into()],
             Link::Shared => {
-                // The name that it has inside is the one under which programs look for it.
+                // Programs look for it under the name that is stored inside it.
                 let named = program.with_file_name("libturnwise.so.0");
                 if !named.exists() {
                     std::fs::copy(library("libturnwise_c.so"), &named).expect("a copy of the library");
@@ -88,7 +88,7 @@ impl Compiler {
     /// All compilers on this machine for a language, `c` or `c++`; GNU's must be installed.
     pub(crate) fn of(language: &str) -> Vec<Compiler> {
         let (needed, other) = if language == "c++" { ("g++", "clang++") } else { ("gcc", "clang") };
-        // Under qemu's user mode a program that is not there is one that ends with 127.
+        // Under qemu's user mode a missing program appears as one that exits with 127.
         let here = |program: &String| {
             Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
         };
@@ -137,7 +137,7 @@ impl Compiler {
 
     pub(crate) fn check_header(&self, header: &str, standard: &str, language: &str) {
         let file = capi("include").join(header);
-        // As a user includes it: compiled as a main file it would warn of what headers may do.
+        // As a user includes it: compiled as a main file it would cause warnings about things that headers may do.
         run_ok(self.command(standard).args(["-fsyntax-only", "-x", language, "-include"]).arg(file).arg("/dev/null"));
     }
 }
@@ -150,7 +150,7 @@ pub(crate) fn compilers(source: &str) -> Vec<Compiler> {
 /// The functions that the header declares, each with the line before.
 pub(crate) fn declared() -> Vec<(String, String)> {
     let header = std::fs::read_to_string(capi("include/turnwise.h")).expect("the header");
-    // An attribute may stand on a line of its own.
+    // An attribute may be on a separate line.
     let lines: Vec<&str> = header.lines().filter(|line| *line != "TW_MUST_USE").collect();
     let found = lines.windows(2).filter_map(|pair| Some((function(pair[1])?, pair[0].to_owned())));
     found.collect()

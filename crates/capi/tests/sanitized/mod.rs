@@ -1,4 +1,4 @@
-//! Programs on the library under ThreadSanitizer, which does not see into it: `turnwise_tsan.h` describes it.
+//! Programs that use the library under ThreadSanitizer, which does not see into it: `turnwise_tsan.h` describes it.
 
 use crate::build::{Compiler, Link, capi, compilers, declared};
 use std::path::Path;
@@ -75,7 +75,7 @@ fn a_race_is_still_told() {
     let source = folder.path().join("race.c");
     std::fs::write(&source, RACE).expect("a source file");
     for compiler in working("race.c", folder.path()) {
-        // Where one thread is through before the other takes the lock, what it did without it came before, too.
+        // If one thread finishes before the other takes the lock, its unlocked accesses are ordered before that, too.
         let is_told = (0..20).any(|_| {
             let output = run(&compiler, &source, folder.path()).expect("it compiles with the sanitizer");
             let told = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! The big-reader lock: for data that many CPUs read all the time, and hardly any thread writes.
+//! The big-reader lock: for data that many CPUs read all the time and that is hardly ever written.
 
 mod raw;
 
@@ -8,19 +8,19 @@ use crate::lock::LockGuard;
 use crate::platform::{ConstPlatform, DefaultPlatform, Platform};
 use crate::rwlock::{RwLock, RwLockReadGuard};
 
-/// A lock that protects `T` and lets any number of readers in, or one writer; readers on different CPUs do not disturb
+/// A lock that protects `T` and admits any number of readers, or one writer; readers on different CPUs do not disturb
 /// each other.
 ///
-/// It takes two cache lines for each of its `N` slots (8 KiB with the 64 that are the default, a power of two up to
-/// 256), and a writer visits them all. It is for a lock that every CPU reads hundreds of times between two writes; an
-/// [`RwSem`](crate::RwSem) takes twelve bytes, and is the better one for any other.
+/// It takes two cache lines for each of its `N` slots (8 KiB for the default of 64; `N` is a power of two up to 256),
+/// and a writer visits them all. It is for a lock that every CPU reads hundreds of times between two writes; an
+/// [`RwSem`](crate::RwSem) takes twelve bytes, and is better for any other use.
 ///
 /// Until a CPU's readers have met other readers [`Policy::spread_after`](crate::wait::Policy::spread_after) times
-/// without a writer it behaves like an `RwSem`, and again after each write. Who waits for whom, for how long, and that
-/// a thread must not acquire the lock again are as there. It does not poison.
+/// without a writer it behaves like an `RwSem`, and again after each write. The order and length of waits are the same,
+/// and so is the rule that a thread must not acquire it again. It does not poison.
 ///
-/// **Fork.** In a forked child the lock can be used if no other thread held it, for writing or reading, or waited for
-/// readers to leave.
+/// **Fork.** In a forked child the lock can be used if no other thread held it, for writing or reading, or was waiting
+/// for readers to leave.
 ///
 /// ```
 /// use turnwise::BigReaderLock;
@@ -34,7 +34,7 @@ use crate::rwlock::{RwLock, RwLockReadGuard};
 /// ```
 pub type BigReaderLock<T, const N: usize = 64, P = DefaultPlatform> = RwLock<RawBigReaderLock<N, P>, T>;
 
-/// Gives `&T` as long as it lives, beside other readers.
+/// A guard that gives `&T` as long as it lives, alongside other readers.
 ///
 /// ```
 /// use turnwise::BigReaderLock;
@@ -46,7 +46,7 @@ pub type BigReaderLock<T, const N: usize = 64, P = DefaultPlatform> = RwLock<Raw
 pub type BigReaderReadGuard<'a, T, const N: usize = 64, P = DefaultPlatform> =
     RwLockReadGuard<'a, RawBigReaderLock<N, P>, T>;
 
-/// Gives `&mut T` as long as it lives.
+/// A guard that gives `&mut T` as long as it lives.
 ///
 /// ```
 /// use turnwise::BigReaderLock;
@@ -68,7 +68,7 @@ impl<T, const N: usize> RwLock<RawBigReaderLock<N>, T> {
 }
 
 impl<T, const N: usize, P: ConstPlatform> RwLock<RawBigReaderLock<N, P>, T> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn const_new_in(value: T) -> Self {
         RwLock::from_raw(RawBigReaderLock::const_new_in(), value)
@@ -76,7 +76,7 @@ impl<T, const N: usize, P: ConstPlatform> RwLock<RawBigReaderLock<N, P>, T> {
 }
 
 impl<T: ?Sized, const N: usize, P: Platform> RwLock<RawBigReaderLock<N, P>, T> {
-    /// Whether a writer holds the lock at this moment, or waits for readers to leave.
+    /// Returns whether a writer currently holds the lock, or waits for readers to leave.
     pub fn is_write_locked(&self) -> bool {
         self.raw().is_write_locked()
     }

@@ -1,9 +1,9 @@
 //! The big-reader lock without data: many readers that share no cache line, or one writer.
 //!
 //! (Readers that count themselves on their own CPU, writers that visit all CPUs: Linux's `brlock`, 1999. A mode in
-//! which readers do so, and one in which they go through an ordinary lock: Linux's `percpu_rw_semaphore`, 2012.)
+//! which readers do so, and one in which they use an ordinary lock: Linux's `percpu_rw_semaphore`, 2012.)
 //!
-//! A [`RawRwSem`] inside does all the waiting. Zero bytes are an unlocked lock, which is **gathered**: readers and
+//! A [`RawRwSem`] inside does all the waiting. All-zero bytes are an unlocked lock, which is **gathered**: readers and
 //! writers take the inner lock, and write nothing else that is shared. A reader that has met other readers there often
 //! enough, and no writer, **spreads** the lock: it opens the slots, and from then on a reader counts itself in the slot
 //! of its CPU, and touches nothing that others write. A writer takes the inner lock, closes the slots, waits for the
@@ -11,29 +11,29 @@
 //!
 //! | word | bits | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | a slot | 0 `OPEN` | readers may enter here | who spreads, with the inner lock | a writer, with the inner lock |
-//! | | 2..32 | readers that entered here, less those that left here (it may be negative) | readers | a writer moves it to the gate |
-//! | gate | 0 `SPREAD` | readers may be in slots, and not in the inner lock | who spreads, before it opens a slot | a writer that has waited for them |
+//! | a slot | 0 `OPEN` | readers may enter | the spreader, with the inner lock | a writer, with the inner lock |
+//! | | 2..32 | readers that entered here, minus those that left here (may be negative) | readers | a writer moves it to the gate |
+//! | gate | 0 `SPREAD` | readers may be in slots, and not in the inner lock | the spreader, before it opens a slot | a writer that has waited for them |
 //! | | 1 `WAITING` | a writer may sleep until they have left | that writer | that writer |
-//! | | 2..32 | readers moved here, less those that left here | a writer | readers |
+//! | | 2..32 | readers moved here, minus those that left here | a writer | readers |
 //!
-//! Beside its count a slot has the number of times that a reader there met others, and no writer, in the gathered lock.
+//! Next to its count a slot has the number of times that a reader there met others, and no writer, while gathered.
 //!
-//! A thread may leave by another slot than it entered by, since it may have moved to another CPU. So no slot means
-//! anything by itself: **readers** are the sum of the counts of all slots and of the gate.
+//! A thread may leave by a different slot from the one it entered by, since it may have migrated to another CPU. So no
+//! slot is meaningful by itself: **readers** are the sum of the counts of all slots and of the gate.
 //!
 //! Invariants:
 //! 1. Only a thread that has the inner write lock opens or closes slots, or changes `SPREAD`.
-//! 2. A reader in force has the inner read lock if the lock is gathered, and else one in the sum. The lock does not
-//!    change from one to the other meanwhile: spreading takes the inner write lock, and a writer clears `SPREAD` when
-//!    the sum is 0. So a reader that finds its slot closed learns from `SPREAD` how to leave.
-//! 3. Who adds to a slot and finds it closed is no reader, and takes that off the gate, like one that leaves.
-//! 4. One leaves by a slot only while it is open, in one exchange. Otherwise one leaves by the gate, after having
-//!    entered: whoever sees that in the gate sees the addition, too. So a sum for which the gate is read first is never
-//!    too small, and a writer that finds it 0, with all slots closed, is alone.
+//! 2. An active reader has the inner read lock if the lock is gathered, and otherwise counts one in the sum. The lock
+//!    does not change from one to the other meanwhile: spreading takes the inner write lock, and a writer clears
+//!    `SPREAD` when the sum is 0. So a reader that finds its slot closed learns from `SPREAD` how to leave.
+//! 3. A thread that adds to a slot and finds it closed is not a reader; it takes that off the gate, as when leaving.
+//! 4. A reader leaves by a slot only while it is open, in one exchange. Otherwise it leaves by the gate, after having
+//!    entered: a thread that sees that in the gate sees the addition, too. So a sum for which the gate is read first is
+//!    never too small, and a writer that finds it 0, with all slots closed, is alone.
 //! 5. After a writer has moved the slots' counts, the gate's is 0 or negative when the last reader leaves, since slots
-//!    only grow then (3). Who takes it there wakes the writer.
-//! 6. A release does not touch the lock after the operation that releases it, but for a wake-up by address.
+//!    only grow then (3). The thread that takes it there wakes the writer.
+//! 6. A release does not touch the lock after the operation that releases it, except for a wake-up by address.
 
 use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, SpinLimit, Word};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
@@ -50,27 +50,27 @@ const WAITING: u32 = 2;
 const ONE: u32 = 4;
 const COUNT: u32 = !(ONE - 1);
 
-/// For how long at most the reader that spreads the lock keeps others out while it waits for those inside.
+/// The longest time for which the reader that spreads the lock keeps others out while it waits for those inside.
 const SPREAD_WAIT: Duration = Duration::from_micros(100);
 
-/// Returns the count of a word as a number, which may be negative.
+/// Returns the count of a word as a signed number.
 const fn count(word: u32) -> i32 {
     word.cast_signed() >> ONE.trailing_zeros()
 }
 
-/// Something on cache lines of its own.
+/// A value on its own cache lines.
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
-/// The readers of some CPUs.
+/// The slot of the readers of one or more CPUs.
 struct Slot<P: Platform> {
     count: P::U32,
-    /// How often a reader has met other readers in the gathered lock, since it met a writer.
+    /// How often a reader has met other readers in the gathered lock since one last met a writer.
     met: P::U32,
 }
 
-/// The big-reader lock without data, with `N` slots for readers: a power of two, up to 256. Zero bytes are an unlocked
-/// lock.
+/// A big-reader lock without data, with `N` slots for readers: a power of two, up to 256. All-zero bytes are an
+/// unlocked lock.
 ///
 /// ```
 /// use turnwise::{RawBigReaderLock, RawLock, RawRwLock};
@@ -103,7 +103,7 @@ impl<const N: usize> RawBigReaderLock<N> {
 }
 
 impl<const N: usize, P: ConstPlatform> RawBigReaderLock<N, P> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         const { assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number") };
@@ -134,7 +134,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         }
     }
 
-    /// Acquires the lock for reading. A thread that reads must not call this again: a writer may have come between.
+    /// Acquires the lock for reading. A thread that reads must not call this again: a writer may have come in between.
     #[inline]
     pub fn read(&self) {
         let _ = self.enter() || self.read_gathered(None);
@@ -174,7 +174,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         self.leave_by_gate();
     }
 
-    /// Spreads the lock now, as readers would do after a while. It waits like a writer.
+    /// Spreads the lock now, as readers would eventually. It waits like a writer.
     pub fn spread(&self) {
         self.inner().write();
         self.open();
@@ -182,8 +182,8 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         unsafe { self.inner().unlock_write() }
     }
 
-    /// Returns the number of the slot of the CPU that this thread is on. Neighbours share one where there are more CPUs
-    /// than slots.
+    /// Returns the number of the slot of the CPU that this thread is on. Neighbouring CPUs share one if there are more
+    /// CPUs than slots.
     #[inline(always)]
     fn place() -> usize {
         let (cpus, slots) = (P::cpus() as usize, N);
@@ -210,7 +210,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     /// Counts the caller as a reader, if its slot is open.
     #[inline(always)]
     fn enter(&self) -> bool {
-        // The looks first: what a writer is closing stays in the caches of those that wait.
+        // The loads first: a slot that a writer is closing stays in the caches of waiting readers.
         if !self.is_spread() {
             return false;
         }
@@ -229,13 +229,13 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         false
     }
 
-    /// Takes one reader off the gate, and wakes the writer if it may have waited for this one.
+    /// Subtracts one reader from the gate, and wakes the writer if it may have waited for this one.
     #[cold]
     #[inline(never)]
     fn leave_by_gate(&self) {
         let address = &raw const self.gate;
         // ORDERING big_reader.gate: pairs with big_reader.drained: the writer comes after our reads, and sees the
-        // addition that this one answers.
+        // addition that this subtraction matches.
         let found = self.gate.fetch_sub(ONE, Release);
         if found & WAITING != 0 && count(found) <= 1 {
             P::wake(address, Lane::Waiters, 1);
@@ -251,7 +251,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         }
     }
 
-    /// Goes on with the inner lock acquired for reading: keeps it if the lock is gathered, and else moves to a slot.
+    /// Continues with the inner lock acquired for reading: keeps it if the lock is gathered, or else moves to a slot.
     /// Always returns `true`.
     #[inline]
     fn has_inner(&self) -> bool {
@@ -261,11 +261,11 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         true
     }
 
-    /// Goes on beside other readers in the inner lock: perhaps they had better be spread.
+    /// Continues alongside other readers in the inner lock: it may be time to spread them.
     fn met_readers(&self, deadline: Option<Deadline>) -> bool {
         let met = &self.slot().met;
         let times = met.load(Relaxed);
-        // What is lost in a race is made up for by later readers.
+        // Increments lost in a race are made up for by later readers.
         met.store(times.saturating_add(1), Relaxed);
         if u64::from(times) < policy().spread_after {
             return self.has_inner();
@@ -275,7 +275,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         self.spread_and_enter(deadline) || self.read_gathered(deadline)
     }
 
-    /// Goes on after a wait for a writer. Always returns `true`.
+    /// Continues after a wait for a writer. Always returns `true`.
     #[cold]
     fn met_writer(&self) -> bool {
         let met = &self.slot().met;
@@ -285,8 +285,8 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         self.has_inner()
     }
 
-    /// Moves a reader from the inner lock to its slot, which is open: spreading opened all, and who has the inner lock
-    /// keeps writers from closing them (invariant 1).
+    /// Moves a reader from the inner lock to its slot, which is open: spreading opened all, and a holder of the inner
+    /// lock keeps writers from closing them (invariant 1).
     #[cold]
     fn move_to_slot(&self) {
         self.slot().count.fetch_add(ONE, Relaxed);
@@ -294,7 +294,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         unsafe { self.inner().unlock_read() }
     }
 
-    /// Spreads the lock, unless readers stay inside for long; `true`: the caller has a read lock.
+    /// Spreads the lock, unless readers stay inside for long; returns whether the caller then has a read lock.
     #[cold]
     #[inline(never)]
     fn spread_and_enter(&self, deadline: Option<Deadline>) -> bool {
@@ -331,13 +331,13 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         self.inner().write_with(deadline) && (!self.is_spread() || self.gather(|lock| lock.wait(deadline)))
     }
 
-    /// Acquires the lock for writing if it is free. May fail on a free lock that a reader is just finding barred.
+    /// Acquires the lock for writing if it is free. May fail on a free lock while a reader finds itself barred.
     #[inline]
     pub fn try_write(&self) -> bool {
         self.inner().try_write() && (!self.is_spread() || self.try_gather())
     }
 
-    /// Closes the slots if there seem to be no readers in them; else releases the inner lock.
+    /// Closes the slots if there appear to be no readers in them; otherwise releases the inner lock.
     #[cold]
     fn try_gather(&self) -> bool {
         if self.sum(self.gate.load(Relaxed)) == 0 {
@@ -358,8 +358,8 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         unsafe { self.inner().unlock_write() }
     }
 
-    /// Closes the slots; if the wait for their readers succeeds, the lock is gathered and the caller's. Otherwise it is
-    /// spread again, and released.
+    /// Closes the slots; if the wait for their readers succeeds, the lock is gathered and the caller owns it. Otherwise
+    /// it is spread again, and released.
     #[cold]
     #[inline(never)]
     fn gather(&self, wait: impl FnOnce(&Self) -> bool) -> bool {
@@ -397,15 +397,15 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         self.gate.fetch_add(moved, Relaxed);
     }
 
-    /// Whether there are no readers, with all slots closed.
+    /// Returns whether there are no readers, with all slots closed.
     fn is_alone(&self) -> bool {
-        // ORDERING big_reader.drained: pairs with big_reader.gate: those that left by the gate are done, and what they
-        // added to slots is in what we read below.
+        // ORDERING big_reader.drained: pairs with big_reader.gate: those that left by the gate are done, and their
+        // additions to slots are in the counts that we read below.
         let gate = self.gate.load(Acquire);
         count(gate) <= 0 && self.sum(gate) == 0
     }
 
-    /// Returns the number of readers, given the gate, in units of `ONE`.
+    /// Returns the number of readers, given the gate's word, in units of `ONE`.
     fn sum(&self, gate: u32) -> u32 {
         self.slots.iter().fold(gate & COUNT, |sum, Apart(slot)| sum.wrapping_add(slot.count.load(Relaxed) & COUNT))
     }
@@ -425,7 +425,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     fn sleep(&self, deadline: Option<Deadline>) -> bool {
         let mut timed_out = false;
         loop {
-            // Before the look at the slots: who leaves after it changes the gate, or wakes us.
+            // Before the slots are read: a reader that leaves after that changes the gate, or wakes us.
             let gate = self.gate.fetch_or(WAITING, Relaxed) | WAITING;
             if self.is_alone() {
                 return true;
@@ -438,12 +438,12 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         }
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is currently held.
     pub fn is_locked(&self) -> bool {
         self.inner().is_locked() || self.sum(self.gate.load(Relaxed)) != 0
     }
 
-    /// Whether a writer holds the lock at this moment, or waits for readers to leave.
+    /// Returns whether a writer currently holds the lock, or waits for readers to leave.
     pub fn is_write_locked(&self) -> bool {
         self.inner().is_write_locked()
     }
@@ -455,7 +455,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     }
 }
 
-// SAFETY: the write lock is that of a `RawRwSem`, which keeps these promises among writers.
+// SAFETY: the write lock is that of a `RawRwSem`, which satisfies this contract among writers.
 unsafe impl<const N: usize, P: Platform> RawLock for RawBigReaderLock<N, P> {
     const NAME: &'static str = "BigReaderLock";
     type Platform = P;
@@ -499,8 +499,8 @@ unsafe impl<const N: usize, P: Platform> RawTimedLock for RawBigReaderLock<N, P>
     }
 }
 
-// SAFETY: readers are in while no writer is: gathered, by the inner lock; spread, since a writer waits until the sum is
-// 0 (invariant 4), after their big_reader.leave and big_reader.gate, and they enter by big_reader.enter.
+// SAFETY: readers are admitted while no writer is: gathered, by the inner lock; spread, since a writer waits until the
+// sum is 0 (invariant 4), after their big_reader.leave and big_reader.gate, and they enter by big_reader.enter.
 unsafe impl<const N: usize, P: Platform> RawRwLock for RawBigReaderLock<N, P> {
     #[inline]
     fn read(&self) {

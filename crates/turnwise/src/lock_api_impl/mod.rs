@@ -1,20 +1,20 @@
 //! Implements the raw traits of the [lock_api](https://docs.rs/lock_api) crate, so that
-//! `lock_api::Mutex<turnwise::RawMutex, T>` and what is built on it work on these locks.
+//! `lock_api::Mutex<turnwise::RawMutex, T>` and code built on it work with these locks.
 //!
 //! | type | traits | guard moves between threads |
 //! |---|---|---|
 //! | [`RawMutex`] | `RawMutex`, `RawMutexFair`, `RawMutexTimed` | no: the word names the owner |
-//! | [`RawRwSem`] | `RawRwLock` and all its extensions but the `Fair` ones | no: holders are recorded per thread |
+//! | [`RawRwSem`] | `RawRwLock` and all its extensions except the `Fair` ones | no: holders are recorded per thread |
 //! | [`RawSpinLock`], [`RawTicketLock`], [`RawQueuedSpinLock`] | `RawMutex`, `RawMutexTimed` | yes |
 //!
 //! Times are [`core::time::Duration`] and [`Deadline`]: there is no `Instant` without std, and none that could name a
 //! point on another platform's clock.
 //!
-//! [`RawRwSem`] cannot be released to the longest sleeper, so it has no `Fair` traits: a thread that waited too long
-//! claims the lock by itself.
+//! [`RawRwSem`] cannot be released to the longest sleeper, so it has no `Fair` traits: a thread that has waited too
+//! long requests a hand-off itself.
 //!
-//! [`crate::RawMcsLock`] does not implement them: lock_api's state of an acquisition moves with the guard and may be
-//! forgotten, while an MCS node must stay where it is; without allocation there is no place for it.
+//! [`crate::RawMcsLock`] does not implement them: lock_api keeps the state of an acquisition in the guard, which moves
+//! and may be forgotten, while an MCS node must stay in place; without allocation there is no place for it.
 
 mod rwlock;
 
@@ -32,8 +32,8 @@ use crate::RawRwSem;
 /// Implements the two traits for a [`RawTimedLock`] with a const constructor.
 macro_rules! raw_mutex {
     ($($generics:ident)?, $lock:ty, $init:expr, $guard:ident) => {
-        // SAFETY: `RawLock` promises exclusion, order, and release from any thread if `$guard` is `Send`; a locked one
-        // without waiters may be moved or dropped, since nothing points to it; no operation unwinds.
+        // SAFETY: `RawLock` guarantees exclusion, order, and release from any thread if `$guard` is `Send`; a locked
+        // one without waiters may be moved or dropped, since nothing points to it; no operation unwinds.
         unsafe impl$(<$generics: Backoff>)? lock_api::RawMutex for $lock {
             const INIT: Self = $init;
             type Guard = $guard;

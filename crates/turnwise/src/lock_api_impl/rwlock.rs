@@ -9,7 +9,7 @@ fn after(timeout: Duration) -> Deadline {
     Deadline::after::<DefaultPlatform>(timeout)
 }
 
-// SAFETY: `RawRwSem` lets in readers or one writer, and orders them (rwsem.read, rwsem.write, rwsem.unlock_read,
+// SAFETY: `RawRwSem` admits readers or one writer, and orders them (rwsem.read, rwsem.write, rwsem.unlock_read,
 // rwsem.release); a locked one without waiters may be moved or dropped, since nothing points to it; no operation
 // unwinds.
 unsafe impl lock_api::RawRwLock for RawRwSem {
@@ -96,8 +96,8 @@ fn upgraded(yes: bool, guard: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
     if yes { Ok(guard) } else { Err(guard) }
 }
 
-// SAFETY: one upgradable reader is let in beside readers (rwsem.write); its upgrade acquires (rwsem.write) what the
-// readers that it waited for released.
+// SAFETY: one upgradable reader is admitted alongside readers (rwsem.write); its upgrade acquires (rwsem.write) what
+// the readers that it waited for released.
 unsafe impl lock_api::RawRwLockUpgrade for RawRwSem {
     type UpgradableGuard = GuardNoSend;
 

@@ -10,8 +10,8 @@ use core::time::Duration;
 /// A reference count with a lock that protects `T`.
 ///
 /// The count is that of the object that contains the cell; see the example at [`super`]. It dereferences to its
-/// [`LockRef`] for all that needs no data; the operations that may end with the lock held are here too, and give the
-/// data.
+/// [`LockRef`] for all operations that need no data; those that may end with the lock held are also here, and give
+/// access to the data.
 ///
 /// ```
 /// use turnwise::{LockRefCell, LockRefCellGuard};
@@ -46,8 +46,8 @@ impl<T> LockRefCell<T> {
 }
 
 impl<T, P: ConstPlatform> LockRefCell<T, P> {
-    /// Creates an unlocked cell with `count` references, on any platform whose words are core's, also in constants: for
-    /// statics.
+    /// Creates an unlocked cell with `count` references, on any platform that uses core's atomics; usable in constants
+    /// and statics.
     ///
     /// # Panics
     /// If `count` exceeds [`super::COUNT_MAX`].
@@ -133,7 +133,7 @@ impl<T: ?Sized, P: Platform> LockRefCell<T, P> {
     }
 }
 
-/// Gives the count, and the lock without the data. A guard obtained from here excludes those of the cell.
+/// Gives access to the count, and to the lock without the data. A guard obtained from here excludes those of the cell.
 impl<T: ?Sized, P: Platform> Deref for LockRefCell<T, P> {
     type Target = LockRef<P>;
     #[inline]
@@ -154,7 +154,7 @@ impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for LockRefCell<T, P> {
     }
 }
 
-/// The guard of the lock of a [`LockRefCell`], which is held until the guard is dropped.
+/// A guard of the lock of a [`LockRefCell`], which is held until the guard is dropped.
 ///
 /// ```
 /// use turnwise::{LockRefCell, LockRefCellGuard};

@@ -6,7 +6,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The guard of the lock of a [`LockRef`], which is held until the guard is dropped. Meanwhile only this guard changes
+/// A guard of the lock of a [`LockRef`], which is held until the guard is dropped. Meanwhile only this guard changes
 /// the count.
 ///
 /// ```
@@ -22,13 +22,13 @@ use core::sync::atomic::Ordering::Relaxed;
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct LockRefGuard<'a, P: Platform = DefaultPlatform> {
     of: &'a LockRef<P>,
-    /// Not `Send`: waiters ask whether the thread that locked it runs. Not `Sync`: two threads that look at the count
-    /// first and change it then would break invariant 3.
+    /// Not `Send`: waiters query whether the thread that locked it runs. Not `Sync`: two threads that first read the
+    /// count and then change it would break invariant 3.
     one_thread: PhantomData<*mut ()>,
 }
 
 impl<'a, P: Platform> LockRefGuard<'a, P> {
-    /// Makes a guard for the thread that has just acquired the lock.
+    /// Creates a guard for the thread that has just acquired the lock.
     #[inline]
     pub(super) fn new(of: &'a LockRef<P>) -> Self {
         LockRefGuard { of, one_thread: PhantomData }
@@ -40,13 +40,13 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
         self.of.count()
     }
 
-    /// Whether the object has been marked dead.
+    /// Returns whether the object has been marked dead.
     #[must_use]
     pub fn is_dead(&self) -> bool {
         self.of.is_dead()
     }
 
-    /// Adds a reference, even if there is none; returns how many there were.
+    /// Adds a reference, even if there is none; returns the previous number.
     ///
     /// # Panics
     /// If there are [`COUNT_MAX`].
@@ -59,7 +59,7 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
         count(self.of.word.fetch_add(ONE, Relaxed))
     }
 
-    /// Drops a reference; returns how many are left.
+    /// Drops a reference; returns the number that remain.
     ///
     /// # Panics
     /// If there is none.

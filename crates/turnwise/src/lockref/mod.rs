@@ -5,8 +5,8 @@
 //! | [`LockRef`] | the word |
 //! | [`LockRefCell`] | the word, and data that its lock protects |
 //!
-//! It is an intrusive reference count, with what `Arc` does not have: the thread that drops the last reference holds
-//! the lock, so that no other can find the object while it decides what becomes of it.
+//! It is an intrusive reference count with a guarantee that `Arc` lacks: the thread that drops the last reference holds
+//! the lock, so no other thread can find the object while it decides the object's fate.
 //!
 //! ```
 //! use std::collections::HashMap;

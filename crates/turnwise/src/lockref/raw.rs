@@ -1,28 +1,28 @@
-//! A reference count and a lock in one word: while the lock is free, the count changes by one compare-exchange that
-//! checks that at the same time. (The kernel's lockref, W. Long and L. Torvalds, 2013.)
+//! A reference count and a lock in one word: while the lock is free, the count changes by one compare-exchange, which
+//! also checks that the lock is free. (The kernel's lockref, W. Long and L. Torvalds, 2013.)
 //!
 //! The word, 8 bytes (zero: unlocked, no references):
 //!
 //! | bits | name | meaning | changed by |
 //! |---|---|---|---|
 //! | 0..16 | owner | token of the owner, if it stored one | the owner |
-//! | 16 | `HELD` | the lock is held | the thread that takes it; the owner, as it leaves |
-//! | 17 | `WAITERS` | a thread may sleep for the lock | a waiter, before it sleeps; the owner, as it leaves |
+//! | 16 | `HELD` | the lock is held | the thread that takes it; the owner, on release |
+//! | 17 | `WAITERS` | a thread may sleep for the lock | a waiter, before it sleeps; the owner, on release |
 //! | 32..63 | count | references | `HELD` clear: any thread; set: the owner |
 //! | 63 | `DEAD` | no new references for threads that find the object | the owner; never cleared |
 //!
 //! Invariants:
-//! 1. The lock half is zero if and only if the lock is free. A thread that sets `HELD` when it was zero has the lock
-//!    until it sets the half to zero again.
+//! 1. The lock half is zero if and only if the lock is free. A thread that sets `HELD` when the half was zero has the
+//!    lock until it sets the half to zero again.
 //! 2. While `HELD` is set, only the owner changes the count half.
-//! 3. The count never leaves `0..=COUNT_MAX`: every change checks first.
+//! 3. The count never leaves `0..=COUNT_MAX`: every change checks that first.
 //! 4. A waiter sleeps only after it has seen `WAITERS` and the owner's token set together; a thread that clears them
-//!    wakes all that sleep at that token's slot. So no thread sleeps for a lock that is free.
+//!    wakes all that sleep at that token's slot. So no thread sleeps on a free lock.
 //! 5. A release does not touch the word after the exchange that frees it: another thread may then free its memory.
 //!
-//! There is no room for a futex in the word's lock half, since words of a platform have one width; but a waiter knows
-//! the owner, and each thread with a slot has a word there that counts the releases of contended lockrefs. All waiters
-//! for a lock of that thread sleep on it.
+//! There is no room for a futex in the word's lock half, since a platform's words have one width; but a waiter knows
+//! the owner, and each slot has a word that counts its thread's releases of contended lockrefs. All waiters for a lock
+//! held by that thread sleep on it.
 
 mod make;
 
@@ -37,17 +37,17 @@ use crate::wait::policy;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use core::time::Duration;
 
-/// The maximum number of references. [`LockRef::get`] and its kin panic rather than exceed it.
+/// The maximum number of references. [`LockRef::get`] and similar operations panic rather than exceed it.
 pub const COUNT_MAX: u32 = (1 << 31) - 1;
 
-/// How many more compare-exchanges a change of the count loses, after the first, before it takes the lock, which keeps
-/// the others away.
+/// The number of compare-exchanges, after the first, that a change of the count loses before it takes the lock, which
+/// keeps the others away.
 pub const RETRIES: u32 = 100;
 
-/// How many exchanges a thread tries in a row before it stays away again.
+/// The number of exchanges that a thread tries in a row before it backs off again.
 const AT_ONCE: u32 = 2;
 
-/// How long a thread stays away: the first time, and at most; doubled in between.
+/// How long a thread backs off: the first time, and at most; doubled in between.
 const REST_NS: (u32, u32) = (200, 1_600);
 
 const OWNER: u64 = 0xffff;
@@ -64,19 +64,19 @@ pub(super) const fn count(word: u64) -> u32 {
 
 /// The result of a change of the count without the lock.
 enum Change {
-    /// The change was made; the word before it.
+    /// The change was made; the word before the change.
     Done(u64),
     /// This word does not allow the change.
     Refused(u64),
-    /// The lock is held, or others were faster too often.
+    /// The lock is held, or too many races were lost.
     Busy,
 }
 
 /// A reference count with a lock. Zero bytes: unlocked, no references.
 ///
-/// It only counts; what the count keeps alive is the caller's business (see the example at [`super`]). No operation
-/// wraps: one reference too many or too few causes a panic that leaves the count as it was. Each takes the lock only if
-/// it is held, or if other threads were faster more than [`RETRIES`] times.
+/// It only counts; the object that the count keeps alive is up to the caller (see the example at [`super`]). No
+/// operation wraps: one reference too many or too few causes a panic that leaves the count as it was. Each falls back
+/// to the lock only if that is held, or after more than [`RETRIES`] lost races.
 ///
 /// | operation | needs | count |
 /// |---|---|---|
@@ -132,11 +132,11 @@ impl<P: Platform> LockRef<P> {
         self.change_slow(order, delta, may, (word, lost))
     }
 
-    /// Makes the change after all, or says why not. `word`: what [`LockRef::change`] found; `lost`: it lost a race.
+    /// Retries the change, or returns why it failed. [`LockRef::change`] found `word`, and lost a race if `lost`.
     ///
-    /// A thread that lost stays away for a while: the faster one gets many changes done meanwhile. Then it tries as if
-    /// nothing had changed: that exchange mostly fails, but brings the cache line, so that the next one, with the word
-    /// found, comes at once and mostly succeeds. A look instead would cost a transfer, and leave time to lose the line.
+    /// A thread that lost backs off for a while: the faster one makes many changes meanwhile. Then it tries as if
+    /// nothing had changed: that exchange usually fails, but fetches the cache line, so that the next one, with the
+    /// word found, follows at once and usually succeeds. A load would cost a transfer, and leave time to lose it.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -174,7 +174,7 @@ impl<P: Platform> LockRef<P> {
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn get(&self) {
-        // Relaxed: the caller has a reference, and with it whatever came before it.
+        // Relaxed: the caller has a reference, and with it sees everything before that.
         match self.change(Relaxed, ONE, |word| (1..COUNT_MAX).contains(&count(word))) {
             Change::Done(_) => {}
             Change::Refused(word) if count(word) == 0 => no_reference(),
@@ -194,8 +194,8 @@ impl<P: Platform> LockRef<P> {
         guard.get();
     }
 
-    /// Adds a reference if the count is not 0, and the object is not dead; returns whether it did. After `true`, the
-    /// caller sees what was written before the release of the lock under which the count rose from zero.
+    /// Adds a reference if the count is not 0 and the object is not dead; returns whether it did. If so, the caller
+    /// sees what was written before the release of the lock under which the count rose from zero.
     ///
     /// # Panics
     /// If there are [`COUNT_MAX`].
@@ -239,8 +239,8 @@ impl<P: Platform> LockRef<P> {
         None
     }
 
-    /// Adds a reference, even if there is none, unless the object is dead; returns how many there were. A caller that
-    /// finds some sees what [`LockRef::get_not_zero`] would show.
+    /// Adds a reference, even if there is none, unless the object is dead; returns the previous count. If that is not
+    /// 0, the caller sees what [`LockRef::get_not_zero`] would show.
     ///
     /// # Panics
     /// If there are [`COUNT_MAX`].
@@ -256,9 +256,9 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Drops a reference; returns how many are left. The thread that drops the last one sees what the others did before
-    /// they dropped theirs. After it, [`LockRef::get_or_lock`] may still revive the object; if no thread uses that,
-    /// zero is final.
+    /// Drops a reference; returns the number that remain. The thread that drops the last one sees what the others did
+    /// before they dropped theirs. [`LockRef::get_or_lock`] may still revive the object afterwards; if no thread uses
+    /// that, zero is final.
     ///
     /// # Panics
     /// If there is none.
@@ -301,8 +301,8 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Drops a reference and returns `None`. If it is the last, the caller keeps it and has the lock; so it can take
-    /// the object out of wherever others find it, mark it dead, and only then release the lock.
+    /// Drops a reference and returns `None`. If it is the last, the caller keeps it and has the lock; so it can remove
+    /// the object from where other threads find it, mark it dead, and only then release the lock.
     ///
     /// # Panics
     /// If there is none.
@@ -339,25 +339,25 @@ impl<P: Platform> LockRef<P> {
         self.lock().mark_dead();
     }
 
-    /// Returns the number of references at this moment.
+    /// Returns the current number of references.
     pub fn count(&self) -> u32 {
         count(self.word.load(Relaxed))
     }
 
-    /// Whether [`LockRef::mark_dead`] was called.
+    /// Returns whether [`LockRef::mark_dead`] was called.
     pub fn is_dead(&self) -> bool {
         self.word.load(Relaxed) & DEAD != 0
     }
 }
 
-/// Whether a thread that found the object may have a reference.
+/// Returns whether a thread that found the object may get a reference.
 fn may_find(word: u64) -> bool {
     word & DEAD == 0 && (1..COUNT_MAX).contains(&count(word))
 }
 
 /// Operations on the lock.
 impl<P: Platform> LockRef<P> {
-    /// Acquires the lock: no other thread can lock, nor change the count.
+    /// Acquires the lock: no other thread can lock it or change the count.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn lock(&self) -> LockRefGuard<'_, P> {
@@ -389,7 +389,7 @@ impl<P: Platform> LockRef<P> {
         if self.lock_until(deadline) { Some(self.guard()) } else { None }
     }
 
-    /// Makes a guard for the thread that has just acquired the lock.
+    /// Creates a guard for the thread that has just acquired the lock.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     fn guard(&self) -> LockRefGuard<'_, P> {
@@ -409,7 +409,7 @@ impl<P: Platform> LockRef<P> {
         self.counters.read()
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is currently held.
     pub fn is_locked(&self) -> bool {
         self.word.load(Relaxed) & LOCK != 0
     }
@@ -431,8 +431,8 @@ impl<P: Platform> LockRef<P> {
         false
     }
 
-    /// Takes a free lock, by an exchange that no change of the count can make fail. If the lock is held, it sets only
-    /// what is set already.
+    /// Takes a free lock, by an operation that no change of the count can make fail. If the lock is held, it sets only
+    /// bits that are set already.
     pub(super) fn seize(&self) -> bool {
         if self.is_locked() {
             return false;
@@ -463,8 +463,8 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Polls until the lock is free (`true`), or for `still_ns`, or until the owner is found off its CPU.
-    /// It ends at a deadline of the monotonic clock; one of another clock may be noticed `still_ns` late.
+    /// Polls until the lock is free (`true`), or for `still_ns`, or until the owner is found off its CPU. It ends at a
+    /// deadline on the monotonic clock; one on another clock may be noticed `still_ns` late.
     #[inline(never)]
     fn spin(&self, deadline: Option<Deadline>) -> bool {
         let until = P::now().saturating_add(2 * policy().still_ns);
@@ -477,7 +477,7 @@ impl<P: Platform> LockRef<P> {
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 
-    /// Sleeps until the owner releases the lock; returns whether it did. It cannot sleep for an owner without a slot.
+    /// Sleeps until the owner releases the lock; returns whether it slept. It cannot sleep for an owner without a slot.
     #[inline(never)]
     fn sleep(&self, deadline: Option<Deadline>, patience: &mut Patience) -> bool {
         let word = self.word.load(Relaxed);
@@ -488,12 +488,12 @@ impl<P: Platform> LockRef<P> {
             patience.wait::<P>();
             return false;
         };
-        // Step A: tell the owner, if it is still this one.
+        // Step A: announce ourselves to the owner, if it is still this one.
         let announced = word | WAITERS;
         if announced != word && self.word.compare_exchange(word, announced, Relaxed, Relaxed).is_err() {
             return false;
         }
-        // Step B: look at its count of releases.
+        // Step B: read its count of releases.
         let released = &P::slot(owner).released;
         // ORDERING lockref.seen: pairs with lockref.wake: if we see a release counted, we see it in step C.
         let seen = released.load(Acquire);
@@ -506,7 +506,7 @@ impl<P: Platform> LockRef<P> {
         parked != Parked::Changed
     }
 
-    /// Makes a guard of a lock that is held without one: for adapters that cannot keep a guard. Dropping it releases
+    /// Creates a guard of a lock that is held without one, for adapters that cannot keep a guard. Dropping it releases
     /// the lock.
     ///
     /// # Safety
@@ -516,7 +516,7 @@ impl<P: Platform> LockRef<P> {
         LockRefGuard::new(self)
     }
 
-    /// Releases the lock without its guard, then wakes its sleepers: for adapters that cannot keep a guard.
+    /// Releases the lock without its guard, then wakes its sleepers, for adapters that cannot keep a guard.
     ///
     /// # Safety
     /// The lock is held, and its guard was forgotten.
@@ -544,7 +544,7 @@ fn named(word: u64) -> Option<Token> {
     Token::new((word & OWNER) as u32).filter(|token| *token != Token::ANONYMOUS)
 }
 
-/// Returns what the calling thread writes into the word. It takes a slot if it has none: others can then sleep for it.
+/// Returns the token that the calling thread writes into the word. It takes a slot if it has none, so others can sleep.
 #[inline]
 fn owner<P: Platform>() -> u64 {
     let token = P::current();

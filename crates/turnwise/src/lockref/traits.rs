@@ -1,4 +1,4 @@
-//! The lock half implements the traits of locks without data: without guards, and unseen by the order checker.
+//! The lock half's implementations of the traits of locks without data: without guards, unseen by the order checker.
 
 use super::LockRef;
 use super::raw::{DEAD, LOCK, WAITERS, count, wake_after};
@@ -7,7 +7,7 @@ use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use core::fmt;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
-// SAFETY: invariant 1 of `raw`; an owner acquires (lockref.lock) what others released (lockref.unlock). Waiters ask
+// SAFETY: invariant 1 of `raw`; an owner acquires (lockref.lock) what others released (lockref.unlock). Waiters query
 // whether the owner's thread runs, so guards stay on it.
 unsafe impl<P: Platform> RawLock for LockRef<P> {
     type Platform = P;

@@ -13,9 +13,9 @@ use crate::platform::{ConstPlatform, DefaultPlatform, Platform};
 
 /// A mutual exclusion lock that protects `T`.
 ///
-/// It takes eight bytes beside the data (four without feature `spin`). A waiter spins briefly, then behind a queue, and
-/// only while the owner may be running, then sleeps; newcomers may overtake sleepers, but a waiter that was overtaken
-/// for [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns) gets the next turn. It does not poison.
+/// It takes eight bytes plus the data (four without feature `spin`). A waiter spins briefly, then in a queue while the
+/// owner may be running, then sleeps. Newcomers may overtake sleepers, but a waiter overtaken for
+/// [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns) is handed the lock next. It does not poison.
 ///
 /// ```
 /// use turnwise::Mutex;
@@ -30,7 +30,7 @@ use crate::platform::{ConstPlatform, DefaultPlatform, Platform};
 /// ```
 pub type Mutex<T, P = DefaultPlatform> = Lock<RawMutex<P>, T>;
 
-/// The guard of a [`Mutex`], which is held until the guard is dropped. It stays on its thread.
+/// A guard of a [`Mutex`]. The lock is held until the guard is dropped; the guard is not `Send`.
 ///
 /// ```
 /// use turnwise::{Mutex, MutexGuard};
@@ -43,7 +43,7 @@ pub type Mutex<T, P = DefaultPlatform> = Lock<RawMutex<P>, T>;
 /// ```
 pub type MutexGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawMutex<P>, T>;
 
-/// A guard of a part of a [`Mutex`]'s data.
+/// A guard of part of a [`Mutex`]'s data.
 ///
 /// ```
 /// use turnwise::{MappedMutexGuard, Mutex, MutexGuard};
@@ -64,7 +64,7 @@ impl<T> Lock<RawMutex, T> {
 }
 
 impl<T, P: ConstPlatform> Lock<RawMutex<P>, T> {
-    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked mutex on any platform that uses core's atomics; usable in constants and statics.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn const_new_in(value: T) -> Self {
         Lock::from_raw(RawMutex::const_new_in(), value)
@@ -72,7 +72,7 @@ impl<T, P: ConstPlatform> Lock<RawMutex<P>, T> {
 }
 
 impl<T: ?Sized, P: Platform> LockGuard<'_, RawMutex<P>, T> {
-    /// Releases the lock to the thread that has slept longest for it, if any does.
+    /// Releases the lock and hands it to the longest-sleeping waiter, if there is one.
     pub fn unlock_fair(this: Self) {
         let lock = LockGuard::forget(this);
         released(lock.name());

@@ -5,37 +5,37 @@
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
 //! | 0..16 | owner | token of the owner, 0: free | the thread that takes the lock | the owner, in `unlock` |
-//! | 16..28 | generation | of the process that `GRANTED` or `HANDOFF` was set in ([`Platform::generation`], low bits); else 0 | with the flag | with the flag |
+//! | 16..28 | generation | of the process in which `GRANTED` or `HANDOFF` was set ([`Platform::generation`], low bits); else 0 | with the flag | with the flag |
 //! | 28 | | unused | | |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
-//! | 30 | `WAITERS` | a thread sleeps; while the lock is free and not promised, its releaser wakes one | a waiter, before it sleeps, or that was woken and takes the lock | the taker that was not woken |
-//! | 31 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or who claimed |
+//! | 30 | `WAITERS` | a thread sleeps; while the lock is free with no hand-off pending, its releaser wakes one | a waiter before it sleeps, or a woken waiter that takes the lock | a taker that was not woken |
+//! | 31 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or the waiter that set it |
 //!
-//! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]). While nobody is in it, it has a
-//! note for threads that know nothing of the lock.
+//! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]). While the queue is empty, it
+//! holds a note for threads that know nothing about the lock.
 //!
 //! Invariants:
-//! 1. A thread sleeps only while `WAITERS` is set in an owned or promised word, or a releaser that has found it set is
-//!    about to wake one, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is set.
-//! 2. `WAITERS` of a free lock that is not promised is a debt of its releaser, which pays by address and does not look
-//!    at the word again: so whoever takes the lock clears it. A woken thread either takes the lock with `WAITERS` set,
-//!    or sets `WAITERS` before it sleeps or gives up: the duty to wake the next passes on and is never lost. Who takes
-//!    a lock in spite of a promise keeps `WAITERS`, since the thread that was woken for it may be stopped.
-//! 3. `HANDOFF` with the generation of this process was set by one thread; `GRANTED` with it is for one that was woken
-//!    and is on the way. While either is set and the lock is free, no other thread takes it, before it has found it so
-//!    for as long as a promise lasts ([`Lapse`]): then it takes the lock and the promise out. With another generation
-//!    they are void: they were inherited in a `fork`, without the thread. A thread that looks at the word takes them
-//!    out before anything else ([`RawMutex::look`]).
-//! 4. `unlock` is one operation, which clears the owner and says what is left. It does not touch the lock after that:
-//!    another thread may free its memory then. The wake-up that follows uses only the address.
-//! 5. Who releases a lock that is claimed wakes all of lane `First`, and if none sleeps there, one of lane `Waiters`.
-//!    Who takes `HANDOFF` out of an owned lock wakes lane `First`. So a claimant whose claim has lapsed, and that holds
-//!    the next one's for its own, keeps nobody asleep, and one that was stopped in its sleep has a substitute.
+//! 1. A thread sleeps only while `WAITERS` is set in a word with an owner or a pending hand-off, or a releaser that has
+//!    found it set is about to wake one, or a woken thread is on its way, or (in lane `First`) `HANDOFF` is set.
+//! 2. `WAITERS` in a free lock without a pending hand-off is a wake-up that its releaser owes and does by address,
+//!    without reading the word again: so the thread that takes the lock clears it. A woken thread either takes the lock
+//!    with `WAITERS` set, or sets `WAITERS` before it sleeps or gives up: the duty to wake the next is passed on, never
+//!    lost. A thread that takes the lock despite a hand-off keeps `WAITERS`: the thread woken for it may be stopped.
+//! 3. `HANDOFF` with the generation of this process was set by one thread; `GRANTED` with it is for a woken thread that
+//!    is on its way. While either is set and the lock is free, no other thread takes it until it has found it so for
+//!    the lifetime of a hand-off ([`Lapse`]): then it takes the lock and clears the hand-off. With another generation
+//!    they are void: they were inherited in a `fork`, without the thread. A thread that reads the word clears them
+//!    before anything else ([`RawMutex::look`]).
+//! 4. `unlock` is one operation, which clears the owner and returns the remaining bits. It does not touch the lock
+//!    after that: another thread may free its memory then. The wake-up that follows uses only the address.
+//! 5. A releaser that finds `HANDOFF` set wakes all of lane `First` and, if none sleeps there, one of lane `Waiters`. A
+//!    thread that clears `HANDOFF` in an owned lock wakes lane `First`. So a claimant that mistakes another's request
+//!    for its own, which has lapsed, leaves no thread asleep, and one stopped in its sleep has a substitute.
 //!
-//! Waiting has three stages: a short look without the queue if it is empty; then one thread at a time spins on the
-//! word, at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken
-//! `claim_after_ns` after it came, and finds the lock taken once more, claims the next turn; who leaves the lock to it
-//! and comes back at once does not spin for it. These numbers are in [`crate::wait::Policy`].
+//! Waiting has three stages: a few polls outside the queue if it is empty; then one thread at a time spins on the word,
+//! at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken `claim_after_ns`
+//! after its arrival, and finds the lock taken again, requests a hand-off; a thread that yields the lock to it and
+//! comes back at once does not spin for it. These numbers are in [`crate::wait::Policy`].
 
 use super::wait::Waiter;
 use crate::events::{Counters, Event, Kind};
@@ -50,17 +50,17 @@ pub(super) const OWNER: u32 = 0xffff;
 pub(super) const GENERATION: u32 = 0xfff << 16;
 pub(super) const GRANTED: u32 = 1 << 29;
 pub(super) const WAITERS: u32 = 1 << 30;
-/// The highest bit: [`IntWord::clear_low_half`] tells it from the others.
+/// The highest bit: [`IntWord::clear_low_half`] distinguishes it from the others.
 pub(super) const HANDOFF: u32 = 1 << 31;
-/// The flags by which the lock is promised to a thread that does not have it yet.
+/// The flags of a pending hand-off: the lock is reserved for a thread that does not own it yet.
 pub(super) const PROMISE: u32 = HANDOFF | GRANTED;
 /// The bits that keep a newcomer from taking the lock.
 pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
 
-/// The stamp of the process in which a promise was made.
+/// The stamp of the process in which a hand-off was made pending.
 pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 
-/// The wake-up that a release owes.
+/// A wake-up that a release owes.
 ///
 /// ```
 /// use turnwise::RawMutex;
@@ -74,13 +74,13 @@ pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Owed {
-    /// To the waiter that has claimed the next turn.
+    /// To the waiter that has requested a hand-off.
     Claimant,
-    /// To the waiter that has slept longest.
+    /// To the longest-sleeping waiter.
     Waiter,
 }
 
-/// The mutex without data. Zero bytes are an unlocked mutex.
+/// A mutex without data. All-zero bytes are an unlocked mutex.
 ///
 /// ```
 /// use turnwise::{RawLock, RawMutex};
@@ -107,7 +107,7 @@ impl RawMutex {
 }
 
 impl<P: ConstPlatform> RawMutex<P> {
-    /// Creates an unlocked mutex on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked mutex on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         RawMutex {
@@ -125,7 +125,7 @@ impl Default for RawMutex {
     }
 }
 
-// SAFETY: the word has one owner (invariant 1), who acquired (mutex.acquire) what the one before released
+// SAFETY: the word has one owner (invariant 1), which acquired (mutex.acquire) what its predecessor released
 // (mutex.release); the word names the owner's thread, so guards stay on it.
 unsafe impl<P: Platform> RawLock for RawMutex<P> {
     const NAME: &'static str = "Mutex";
@@ -172,7 +172,7 @@ unsafe impl<P: Platform> RawLock for RawMutex<P> {
         }
     }
 
-    /// Whether a thread has the lock or was promised it.
+    /// Returns whether a thread owns the lock or a hand-off is pending.
     fn is_locked(&self) -> bool {
         let word = self.word.load(Relaxed);
         word & OWNER != 0 || word & PROMISE != 0 && !STAMP.is_void::<P>(word)
@@ -196,7 +196,7 @@ unsafe impl<P: Platform> RawTimedLock for RawMutex<P> {
 
 impl<P: Platform> RawMutex<P> {
     /// Acquires the lock if it is free and no thread waits for it; returns whether it did. This is the first half of
-    /// [`RawMutex::lock`], for adapters that end in a jump to the second half, and so need no stack frame.
+    /// [`RawMutex::lock`], for adapters that tail-call the second half, and so need no stack frame.
     #[inline(always)]
     pub fn lock_fast(&self) -> bool {
         // ORDERING mutex.acquire: pairs with mutex.release; shows what the last owner wrote.
@@ -205,9 +205,9 @@ impl<P: Platform> RawMutex<P> {
         taken
     }
 
-    /// Acquires a lock that is free, but whose word says that a thread sleeps for it, or slept for it last (invariant
-    /// 2): [`RawMutex::lock_fast`] fails for that flag, though nobody need be waited for. [`RawMutex::lock_contended`]
-    /// does so, too.
+    /// Acquires a lock that is free, but whose `WAITERS` flag says that a thread sleeps for it, or did so last
+    /// (invariant 2): [`RawMutex::lock_fast`] fails on that flag, though there is no need to wait.
+    /// [`RawMutex::lock_contended`] does this, too.
     pub fn lock_flagged(&self) -> bool {
         let taken = self.word.load(Relaxed) == WAITERS && self.try_take(WAITERS).is_ok();
         self.counters.count_if(taken, Event::Acquired);
@@ -221,21 +221,21 @@ impl<P: Platform> RawMutex<P> {
         self.lock_slow(None, ByPolicy);
     }
 
-    /// Acquires the lock like [`RawMutex::lock_contended`], with settings of this wait's own.
+    /// Acquires the lock like [`RawMutex::lock_contended`], with settings specific to this wait.
     pub fn lock_tuned(&self, settings: impl Settings) {
         self.lock_slow(None, settings);
     }
 
-    /// Acquires the lock after a try has failed, or gives up at `deadline`, with settings of this wait's own; returns
-    /// whether it acquired it.
+    /// Acquires the lock after an attempt has failed, or gives up at `deadline`, with settings specific to this wait;
+    /// returns whether it acquired it.
     pub fn lock_tuned_until(&self, deadline: Deadline, settings: impl Settings) -> bool {
         self.lock_slow(Some(deadline), settings)
     }
 
-    /// Takes the lock if its word is still `word`, which has no owner and no promise, for a thread that was not woken.
+    /// Takes the lock if its word is still `word`, without owner or hand-off, for a thread that was not woken.
     #[inline(always)]
     pub(super) fn try_take(&self, word: u32) -> Result<u32, u32> {
-        // Without `WAITERS`: who released the lock wakes a sleeper, which sets it again (invariant 2).
+        // Clears `WAITERS`: the releaser of the lock wakes a sleeper, which sets it again (invariant 2).
         // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
         self.word.compare_exchange(word, P::current().get(), Acquire, Relaxed)
     }
@@ -264,7 +264,7 @@ impl<P: Platform> RawMutex<P> {
         false
     }
 
-    /// Takes a free lock, if its word is still `word`, and leaves of that what `keep` says.
+    /// Takes a free lock if its word is still `word`, leaving the flags `keep` set.
     pub(super) fn take(&self, word: u32, keep: u32) -> bool {
         // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
         self.word.compare_exchange(word, keep | P::current().get(), Acquire, Relaxed).is_ok()
@@ -274,12 +274,12 @@ impl<P: Platform> RawMutex<P> {
         (&raw const self.word).addr()
     }
 
-    /// Returns the word, after taking out a void promise (invariant 3).
+    /// Returns the word, after clearing a void hand-off (invariant 3).
     pub(super) fn look(&self) -> u32 {
         self.settled(self.word.load(Relaxed))
     }
 
-    /// Takes a void promise out of the word, which was `word` a moment ago; returns the word.
+    /// Clears a void hand-off in the word, which was `word` a moment ago; returns the word.
     fn settled(&self, mut word: u32) -> u32 {
         while STAMP.is_void::<P>(word) {
             let new = word & !(PROMISE | GENERATION);
@@ -291,13 +291,13 @@ impl<P: Platform> RawMutex<P> {
         word
     }
 
-    /// Releases the lock; returns the wake-up that is owed then. This is the first half of [`RawMutex::unlock`].
+    /// Releases the lock; returns the wake-up that is then owed. This is the first half of [`RawMutex::unlock`].
     ///
     /// # Safety
     /// The caller has the lock.
     #[inline(always)]
     pub unsafe fn unlock_fast(&self) -> Option<Owed> {
-        // ORDERING mutex.release: pairs with mutex.acquire: shows what we wrote.
+        // ORDERING mutex.release: pairs with mutex.acquire: publishes what we wrote.
         match self.word.clear_low_half(Release) {
             0 => None,
             promised if promised < 0 => Some(Owed::Claimant),
@@ -305,8 +305,8 @@ impl<P: Platform> RawMutex<P> {
         }
     }
 
-    /// Wakes whom [`RawMutex::unlock_fast`] said: the second half of [`RawMutex::unlock`]. It uses only the address
-    /// (invariant 4).
+    /// Performs the wake-up that [`RawMutex::unlock_fast`] returned: the second half of [`RawMutex::unlock`]. It uses
+    /// only the address (invariant 4).
     #[cold]
     #[inline(never)]
     pub fn wake_owed(lock: *const Self, owed: Owed) {
@@ -327,19 +327,19 @@ impl<P: Platform> RawMutex<P> {
         }
     }
 
-    /// Releases the lock to the thread that has slept longest, if any sleeps; newcomers cannot take it.
+    /// Releases the lock and hands it to the longest-sleeping waiter, if there is one; newcomers cannot take it.
     ///
-    /// One case is no better than an ordinary release: the woken thread looks at the lock before it is granted, and is
-    /// on its way back to sleep when the grant comes. Then the next sleeper gets the lock, or, if none sleeps, the
-    /// first thread to come.
+    /// In one case this is no better than an ordinary release: the woken thread reads the word before the lock is
+    /// granted, and is on its way back to sleep when the grant comes. Then the next sleeper gets the lock or, if none
+    /// sleeps, the first thread to arrive.
     ///
-    /// This is the only place that wakes before it releases: afterwards it could not tell whether a thread sleeps
-    /// without touching a lock that is no longer its own (invariant 4).
+    /// This is the only release that wakes first: afterwards it could not find out whether a thread sleeps without
+    /// touching a lock that it no longer owns (invariant 4).
     ///
     /// # Safety
     /// The caller has the lock.
     pub unsafe fn unlock_fair(&self) {
-        // Read first: a promise to a thread that is woken before this one forks in a signal handler is void after it.
+        // Read first: a hand-off to a thread woken before a signal handler of this thread forks is void after the fork.
         let granted = GRANTED | STAMP.now::<P>();
         loop {
             // An exchange reads the newest value; a plain load may miss a sleeper that announced itself long ago.
@@ -351,9 +351,9 @@ impl<P: Platform> RawMutex<P> {
             // The duty to wake (invariant 2) is ours while the bit is off.
             self.word.fetch_and(!WAITERS, Relaxed);
             if P::wake(&raw const self.word, Lane::Waiters, 1) == 0 {
-                continue; // the sleepers' time was up
+                continue; // the sleepers timed out
             }
-            // Fails if a thread announced itself meanwhile: it may be the one that we woke, asleep again.
+            // Fails if a thread announced itself meanwhile: it may be the one that we woke, going back to sleep.
             // ORDERING mutex.release: pairs with mutex.acquire, as in `unlock_fast`.
             if self.word.compare_exchange(word & OWNER, granted, Release, Relaxed).is_ok() {
                 #[cfg(feature = "live")]
@@ -365,7 +365,7 @@ impl<P: Platform> RawMutex<P> {
         }
     }
 
-    /// Returns the owner's token number at this moment, 0 when free: for diagnosis.
+    /// Returns the current owner's token number, 0 when free, for diagnostics.
     pub fn owner(&self) -> u32 {
         self.word.load(Relaxed) & OWNER
     }
@@ -397,8 +397,8 @@ impl<P: Platform> RawMutex<P> {
         self.lock_parked(deadline, false, settings)
     }
 
-    /// Acquires the lock as a thread that was woken on it: for a condition variable's waiter, which may leave others
-    /// asleep here that only the next `unlock` will wake.
+    /// Acquires the lock as a thread that was woken on it, for a condition variable's waiter: it may leave other
+    /// threads asleep here that only the next `unlock` will wake.
     pub fn lock_as_woken(&self) {
         self.counters.count(Event::Contended);
         #[cfg(feature = "live")]
@@ -412,7 +412,7 @@ impl<P: Platform> RawMutex<P> {
         self.lock_parked(None, true, ByPolicy);
     }
 
-    /// What a watcher is told of a wait that begins now.
+    /// Returns what a watcher receives about a wait that begins now.
     #[cfg(feature = "live")]
     fn waited_for(&self) -> crate::live::Wait {
         let lock = (&raw const self.word).addr();
@@ -437,7 +437,7 @@ mod tests {
     use super::*;
     use crate::platform::Native;
 
-    /// Stamps a promise with the generation of another process.
+    /// Stamps a hand-off with the generation of another process.
     fn elsewhere(promise: u32) -> u32 {
         promise | STAMP.now::<Native>() ^ GENERATION
     }

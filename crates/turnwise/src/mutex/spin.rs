@@ -1,4 +1,4 @@
-//! What a spinner needs to know of the mutex ([`crate::wait::spin`]).
+//! The mutex as a spinner sees it ([`crate::wait::spin`]).
 
 use super::raw::{OWNER, RawMutex, WAITERS};
 use super::wait::Waiter;
@@ -41,7 +41,7 @@ impl<'a, P: Platform, S: Settings> Contender<'a, P> for Spinner<'a, P, S> {
 }
 
 impl<S: Settings> Waiter<S> {
-    /// Spins for the lock; `true`: acquired.
+    /// Spins for the lock; returns whether it acquired it.
     pub(super) fn spin<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
         let settings = self.settings;
         let mut since = self.since;

@@ -8,19 +8,19 @@ use core::sync::atomic::Ordering::Relaxed;
 
 /// A thread in the sleeping stage.
 pub(super) struct Waiter<S> {
-    /// Whether it was woken since it came (invariant 2).
+    /// Whether it was woken since it arrived (invariant 2).
     pub(super) woken: bool,
-    /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it.
+    /// `HANDOFF` as the thread set it, with the generation; 0 if it has not set it.
     pub(super) claim: u32,
-    /// The promise to another for which it finds the lock kept.
+    /// The pending hand-off to another thread for which it finds the lock reserved.
     pub(super) lapse: Lapse,
-    /// When it came, or first had time to read a clock; 0: not yet.
+    /// When it arrived, or first had time to read a clock; 0 until then.
     pub(super) since: u64,
     pub(super) settings: S,
 }
 
 impl<S: Settings> Waiter<S> {
-    /// Whether it has the claim (invariant 3).
+    /// Returns whether its own hand-off request is in the word (invariant 3).
     pub(super) fn is_first(&self) -> bool {
         self.claim != 0
     }
@@ -61,7 +61,7 @@ impl<S: Settings> Waiter<S> {
         }
     }
 
-    /// Notes whether its claim has lapsed, by this word, or was its parent's.
+    /// Drops its hand-off request if, by this word, that has lapsed or was its parent's.
     fn knows(&mut self, word: u32) {
         if word & (HANDOFF | GENERATION) != self.claim {
             self.claim = 0;
@@ -79,7 +79,7 @@ impl<S: Settings> Waiter<S> {
         word & barred == 0
     }
 
-    /// Whether a promise to another has lapsed, for which the lock is free and kept.
+    /// Returns whether a hand-off to another, for which the lock is free but reserved, has lapsed.
     fn outlasts<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> bool {
         self.lapse.has_come::<P>(lock.address(), word & OWNER == 0)
     }
@@ -98,7 +98,7 @@ impl<S: Settings> Waiter<S> {
         taken
     }
 
-    /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
+    /// Announces in the word that we are about to sleep; returns the word, or `None` if it changed meanwhile.
     fn announce<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> Option<u32> {
         let claims = !self.is_first()
             && self.woken
@@ -114,7 +114,7 @@ impl<S: Settings> Waiter<S> {
         Some(new)
     }
 
-    /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.
+    /// Leaves without the lock; returns `false` if the word changed meanwhile, so that the lock may be ours after all.
     fn give_up<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
         if !self.is_first() && !self.woken {
             return true;

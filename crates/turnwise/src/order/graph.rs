@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
-/// A lock's class: where it was made, and the number of that place once it is known.
+/// A lock's class: where it was created, and the number of that place once it is known.
 pub(super) struct ClassId {
-    /// Where the lock was made; `None` in zeroed memory.
+    /// Where the lock was created; `None` in zeroed memory.
     made: Option<SourceLocation>,
-    /// The number of the class; 0: not looked up yet.
+    /// The number of the class; 0 until it is looked up.
     number: AtomicU32,
 }
 
@@ -36,7 +36,7 @@ impl ClassId {
 /// A class, and a level within it ([`super::nested`]).
 pub(super) type Node = u32;
 
-/// The number of a node's low bits that hold the level.
+/// The number of low bits of a node that hold the level.
 const LEVEL_BITS: u32 = 3;
 
 pub(super) const LEVELS: u32 = 1 << LEVEL_BITS;
@@ -45,22 +45,22 @@ pub(super) fn node(class: u32, level: u32) -> Node {
     class << LEVEL_BITS | level
 }
 
-/// Whether a node has a class: of locks in zeroed memory only the address is known.
+/// Returns whether a node has a class: for locks in zeroed memory only the address is known.
 pub(super) fn is_known(node: Node) -> bool {
     node >= LEVELS
 }
 
-/// Where the locks of a node were made.
+/// Where the locks of a node were created.
 type Made = (&'static str, u32, u32);
 
 #[derive(Default)]
 pub(super) struct Graph {
-    /// The numbers of the classes, by place, since a place may have several `Location`s.
+    /// The numbers of the classes, keyed by place, since a place may have several `Location`s.
     numbers: HashMap<Made, u32>,
     places: Vec<SourceLocation>,
-    /// Which nodes were acquired while which were held, and where both happened the first time.
+    /// For each held node the nodes that were acquired, and where both first happened.
     next: HashMap<Node, HashMap<Node, (SourceLocation, SourceLocation)>>,
-    /// Pairs that were reported.
+    /// Pairs that have been reported.
     reported: HashSet<(Node, Node)>,
 }
 
@@ -88,13 +88,13 @@ impl Graph {
         Step { held: self.made(held.0), held_at: held.1, next: self.made(next.0), next_at: next.1 }
     }
 
-    /// Whether this pair is reported for the first time.
+    /// Returns whether this pair is reported for the first time.
     pub(super) fn first_report(&mut self, held: Node, next: Node) -> bool {
         self.reported.insert((held, next))
     }
 
-    /// Notes that `next` is acquired while `held` is held; returns the cycle that this closes, if it closes one that
-    /// was not reported yet.
+    /// Records that `next` is acquired while `held` is held; returns the cycle that this closes, if it closes one that
+    /// has not been reported.
     pub(super) fn add(&mut self, held: (Node, SourceLocation), next: (Node, SourceLocation)) -> Option<Vec<Step>> {
         if self.next.get(&held.0).is_some_and(|after| after.contains_key(&next.0)) {
             return None;

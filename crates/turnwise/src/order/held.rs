@@ -1,4 +1,4 @@
-//! Which locks each thread holds, and which pairs it has seen before.
+//! The locks that each thread holds, and the pairs that it has seen before.
 
 use super::How;
 use super::graph::{self, ClassId, Node, graph};
@@ -22,13 +22,13 @@ struct Held {
     since: u64,
 }
 
-/// The number of pairs that a thread remembers to be in order.
+/// The number of pairs that a thread remembers as being in order.
 const KNOWN: usize = 256;
 
 struct Thread {
     held: Vec<Held>,
     known: [(Node, Node); KNOWN],
-    /// The value of [`STRAYED`] when this thread last looked.
+    /// The value of [`STRAYED`] when this thread last checked it.
     looked: u64,
 }
 
@@ -42,16 +42,16 @@ std::thread_local! {
     static LEVEL: Cell<(u32, bool)> = const { Cell::new((0, false)) };
 }
 
-/// Locks that were released by a thread that did not acquire them (guards of spin locks may move), and what [`STRAYED`]
-/// was after each of these releases. Such a lock has one holder at a time. So the acquisition that a release ended is
-/// the last one before it: in some thread's list, this is the lock's first release after the acquisition.
+/// Locks that were released by a thread that did not acquire them (guards of spin locks may move), and the value of
+/// [`STRAYED`] after each of these releases. Such a lock has one holder at a time. So the acquisition that a release
+/// ended is the last one before it: in some thread's list, this is the lock's first release after the acquisition.
 static ELSEWHERE: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
-/// How many releases of that kind there were. It rises before the lock is free, so the next thread to acquire it finds
-/// it risen: the lock orders the two.
+/// The number of releases of that kind. It is incremented before the lock is free, so the next thread to acquire the
+/// lock sees that: the lock orders the two.
 static STRAYED: AtomicU64 = AtomicU64::new(0);
 
-/// Runs `f` on the thread's notes, but not in a thread that is exiting, nor in a signal handler that interrupted the
-/// checker: what these do goes unchecked.
+/// Runs `f` on the thread's records, but not in a thread that is exiting, nor in a signal handler that interrupted the
+/// checker: their locking goes unchecked.
 fn with<R>(f: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     THREAD.try_with(|thread| thread.try_borrow_mut().ok().map(|mut thread| f(&mut thread))).ok().flatten()
 }
@@ -64,7 +64,7 @@ pub(super) fn before(class: &ClassId, lock: usize, how: How, at: SourceLocation)
     let node = node(class);
     let by_address = LEVEL.try_with(Cell::get).unwrap_or_default().1;
     let next = Held::now(lock, node, how, at);
-    // The handler may panic, and may lock: it is called when nothing is borrowed.
+    // The handler may panic, and may lock: it is called while nothing is borrowed.
     if let Some(report) = with(|thread| thread.check(next, by_address)).flatten() {
         tell(&report);
     }
@@ -75,7 +75,7 @@ pub(super) fn acquired(class: &ClassId, lock: usize, how: How, at: SourceLocatio
     with(|thread| thread.held.push(Held::now(lock, node, how, at)));
 }
 
-/// Notes that the lock is about to be released.
+/// Records that the lock is about to be released.
 pub(crate) fn released(lock: usize) {
     if with(|thread| thread.take(lock).is_some()) == Some(false) {
         let mut elsewhere = ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ pub(crate) fn released(lock: usize) {
     }
 }
 
-/// A lock that its thread gives up for a while; it counts as held again when this is dropped.
+/// A lock that its thread releases temporarily; it counts as held again when this is dropped.
 pub(crate) struct Suspended(Option<Held>);
 
 impl Drop for Suspended {
@@ -94,8 +94,8 @@ impl Drop for Suspended {
     }
 }
 
-/// Notes that this thread gives the lock up for a while, and checks whether acquiring it again can deadlock: now, while
-/// the lock is still held, since a report may panic.
+/// Records that this thread releases the lock temporarily, and checks whether acquiring it again can deadlock: now,
+/// while the lock is still held, since a report may panic.
 pub(crate) fn suspend(lock: usize) -> Suspended {
     let check = |thread: &mut Thread| {
         let held = thread.take(lock)?;
@@ -116,7 +116,7 @@ impl Held {
 }
 
 impl Thread {
-    /// Takes a lock off the list: guards may be dropped in any order.
+    /// Removes a lock from the list: guards may be dropped in any order.
     fn take(&mut self, lock: usize) -> Option<Held> {
         let index = self.held.iter().rposition(|held| held.lock == lock)?;
         Some(self.held.remove(index))
@@ -160,7 +160,7 @@ impl Thread {
         Some(Report { fault: Fault::Inversion, cycle })
     }
 
-    /// Forgets the locks that another thread has released for this one.
+    /// Removes the locks that another thread has released on behalf of this one.
     #[cold]
     fn forget_moved(&mut self) {
         let mut moved = ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,9 +212,9 @@ mod levels {
         f()
     }
 
-    /// Declares that the locks acquired in `f` belong to a level of their own within their class: for locks made at one
-    /// place that are acquired in an order known to the program, such as parent before child. Level 0 is that of all
-    /// others; a class acquired at level 1 within level 0 must never be acquired at level 0 within level 1.
+    /// Declares that the locks acquired in `f` belong to a separate level within their class: for locks created at one
+    /// place that are acquired in an order known to the program, such as parent before child. All others are at level
+    /// 0; a class acquired at level 1 within level 0 must never be acquired at level 0 within level 1.
     ///
     /// ```
     /// use turnwise::{Mutex, order};
@@ -226,7 +226,7 @@ mod levels {
     /// ```
     ///
     /// # Panics
-    /// With a level that is not below [`LEVELS`].
+    /// If the level is not below [`LEVELS`].
     pub fn nested<R>(level: u32, f: impl FnOnce() -> R) -> R {
         assert!(level < LEVELS, "a class has {LEVELS} levels");
         with_level((level, false), f)

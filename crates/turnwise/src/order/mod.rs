@@ -1,27 +1,27 @@
-//! The lock-order checker, feature `order-check`: reports a deadlock before it happens, and one that might have.
+//! The lock-order checker, feature `order-check`: reports deadlocks before they happen, and potential ones.
 //!
-//! Every lock belongs to a *class*: the place in the source where it was made (`Mutex::new(..)` at file, line and
-//! column). The checker notes which classes are acquired while which others are held. An acquisition that closes a
-//! cycle is reported at once, whether or not the threads would have met this time: with both places of every step.
+//! Every lock belongs to a *class*: the place in the source where it was created (`Mutex::new(..)` at file, line and
+//! column). The checker records which classes are acquired while others are held. An acquisition that closes a cycle is
+//! reported at once, with both places of every step, whether or not the threads would have deadlocked this time.
 //!
-//! | reported | what |
+//! | reported | meaning |
 //! |---|---|
-//! | `Fault::Inversion` | the classes were acquired in the other order before, directly or by way of others |
+//! | `Fault::Inversion` | the classes were acquired in the opposite order before, directly or via others |
 //! | `Fault::SelfDeadlock` | the thread waits for a lock that it holds itself |
-//! | `Fault::ReadAgain` | the thread acquires for reading what it holds for reading: if a writer comes in between, both wait for ever |
+//! | `Fault::ReadAgain` | the thread acquires for reading a lock that it holds for reading: if a writer comes in between, both wait for ever |
 //! | `Fault::SameClass` | two locks of one class at a time, in an undeclared order (`nested`, `by_address`) |
 //!
-//! What does not wait cannot deadlock: `try_` forms without a time are not checked, but what they acquired counts as
-//! held. Guards may be dropped in any order. A condition variable's wait gives its mutex up and acquires it again.
+//! An acquisition without a wait cannot deadlock: `try_` forms without a time are unchecked, but their locks count as
+//! held. Guards may be dropped in any order. A condition variable's wait releases and reacquires its mutex.
 //!
-//! A report panics in the thread that is about to acquire, before it does, unless `set_handler` says otherwise.
-//! Each pair of classes is reported once.
+//! A report panics in the thread that is about to acquire, before it does, unless `set_handler` changes that. Each pair
+//! of classes is reported once.
 //!
-//! Mutex, readers-writer lock, sequence lock, spin locks and the re-entrant mutex are checked, in their typed
-//! forms, and the lock of a `LockRef`. Optimistic reads, and changes of a count, are not acquisitions, unless they
-//! come to take the lock after all. A semaphore has no owner; raw locks, and locks in memory that was zeroed
-//! instead of made, have no class. The checker uses std's locks, never ours, and no lock at all for what it has
-//! seen before. It knows threads of the operating system, not those of a simulator.
+//! Mutex, readers-writer lock, sequence lock, spin locks and the re-entrant mutex are checked, in their typed forms,
+//! and the lock of a `LockRef`. Optimistic reads, and changes of a count, are not acquisitions, unless they end up
+//! taking the lock. A semaphore has no owner; raw locks, and locks in memory that was zeroed rather than initialised,
+//! have no class. The checker uses std's locks, never ours, and no lock at all for pairs it has seen before. It knows
+//! threads of the operating system, not those of a simulator.
 
 #[cfg(feature = "order-check")]
 mod graph;
@@ -41,21 +41,21 @@ pub use report::{Fault, Report, SourceLocation, Step, set_handler};
 pub(crate) enum How {
     /// It excludes all others.
     Write,
-    /// It is shared with readers, but with none that may upgrade.
+    /// It is shared with readers, but with no other that may upgrade.
     Upgradable,
     /// It is shared with other readers.
     Read,
-    /// The same, past writers that wait: by a thread that may read already.
+    /// The same, past waiting writers: by a thread that may already read.
     ReadRecursive,
 }
 
-/// The place where a lock was made. It has no bytes without the feature.
+/// The place where a lock was created. It has zero size without the feature.
 ///
-/// A typed lock has one as a field, made in each of its constructors (which know their caller), and calls
+/// A typed lock has one as a field, created in each of its constructors (which know their caller), and calls
 ///
 /// * [`Class::before`] before it acquires in a way that may wait,
 /// * [`Class::acquired`] when it has the lock,
-/// * [`released`] before it releases it, or [`suspend`] before it gives it up for a while,
+/// * [`released`] before it releases it, or [`suspend`] before it releases it temporarily,
 ///
 /// with the address of the raw lock as the lock's name, in functions that know their caller
 /// (`#[cfg_attr(feature = "order-check", track_caller)]`).
@@ -77,7 +77,7 @@ impl Class {
         held::before(&self.id, lock, how, core::panic::Location::caller());
     }
 
-    /// Notes that this thread has the lock.
+    /// Records that this thread has the lock.
     #[track_caller]
     pub(crate) fn acquired(&self, lock: usize, how: How) {
         held::acquired(&self.id, lock, how, core::panic::Location::caller());
@@ -101,16 +101,16 @@ impl Class {
     pub(crate) fn acquired(&self, _lock: usize, _how: How) {}
 }
 
-/// Notes that the lock is about to be released.
+/// Records that the lock is about to be released.
 #[cfg(not(feature = "order-check"))]
 #[inline(always)]
 pub(crate) fn released(_lock: usize) {}
 
-/// A lock that its thread gives up for a while.
+/// A lock that its thread releases temporarily.
 #[cfg(not(feature = "order-check"))]
 pub(crate) struct Suspended;
 
-/// Notes that this thread gives the lock up until the result is dropped.
+/// Records that this thread releases the lock until the result is dropped.
 #[cfg(not(feature = "order-check"))]
 #[inline(always)]
 pub(crate) fn suspend(_lock: usize) -> Suspended {

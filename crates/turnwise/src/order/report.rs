@@ -25,11 +25,11 @@ pub type SourceLocation = &'static Location<'static>;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The classes were acquired in the other order before.
+    /// The classes were acquired in the opposite order before.
     Inversion,
     /// The thread waits for a lock that it holds.
     SelfDeadlock,
-    /// The thread acquires for reading what it holds for reading.
+    /// The thread acquires for reading a lock that it holds for reading.
     ReadAgain,
     /// The thread acquires two locks of one class at a time.
     SameClass,
@@ -64,17 +64,17 @@ impl fmt::Display for Fault {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Step {
-    /// Where the held lock was made; `None`: in memory of zero bytes.
+    /// Where the held lock was created; `None` in zeroed memory.
     pub held: Option<SourceLocation>,
     /// Where the held lock was acquired.
     pub held_at: SourceLocation,
-    /// Where the next lock was made.
+    /// Where the next lock was created.
     pub next: Option<SourceLocation>,
     /// Where the next lock was acquired.
     pub next_at: SourceLocation,
 }
 
-/// A report of something that can deadlock.
+/// A report of an acquisition that can deadlock.
 ///
 /// ```
 /// use turnwise::{Mutex, order};
@@ -89,8 +89,7 @@ pub struct Step {
 pub struct Report {
     /// The kind of the fault.
     pub fault: Fault,
-    /// The step that this thread is about to take; after it, for an inversion, those that were seen before and lead
-    /// back.
+    /// The step that this thread is about to take; after it, for an inversion, the earlier steps that lead back.
     pub cycle: Vec<Step>,
 }
 
@@ -117,11 +116,11 @@ impl fmt::Display for Report {
     }
 }
 
-/// The function that gets the reports.
+/// The function that receives the reports.
 static HANDLER: Mutex<fn(&Report)> = Mutex::new(complain);
 
 /// Sets the function that is called on a fault, instead of a panic with the report as its message. If it returns, the
-/// thread goes on and acquires the lock in spite of the fault. It is called with none of the checker's locks held.
+/// thread continues and acquires the lock despite the fault. It is called with none of the checker's locks held.
 pub fn set_handler(handler: fn(&Report)) {
     *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = handler;
 }
@@ -132,8 +131,8 @@ pub(super) fn tell(report: &Report) {
     handler(report);
 }
 
-/// Panics with the report, unless the thread panics already: a second panic would end the process before the first is
-/// shown.
+/// Panics with the report, unless the thread is already panicking: a second panic would end the process before the
+/// first is shown.
 fn complain(report: &Report) {
     if std::thread::panicking() {
         std::eprintln!("{report}");

@@ -1,7 +1,7 @@
-//! A machine without an operating system: waits spin, and threads have no names.
+//! A machine without an operating system: waits spin, and threads have no identity.
 //!
-//! It makes the locks usable in a kernel before that kernel has a `Platform` of its own. There is no clock, so
-//! deadlines count calls of [`Bare::now`]; write your own platform for real time-outs.
+//! It makes the locks usable in a kernel before that kernel has its own `Platform`. There is no clock, so deadlines
+//! count calls of [`Bare::now`]; write your own platform for real time-outs.
 
 use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 #[non_exhaustive]
 pub struct Bare;
 
-// SAFETY: contract of `Platform`: `me` never gives out a slot, so there is none to mix up.
+// SAFETY: contract of `Platform`: `me` never hands out a slot, so none can be mixed up.
 unsafe impl Platform for Bare {
     type U32 = AtomicU32;
     type U64 = AtomicU64;
@@ -30,7 +30,7 @@ unsafe impl Platform for Bare {
         core::hint::spin_loop();
     }
 
-    /// Does nothing: the clock does not tell how long the sleep would be.
+    /// Does nothing: the clock cannot measure the length of the sleep.
     fn nap(_ns: u32) {
         Self::relax();
     }

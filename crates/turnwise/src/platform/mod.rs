@@ -1,9 +1,9 @@
-//! All that a lock may ask of a machine.
+//! The interface between a lock and the machine it runs on.
 //!
-//! A raw lock is generic over [`Platform`]. On metal every operation inlines to the instruction that one would
-//! write by hand; a simulator may switch coroutines inside any of them; a model checker may explore every order.
-//! All operations are associated functions, since a lock of zero bytes has no room for a handle: a simulator finds
-//! its machine through its current coroutine.
+//! A raw lock is generic over [`Platform`]. On bare metal every operation inlines to the instruction that one would
+//! write by hand; a simulator may switch coroutines inside any of them; a model checker may explore every order. All
+//! operations are associated functions, since an all-zero lock cannot hold a handle: a simulator finds its machine
+//! through its current coroutine.
 
 mod bare;
 mod patience;
@@ -23,8 +23,8 @@ pub use word::{IntWord, Word};
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-/// A platform whose words are core's atomic types: its locks can be made in constants (`const_new_in`), for statics.
-/// Every such platform is one; `T` is what its pointers point to, which matters to [`McsLock`](crate::McsLock) alone.
+/// A platform whose words are core's atomic types: its locks can be created in constants (`const_new_in`), for statics.
+/// Every such platform implements it; `T` is its pointers' pointee, which matters only to [`McsLock`](crate::McsLock).
 ///
 /// ```
 /// use turnwise::platform::Bare;
@@ -39,7 +39,7 @@ pub trait ConstPlatform<T: 'static = ()>: Platform<U32 = AtomicU32, U64 = Atomic
 
 impl<T: 'static, P: Platform<U32 = AtomicU32, U64 = AtomicU64, Ptr<T> = AtomicPtr<T>>> ConstPlatform<T> for P {}
 
-/// The platform of `Mutex<T>` when no other is named.
+/// The platform of `Mutex<T>` when none is named.
 ///
 /// ```
 /// use turnwise::{Mutex, platform::DefaultPlatform};
@@ -48,15 +48,15 @@ impl<T: 'static, P: Platform<U32 = AtomicU32, U64 = AtomicU64, Ptr<T> = AtomicPt
 /// ```
 #[cfg(feature = "native")]
 pub type DefaultPlatform = Native;
-/// The platform of `Mutex<T>` when no other is named.
+/// The platform of `Mutex<T>` when none is named.
 #[cfg(not(feature = "native"))]
 pub type DefaultPlatform = Bare;
 
-/// A small non-zero number that names a thread for as long as it lives.
+/// A small non-zero number that identifies a thread for as long as it lives.
 ///
-/// [`Token::ANONYMOUS`] stands for every thread without a [`ThreadSlot`]: one that never met contention, one that came
-/// when all slots were taken, or one that is exiting. It owns locks like any other, but nothing can be found out about
-/// it.
+/// [`Token::ANONYMOUS`] stands for every thread without a [`ThreadSlot`]: one that has never met contention, one that
+/// arrived when all slots were taken, or one that is exiting. It owns locks like any other, but its state cannot be
+/// queried.
 ///
 /// ```
 /// use turnwise::platform::Token;
@@ -71,7 +71,7 @@ pub struct Token(core::num::NonZeroU32);
 impl Token {
     /// The token of all threads without a slot.
     pub const ANONYMOUS: Token = Token(core::num::NonZeroU32::MIN);
-    /// The limit below which tokens stay: they share a lock word with flag bits and half a word in queues.
+    /// The exclusive upper limit of tokens: they share a lock word with flag bits and half a word in queues.
     pub const LIMIT: u32 = 1 << 16;
 
     /// Returns the token with this number, if it is in `1..LIMIT`.
@@ -106,7 +106,7 @@ impl Token {
     }
 }
 
-/// Whether a thread occupies a CPU at this moment, as far as the platform can tell.
+/// Whether a thread currently occupies a CPU, as far as the platform knows.
 ///
 /// ```
 /// use turnwise::platform::{Bare, OnCpu, Platform, Token};
@@ -118,9 +118,9 @@ impl Token {
 pub enum OnCpu {
     /// The thread runs.
     Running,
-    /// The thread sleeps, or is preempted: spinning for it is a waste.
+    /// The thread sleeps, or is preempted: spinning for it is wasteful.
     NotRunning,
-    /// The platform cannot tell: spin briefly.
+    /// The platform does not know: spin briefly.
     Unknown,
 }
 
@@ -168,7 +168,7 @@ impl Deadline {
         Deadline { clock: Clock::Monotonic, at: P::now().saturating_add(ns) }
     }
 
-    /// Whether the deadline has passed.
+    /// Returns whether the deadline has passed.
     #[must_use]
     pub fn expired<P: Platform>(self) -> bool {
         let now = match self.clock {
@@ -178,7 +178,7 @@ impl Deadline {
         now >= self.at
     }
 
-    /// Returns when it comes on the clock of [`Platform::now`], if the wall clock is not set meanwhile.
+    /// Returns its time on the clock of [`Platform::now`], if the wall clock is not set meanwhile.
     #[must_use]
     pub fn monotonic<P: Platform>(self) -> u64 {
         match self.clock {
@@ -188,7 +188,7 @@ impl Deadline {
     }
 }
 
-/// How long a spin may last.
+/// The limits of a spin.
 ///
 /// ```
 /// use turnwise::platform::{Bare, Platform, SpinEnd, SpinLimit};
@@ -200,25 +200,25 @@ impl Deadline {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "locks outside make it from `NONE`")]
 pub struct SpinLimit {
-    /// Stop at this time on [`Platform::now`]; `None`: never. A platform may read its clock only now and then: with a
-    /// time that has passed it stops when it first does.
+    /// Stop at this time on [`Platform::now`]; `None` means never. A platform may read its clock only now and then: if
+    /// the time has already passed, it stops at the first reading.
     pub until: Option<u64>,
-    /// Stop when this thread is found off the CPU.
+    /// Stop when this thread is found to be off the CPU.
     pub owner: Option<Token>,
-    /// Look only every [`look_ns`](crate::wait::Policy::look_ns), since a look at a word that its owner is about to
-    /// write takes the cache line from it; and stop when looks have found the line unchanged for so long, as far as the
-    /// platform can tell. `None` suits a word that is written once, for the spinner: it looks all the time.
+    /// Poll only every [`look_ns`](crate::wait::Policy::look_ns), since a poll of a word that its owner is about to
+    /// write takes the cache line from it; and stop when polls have found the line unchanged for this long, as far as
+    /// the platform can tell. `None` suits a word that is written once, for the spinner: it polls all the time.
     pub still_ns: Option<u32>,
-    /// With `still_ns`: after looks that found the line changed stay away for longer
-    /// ([`Policy::away_ns`](crate::wait::Policy::away_ns)). It suits a thread that alone waits for an owner which may
-    /// take the lock again and again: where others come, they change the line, too.
+    /// With `still_ns`: after polls that found the line changed, back off for longer
+    /// ([`Policy::away_ns`](crate::wait::Policy::away_ns)). It suits a thread that waits alone for an owner which may
+    /// take the lock again and again: any others that come change the line, too.
     pub batches: bool,
-    /// Stop when [`Platform::need_resched`] says so; where the platform cannot tell, this changes nothing.
+    /// Stop when [`Platform::need_resched`] says so; where the platform does not know, this has no effect.
     pub need_resched: bool,
 }
 
 impl SpinLimit {
-    /// The limit that lets a spin go on for ever.
+    /// The limit that lets a spin continue for ever.
     pub const NONE: SpinLimit =
         SpinLimit { until: None, owner: None, still_ns: None, batches: false, need_resched: false };
 }
@@ -237,7 +237,7 @@ pub enum SpinEnd {
     /// [`SpinLimit::until`] passed, or the word was unchanged for [`SpinLimit::still_ns`], or the thread's slice is
     /// over and [`SpinLimit::need_resched`] asks for that.
     Deadline,
-    /// [`SpinLimit::owner`] is not running: another thread of ours has its CPU.
+    /// [`SpinLimit::owner`] is not running: another thread of this program has its CPU.
     NotRunning,
 }
 
@@ -286,18 +286,18 @@ pub enum Parked {
 pub enum Lane {
     /// Ordinary waiters, first come, first woken.
     Waiters,
-    /// The one waiter that was promised the next turn.
+    /// The one waiter to which the lock is handed next.
     First,
-    /// Waiters that are woken all together.
+    /// Waiters that are all woken together.
     Readers,
 }
 
-/// A machine that locks run on. See the module's documentation.
+/// A machine on which locks run. See the module's documentation.
 ///
 /// # Safety
-/// [`Platform::current`] and [`Platform::me`] must never name two live threads by one token other than
-/// [`Token::ANONYMOUS`], slots must stay valid for ever, and [`Platform::slot`] must return the slot that belongs
-/// to the token; the queues' memory safety rests on it.
+/// [`Platform::current`] and [`Platform::me`] must never identify two live threads by one token other than
+/// [`Token::ANONYMOUS`], slots must stay valid for ever, and [`Platform::slot`] must return the slot that belongs to
+/// the token; the queues' memory safety rests on it.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -383,10 +383,10 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         core::sync::atomic::fence(order);
     }
 
-    /// Tells the CPU that this is a spin loop.
+    /// Hints to the CPU that this is a spin loop.
     fn relax();
 
-    /// Lets another thread that wants to run have this CPU, if there is one.
+    /// Yields this CPU to another runnable thread, if there is one.
     fn yield_now() {}
 
     /// Sleeps for about `ns` nanoseconds, or until a signal handler has run. It is not a cancellation point.
@@ -397,7 +397,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         Self::park(&nobody_wakes, 0, Lane::Waiters, Some(Deadline { clock: Clock::Monotonic, at }));
     }
 
-    /// Returns who is told of waits, if there is somebody: feature `live`.
+    /// Returns the watcher that is notified of waits, if there is one: feature `live`.
     #[cfg(feature = "live")]
     #[must_use]
     fn watcher() -> Option<&'static crate::live::Watcher> {
@@ -405,21 +405,21 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     }
 
     /// Offers this CPU to the other threads of the program that contend for its locks: yields, unless that would, as
-    /// far as the platform can tell, let other threads run instead. It is for a thread that could go on without it.
+    /// far as the platform can tell, let other threads run instead. It is for a thread that could continue without it.
     #[track_caller]
     fn offer() {
         Self::yield_now();
     }
 
-    /// Stays on the CPU for about `ns` nanoseconds without touching anything shared.
+    /// Stays on the CPU for about `ns` nanoseconds without touching shared memory.
     fn rest(ns: u32) {
         let until = Some(Self::now().saturating_add(ns.into()));
         let nobody_writes = Self::U32::new(0);
         let _ = Self::spin_until(&nobody_writes, |_| false, SpinLimit { until, ..SpinLimit::NONE });
     }
 
-    /// Returns what it costs to fetch a line that another CPU has written, in nanoseconds, as spinners have seen it; 0:
-    /// nobody has.
+    /// Returns the cost of fetching a cache line that another CPU has written, in nanoseconds, as measured by spinners;
+    /// 0 if none has measured it.
     #[must_use]
     fn line_ns() -> u32 {
         0
@@ -431,7 +431,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// this parks the coroutine on the word's cache line.
     ///
     /// # Errors
-    /// Which part of `limit` ended it.
+    /// The part of `limit` that ended it.
     #[track_caller]
     fn spin_until<W: Word>(
         word: &W,
@@ -442,7 +442,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Spins like [`Platform::spin_until`], on two words at once: `Ok` when either is ready.
     ///
     /// # Errors
-    /// Which part of `limit` ended it.
+    /// The part of `limit` that ended it.
     #[track_caller]
     fn spin_until_either<A: Word, B: Word>(
         a: &A,
@@ -456,28 +456,28 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     }
 
     /// Begins a section, up to the matching [`Platform::preempt_on`], in which the thread keeps its CPU and must not
-    /// sleep, as in a spin lock's section in a kernel. Sections nest. Does nothing where that does not exist, as in
-    /// every program on Linux.
+    /// sleep, as in a spin lock's section in a kernel. Sections nest. Does nothing where there is no such mechanism, as
+    /// in every program on Linux.
     #[inline(always)]
     #[track_caller]
     fn preempt_off() {}
 
-    /// Ends the section that the last [`Platform::preempt_off`] began. After the outermost one, the thread gives up its
+    /// Ends the section that the last [`Platform::preempt_off`] began. After the outermost one, the thread yields its
     /// CPU if it should have done so meanwhile.
     #[inline(always)]
     #[track_caller]
     fn preempt_on() {}
 
-    /// Whether the thread should give up its CPU, since its slice is over or a more urgent thread was woken. `None`
-    /// where [`Platform::preempt_off`] does nothing and the platform cannot tell: a lock then has to stand in for it.
+    /// Returns whether the thread should yield its CPU, since its slice is over or a more urgent thread was woken;
+    /// `None` where [`Platform::preempt_off`] does nothing and the platform does not know: a lock then has to stand in.
     #[inline(always)]
     #[must_use]
     fn need_resched() -> Option<bool> {
         None
     }
 
-    /// Whether a thread may leave a lock call at any instruction, and never come back to it: by a jump out of a signal
-    /// handler, or by ending there.
+    /// Returns whether a thread may leave a lock call at any instruction, and never return to it: by a jump out of a
+    /// signal handler, or by ending there.
     #[inline(always)]
     #[must_use]
     fn calls_may_be_left() -> bool {
@@ -487,12 +487,12 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Sleeps in `lane` of `word` until woken or until `deadline`; returns at once if `word` is not `expected`.
     fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;
 
-    /// Wakes up to `count` threads parked in `lane` of `word`, longest sleeper first; returns how many.
-    /// Uses only the address: the word may be gone.
+    /// Wakes up to `count` threads parked in `lane` of `word`, longest sleeper first; returns their number. Uses only
+    /// the address: the word may be gone.
     fn wake(word: *const Self::U32, lane: Lane, count: u32) -> u32;
 
-    /// Whether a wake-up wakes threads of its lane alone. Otherwise one of a single thread may go to another lane's, if
-    /// there are threads in both.
+    /// Returns whether a wake-up wakes only threads of its lane. Otherwise a wake-up of a single thread may go to one
+    /// of another lane, if there are threads in both.
     #[inline(always)]
     #[must_use]
     fn has_lanes() -> bool {
@@ -500,8 +500,8 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     }
 
     /// Wakes one ordinary waiter of `from` and moves the others to `to`'s ordinary waiters, if `from` still holds
-    /// `expected`. Returns how many were woken or moved, or `None` if the value differed or the platform cannot.
-    /// Uses only the address of `to`.
+    /// `expected`. Returns the number woken or moved, or `None` if the value differed or the platform cannot. Uses only
+    /// the address of `to`.
     fn requeue(from: &Self::U32, expected: u32, to: *const Self::U32) -> Option<u32>;
 
     /// Returns nanoseconds on a clock that never runs backwards.
@@ -529,34 +529,34 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Returns the CPU this thread is on, as a hint.
     fn cpu() -> u32;
 
-    /// Returns how many CPUs threads may run on, as a hint: no more threads can spin at a time.
+    /// Returns the number of CPUs that threads may run on, as a hint: no more threads can spin at a time.
     #[must_use]
     fn cpus() -> u32 {
         1
     }
 
-    /// Returns the NUMA node this thread is on, as a hint; 0 where the platform cannot tell. Fast paths may call it: it
-    /// must be cheap.
+    /// Returns the NUMA node this thread is on, as a hint; 0 where the platform does not know. Fast paths may call it:
+    /// it must be cheap.
     fn node() -> u32;
 
-    /// Returns which process of a family this is: a forked child's number differs from its parent's, and the process
-    /// never changes its own. The threads of another generation do not exist here, so slow paths check before they rely
-    /// on one. Where there are no processes there is one generation.
+    /// Returns a number that identifies this process among its relatives: a forked child's differs from its parent's,
+    /// and a process never changes its own. The threads of another generation do not exist here, so slow paths check
+    /// before they rely on one. Where there are no processes there is one generation.
     #[must_use]
     fn generation() -> u32 {
         0
     }
 
-    /// Returns the name in a thread's notes of the lock at an address, whose first word it has looked at. A simulator
-    /// gives the lock a number where addresses differ from run to run.
+    /// Returns the name that a thread's notes use for the lock at an address, whose first word it has read. A simulator
+    /// numbers the lock instead, where addresses differ from run to run.
     #[inline(always)]
     #[must_use]
     fn name_of(address: usize) -> usize {
         address
     }
 
-    /// Tells the platform that the calling thread reads (`write: false`) or writes these bytes of protected data. Does
-    /// nothing on metal; a simulator charges their cache lines.
+    /// Reports that the calling thread reads (`write: false`) or writes these bytes of protected data. Does nothing on
+    /// real hardware; a simulator charges their cache lines.
     #[inline]
     fn touch(_data: *const u8, _bytes: usize, _write: bool) {}
 }

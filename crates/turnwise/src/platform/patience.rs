@@ -2,11 +2,11 @@
 
 use super::Platform;
 
-/// A wait of a thread for another that is in the middle of a step of some instructions, or that cannot signal when it
-/// is done.
+/// A wait for another thread that is in the middle of a step of a few instructions, or that cannot signal when it is
+/// done.
 ///
-/// The other may need this very CPU for that: the first times the thread gives it away, and then it sleeps, longer each
-/// time, since under a real-time policy a thread of lower priority runs only while it sleeps.
+/// The other may need this very CPU for that: at first the waiter yields it, and then it sleeps, longer each time,
+/// since under a real-time policy a thread of lower priority runs only while the waiter sleeps.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -27,9 +27,9 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// How often the CPU is given away before the thread sleeps.
+    /// How often the thread yields the CPU before it sleeps.
     pub const YIELDS: u32 = 8;
-    /// The length of the first sleep; each is twice as long as the one before, up to the longest.
+    /// The length of the first sleep; each is twice as long as the previous one, up to the longest.
     pub const NAP_NS: u32 = 50_000;
     /// The longest sleep: the end of a wait may be noticed this late.
     pub const NAP_MAX_NS: u32 = 1_000_000;
@@ -42,7 +42,7 @@ impl Patience {
         Patience { waits: 0 }
     }
 
-    /// Lets the other thread run; afterwards it is time to look again.
+    /// Lets the other thread run; the caller should then check again.
     #[track_caller]
     pub fn wait<P: Platform>(&mut self) {
         match self.waits.checked_sub(Self::YIELDS) {

@@ -1,10 +1,10 @@
 //! Words of protected data that one thread may read while another writes them.
 //!
-//! A sequence lock reads first and checks afterwards whether it was allowed to. For the language that is a data race
-//! unless both accesses are atomic; and an atomic access through an integer is undefined for a word with padding in
-//! it, and loses the provenance of a pointer. Hence words of [`MaybeUninit`], accessed by inline assembly, one plain
-//! load or store each: the compiler knows nothing of the values, nor that they do not change. What is read may be torn
-//! anywhere; the reader must not use it before the sequence says so.
+//! A sequence lock reads first and checks afterwards whether the read was valid. In the language that is a data race
+//! unless both accesses are atomic; and an atomic access through an integer is undefined for a word with padding in it,
+//! and loses the provenance of a pointer. Hence words of [`MaybeUninit`], accessed by inline assembly, one plain load
+//! or store each: the compiler knows nothing about the values, nor that they do not change. The result of a read may be
+//! torn anywhere; the reader must not use it before the sequence confirms it.
 
 use core::mem::MaybeUninit;
 
@@ -112,8 +112,8 @@ use atomic_maybe_uninit::AtomicMaybeUninit;
 #[cfg(not(miri))]
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Runs an access in a critical section of its own. Miri runs no assembly, and has no other access that is atomic and
-/// takes padding. Data may still be torn between two words, but a missing ordering would not show. (The models show
+/// Runs an access in its own critical section. Miri runs no assembly, and has no other access that is atomic and
+/// permits padding. Data may still be torn between two words, but a missing ordering would not show. (The models show
 /// it.)
 #[cfg(miri)]
 fn one_at_a_time<R>(access: impl FnOnce() -> R) -> R {

@@ -1,4 +1,4 @@
-//! What the locks store per thread: a place in a queue of spinners, and notes about its waits.
+//! Per-thread storage of the locks: a place in a queue of spinners, and notes about the thread's waits.
 
 use super::{ConstPlatform, Platform, Token, Word};
 use crate::osq::Node;
@@ -31,12 +31,12 @@ pub struct ThreadSlot<P: Platform> {
 pub(crate) struct Private {
     /// Whether the node is in a queue: set while waiting, so that a signal handler that locks does not reuse it.
     pub(crate) node_busy: Cell<bool>,
-    /// The lock that it last found kept for another.
+    /// The lock that it last found reserved for another.
     pub(crate) kept: Cell<Kept>,
-    /// The wait that the thread is in, as far as a platform notes that; [`Waited::NOWHERE`]: in none.
+    /// The current wait of the thread, if the platform records that; [`Waited::NOWHERE`] if there is none.
     #[cfg_attr(not(feature = "native"), allow(dead_code, reason = "for platforms whose threads may leave by a jump"))]
     pub(crate) waited: Cell<Waited>,
-    /// How many waits it has had: it reads the clock now and then.
+    /// The number of its waits so far: it reads the clock only on some of them.
     #[cfg(feature = "spin")]
     pub(crate) waits: Cell<u8>,
     /// The thread's quantum on its CPU, with the lock that it last contended for.
@@ -45,7 +45,7 @@ pub(crate) struct Private {
 }
 
 impl Private {
-    /// Forgets what the slot's last thread has noted.
+    /// Clears the notes of the slot's previous thread.
     #[cfg(feature = "native")]
     pub(crate) fn reset(&self) {
         self.node_busy.set(false);
@@ -72,7 +72,7 @@ impl Private {
 #[derive(Clone, Copy)]
 #[cfg_attr(not(feature = "native"), allow(dead_code, reason = "for platforms whose threads may leave by a jump"))]
 pub(crate) struct Waited {
-    /// Where on its stack; 0: nowhere.
+    /// Its position on the stack, or 0 for none.
     pub(crate) frame: usize,
     /// The address of the lock.
     pub(crate) lock: usize,
@@ -102,7 +102,7 @@ impl Quantum {
 unsafe impl<P: Platform> Sync for ThreadSlot<P> {}
 
 impl<P: ConstPlatform> ThreadSlot<P> {
-    /// Creates a slot on any platform whose words are core's, also in constants: for a static table.
+    /// Creates a slot on any platform that uses core's atomics; usable in constants, for a static table.
     #[must_use]
     pub const fn const_new_in() -> Self {
         let released = core::sync::atomic::AtomicU32::new(0);
@@ -111,7 +111,7 @@ impl<P: ConstPlatform> ThreadSlot<P> {
 }
 
 impl<P: Platform> ThreadSlot<P> {
-    /// Notes that the node is in no queue any more, unless it is gone: then no queue gets it again.
+    /// Records that the node is no longer in a queue, unless it is gone: then it must not join one again.
     #[cfg_attr(not(feature = "spin"), allow(dead_code, reason = "called by the spinners"))]
     pub(crate) fn node_is_back(&self) {
         self.private.node_busy.set(self.node.is_gone());
@@ -126,7 +126,7 @@ impl<P: Platform> ThreadSlot<P> {
 
 impl<P: Platform> core::fmt::Debug for ThreadSlot<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // The notes are their thread's alone.
+        // The notes belong to their thread alone.
         f.debug_struct("ThreadSlot").field("node", &self.node).finish_non_exhaustive()
     }
 }

@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// An atomic word. The methods are those of the types in [`core::sync::atomic`].
 ///
-/// `#[track_caller]` is part of the contract: a model names an ordering by the place that uses it, and weakens it
-/// there to see whether the models notice.
+/// `#[track_caller]` is part of the contract: a model identifies an ordering by its call site, and weakens it there to
+/// see whether the models detect that.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -70,8 +70,8 @@ pub trait IntWord: Word {
     /// Keeps only these bits; returns the old value.
     #[track_caller]
     fn fetch_and(&self, value: Self::Value, order: Ordering) -> Self::Value;
-    /// Clears the low half of a word of 32 bits; returns what is left, of which only the sign is true: 0, positive, or
-    /// negative if the highest bit is set.
+    /// Clears the low half of a word of 32 bits; returns the remainder, of which only the sign is meaningful: 0,
+    /// positive, or negative if the highest bit is set.
     #[inline(always)]
     #[track_caller]
     fn clear_low_half(&self, order: Ordering) -> i32
@@ -85,7 +85,7 @@ pub trait IntWord: Word {
 /// The high half of a word of 32 bits.
 const HIGH_HALF: u32 = 0xffff_0000;
 
-/// Defines methods that do what the atomic type's own do.
+/// Defines methods that forward to those of the atomic type.
 macro_rules! as_atomic {
     ($atomic:ty: $($name:ident($($argument:ident: $type:ty),*) $(-> $out:ty)?;)*) => {$(
         #[inline(always)]
@@ -135,8 +135,8 @@ macro_rules! int_word {
 int_word!(
     AtomicU32,
     u32,
-    /// One instruction, of any ordering, whose flags say what is left. Of `fetch_and` the compiler makes a loop, since
-    /// no instruction returns the old value, or it uses one of the flags alone.
+    /// A single instruction, of any ordering, whose flags describe the remainder. The compiler turns `fetch_and` into a
+    /// loop, since no instruction returns the old value, or uses only one of the flags.
     #[cfg(all(target_arch = "x86_64", not(any(miri, turnwise_tsan))))]
     #[inline(always)]
     fn clear_low_half(&self, _: Ordering) -> i32 {

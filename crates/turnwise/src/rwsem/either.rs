@@ -1,5 +1,5 @@
-//! Fast paths for adapters whose callers do not say by which preference they read, or which lock they release. Where
-//! these fail nothing has happened, and the adapter finds out before it calls the others.
+//! Fast paths for adapters whose callers do not state by which preference they read, or which lock they release. If
+//! these fail nothing has happened, and the adapter finds that out before it calls the general ones.
 
 use super::Prefer;
 use super::raw::{COUNT, RawRwSem, WRITER};
@@ -22,7 +22,7 @@ impl<P: Platform> RawRwSem<P> {
     /// The caller has a read lock or the write lock, if any thread has one.
     #[inline(always)]
     pub unsafe fn unlock_without_sleepers(&self, writes_no_more: impl FnOnce()) -> bool {
-        // One look is enough: no other thread gives up what the caller has, and a release sees new sleepers.
+        // One load is enough: no other thread releases what the caller has, and a release sees new sleepers.
         let word = self.word.load(Relaxed);
         if word == WRITER {
             writes_no_more();
@@ -44,10 +44,10 @@ mod tests {
     use super::*;
     use crate::rwsem::raw::{READERS, WRITERS};
 
-    /// Releases by the fast path; returns whether it did, and whether it said that a writer leaves.
+    /// Releases by the fast path; returns whether it did, and whether it reported that a writer leaves.
     fn unlock(lock: &RawRwSem) -> (bool, bool) {
         let mut wrote = false;
-        // SAFETY: the tests have what they release.
+        // SAFETY: the tests hold what they release.
         (unsafe { lock.unlock_without_sleepers(|| wrote = true) }, wrote)
     }
 

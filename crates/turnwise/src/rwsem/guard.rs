@@ -1,4 +1,4 @@
-//! The guard of an upgradable reader, and what guards become.
+//! The guard of an upgradable reader, and conversions between guards.
 
 use super::{RawRwSem, RwSemReadGuard, RwSemWriteGuard};
 use crate::lock::{Lock, LockGuard};
@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::time::Duration;
 
-/// The guard of the upgradable read lock, which is held until the guard is dropped.
+/// A guard of the upgradable read lock, which is held until the guard is dropped.
 ///
 /// ```
 /// use turnwise::{RwSem, RwSemUpgradableGuard};
@@ -34,7 +34,7 @@ shared_guard!(
 );
 
 impl<'a, T: ?Sized, P: Platform> LockGuard<'a, RawRwSem<P>, T> {
-    /// Becomes a reader; waiting readers come in beside it, and no writer was in between.
+    /// Becomes a reader, with no writer in between; waiting readers enter alongside it.
     pub fn downgrade(this: Self) -> RwSemReadGuard<'a, T, P> {
         let lock = Self::forget(this);
         // SAFETY: contract of `RawRwSem::downgrade`: the forgotten guard had the write lock, which is a read lock from
@@ -45,7 +45,7 @@ impl<'a, T: ?Sized, P: Platform> LockGuard<'a, RawRwSem<P>, T> {
         }
     }
 
-    /// Becomes an upgradable reader; waiting readers come in beside it, and no writer was in between.
+    /// Becomes an upgradable reader, with no writer in between; waiting readers enter alongside it.
     pub fn downgrade_to_upgradable(this: Self) -> RwSemUpgradableGuard<'a, T, P> {
         let lock = Self::forget(this);
         // SAFETY: contract of `RawRwSem::downgrade_to_upgradable`: the forgotten guard had the write lock, which is an
@@ -58,7 +58,7 @@ impl<'a, T: ?Sized, P: Platform> LockGuard<'a, RawRwSem<P>, T> {
 }
 
 impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
-    /// Makes the guard of an acquired lock.
+    /// Creates the guard of an acquired lock.
     ///
     /// # Safety
     /// The calling thread has acquired the lock in this guard's mode, and there is no other guard for that.
@@ -67,15 +67,15 @@ impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
         RwSemUpgradableGuard { lock, not_send: PhantomData }
     }
 
-    /// Gives up the guard, and returns the lock, which stays acquired.
+    /// Consumes the guard and returns the lock, which stays acquired.
     #[inline]
     fn forget(this: Self) -> &'a Lock<RawRwSem<P>, T> {
         ManuallyDrop::new(this).lock
     }
 
-    /// Becomes the writer when the other readers have left; no others come in meanwhile, and no writer was in between.
-    /// A thread that has a read guard of the same lock besides deadlocks: it waits for itself to leave. The forms with
-    /// `try_` return there, and the feature `order-check` reports the second guard when it is made.
+    /// Becomes the writer when the other readers have left, with no writer in between; no others enter meanwhile. A
+    /// thread that also has a read guard of the same lock deadlocks: it waits for itself to leave. The `try_` forms
+    /// return there, and the feature `order-check` reports the second guard when it is made.
     pub fn upgrade(this: Self) -> RwSemWriteGuard<'a, T, P> {
         let lock = Self::forget(this);
         // SAFETY: contract of `RawRwSem::upgrade`: the forgotten guard had the upgradable read lock, which is the write

@@ -1,4 +1,4 @@
-//! How a readers-writer lock is made.
+//! Construction of a readers-writer lock.
 
 use super::RawRwSem;
 use crate::events::Counters;
@@ -15,7 +15,7 @@ impl RawRwSem {
 }
 
 impl<P: ConstPlatform> RawRwSem<P> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         RawRwSem {

@@ -22,7 +22,7 @@ use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform};
 use crate::rwlock::{self, MappedRwLockReadGuard, RwLockReadGuard};
 use core::time::Duration;
 
-/// The usual name of [`RwSem`] elsewhere.
+/// The usual name of [`RwSem`] in other libraries.
 ///
 /// ```
 /// use turnwise::RwLock;
@@ -32,20 +32,20 @@ use core::time::Duration;
 /// ```
 pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 
-/// A lock that protects `T` and lets any number of readers in, or one writer.
+/// A lock that protects `T` and admits any number of readers, or one writer.
 ///
-/// It takes twelve bytes beside the data (four without feature `spin`). A reader enters by one addition and leaves by
-/// one subtraction. A waiter spins briefly, then sleeps; writers spin behind a queue, and only while the writer inside
-/// may be running. It does not poison.
+/// It takes twelve bytes plus the data (four without feature `spin`). A reader enters by one addition and leaves by one
+/// subtraction. A waiter spins briefly, then sleeps; writers spin in a queue, and only while the current writer may be
+/// running. It does not poison.
 ///
-/// **Order.** Newcomers may take a free lock before sleepers. Once a writer sleeps, no more readers come in beside
-/// those inside; when it has been in, all waiting readers come in together. A thread that was overtaken for
-/// [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns), reader or writer, gets the next turn.
+/// **Order.** Newcomers may take a free lock before sleepers. Once a writer sleeps, no more readers are admitted
+/// alongside the current ones; after the writer, all waiting readers enter together. A thread, reader or writer, that
+/// was overtaken for [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns) is handed the lock next.
 ///
 /// **Recursion.** A thread that holds the lock in any mode must not acquire it again: not for writing, since it would
-/// wait for itself; and not for reading either, since a writer that came in between waits for the first read lock to be
-/// released, and the second read waits for that writer. Only `try_` forms return in such cases, and
-/// [`RwSem::read_recursive`] to a thread that reads.
+/// wait for itself; nor for reading, since a writer that came in between waits for the first read lock to be released,
+/// and the second read waits for that writer. In such cases only the `try_` forms return, and [`RwSem::read_recursive`]
+/// in a thread that already reads.
 ///
 /// ```
 /// use turnwise::RwSem;
@@ -59,7 +59,7 @@ pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 /// ```
 pub type RwSem<T, P = DefaultPlatform> = rwlock::RwLock<RawRwSem<P>, T>;
 
-/// The guard of a read lock, which is held until the guard is dropped.
+/// A guard of a read lock, which is held until the guard is dropped.
 ///
 /// ```
 /// use turnwise::{RwSem, RwSemReadGuard};
@@ -70,7 +70,7 @@ pub type RwSem<T, P = DefaultPlatform> = rwlock::RwLock<RawRwSem<P>, T>;
 /// ```
 pub type RwSemReadGuard<'a, T, P = DefaultPlatform> = RwLockReadGuard<'a, RawRwSem<P>, T>;
 
-/// The guard of the write lock, which is held until the guard is dropped.
+/// A guard of the write lock, which is held until the guard is dropped.
 ///
 /// ```
 /// use turnwise::{RwSem, RwSemWriteGuard};
@@ -83,7 +83,7 @@ pub type RwSemReadGuard<'a, T, P = DefaultPlatform> = RwLockReadGuard<'a, RawRwS
 /// ```
 pub type RwSemWriteGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawRwSem<P>, T>;
 
-/// The guard of a read lock, for a part of the data.
+/// A guard of a read lock, for part of the data.
 ///
 /// ```
 /// use turnwise::{MappedRwSemReadGuard, RwSem, RwSemReadGuard};
@@ -95,7 +95,7 @@ pub type RwSemWriteGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawRwSem<P>
 /// ```
 pub type MappedRwSemReadGuard<'a, T, P = DefaultPlatform> = MappedRwLockReadGuard<'a, RawRwSem<P>, T>;
 
-/// The guard of the write lock, for a part of the data.
+/// A guard of the write lock, for part of the data.
 ///
 /// ```
 /// use turnwise::{RwSem, RwSemWriteGuard};
@@ -115,17 +115,17 @@ impl<T> rwlock::RwLock<RawRwSem, T> {
 }
 
 impl<T, P: ConstPlatform> rwlock::RwLock<RawRwSem<P>, T> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn const_new_in(value: T) -> Self {
         rwlock::RwLock::from_raw(RawRwSem::const_new_in(), value)
     }
 }
 
-/// Reading past writers, and with the right to write.
+/// Recursive and upgradable reading.
 impl<T: ?Sized, P: Platform> rwlock::RwLock<RawRwSem<P>, T> {
-    /// Acquires the lock for reading, past writers that wait: a thread that reads already gets it at once. Others may
-    /// use it, too, but so many that readers never leave can starve writers, and a thread that upgrades.
+    /// Acquires the lock for reading, past waiting writers: a thread that already reads gets it at once. Others may use
+    /// it, too, but an unbroken succession of readers can starve writers, and a thread that upgrades.
     ///
     /// ```
     /// let lock = turnwise::RwSem::new(1);
@@ -176,8 +176,8 @@ impl<T: ?Sized, P: Platform> rwlock::RwLock<RawRwSem<P>, T> {
         Some(unsafe { self.reader() })
     }
 
-    /// Acquires the lock for reading, with the right to become the writer: beside readers, but not beside another
-    /// upgradable reader. While one waits for its turn, no more readers come in, as for a writer.
+    /// Acquires the lock for reading, with the right to become the writer: alongside readers, but not alongside another
+    /// upgradable reader. While one waits for its turn, no more readers are admitted, as for a writer.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn upgradable_read(&self) -> RwSemUpgradableGuard<'_, T, P> {
@@ -218,7 +218,7 @@ impl<T: ?Sized, P: Platform> rwlock::RwLock<RawRwSem<P>, T> {
         Some(unsafe { self.upgradable() })
     }
 
-    /// Makes the guard of an upgradable reader, and notes the acquisition for the order checker.
+    /// Creates the guard of an upgradable reader, and records the acquisition for the order checker.
     ///
     /// # Safety
     /// The calling thread has just acquired the lock in this mode.
@@ -229,7 +229,7 @@ impl<T: ?Sized, P: Platform> rwlock::RwLock<RawRwSem<P>, T> {
         unsafe { RwSemUpgradableGuard::new(self.acquired(How::Upgradable)) }
     }
 
-    /// Whether a writer holds the lock at this moment.
+    /// Returns whether a writer currently holds the lock.
     pub fn is_write_locked(&self) -> bool {
         self.raw().is_write_locked()
     }

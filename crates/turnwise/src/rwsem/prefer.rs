@@ -1,8 +1,8 @@
-//! Who goes first.
+//! The preference between readers and writers.
 
 use super::raw::{FULL, HANDOFF, UPGRADABLE, WRITER, WRITERS};
 
-/// The preference when a writer waits and a reader comes. All users of one lock should pass the same one.
+/// The side that goes first when a writer waits and a reader arrives. All users of one lock should pass the same one.
 ///
 /// ```
 /// use turnwise::{RawRwSem, rwsem::Prefer};
@@ -31,9 +31,9 @@ impl Prefer {
         }
     }
 
-    /// Returns the bits of a word that keep a reader out that has found itself barred: not a claim beside an upgradable
-    /// reader while no writer waits. It is of a thread that waits to be upgradable, or of a writer that has withdrawn,
-    /// and who is inside may wait for the very reader that comes.
+    /// Returns the bits of a word that keep out a reader that has found itself barred. `HANDOFF` alongside an
+    /// upgradable reader does not while no writer waits: it belongs to a thread that waits to be upgradable, or to a
+    /// writer that has withdrawn, and a thread inside may wait for the very reader that arrives.
     pub(super) fn keeps_out(self, word: u32) -> u32 {
         match self.bars(word) {
             HANDOFF if word & UPGRADABLE != 0 => 0,
@@ -52,8 +52,8 @@ impl Prefer {
     }
 }
 
-/// A writer that still waits for readers to leave keeps out none that go first: it may wait for the very thread that
-/// comes.
+/// Removes `WRITER` from `barred` while the writer still waits for readers to leave: it does not keep out readers that
+/// go first, since it may wait for the very thread that arrives.
 #[cold]
 fn barred_unless_upgrading(word: u32, barred: u32) -> u32 {
     match word & (WRITER | UPGRADABLE) == WRITER | UPGRADABLE {

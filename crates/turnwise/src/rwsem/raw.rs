@@ -1,50 +1,50 @@
-//! The readers-writer lock, without data: any number of readers, or one writer, and beside the readers one upgradable
-//! reader, which may become the writer without letting go.
+//! The readers-writer lock, without data: any number of readers, or one writer, and alongside the readers one
+//! upgradable reader, which may become the writer without releasing the lock.
 //!
 //! The word, 4 bytes (zero: unlocked):
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..21 | count | readers, and threads that counted themselves and are about to take it back | an addition | a subtraction |
+//! | 0..21 | count | readers, and threads that counted themselves and are about to undo it | an addition | a subtraction |
 //! | 20 | `FULL` | the count's highest bit: no more readers for now | | |
 //! | 21..27 | generation | of the process in which flags from 29 on were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
 //! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | that reader | that reader |
-//! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave, and bars none that go first | that writer | that writer |
-//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or who claimed |
-//! | 30 | `READERS` | a reader, or one that waits to be upgradable, may sleep | that thread, before it sleeps | a thread that lets all readers in, and wakes them |
+//! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave, and does not bar those that go first | that writer | that writer |
+//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or the waiter that set it |
+//! | 30 | `READERS` | a reader, or a thread that waits to be upgradable, may sleep | that thread, before it sleeps | a thread that lets all readers in, and wakes them |
 //! | 31 | `WRITERS` | a writer may sleep: newly arriving readers stay out | that thread, before it sleeps | a thread that wakes one |
 //!
 //! With feature `spin` eight more bytes follow: the token of the last writer, a hint for spinners, and their queue
 //! ([`crate::osq`]).
 //!
-//! A reader enters by one addition. If the word that it found bars it, it takes the addition back at once, unless
-//! nothing bars it any longer; until then the count is too high by one, and a lock that is kept for others may look
-//! taken. Such a count cannot be told from a real one, so all threads obey the same rule (invariant 1).
+//! A reader enters by one addition. If the word that it found bars it, it undoes the addition at once, unless nothing
+//! bars it any longer; until then the count is too high by one, and a lock reserved for others may appear held. Such a
+//! count is indistinguishable from a real one, so all threads obey the same rule (invariant 1).
 //!
 //! Invariants:
-//! 1. A thread that takes the count from 1 to 0, by leaving or by taking its addition back, owes the wake-ups: of the
+//! 1. A thread that takes the count from 1 to 0, by leaving or by undoing its addition, owes the wake-ups: of the
 //!    upgrader if there is one, else of the claimant, else of one writer; of none while a writer or an upgradable
-//!    reader has the lock, which then owes them. So a thread that went to sleep because of a count that was too high is
-//!    woken when it no longer is.
+//!    reader has the lock, which then owes them. So a thread that went to sleep because of too high a count is woken
+//!    when the count is correct again.
 //! 2. `READERS` is set only together with a flag that bars its reader. A thread that clears the last such flag clears
 //!    `READERS` in the same exchange, and wakes all readers. "Reader" includes a thread that waits to be upgradable,
-//!    which bars no reader from a lock that an upgradable reader has: not by `READERS`, nor by a claim (invariant 5).
-//! 3. A writer sleeps (in its lane) only while `WRITERS` is set, or a woken writer is on the way. A woken writer takes
+//!    which bars no reader from a lock that an upgradable reader has: not by `READERS`, nor by `HANDOFF` (invariant 5).
+//! 3. A writer sleeps (in its lane) only while `WRITERS` is set, or a woken writer is on its way. A woken writer takes
 //!    the lock with `WRITERS` set again, sets it before it sleeps, or wakes the next when it gives up.
-//! 4. While `WRITERS` is set and no writer has the lock, one that announced itself sleeps or is on the way; it takes
+//! 4. While `WRITERS` is set and no writer has the lock, one that announced itself sleeps or is on its way; it takes
 //!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again).
-//! 5. `HANDOFF` is set by one thread. While it is set no other thread takes the lock; a thread that makes the lock free
-//!    then wakes all of lane `First`. Invariants 4 and 5 end when a thread has found the lock free and kept for others
-//!    for as long as a promise lasts ([`Kept`]): it takes the lock, clears all flags and wakes everybody. Who leaves a
-//!    lock to one that is not asleep wakes another in its stead, who then finds it so. Who clears `HANDOFF` of a lock
-//!    that is not free wakes lane `First`: one whose claim has lapsed may have cleared another's.
-//! 6. Of flags with the generation of this process all this holds. Those with another are void: they were inherited in
-//!    a `fork`, without the threads. A thread that looks at the word takes them out before anything else
-//!    ([`RawRwSem::look`]); one that sleeps here has looked.
+//! 5. `HANDOFF` is set by one thread. While it is set no other thread takes the lock; a thread that then frees the lock
+//!    wakes all of lane `First`. Invariants 4 and 5 end when a thread has found the lock free but reserved for the
+//!    lifetime of a hand-off ([`Kept`]): it takes the lock, clears all flags and wakes all waiters. A thread that
+//!    leaves a lock to one that is not asleep wakes another in its place, which then finds it so. A thread that clears
+//!    `HANDOFF` in a lock that is not free wakes lane `First`: one whose request has lapsed may have cleared another's.
+//! 6. All this holds for flags with the generation of this process. Those with another are void: they were inherited in
+//!    a `fork`, without the threads. A thread that reads the word clears them before anything else
+//!    ([`RawRwSem::look`]); one that sleeps here has done so.
 //! 7. A release does not touch the lock after the operation that releases it: another thread may then free its memory.
 //!    The wake-ups that follow use only the address. (The last reader to leave therefore leaves `WRITERS` set; the
 //!    woken writer, or one that takes the lock in between, clears it when it leaves.)
-//! 8. Every thread has at most one addition under way, so the count stays below twice `FULL` and never overflows.
+//! 8. Every thread has at most one addition in flight, so the count stays below twice `FULL` and never overflows.
 
 use super::Prefer;
 use super::wake::{left, left_for_good, wake_after, wake_all};
@@ -73,10 +73,10 @@ pub(super) const NOT_UPGRADABLE: u32 = UPGRADABLE | WRITER | HANDOFF;
 /// The stamp of the process in which the flags were set.
 pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 
-/// Whom a reader met that acquired the lock.
+/// The other users that a reader met when it acquired the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Met {
-    /// Nobody, or an upgradable reader.
+    /// None, or an upgradable reader.
     Nobody,
     /// Other readers.
     Readers,
@@ -86,7 +86,7 @@ pub(crate) enum Met {
     Deadline,
 }
 
-/// The readers-writer lock without data. Zero bytes are an unlocked lock.
+/// A readers-writer lock without data. All-zero bytes are an unlocked lock.
 ///
 /// ```
 /// use turnwise::RawRwSem;
@@ -128,14 +128,14 @@ impl<P: Platform> RawRwSem<P> {
         self.try_read_with(Prefer::Writers)
     }
 
-    /// Acquires the lock for reading, with a choice of who goes first, or gives up at the deadline if there is one;
-    /// returns whether it acquired it. It looks before it adds.
+    /// Acquires the lock for reading, with a choice of which side goes first, or gives up at the deadline if there is
+    /// one; returns whether it acquired it. It reads the word before it adds.
     #[inline]
     pub fn read_with(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
         self.counters.acquisition_by(self.look_and_enter(prefer), || self.read_slow(prefer, deadline, ByPolicy))
     }
 
-    /// Acquires the lock for reading if that is possible at once, with a choice of who goes first.
+    /// Acquires the lock for reading if that is possible at once, with a choice of which side goes first.
     #[inline]
     pub fn try_read_with(&self, prefer: Prefer) -> bool {
         self.counters.attempt(self.look_and_enter(prefer) || self.enter_past(prefer))
@@ -153,7 +153,7 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// Takes a free lock that is kept for others, if that has lapsed, to hold it as `hold` says.
+    /// Takes a free lock that is reserved for others, if that reservation has lapsed, in the mode `hold`.
     fn take_lapsed(&self, word: u32, hold: u32) -> bool {
         let lapsed = word & HELD == 0 && word & FLAGS != 0 && Kept::has_lapsed::<P>(self.address());
         let taken = lapsed && self.take(word, hold).is_ok();
@@ -167,12 +167,12 @@ impl<P: Platform> RawRwSem<P> {
         (&raw const self.word).addr()
     }
 
-    /// Returns the word, after taking out void flags (invariant 6).
+    /// Returns the word, after clearing void flags (invariant 6).
     pub(super) fn look(&self) -> u32 {
         self.settled(self.word.load(Relaxed))
     }
 
-    /// Takes void flags out of the word, which was `word` a moment ago; returns the word.
+    /// Clears void flags in the word, which was `word` a moment ago; returns the word.
     fn settled(&self, mut word: u32) -> u32 {
         while STAMP.is_void::<P>(word) {
             let new = STAMP.without(word, FLAGS);
@@ -186,11 +186,11 @@ impl<P: Platform> RawRwSem<P> {
 
     #[inline]
     pub(super) fn look_and_enter(&self, prefer: Prefer) -> bool {
-        // The look first: a thread that tries again and again must not keep the count above 0.
+        // Read first: a thread that tries again and again must not keep the count above 0.
         prefer.bars(self.word.load(Relaxed)) == 0 && self.enter(prefer)
     }
 
-    /// Counts the caller as a reader, or takes it back if the word that it found bars it, and still does.
+    /// Counts the caller as a reader, or undoes that if the word that it found bars it, and still does.
     #[inline(always)]
     pub(super) fn enter(&self, prefer: Prefer) -> bool {
         prefer.bars(self.count_in()) == 0 || !self.take_back(prefer)
@@ -202,7 +202,7 @@ impl<P: Platform> RawRwSem<P> {
         self.word.fetch_add(1, Acquire)
     }
 
-    /// Acquires the lock for reading, or gives up at the deadline if there is one; returns whom it met.
+    /// Acquires the lock for reading, or gives up at the deadline if there is one; returns which other users it met.
     #[inline]
     pub(crate) fn read_and_tell(&self, deadline: Option<Deadline>) -> Met {
         let found = self.count_in();
@@ -218,7 +218,7 @@ impl<P: Platform> RawRwSem<P> {
     }
 
     /// Undoes the addition of [`RawRwSem::enter`]; returns whether it did. If nothing bars the caller any longer, the
-    /// addition stands, and it has the lock: a writer that has left would find it taken by a thread that leaves.
+    /// addition stands, and it has the lock: else a writer that has left would find it held by a thread that leaves.
     #[cold]
     fn take_back(&self, prefer: Prefer) -> bool {
         loop {
@@ -228,31 +228,31 @@ impl<P: Platform> RawRwSem<P> {
                 return false;
             }
             if self.word.compare_exchange(word, word - 1, Relaxed, Relaxed).is_ok() {
-                // This thread goes on to find for whom the lock is kept.
+                // This thread goes on to find out for which thread the lock is reserved.
                 let _ = left::<P>(&raw const self.word, word);
                 return true;
             }
         }
     }
 
-    /// Releases a read lock; the last reader wakes the waiters that are next.
+    /// Releases a read lock; the last reader wakes the next waiters.
     ///
     /// # Safety
     /// The caller has a read lock.
     #[inline]
     pub unsafe fn unlock_read(&self) {
         let address = &raw const self.word;
-        // ORDERING rwsem.unlock_read: pairs with rwsem.write: the writer comes after our reads.
+        // ORDERING rwsem.unlock_read: pairs with rwsem.write: the writer's accesses come after our reads.
         let found = self.word.fetch_sub(1, Release);
         if found & (WRITER | HANDOFF | WRITERS) != 0 {
             left_for_good::<P>(address, found);
         }
     }
 
-    /// Releases a read lock like [`RawRwSem::unlock_read`], with a choice of who goes first.
+    /// Releases a read lock like [`RawRwSem::unlock_read`], with a choice of which side goes first.
     ///
-    /// Where readers go first ([`Prefer::Readers`]) they come in spite of sleeping writers, and each that leaves last
-    /// would wake one once more. So there the last reader clears the flags, for the price of a look before.
+    /// Where readers go first ([`Prefer::Readers`]) they enter despite sleeping writers, and each last reader to leave
+    /// would wake one once more. So there the last reader clears the flags, at the price of a load before.
     ///
     /// # Safety
     /// The caller has a read lock.
@@ -290,7 +290,7 @@ impl<P: Platform> RawRwSem<P> {
         self.counters.acquisition_by(taken, || self.write_slow(deadline, ByPolicy))
     }
 
-    /// Acquires the lock for writing if it is free. May fail on a free lock that is kept for others, while a reader
+    /// Acquires the lock for writing if it is free. May fail on a free lock that is reserved for others, while a reader
     /// finds itself barred by that.
     #[inline]
     pub fn try_write(&self) -> bool {
@@ -321,7 +321,7 @@ impl<P: Platform> RawRwSem<P> {
         self.take_lapsed(word, WRITER) && self.own()
     }
 
-    /// Acquires the lock for reading, with the right to upgrade: beside readers, but not beside another such lock.
+    /// Acquires the lock for reading, with the right to upgrade: alongside readers, but not another upgradable reader.
     #[inline]
     pub fn upgradable_read(&self) {
         self.upgradable_read_with(None);
@@ -359,7 +359,7 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// Makes the exchange by which all but ordinary readers acquire the lock.
+    /// Performs the exchange by which all but ordinary readers acquire the lock.
     #[inline(always)]
     pub(super) fn take(&self, word: u32, new: u32) -> Result<u32, u32> {
         // ORDERING rwsem.write: pairs with rwsem.release and rwsem.unlock_read: all former owners are done.
@@ -377,13 +377,13 @@ impl<P: Platform> RawRwSem<P> {
     pub(super) fn own(&self) -> bool {
         #[cfg(feature = "spin")]
         if self.owner.load(Relaxed) != P::current().get() {
-            // A store before the next locked instruction costs more than a look.
+            // A store before the next locked instruction costs more than a load.
             self.owner.store(P::current().get(), Relaxed);
         }
         true
     }
 
-    /// Releases the write lock, then wakes the waiters that are next.
+    /// Releases the write lock, then wakes the next waiters.
     ///
     /// # Safety
     /// The caller has the write lock.
@@ -410,7 +410,7 @@ impl<P: Platform> RawRwSem<P> {
         self.release(WRITER, UPGRADABLE);
     }
 
-    /// Releases the upgradable read lock, then wakes the waiters that are next.
+    /// Releases the upgradable read lock, then wakes the next waiters.
     ///
     /// # Safety
     /// The caller has the upgradable read lock.
@@ -428,9 +428,9 @@ impl<P: Platform> RawRwSem<P> {
         self.release(UPGRADABLE, 1);
     }
 
-    /// Turns the upgradable read lock into the write lock when the readers have left; no other enters meanwhile, but
-    /// those that go first ([`Prefer::Readers`]). A thread that has a read lock besides deadlocks: it waits for itself
-    /// to leave.
+    /// Turns the upgradable read lock into the write lock when the readers have left; no others enter meanwhile, except
+    /// those that go first ([`Prefer::Readers`]). A thread that also has a read lock deadlocks: it waits for itself to
+    /// leave.
     ///
     /// # Safety
     /// The caller has the upgradable read lock.
@@ -472,22 +472,22 @@ impl<P: Platform> RawRwSem<P> {
         Ok(found)
     }
 
-    /// Whether a writer holds the lock.
+    /// Returns whether a writer holds the lock.
     pub fn is_write_locked(&self) -> bool {
         self.word.load(Relaxed) & (WRITER | UPGRADABLE) == WRITER
     }
 
-    /// Whether the lock is held, in any mode.
+    /// Returns whether the lock is held, in any mode.
     pub fn is_locked(&self) -> bool {
         self.word.load(Relaxed) & HELD != 0
     }
 
-    /// Whether there are as many read locks as possible: a reader waits until one is released.
+    /// Returns whether the number of read locks is at its maximum: a reader waits until one is released.
     pub fn is_full(&self) -> bool {
         self.word.load(Relaxed) & FULL != 0
     }
 
-    /// Gives up all that the caller has except `keep`. `likely`: the word if no other thread has changed it.
+    /// Releases all that the caller holds except `keep`. `likely` is the word if no other thread has changed it.
     #[inline(always)]
     fn release(&self, likely: u32, keep: u32) {
         // ORDERING rwsem.release: pairs with rwsem.read and rwsem.write: shows what we wrote, and that we have read.
@@ -510,13 +510,13 @@ impl<P: Platform> RawRwSem<P> {
         }
         wake_after::<P>(address, word);
         if keep == UPGRADABLE && word & HANDOFF != 0 {
-            wake_all::<P>(address, word & READERS); // the claim bars them no longer
+            wake_all::<P>(address, word & READERS); // the hand-off request no longer bars them
         }
     }
 }
 
-/// Returns the word after its writer or upgradable reader has left, apart from what that keeps: all waiters are let in,
-/// or only the claimant, and then the others stay announced.
+/// Returns the word after its writer or upgradable reader has left, except for the part that it keeps: all waiters are
+/// let in, or only the claimant, and then the others stay announced.
 fn released(word: u32) -> u32 {
     if word & HANDOFF != 0 { word & !(WRITER | UPGRADABLE) } else { word & COUNT }
 }

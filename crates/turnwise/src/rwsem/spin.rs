@@ -1,7 +1,7 @@
-//! What a spinner needs to know of the readers-writer lock ([`crate::wait::spin`]).
+//! The readers-writer lock as a spinner sees it ([`crate::wait::spin`]).
 //!
-//! Writers, and threads that wait to be upgradable, stand in the queue. Readers need none: one writer's release lets
-//! them all in.
+//! Writers, and threads that wait to be upgradable, join the queue. Readers need none: one writer's release lets them
+//! all in.
 
 use super::raw::{COUNT, HELD, RawRwSem, WRITER};
 use super::wait::{Kind, Waiter};
@@ -11,13 +11,13 @@ use crate::wait::{Contender, Found, Settings, policy, spin};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
-    /// Returns the token number of the writer that has the lock, 0 if none has it: for diagnosis. A writer that has
-    /// just got the lock may not have written its own yet.
+    /// Returns the token number of the writer that has the lock, 0 if none has it, for diagnostics. A writer that has
+    /// just acquired the lock may not have stored its own yet.
     pub fn writer(&self) -> u32 {
         self.writer_of(self.word.load(Relaxed))
     }
 
-    /// Returns that of the writer in `word`, as far as that and the note beside it say; else 0.
+    /// Returns the token number of the writer in `word`, as noted next to the word; 0 if there is no writer.
     fn writer_of(&self, word: u32) -> u32 {
         if word & WRITER != 0 { self.owner.load(Relaxed) } else { 0 }
     }
@@ -41,7 +41,7 @@ impl<'a, P: Platform, S: Settings> Contender<'a, P> for Spinner<'a, P, S> {
         !self.waiter.is_first() && !matches!(self.waiter.kind, Kind::Reader(_))
     }
 
-    /// Readers that come and go are one spell; a writer after another is a new one, with a new owner to look at.
+    /// Successive readers count as one section; each successive writer is a new one, with a new owner to watch.
     fn found(&self, word: u32) -> Found {
         let barred = self.waiter.barred_by(word);
         let held = match self.waiter.kind {
@@ -63,7 +63,7 @@ impl<'a, P: Platform, S: Settings> Contender<'a, P> for Spinner<'a, P, S> {
 }
 
 impl<S: Settings> Waiter<S> {
-    /// Spins for the lock; `true`: acquired.
+    /// Spins for the lock; returns whether it acquired it.
     pub(super) fn spin<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
         let settings = self.settings;
         let mut since = self.since;
@@ -75,7 +75,7 @@ impl<S: Settings> Waiter<S> {
     }
 }
 
-/// Spins for a moment for the upgrader: the readers may leave.
+/// Spins briefly for the upgrader: the readers may leave.
 pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) {
     let end = P::now().saturating_add(2 * policy().still_ns);
     let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));

@@ -5,7 +5,7 @@ use crate::platform::{Deadline, Platform};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use core::fmt;
 
-// SAFETY: there is one writer at a time, and no reader beside it; it acquires (rwsem.write) what others released
+// SAFETY: there is one writer at a time, and no reader alongside it; it acquires (rwsem.write) what others released
 // (rwsem.release, rwsem.unlock_read). The owner's word names its thread, so guards stay on it.
 unsafe impl<P: Platform> RawLock for RawRwSem<P> {
     const NAME: &'static str = "RwSem";
@@ -42,7 +42,7 @@ unsafe impl<P: Platform> RawLock for RawRwSem<P> {
     }
 }
 
-// SAFETY: `write_until` acquires by rwsem.write, as `write` does, beside no other writer or reader.
+// SAFETY: `write_until` acquires by rwsem.write, as `write` does, alongside no other writer or reader.
 unsafe impl<P: Platform> RawTimedLock for RawRwSem<P> {
     #[inline]
     fn lock_until(&self, deadline: Deadline) -> bool {
@@ -50,7 +50,7 @@ unsafe impl<P: Platform> RawTimedLock for RawRwSem<P> {
     }
 }
 
-// SAFETY: readers are in (rwsem.read) while no writer is, and leave by rwsem.unlock_read, which rwsem.write acquires.
+// SAFETY: readers enter (rwsem.read) while there is no writer, leave by rwsem.unlock_read, which rwsem.write acquires.
 unsafe impl<P: Platform> RawRwLock for RawRwSem<P> {
     #[inline]
     fn read(&self) {

@@ -15,12 +15,12 @@ use crate::wait::{ByPolicy, Lapse, Settings};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
-    /// Acquires the lock for reading like [`RawRwSem::read_with`], with settings of this wait's own if it must wait.
+    /// Acquires the lock for reading like [`RawRwSem::read_with`], with settings for this wait, if it must wait.
     pub fn read_tuned(&self, prefer: Prefer, deadline: Option<Deadline>, settings: impl Settings) -> bool {
         self.counters.acquisition_by(self.look_and_enter(prefer), || self.read_slow(prefer, deadline, settings))
     }
 
-    /// Acquires the lock for writing like [`RawRwSem::write_with`], with settings of this wait's own if it must wait.
+    /// Acquires the lock for writing like [`RawRwSem::write_with`], with settings for this wait, if it must wait.
     pub fn write_tuned(&self, deadline: Option<Deadline>, settings: impl Settings) -> bool {
         self.counters.acquisition_by(self.take_write(), || self.write_slow(deadline, settings))
     }
@@ -71,7 +71,7 @@ impl<P: Platform> RawRwSem<P> {
         self.upgradable_waiting(deadline)
     }
 
-    /// What a watcher is told of a wait that begins now.
+    /// Returns what a watcher receives about a wait that begins now.
     #[cfg(feature = "live")]
     fn waited_for(&self, kind: live::Kind) -> live::Wait {
         #[cfg(feature = "spin")]
@@ -123,15 +123,15 @@ pub(super) enum Kind {
 /// A thread in the sleeping stage.
 pub(super) struct Waiter<S> {
     pub(super) kind: Kind,
-    /// Whether it was woken since it came (invariant 3).
+    /// Whether it was woken since it arrived (invariant 3).
     woken: bool,
-    /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it (invariant 5).
+    /// `HANDOFF` as the thread set it, with the generation; 0 if it has not set it (invariant 5).
     claim: u32,
-    /// Whether it was woken `claim_after_ns` after it came.
+    /// Whether it was woken `claim_after_ns` after its arrival.
     late: bool,
-    /// The promise to others for which it finds the lock kept.
+    /// The pending hand-off to others for which it finds the lock reserved.
     lapse: Lapse,
-    /// When it came, or first had time to read a clock; 0: not yet.
+    /// When it arrived, or first had time to read a clock; 0 until then.
     pub(super) since: u64,
     pub(super) settings: S,
 }
@@ -141,7 +141,7 @@ impl<S: Settings> Waiter<S> {
         Waiter { kind, woken: false, claim: 0, late: false, lapse: Lapse::NONE, since: 0, settings }
     }
 
-    /// Whether it has the claim.
+    /// Returns whether its own hand-off request is in the word.
     pub(super) fn is_first(&self) -> bool {
         self.claim != 0
     }
@@ -180,14 +180,14 @@ impl<S: Settings> Waiter<S> {
         }
     }
 
-    /// Notes whether its claim has lapsed, by this word, or was its parent's.
+    /// Drops its hand-off request if, by this word, that has lapsed or was its parent's.
     fn knows(&mut self, word: u32) {
         if word & (HANDOFF | GENERATION) != self.claim {
             self.claim = 0;
         }
     }
 
-    /// Returns what of `word` keeps this thread out.
+    /// Returns the bits of `word` that keep this thread out.
     pub(super) fn barred_by(&self, word: u32) -> u32 {
         match self.kind {
             Kind::Reader(prefer) => prefer.keeps_out(word) & self.barred(),
@@ -206,7 +206,7 @@ impl<S: Settings> Waiter<S> {
         if self.is_first() { barred & !HANDOFF } else { barred }
     }
 
-    /// Returns how a lock is held that it has alone.
+    /// Returns the word of a lock that only this thread holds, in its mode.
     fn hold(&self) -> u32 {
         match self.kind {
             Kind::Reader(_) => 1,
@@ -215,7 +215,7 @@ impl<S: Settings> Waiter<S> {
         }
     }
 
-    /// Takes the lock, if its word is still `word`. `lapsed`: in spite of a promise.
+    /// Takes the lock, if its word is still `word`. With `lapsed`, it does so despite a hand-off.
     pub(super) fn take<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, lapsed: bool) -> bool {
         let taken = if lapsed { self.open(lock, word, self.hold()) } else { self.enter(lock, word) };
         if taken {
@@ -230,7 +230,7 @@ impl<S: Settings> Waiter<S> {
             Kind::Reader(_) if self.late && (self.is_first() || word & HANDOFF == 0) => {
                 self.open(lock, word, (word & HELD) + 1)
             }
-            // Beside an upgradable reader: an addition would be taken back.
+            // Alongside an upgradable reader, where an addition would be undone.
             Kind::Reader(_) if word & HANDOFF != 0 => lock.take(word, word + 1).is_ok(),
             Kind::Reader(prefer) => lock.enter(prefer),
             Kind::Upgradable if !self.is_first() => lock.take(word, word | UPGRADABLE).is_ok(),
@@ -242,8 +242,7 @@ impl<S: Settings> Waiter<S> {
         }
     }
 
-    /// Takes the lock for reading, and lets in others that can enter: a reader that waited long is followed by all
-    /// others.
+    /// Takes the lock and lets in others that can enter: a reader that waited long is followed by all others.
     fn open<P: Platform>(&self, lock: &RawRwSem<P>, word: u32, new: u32) -> bool {
         let taken = lock.take(word, new).is_ok();
         if taken {
@@ -252,13 +251,13 @@ impl<S: Settings> Waiter<S> {
         taken
     }
 
-    /// Wakes others after the flags of `word` were cleared, which stood for all.
+    /// Wakes others after the flags of `word`, which stood for all of them, were cleared.
     fn wake_others<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) {
         let duty = if self.woken && self.kind == Kind::Writer { WRITERS } else { 0 };
         wake_all::<P>(&raw const lock.word, word | duty);
     }
 
-    /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
+    /// Announces in the word that we are about to sleep; returns the word, or `None` if it changed meanwhile.
     fn announce<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32) -> Option<u32> {
         let claim = self.late && word & HANDOFF == 0;
         let asleep = if self.kind == Kind::Writer { WRITERS } else { READERS };
@@ -290,7 +289,7 @@ impl<S: Settings> Waiter<S> {
         }
     }
 
-    /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.
+    /// Leaves without the lock; returns `false` if the word changed meanwhile, so that the lock may be ours after all.
     fn give_up<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
         if self.kind != Kind::Writer && !self.is_first() {
             return true; // they have no duty: they are woken together

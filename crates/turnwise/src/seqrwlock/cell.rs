@@ -1,13 +1,13 @@
 //! The payload: a `T` in whole words, which can be read while it is being written.
 //!
 //! Every access from a shared reference to a payload that another thread may be writing goes word by word through
-//! [`racy`]; what a reader gets may be torn, and is a `T` only after the sequence says so.
+//! [`racy`]; the result of a read may be torn, and is a `T` only after the sequence confirms it.
 
 use crate::platform::racy::{self, RacyWord, WIDE};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
-/// A `T` at the start of as many whole words as it needs.
+/// A `T` at the start of the smallest number of whole words that holds it.
 #[repr(C)]
 struct Words<T> {
     align: [RacyWord; 0],

@@ -7,7 +7,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-/// The guard of a blocking read: writers wait until it is dropped.
+/// A guard of a blocking read: writers wait until it is dropped.
 ///
 /// ```
 /// use turnwise::SeqRwLock;
@@ -19,7 +19,7 @@ use core::ops::{Deref, DerefMut};
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct SeqReadGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
     lock: &'a SeqRwLock<T, P>,
-    /// Keeps the guard on its thread: only that may release the lock.
+    /// Keeps the guard on its thread, which alone may release the lock.
     not_send: PhantomData<*mut ()>,
 }
 
@@ -27,7 +27,7 @@ pub struct SeqReadGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
 unsafe impl<T: Copy + Sync, P: Platform> Sync for SeqReadGuard<'_, T, P> {}
 
 impl<'a, T: Copy, P: Platform> SeqReadGuard<'a, T, P> {
-    /// Makes the guard of a blocking read.
+    /// Creates the guard of a blocking read.
     ///
     /// # Safety
     /// The calling thread has the lock for reading, and there is no other guard for that.
@@ -56,7 +56,7 @@ impl<T: Copy, P: Platform> Drop for SeqReadGuard<'_, T, P> {
     }
 }
 
-/// The guard of the write lock, with a copy of the value, which is published when the guard is dropped.
+/// A guard of the write lock, with a copy of the value, which is published when the guard is dropped.
 ///
 /// ```
 /// use turnwise::{SeqRwLock, SeqWriteGuard};
@@ -72,7 +72,7 @@ impl<T: Copy, P: Platform> Drop for SeqReadGuard<'_, T, P> {
 pub struct SeqWriteGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
     lock: &'a SeqRwLock<T, P>,
     copy: T,
-    /// Keeps the guard on its thread: only that may release the lock.
+    /// Keeps the guard on its thread, which alone may release the lock.
     not_send: PhantomData<*mut ()>,
 }
 
@@ -80,7 +80,7 @@ pub struct SeqWriteGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
 unsafe impl<T: Copy + Sync, P: Platform> Sync for SeqWriteGuard<'_, T, P> {}
 
 impl<'a, T: Copy, P: Platform> SeqWriteGuard<'a, T, P> {
-    /// Makes the guard of the write lock, with a copy of the value.
+    /// Creates the guard of the write lock, with a copy of the value.
     ///
     /// # Safety
     /// The calling thread has the lock for writing, and there is no other guard for that.
@@ -92,7 +92,7 @@ impl<'a, T: Copy, P: Platform> SeqWriteGuard<'a, T, P> {
         SeqWriteGuard { lock, copy, not_send: PhantomData }
     }
 
-    /// Publishes the copy now, and goes on with the lock held.
+    /// Publishes the copy now, and continues to hold the lock.
     pub fn publish(this: &mut Self) {
         this.lock.raw.begin_change();
         // SAFETY: Invariant 2 of `raw`: the guard has the write lock, and changes the data between the two stores to

@@ -13,20 +13,20 @@ use cell::SeqCell;
 use core::fmt;
 use core::time::Duration;
 
-/// How many optimistic reads writers may spoil before [`SeqRwLock::read`] takes the lock.
+/// The number of optimistic reads that writers may invalidate before [`SeqRwLock::read`] takes the lock.
 pub const READ_TRIES: u32 = 4;
 
 /// A value that is copied out without writing to the lock.
 ///
-/// | access | what it costs | while a writer publishes |
+/// | access | cost | while a writer publishes |
 /// |---|---|---|
-/// | [`read`](SeqRwLock::read), [`read_with`](SeqRwLock::read_with) | a copy and two looks at the sequence; no write to shared memory | copies again, then takes the lock |
+/// | [`read`](SeqRwLock::read), [`read_with`](SeqRwLock::read_with) | a copy and two loads of the sequence; no write to shared memory | copies again, then takes the lock |
 /// | [`blocking_read`](SeqRwLock::blocking_read) | a read lock; the value stays in place | waits |
 /// | [`write`](SeqRwLock::write) | a write lock and two copies | waits |
 ///
 /// It is for small values that are read far more often than written: a clock, a routing entry, a pair of bounds. A
-/// writer works on a copy and publishes it when the guard is dropped, so optimistic readers are disturbed only for as
-/// long as the publishing copy takes; a thread that has the write guard reads the old value by `read`.
+/// writer works on a copy and publishes it when the guard is dropped, so optimistic readers are disturbed only while
+/// the copy is being published; a thread that has the write guard reads the old value by `read`.
 ///
 /// ```
 /// use turnwise::SeqRwLock;
@@ -46,15 +46,15 @@ pub const READ_TRIES: u32 = 4;
 /// assert_eq!(*BOUNDS.blocking_read(), (5, 15));
 /// ```
 ///
-/// It does not poison: a panic while the write guard lives publishes the copy as it is.
+/// It does not poison: a panic while the write guard lives publishes the copy in its current state.
 pub struct SeqRwLock<T: Copy, P: Platform = DefaultPlatform> {
     raw: RawSeqRwLock<P>,
     class: Class,
     value: SeqCell<T>,
 }
 
-// SAFETY: copies of `T` come to every thread that reads, and blocking readers share a `&T`; the value is changed by one
-// thread at a time that shuts out the latter, and whose changes the former's copies are checked against.
+// SAFETY: every reading thread gets copies of `T`, and blocking readers share a `&T`; one thread at a time changes the
+// value: it excludes the latter, and the former's copies are checked against its changes.
 unsafe impl<T: Copy + Send + Sync, P: Platform> Sync for SeqRwLock<T, P> {}
 // SAFETY: the lock owns its value, and its words are `Send`.
 unsafe impl<T: Copy + Send, P: Platform> Send for SeqRwLock<T, P> {}
@@ -68,7 +68,7 @@ impl<T: Copy> SeqRwLock<T> {
 }
 
 impl<T: Copy, P: ConstPlatform> SeqRwLock<T, P> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn const_new_in(value: T) -> Self {
         SeqRwLock { raw: RawSeqRwLock::const_new_in(), class: Class::new(), value: SeqCell::new(value) }
@@ -84,9 +84,9 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
 
     /// Returns a copy of the value.
     ///
-    /// The read is optimistic: it writes nothing that others read. If writers spoil [`READ_TRIES`] copies, or one takes
-    /// longer than [`seqrwlock_spin_ns`](crate::wait::Policy::seqrwlock_spin_ns) to publish, it takes the lock for
-    /// reading: it cannot starve, nor burn the CPU behind a writer that was preempted.
+    /// The read is optimistic: it writes nothing that others read. If writers invalidate [`READ_TRIES`] copies, or one
+    /// takes longer than [`seqrwlock_spin_ns`](crate::wait::Policy::seqrwlock_spin_ns) to publish, it takes the lock
+    /// for reading: so it can neither starve nor burn CPU time behind a preempted writer.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn read(&self) -> T {
@@ -96,13 +96,13 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         }
     }
 
-    /// Returns a copy of the value, unless a writer publishes at this moment. It never waits.
+    /// Returns a copy of the value, unless a writer is just publishing one. It never waits.
     #[inline]
     pub fn try_read(&self) -> Option<T> {
         self.copy(self.raw.try_read_begin()?)
     }
 
-    /// Runs `f` on the value: on a copy, or in place with the lock held if the first copy was spoilt.
+    /// Runs `f` on the value: on a copy, or in place with the lock held if the first copy was invalidated.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn read_with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
@@ -117,7 +117,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     fn copy(&self, begin: u64) -> Option<T> {
         P::touch(self.value.as_ptr().cast(), size_of::<T>(), false);
         let copy = self.value.load();
-        // SAFETY: invariant 2 of `raw`: no writer came between the looks at the sequence, so the copy is a whole value.
+        // SAFETY: invariant 2 of `raw`: no writer came between the loads of the sequence, so the copy is a whole value.
         (!self.raw.read_retry(begin)).then(|| unsafe { copy.assume_init() })
     }
 
@@ -175,7 +175,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         Some(unsafe { self.reading() })
     }
 
-    /// Makes the guard of a blocking read, and notes the acquisition for the order checker.
+    /// Creates the guard of a blocking read, and records the acquisition for the order checker.
     ///
     /// # Safety
     /// The calling thread has just acquired the lock for reading.
@@ -187,8 +187,8 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         unsafe { SeqReadGuard::new(self) }
     }
 
-    /// Excludes other writers and blocking readers, and gives a copy of the value that is published when the guard is
-    /// dropped.
+    /// Excludes other writers and blocking readers, and returns a guard with a copy of the value that is published when
+    /// the guard is dropped.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn write(&self) -> SeqWriteGuard<'_, T, P> {
@@ -229,7 +229,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         Some(unsafe { self.writing() })
     }
 
-    /// Makes the guard of the write lock, and notes the acquisition for the order checker.
+    /// Creates the guard of the write lock, and records the acquisition for the order checker.
     ///
     /// # Safety
     /// The calling thread has just acquired the lock for writing.

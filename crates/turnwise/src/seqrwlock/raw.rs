@@ -1,20 +1,20 @@
 //! The sequence lock without data, with three kinds of access.
 //!
-//! | access | excludes | changes | is spoilt by |
+//! | access | excludes | changes | is invalidated by |
 //! |---|---|---|---|
 //! | optimistic read | nothing | nothing | a writer: read again |
 //! | blocking read | writers | the readers-writer lock | nothing |
 //! | write | writers and blocking readers | that lock, and the sequence twice | nothing |
 //!
-//! (The sequence read/write lock of W. Long's dcache patches, 2013; the kernel's `read_seqlock_excl` has since become
-//! its narrower relative. Sequence locks in the language's memory model: H. Boehm, 2012.)
+//! (The sequence read/write lock of W. Long's dcache patches, 2013; the kernel's later `read_seqlock_excl` is a
+//! narrower relative of it. Sequence locks in the language's memory model: H. Boehm, 2012.)
 //!
-//! Two words, zero: unlocked. The sequence is even while the data are whole and odd while a writer changes them; in
-//! 64 bits it never comes round. The other word is a [`RawRwSem`], which does all the waiting.
+//! Two words, zero: unlocked. The sequence is even while the data are whole and odd while a writer changes them; in 64
+//! bits it never wraps around. The other word is a [`RawRwSem`], which does all the waiting.
 //!
 //! Invariants:
 //! 1. Only the thread that has the write lock changes the sequence, so a plain store suffices.
-//! 2. Data are changed only between the two stores to the sequence, by the thread that makes them.
+//! 2. Data are changed only between the two stores to the sequence, by the thread that makes those.
 //! 3. The write lock is released after the second store: a thread that has the lock in either way sees an even
 //!    sequence, unless it is the writer itself.
 //! 4. The release of the lock is the last access, in every kind.
@@ -26,10 +26,10 @@ use crate::wait::policy;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The lock without data. Zero bytes are an unlocked lock.
+/// A sequence lock without data. All-zero bytes are an unlocked lock.
 ///
-/// It is for data structures made of atomics, which readers walk while a writer changes them. What a walk has seen is
-/// valid only after [`RawSeqRwLock::read_retry`] or [`SeqReader::retry`] has returned `false`.
+/// It is for data structures made of atomics, which readers traverse while a writer changes them. The results of a
+/// traversal are valid only after [`RawSeqRwLock::read_retry`] or [`SeqReader::retry`] has returned `false`.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -63,7 +63,7 @@ impl RawSeqRwLock {
 }
 
 impl<P: ConstPlatform> RawSeqRwLock<P> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         RawSeqRwLock { sequence: core::sync::atomic::AtomicU64::new(0), lock: RawRwSem::const_new_in() }
@@ -91,7 +91,7 @@ impl<P: Platform> RawSeqRwLock<P> {
     /// Begins an optimistic read if no writer is changing the data; returns the sequence.
     #[inline(always)]
     pub fn try_read_begin(&self) -> Option<u64> {
-        // ORDERING seqrwlock.begin: pairs with seqrwlock.end: with its sequence we see its data, or newer.
+        // ORDERING seqrwlock.begin: pairs with seqrwlock.end: with a sequence we see its data, or newer.
         let sequence = self.sequence.load(Acquire);
         is_even(sequence).then_some(sequence)
     }
@@ -102,7 +102,7 @@ impl<P: Platform> RawSeqRwLock<P> {
         self.try_read_begin().unwrap_or_else(|| self.read_begin_slow())
     }
 
-    /// Whether what was read since [`RawSeqRwLock::read_begin`] returned `begin` may be inconsistent.
+    /// Returns whether what was read since [`RawSeqRwLock::read_begin`] returned `begin` may be inconsistent.
     #[inline(always)]
     pub fn read_retry(&self, begin: u64) -> bool {
         // ORDERING seqrwlock.check: pairs with seqrwlock.change: having read what a writer wrote, we see its sequence.
@@ -132,7 +132,7 @@ impl<P: Platform> RawSeqRwLock<P> {
     }
 
     /// Runs `walk` optimistically; if a writer interfered, once more with the lock held for reading. So it runs at most
-    /// twice, and what the first run returned may be dropped.
+    /// twice, and the result of the first run may be dropped.
     #[inline]
     pub fn read_with<R>(&self, mut walk: impl FnMut() -> R) -> R {
         let mut reader = self.reader();
@@ -188,7 +188,7 @@ impl<P: Platform> RawSeqRwLock<P> {
 
 /// Writes.
 impl<P: Platform> RawSeqRwLock<P> {
-    /// Acquires the lock for writing: excludes writers and blocking readers, and spoils optimistic reads until
+    /// Acquires the lock for writing: excludes writers and blocking readers, and invalidates optimistic reads until
     /// [`RawSeqRwLock::unlock_write`].
     #[inline]
     pub fn write(&self) {
@@ -227,8 +227,8 @@ impl<P: Platform> RawSeqRwLock<P> {
         unsafe { self.lock.unlock_write() }
     }
 
-    /// Returns the lock that keeps writers and blocking readers apart: a writer that only holds it has not spoilt any
-    /// optimistic read yet.
+    /// Returns the lock that keeps writers and blocking readers apart: a writer that only holds it has not yet
+    /// invalidated any optimistic read.
     pub(super) fn lock(&self) -> &RawRwSem<P> {
         &self.lock
     }
@@ -249,12 +249,12 @@ impl<P: Platform> RawSeqRwLock<P> {
         self.sequence.store(next, Release);
     }
 
-    /// Whether a writer or a blocking reader holds the lock at this moment.
+    /// Returns whether a writer or a blocking reader currently holds the lock.
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
     }
 
-    /// Whether a writer holds the lock at this moment.
+    /// Returns whether a writer currently holds the lock.
     pub fn is_write_locked(&self) -> bool {
         self.lock.is_write_locked()
     }
@@ -267,7 +267,7 @@ impl<P: Platform> RawSeqRwLock<P> {
     }
 }
 
-// SAFETY: the write lock of a `RawRwSem`, which keeps these promises; it is released after the change (invariant 3).
+// SAFETY: the write lock of a `RawRwSem`, which satisfies this contract; it is released after the change (invariant 3).
 unsafe impl<P: Platform> RawLock for RawSeqRwLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
@@ -310,7 +310,7 @@ unsafe impl<P: Platform> RawTimedLock for RawSeqRwLock<P> {
     }
 }
 
-// SAFETY: blocking readers have the read lock of the same `RawRwSem`, which keeps these promises.
+// SAFETY: blocking readers have the read lock of the same `RawRwSem`, which satisfies this contract.
 unsafe impl<P: Platform> RawRwLock for RawSeqRwLock<P> {
     #[inline]
     fn read(&self) {
@@ -337,7 +337,7 @@ impl<P: Platform> core::fmt::Debug for RawSeqRwLock<P> {
 }
 
 /// A read in up to two passes: the first is optimistic, the second holds the lock for reading. If a writer is changing
-/// the data from the start, and stays, there is only the second.
+/// the data at the start, and stays, there is only the second.
 ///
 /// ```
 /// # use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -354,18 +354,18 @@ impl<P: Platform> core::fmt::Debug for RawSeqRwLock<P> {
 #[must_use = "what was read is valid only once `retry` has returned `false`"]
 pub struct SeqReader<'a, P: Platform = DefaultPlatform> {
     lock: &'a RawSeqRwLock<P>,
-    /// The sequence at which an optimistic pass began; `None`: the lock is held for reading.
+    /// The sequence at which an optimistic pass began; `None` if the lock is held for reading.
     begin: Option<u64>,
-    /// Keeps the reader on its thread: only that may release the lock.
+    /// Keeps the reader on its thread, which alone may release the lock.
     not_send: PhantomData<*mut ()>,
 }
 
-// SAFETY: a shared reader only says whether it is in its second pass.
+// SAFETY: a shared reader only reports whether it is in its second pass.
 unsafe impl<P: Platform> Sync for SeqReader<'_, P> {}
 
 impl<P: Platform> SeqReader<'_, P> {
-    /// Ends a pass. `true`: discard what it saw and make another one, the last. `false`: it saw consistent data, and if
-    /// it was the second, the lock is still held, until the reader is dropped.
+    /// Ends a pass. Returns `true` if its results must be discarded and another pass, the last, made; `false` if it saw
+    /// consistent data: after the second pass the lock is then still held, until the reader is dropped.
     #[inline]
     pub fn retry(&mut self) -> bool {
         let spoilt = self.begin.is_some_and(|begin| self.lock.read_retry(begin));
@@ -376,7 +376,7 @@ impl<P: Platform> SeqReader<'_, P> {
         spoilt
     }
 
-    /// Whether the lock is held, so that nothing can change.
+    /// Returns whether the lock is held, so that nothing can change.
     #[must_use]
     pub fn is_blocking(&self) -> bool {
         self.begin.is_none()

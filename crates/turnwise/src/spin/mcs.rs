@@ -1,5 +1,5 @@
-//! The MCS lock: a queue of nodes that the threads bring along; each waiter spins on its own.
-//! (J. Mellor-Crummey and M. Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.)
+//! The MCS lock: a queue of nodes that the threads supply; each waiter spins on its own. (J. Mellor-Crummey and M.
+//! Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.)
 //!
 //! The word is a pointer to the last node:
 //!
@@ -7,7 +7,7 @@
 //! |---|---|
 //! | null | free |
 //! | the owner's node | held, no waiters |
-//! | another node | held; the line goes from the owner's node along `next` to this one |
+//! | another node | held; the queue runs from the owner's node along `next` to this one |
 //!
 //! Invariants:
 //! 1. A node is reachable from `lock` (or a successful `try_lock`) until the `unlock` of the same node returns. The
@@ -16,13 +16,13 @@
 //!    last access to the successor's node.
 //! 3. `unlock` does not touch the lock once another thread may have it: the next owner may free the memory.
 //!
-//! A place in the line cannot be given up, and a timed wait outside the line would overtake it; use
+//! A place in the queue cannot be given up, and a timed wait outside the queue would overtake it; use
 //! [`QueuedSpinLock`](super::QueuedSpinLock) or [`SpinLock`](super::SpinLock) for that. The node must stay where it is
-//! while the lock is held, which a guard cannot promise (it may be forgotten, and its stack frame be left): hence
-//! [`McsLock::with`] and no guard, and no place under the lock_api crate, whose guards move.
+//! while the lock is held, which a guard cannot guarantee (it may be forgotten, and its stack frame left): hence
+//! [`McsLock::with`] instead of a guard, and no implementation for the lock_api crate, whose guards move.
 //!
-//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
-//! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
+//! **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not use a
+//! lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
@@ -31,7 +31,7 @@ use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// A thread's place in the line. Padded to two cache lines (adjacent lines are fetched together), so that waiters do
+/// A thread's place in the queue. Padded to two cache lines (adjacent lines are fetched together), so that waiters do
 /// not disturb each other.
 ///
 /// ```
@@ -51,7 +51,7 @@ pub struct McsNode<P: Platform = DefaultPlatform> {
 }
 
 impl McsNode {
-    /// Creates a node in no line.
+    /// Creates a node that is in no queue.
     #[must_use]
     pub const fn new() -> Self {
         Self::const_new_in()
@@ -59,7 +59,7 @@ impl McsNode {
 }
 
 impl<P: ConstPlatform<McsNode<P>>> McsNode<P> {
-    /// Creates a node in no line, on any platform whose words are core's, also in constants.
+    /// Creates a node that is in no queue, on any platform that uses core's atomics; usable in constants.
     #[must_use]
     pub const fn const_new_in() -> Self {
         use core::sync::atomic::{AtomicPtr, AtomicU32};
@@ -74,7 +74,7 @@ impl Default for McsNode {
 }
 
 impl<P: Platform> McsNode<P> {
-    /// Creates a node in no line, on any platform.
+    /// Creates a node that is in no queue, on any platform.
     #[must_use]
     pub fn new_in() -> Self {
         McsNode { next: P::Ptr::new(ptr::null_mut()), granted: P::U32::new(0) }
@@ -87,7 +87,7 @@ impl<P: Platform> core::fmt::Debug for McsNode<P> {
     }
 }
 
-/// The lock without data. Zero bytes are an unlocked lock.
+/// An MCS lock without data. All-zero bytes are an unlocked lock.
 ///
 /// ```
 /// use turnwise::spin::mcs::{McsNode, RawMcsLock};
@@ -113,7 +113,7 @@ impl RawMcsLock {
 }
 
 impl<P: ConstPlatform<McsNode<P>>> RawMcsLock<P> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()), counters: Counters::new() }
@@ -136,14 +136,14 @@ impl<P: Platform> RawMcsLock<P> {
     /// Acquires the lock through `node`.
     ///
     /// # Safety
-    /// `node` stays in place, and in no other line, until [`RawMcsLock::unlock`] with it returns; that call must come
+    /// `node` stays in place, and in no other queue, until [`RawMcsLock::unlock`] with it returns; that call must come
     /// before `node` or the lock goes away.
     #[inline]
     pub unsafe fn lock(&self, node: &McsNode<P>) {
         node.next.store(ptr::null_mut(), Relaxed);
         node.granted.store(0, Relaxed);
-        // ORDERING mcs.join: Release shows the cleared node to the next swap; Acquire pairs with that of the thread
-        // before us, whose node is cleared before we link to it, and with mcs.free.
+        // ORDERING mcs.join: Release shows the cleared node to the next swap; Acquire pairs with that of our
+        // predecessor, whose node is cleared before we link to it, and with mcs.free.
         let prev = self.tail.swap(ptr::from_ref(node).cast_mut(), AcqRel);
         let wait = || {
             // SAFETY: invariants 1 and 2: `prev` was reachable, and stays until its owner has seen our link.
@@ -187,7 +187,7 @@ impl<P: Platform> RawMcsLock<P> {
         unsafe { &(*next).granted }.store(1, Release);
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is currently held.
     pub fn is_locked(&self) -> bool {
         !self.tail.load(Relaxed).is_null()
     }
@@ -259,7 +259,7 @@ impl<T> McsLock<T> {
 }
 
 impl<T, P: ConstPlatform<McsNode<P>>> McsLock<T, P> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn const_new_in(value: T) -> Self {
         McsLock { raw: RawMcsLock::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
@@ -302,7 +302,7 @@ impl<T: ?Sized, P: Platform> McsLock<T, P> {
         section(unsafe { &mut *self.data.get() })
     }
 
-    /// Runs `section` with the lock held if it is free; `None` if not.
+    /// Runs `section` with the lock held if it is free; otherwise returns `None`.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_with<R>(&self, section: impl FnOnce(&mut T) -> R) -> Option<R> {
@@ -317,7 +317,7 @@ impl<T: ?Sized, P: Platform> McsLock<T, P> {
         Some(section(unsafe { &mut *self.data.get() }))
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is currently held.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
@@ -343,7 +343,7 @@ impl<T: ?Sized + core::fmt::Debug, P: Platform> core::fmt::Debug for McsLock<T, 
     }
 }
 
-/// A lock that is held through a node in the frame of [`McsLock::with`]; it never leaves that frame.
+/// An acquisition through a node in the frame of [`McsLock::with`]; it never leaves that frame.
 struct Held<'a, P: Platform> {
     raw: &'a RawMcsLock<P>,
     node: &'a McsNode<P>,

@@ -1,6 +1,6 @@
 //! Spin locks, whose waiters poll. They are for code that cannot sleep, and for sections of a few instructions with no
 //! more threads than CPUs. Everywhere else use [`crate::Mutex`]: a spinner that waits for a thread that is off its CPU
-//! burns a time slice, and the fair ones among these do so for every thread in the line.
+//! burns a time slice, and the fair ones among these do so for every thread in the queue.
 //!
 //! | lock | bytes | order | waiters spin on | unlock needs |
 //! |---|---|---|---|---|
@@ -9,11 +9,10 @@
 //! | [`QueuedSpinLock`] | 4 | first come, first served in the queue | own node, in static memory | nothing |
 //! | [`McsLock`] | 8 | first come, first served | own node, on the stack | the node |
 //!
-//! The raw types have no data. The first three are released without anything that the acquisition left behind, as a C
-//! interface needs; they implement [`RawLock`](crate::raw::RawLock), and [`Lock`](crate::lock::Lock) puts data and
-//! guards on top.
+//! The raw types have no data. The first three are released without any state from the acquisition, as a C interface
+//! needs; they implement [`RawLock`](crate::raw::RawLock), and [`Lock`](crate::lock::Lock) adds data and guards.
 
-/// Defines how locks of the type `$raw` are made, which consist of a word, a back-off policy and counters.
+/// Defines the constructors of locks of type `$raw`, which consist of a word, a back-off policy and counters.
 macro_rules! constructors {
     ($raw:ident) => {
         impl $raw {
@@ -33,7 +32,7 @@ macro_rules! constructors {
         }
 
         impl<B: Backoff, P: ConstPlatform> $raw<B, P> {
-            /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+            /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
             #[must_use]
             pub const fn const_new_in() -> Self {
                 $raw { word: $crate::spin::zero(), backoff: PhantomData, counters: Counters::new() }
@@ -64,7 +63,7 @@ macro_rules! constructors {
         }
 
         impl<T, B: Backoff, P: ConstPlatform> Lock<$raw<B, P>, T> {
-            /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+            /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
             #[cfg_attr(feature = "order-check", track_caller)]
             pub const fn const_new_in(value: T) -> Self {
                 Lock::from_raw($raw::const_new_in(), value)
@@ -96,7 +95,7 @@ const fn zero() -> core::sync::atomic::AtomicU32 {
     core::sync::atomic::AtomicU32::new(0)
 }
 
-/// The longest spin between two looks at the wall clock, which may be set while we wait.
+/// The longest spin between two readings of the wall clock, which may be set while we wait.
 const WALL_CLOCK_STEP_NS: u64 = 1_000_000;
 
 /// Calls `attempt` with a limit on [`Platform::now`] until it succeeds or `deadline` has passed; at least once.

@@ -1,44 +1,44 @@
 //! The queued spin lock: an MCS queue of waiters in front of a lock bit, in one word of four bytes.
 //!
-//! Waiters stand in line, each spinning on its own static node; only the head of the line spins on the word. The node
-//! is needed only while waiting, so the lock is released without it and fits where a plain spin lock fits. (J.
+//! Waiters queue, each spinning on its own static node; only the head of the queue spins on the word. The node is
+//! needed only while waiting, so the lock is released without it and fits wherever a plain spin lock fits. (J.
 //! Mellor-Crummey and M. Scott, 1991, for the queue; in front of a lock word as in Linux's queued spin locks, 2014.)
 //!
 //! The word, 4 bytes:
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..16 | tail | token of the last thread in line, 0: none | a thread that joins | the last, as it takes the lock |
+//! | 0..16 | tail | token of the queue's last thread, 0: none | a thread that joins | the last, as it takes the lock |
 //! | 16 | `HELD` | the lock is held | the thread that takes it | the owner, in `unlock` |
 //!
 //! | tail | `HELD` | state |
 //! |---|---|---|
 //! | 0 | 0 | free |
-//! | 0 | 1 | held, empty line |
-//! | t | 1 | held, the line waits |
-//! | t | 0 | just released; the head of the line is about to take it |
+//! | 0 | 1 | held, empty queue |
+//! | t | 1 | held, the queue waits |
+//! | t | 0 | just released; the head of the queue is about to take it |
 //!
 //! Invariants:
 //! 1. The thread that sets `HELD` has the lock until it clears it.
-//! 2. A node is reachable only while its thread is in `wait_in_line`; a thread leaves the line by taking the tail back
-//!    to 0, or after its successor linked itself and was made head. Nodes are static: a stale look at one is a wrong
-//!    value, never a wild pointer.
-//! 3. Only the head, and threads that cannot join the line, try to set `HELD` while there is a line.
+//! 2. A node is reachable only while its thread is in `wait_in_line`; a thread leaves the queue by resetting the tail
+//!    to 0, or after its successor linked itself and was made head. Nodes are static: a stale read of one yields a
+//!    wrong value, never a wild pointer.
+//! 3. Only the head, and threads that cannot join the queue, try to set `HELD` while there is a queue.
 //! 4. Clearing `HELD` is the owner's last access: the next owner may free the memory. A head that has taken the lock
 //!    does not touch the word again until it releases it.
-//! 5. A node that is gone (invariant 5 of [`crate::osq`]) was left in the line by a jump out of a signal handler, or by
-//!    the end of its thread. Who is behind it is the head: there may be several then, who compete for the word.
+//! 5. A node that is gone (invariant 5 of [`crate::osq`]) was left in the queue by a jump out of a signal handler, or
+//!    by the end of its thread. The thread behind it is a head: there may be several then, which compete for the word.
 //!
-//! **Who cannot join.** A thread without a slot ([`Platform::me`] is `None`: all slots are taken, or it is exiting),
-//! and a signal handler that interrupted a wait of its thread, whose node is in use. Such a thread competes with the
-//! head for the word: it overtakes the line, and one that is unlucky may be overtaken for ever. Among those in line the
-//! order is strictly first come, first served.
+//! **Threads that cannot join.** A thread without a slot ([`Platform::me`] is `None`: all slots are taken, or it is
+//! exiting), and a signal handler that interrupted a wait of its thread, whose node is in use. Such a thread competes
+//! with the head for the word: it overtakes the queue, and an unlucky one may be overtaken for ever. Within the queue
+//! the order is strictly first come, first served.
 //!
-//! A place in line cannot be given up, so `lock_until` competes outside the line, too, and overtakes it.
-//! `try_lock` takes the lock only when it is free and no thread is in line.
+//! A place in the queue cannot be given up, so `lock_until` competes outside the queue, too, and overtakes it.
+//! `try_lock` takes the lock only when it is free and the queue is empty.
 //!
-//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
-//! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
+//! **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not use a
+//! lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
 use super::attempt_until;
 use crate::events::{Counters, Event, Kind};
@@ -51,12 +51,12 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 const TAIL: u32 = 0xffff;
 const HELD: u32 = 1 << 16;
 
-/// Returns the word after the head `me` has taken the lock: without a tail if `me` is the last in line.
+/// Returns the word after the head `me` has taken the lock: without a tail if `me` is the last in the queue.
 const fn taken_by_head(word: u32, me: u32) -> u32 {
     if word & TAIL == me { HELD } else { word | HELD }
 }
 
-/// The lock without data. Zero bytes are an unlocked lock.
+/// A queued spin lock without data. All-zero bytes are an unlocked lock.
 ///
 /// ```
 /// use turnwise::{RawLock, RawQueuedSpinLock};
@@ -74,7 +74,7 @@ pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
 
 /// Data of type `T` behind a queued spin lock: first come, first served, each waiter spinning on its own node.
 ///
-/// `try_lock_for` and `try_lock_until` wait outside the line and overtake it.
+/// `try_lock_for` and `try_lock_until` wait outside the queue and overtake it.
 ///
 /// ```
 /// use turnwise::QueuedSpinLock;
@@ -94,7 +94,7 @@ impl RawQueuedSpinLock {
 }
 
 impl<P: ConstPlatform> RawQueuedSpinLock<P> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         RawQueuedSpinLock { word: core::sync::atomic::AtomicU32::new(0), counters: Counters::new() }
@@ -118,7 +118,7 @@ impl<T> Lock<RawQueuedSpinLock, T> {
 }
 
 impl<T, P: ConstPlatform> Lock<RawQueuedSpinLock<P>, T> {
-    /// Creates an unlocked lock on any platform whose words are core's, also in constants: for statics.
+    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn const_new_in(value: T) -> Self {
         Lock::from_raw(RawQueuedSpinLock::const_new_in(), value)
@@ -182,7 +182,7 @@ unsafe impl<P: Platform> RawTimedLock for RawQueuedSpinLock<P> {
 }
 
 impl<P: Platform> RawQueuedSpinLock<P> {
-    /// Takes a free lock without a line.
+    /// Takes a free lock whose queue is empty.
     #[inline]
     fn take(&self) -> bool {
         // ORDERING queued.acquire: pairs with queued.release; shows what the last owner wrote.
@@ -205,7 +205,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
 
     fn wait_in_line(&self, me: Me<P>) {
         let node = &me.slot.node;
-        // Step A: join at the end, and wait for the one before us to make us head.
+        // Step A: join at the end, and wait for our predecessor to make us head.
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
         node.join(P::generation());
@@ -215,18 +215,18 @@ impl<P: Platform> RawQueuedSpinLock<P> {
             prev.next.store(me.token.get(), Relaxed);
             Self::await_grant(node, prev);
         }
-        // Step B: head of the line: take the lock.
+        // Step B: we are head of the queue: take the lock.
         if self.take_as_head(me.token.get()) & TAIL == me.token.get() {
-            return; // we were the last in line, and took the tail back
+            return; // we were the last in the queue, and reset the tail
         }
-        // Step C: the one after us is about to link itself, or has; it becomes head while we have the lock.
+        // Step C: our successor is about to link itself, or has done so; it becomes head while we have the lock.
         if let Some(next) = Self::await_next(node) {
-            // Relaxed: the data comes by the word, not by the grant.
+            // Relaxed: the word, not the grant, orders the data.
             P::slot(next).node.granted.store(1, Relaxed);
         }
     }
 
-    /// Waits until the thread before makes this node's thread head, or has left its node (invariant 5).
+    /// Waits until the predecessor makes this node's thread head, or has abandoned its node (invariant 5).
     fn await_grant(node: &Node<P>, prev: &Node<P>) {
         let granted = |granted| granted != 0;
         if P::calls_may_be_left() {
@@ -237,7 +237,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         }
     }
 
-    /// Waits for the thread after this node's to link itself; `None`: it has left in between, and the node stays.
+    /// Waits for this node's successor to link itself; returns `None` if that has left in between, and the node stays.
     fn await_next(node: &Node<P>) -> Option<Token> {
         if !P::calls_may_be_left() {
             return P::spin_until(&node.next, |next| next != 0, SpinLimit::NONE).ok().and_then(Token::new);
@@ -255,12 +255,12 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         }
     }
 
-    /// Puts `token` at the end of the line; returns the thread before it.
+    /// Appends `token` to the queue; returns its predecessor.
     fn join(&self, token: u32) -> Option<Token> {
         let mut word = self.word.load(Relaxed);
         loop {
-            // ORDERING queued.join: Release shows our cleared node to the one that joins next, whose Acquire pairs with
-            // queued.join here, in `join`: so the node before us is cleared before we link to it.
+            // ORDERING queued.join: Release shows our cleared node to the next to join, whose Acquire pairs with
+            // queued.join here, in `join`: so our predecessor's node is cleared before we link to it.
             match self.word.compare_exchange(word, word & !TAIL | token, AcqRel, Relaxed) {
                 Ok(_) => return Token::new(word & TAIL),
                 Err(found) => word = found,
@@ -268,7 +268,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         }
     }
 
-    /// Takes the lock when it is free, and the tail back if `me` is the last; returns the word as it was.
+    /// Takes the lock when it is free, and resets the tail if `me` is the last; returns the previous word.
     fn take_as_head(&self, me: u32) -> u32 {
         loop {
             let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, SpinLimit::NONE) else { continue };
@@ -279,7 +279,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         }
     }
 
-    /// Takes the lock when it is free, whether or not there is a line; `false` at `until`.
+    /// Takes the lock when it is free, whether or not there is a queue; returns `false` at `until`.
     fn compete(&self, until: Option<u64>) -> bool {
         loop {
             let limit = SpinLimit { until, ..SpinLimit::NONE };

@@ -5,7 +5,7 @@
 //!
 //! | bits | name | meaning | changed by |
 //! |---|---|---|---|
-//! | 0..16 | serving | the ticket that has the lock, or will have it when drawn | the owner, in `unlock` |
+//! | 0..16 | serving | the ticket that has the lock, or will have it once drawn | the owner, in `unlock` |
 //! | 16..32 | next | the ticket that the next thread draws | a thread that draws |
 //!
 //! | state | when |
@@ -18,19 +18,19 @@
 //!
 //! Invariants:
 //! 1. A ticket is drawn once per round of 2^16; its holder has the lock while serving equals it.
-//! 2. Only the owner changes serving, so its own look at it is never stale.
+//! 2. Only the owner changes serving, so its own read of it is never stale.
 //! 3. The addition in `unlock` is the owner's last access: the next owner may free the memory.
 //!
-//! **Limit.** At most 65535 tickets may be out, or next would come round to serving and the lock would look free. From
-//! `FULL` (32768) tickets on, newcomers therefore draw none: they wait, in no order, until there are fewer. For
-//! the limit to be passed nonetheless, 32768 more threads would have to be between that look and their draw at once.
+//! **Limit.** At most 65535 tickets may be out, or next would wrap around to serving and the lock would appear free.
+//! From `FULL` (32768) tickets on, newcomers therefore draw none: they wait, in no order, until there are fewer. To
+//! exceed the limit nonetheless, 32768 more threads would have to be between that check and their draw at once.
 //!
-//! A drawn ticket cannot be given back, so a wait that may end draws none: `try_lock` takes the lock only when it is
-//! free, and `lock_until` repeats that until its deadline. Such a waiter overtakes no other, and may be overtaken for
-//! ever.
+//! A drawn ticket cannot be given back, so a wait that may time out draws none: `try_lock` takes the lock only when it
+//! is free, and `lock_until` repeats that until its deadline. Such a waiter overtakes no other, and may be overtaken
+//! for ever.
 //!
-//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
-//! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
+//! **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not use a
+//! lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
 use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
@@ -42,7 +42,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const ONE_DRAWN: u32 = 1 << 16;
-/// The number of tickets out from which on newcomers wait without one.
+/// The number of tickets out from which newcomers wait without one.
 const FULL: u32 = 1 << 15;
 
 const fn serving(word: u32) -> u16 {
@@ -63,12 +63,12 @@ const fn turns(word: u32, ticket: u16) -> u32 {
     ticket.wrapping_sub(serving(word)) as u32
 }
 
-/// Returns what to add to the word so that serving goes up by one and next stays.
+/// Returns the addend to the word that increments serving and leaves next unchanged.
 const fn serve_next(word: u32) -> u32 {
     if serving(word) == u16::MAX { (u16::MAX as u32).wrapping_neg() } else { 1 }
 }
 
-/// The lock without data. Zero bytes are an unlocked lock.
+/// A ticket lock without data. All-zero bytes are an unlocked lock.
 ///
 /// ```
 /// use turnwise::{RawLock, RawTicketLock};
@@ -87,7 +87,7 @@ pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> 
 
 /// Data of type `T` behind a ticket lock: first come, first served.
 ///
-/// `try_lock_for` and `try_lock_until` wait outside the line and get the lock only when the line is empty.
+/// `try_lock_for` and `try_lock_until` wait outside the queue and get the lock only when the queue is empty.
 ///
 /// ```
 /// use turnwise::TicketLock;
@@ -168,7 +168,7 @@ impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
         out(word) == 0 && self.word.compare_exchange(word, word.wrapping_add(ONE_DRAWN), Acquire, Relaxed).is_ok()
     }
 
-    /// Waits in the line.
+    /// Waits in the queue.
     #[cold]
     fn lock_slow(&self) {
         // Step A: wait until there are tickets to draw (see Limit).
@@ -184,13 +184,13 @@ impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
         self.word.load(Acquire);
     }
 
-    /// Begins a wait. The word tells how many come before, not who the owner is.
+    /// Begins a wait. The word shows how many tickets come before, not which thread is the owner.
     fn backoff() -> B {
         const { assert!(!B::LOOKS_AT_MARKS, "a ticket lock's word has no mark of its owner") };
         B::start()
     }
 
-    /// Waits outside the line for the lock to be free, then tries to take it; `false` at `until` too.
+    /// Waits outside the queue for the lock to be free, then tries to take it; returns `false` at `until`, too.
     fn attempt(&self, until: u64) -> bool {
         loop {
             if Self::backoff().wait::<P>(&self.word, out, Some(until)).is_err() {

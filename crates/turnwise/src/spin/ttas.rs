@@ -5,8 +5,8 @@
 //!
 //! | value | state | next |
 //! |---|---|---|
-//! | 0 | free | the owner's mark, by the first thread to come |
-//! | another | held: the owner's mark, 1 unless the back-off has others | 0, by the owner |
+//! | 0 | free | the owner's mark, by the first thread to arrive |
+//! | another | held: the owner's mark, 1 unless the back-off policy defines others | 0, by the owner |
 //!
 //! Invariants:
 //! 1. A thread that changes 0 to its mark has the lock until it stores 0.
@@ -26,7 +26,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const FREE: u32 = 0;
 
-/// The lock without data. Zero bytes are an unlocked lock.
+/// A test-and-test-and-set lock without data. All-zero bytes are an unlocked lock.
 ///
 /// ```
 /// use turnwise::{RawLock, RawSpinLock};

@@ -1,21 +1,21 @@
-//! When a promise lapses.
+//! The lapse of a pending hand-off.
 //!
-//! A lock may be free and kept for one thread: one that claimed the next turn, that was woken for it, or that sleeps
-//! and goes before those that come. That thread may be kept from coming, by a signal handler, a debugger or its
-//! scheduler. Who finds such a lock waits [`kept_ns`](super::Policy::kept_ns), and then takes the lock and the promise
-//! out of its word.
+//! A lock may be free but reserved for one thread: one that requested a hand-off, that was woken for it, or that sleeps
+//! and precedes newcomers. A signal handler, a debugger or the scheduler may keep that thread from coming. A thread
+//! that finds such a lock waits [`kept_ns`](super::Policy::kept_ns), then takes the lock and clears the hand-off in its
+//! word.
 //!
-//! A word has no room for the time of a promise, so each thread goes by what it found itself, and notes it in its slot:
-//! one that tries, or whose time is out sooner, goes on waiting when it comes again. Such a note may be older than the
-//! promise: then that is cut short, and its thread waits as one that was never promised anything.
+//! A word has no room for the time of a hand-off, so each thread goes by what it found itself, and notes it in its
+//! slot: one that only tries, or that times out sooner, resumes that wait when it comes again. Such a note may be older
+//! than the hand-off: then that is cut short, and its thread waits as if it had never been offered the lock.
 
 use super::policy;
 use crate::platform::{Clock, Deadline, Platform};
 
-/// A lock that a thread found free and kept for another, and since when.
+/// A lock that a thread found free but reserved for another, and since when.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept {
-    /// The address of the lock; 0: none.
+    /// The address of the lock, or 0 for none.
     address: usize,
     since: u64,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Kept {
 impl Kept {
     pub(crate) const NONE: Kept = Kept { address: 0, since: 0 };
 
-    /// Returns until when the lock at `address` is kept for another, as the calling thread finds now.
+    /// Returns until when the lock at `address`, which the calling thread finds reserved now, stays so.
     fn until<P: Platform>(address: usize) -> u64 {
         let new = || Kept { address, since: P::now() };
         let kept = P::me().map_or_else(new, |me| {
@@ -36,7 +36,7 @@ impl Kept {
         kept.since.saturating_add(policy().kept_ns)
     }
 
-    /// Whether a thread that tries may take the lock at `address`, which it finds free and kept for another.
+    /// Returns whether a thread that only tries may take the lock at `address`, which it finds free but reserved.
     #[cold]
     pub(crate) fn has_lapsed<P: Platform>(address: usize) -> bool {
         let lapsed = P::now() >= Self::until::<P>(address);
@@ -46,7 +46,7 @@ impl Kept {
         lapsed
     }
 
-    /// Forgets that the lock at `address` was kept.
+    /// Forgets that the lock at `address` was reserved.
     fn forget<P: Platform>(address: usize) {
         if let Some(me) = P::me()
             && me.slot.private.kept.get().address == address
@@ -56,17 +56,17 @@ impl Kept {
     }
 }
 
-/// What a waiter knows of a promise to another.
+/// What a waiter knows of a hand-off to another thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Lapse {
-    /// When the promise lapses that it found on the free lock; 0: it found none.
+    /// When the hand-off that it found pending on the free lock lapses; 0 if it found none.
     at: u64,
 }
 
 impl Lapse {
     pub(crate) const NONE: Lapse = Lapse { at: 0 };
 
-    /// Whether the waiter may take the lock at `address` in spite of a promise. `kept`: the lock is free, but for that.
+    /// Returns whether the waiter may take the lock at `address` despite a hand-off. `kept`: it is free, but reserved.
     pub(crate) fn has_come<P: Platform>(&mut self, address: usize, kept: bool) -> bool {
         if !kept {
             self.end::<P>(address);
@@ -78,7 +78,7 @@ impl Lapse {
         P::now() >= self.at
     }
 
-    /// The promise that it found is no more.
+    /// Forgets the hand-off that it found, which is over.
     pub(crate) fn end<P: Platform>(&mut self, address: usize) {
         if self.at != 0 {
             self.at = 0;
@@ -86,7 +86,7 @@ impl Lapse {
         }
     }
 
-    /// Returns when a sleep ends: at the caller's deadline, or when the promise lapses.
+    /// Returns when a sleep ends: at the caller's deadline, or when the hand-off lapses.
     pub(crate) fn or_at<P: Platform>(self, deadline: Option<Deadline>) -> Option<Deadline> {
         match deadline {
             _ if self.at == 0 => deadline,

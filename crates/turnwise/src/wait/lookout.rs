@@ -1,20 +1,20 @@
-//! Whether a waiter of a condition variable should look for its notification for a while before it sleeps.
+//! The decision whether a waiter of a condition variable polls for its notification for a while before it sleeps.
 //!
-//! Where requests and answers go to and fro within microseconds, a waiter that looks saves two wake-ups. Only one looks
-//! at a time, and only if no other waits: so the longest waiter is still the first. The condition variable's word has a
-//! flag for it, and whoever notifies it takes the flag off in the same step and need not call the kernel.
+//! Where requests and replies alternate within microseconds, a waiter that polls saves two wake-ups. Only one polls at
+//! a time, and only if no other waits: so the longest waiter still comes first. The condition variable's word has a
+//! flag for it, and a thread that notifies it clears the flag in the same step and need not call the kernel.
 //!
 //! The flag is about a thread, which a child of `fork` does not have: so the notes name the process of the thread that
-//! set it last. They are written in the same word as what the looks so far have taught:
+//! set it last. They share a word with the results of the polls so far:
 //!
 //! | bits | name | meaning |
 //! |---|---|---|
-//! | 0..16 | `GENERATION` | of the process in which a waiter last began to look ([`Platform::generation`], low bits) |
-//! | 16..24 | `LEFT_OUT` | waits that will still begin without a look |
-//! | 24..32 | `IN_VAIN` | looks in vain, as far as they count: one that was answered halves them |
+//! | 0..16 | `GENERATION` | of the process in which a waiter last began to poll ([`Platform::generation`], low bits) |
+//! | 16..24 | `LEFT_OUT` | waits that will still begin without polling |
+//! | 24..32 | `IN_VAIN` | polls without success, as far as they count: a successful one halves them |
 //!
 //! Invariant: while the flag is set, `GENERATION` is that of the process whose thread set it. It is written only while
-//! the flag is not set ([`Lookout::begin`]), and else kept ([`Lookout::write`]).
+//! the flag is clear ([`Lookout::begin`]), and otherwise preserved ([`Lookout::write`]).
 
 use super::policy;
 use crate::platform::{ConstPlatform, Deadline, Platform, SpinLimit, Word};
@@ -24,7 +24,7 @@ const GENERATION: u32 = 0xffff;
 const LEFT_OUT: u32 = 0xff << 16;
 const IN_VAIN: u32 = 0xff << 24;
 
-/// The notes about the looks at one condition variable. Zero bytes: nobody has looked.
+/// The notes about polling one condition variable. All-zero bytes: no thread has polled.
 ///
 /// ```
 /// use turnwise::platform::Bare;
@@ -39,7 +39,7 @@ pub struct Lookout<P: Platform> {
 }
 
 impl Lookout<crate::platform::DefaultPlatform> {
-    /// Creates notes that say nothing yet.
+    /// Creates empty notes.
     #[must_use]
     pub const fn new() -> Self {
         Self::const_new_in()
@@ -47,7 +47,7 @@ impl Lookout<crate::platform::DefaultPlatform> {
 }
 
 impl<P: ConstPlatform> Lookout<P> {
-    /// Creates notes that say nothing yet, on any platform whose words are core's, also in constants: for statics.
+    /// Creates empty notes on any platform that uses core's atomics; usable in constants and statics.
     #[must_use]
     pub const fn const_new_in() -> Self {
         Lookout { notes: core::sync::atomic::AtomicU32::new(0) }
@@ -61,18 +61,18 @@ impl Default for Lookout<crate::platform::DefaultPlatform> {
 }
 
 impl<P: Platform> Lookout<P> {
-    /// Creates notes that say nothing yet, on any platform.
+    /// Creates empty notes on any platform.
     #[must_use]
     pub fn new_in() -> Self {
         Lookout { notes: P::U32::new(0) }
     }
 
-    /// Whether the flag, which the caller has found set, is that of a thread of this process.
+    /// Returns whether the flag, which the caller has found set, is that of a thread of this process.
     pub fn is_of_this_process(&self) -> bool {
         self.notes.load(Relaxed) & GENERATION == P::generation() & GENERATION
     }
 
-    /// Decides whether the only waiter looks before it sleeps: after looks in vain only now and then.
+    /// Decides whether the only waiter polls before it sleeps: after unsuccessful polls only now and then.
     fn is_due(&self) -> bool {
         let notes = self.notes.load(Relaxed);
         let left_out = (notes & LEFT_OUT) >> 16;
@@ -82,14 +82,14 @@ impl<P: Platform> Lookout<P> {
         left_out == 0
     }
 
-    /// Sets the flag for the only waiter, if looks have paid; returns whether it did. `word` was `found` a moment ago,
-    /// which has the flag of no thread of this process; `clear` and `set` are that without and with the flag. Fails if
-    /// another comes at the same time, with another mutex.
+    /// Sets the flag for the only waiter, if polling has paid; returns whether it did. `word` was `found` a moment ago,
+    /// without a flag of a thread of this process; `clear` and `set` are `found` without and with the flag. Fails if
+    /// another waiter comes at the same time, with another mutex.
     pub fn begin<W: Word>(&self, word: &W, found: W::Value, clear: W::Value, set: W::Value) -> bool {
         if !self.is_due() {
             return false;
         }
-        // A flag that was inherited in a `fork` goes before the notes change, which would make it one of this process.
+        // A flag inherited in a `fork` is cleared before the notes change, which would make it one of this process.
         if found != clear && word.compare_exchange(found, clear, Relaxed, Relaxed).is_err() {
             return false;
         }
@@ -105,25 +105,25 @@ impl<P: Platform> Lookout<P> {
         }
     }
 
-    /// Looks at `word` until it is `notified`, for a bounded time and not beyond `deadline`; returns whether it was.
-    /// Learns whether it was in time.
+    /// Polls `word` until it is `notified`, for a bounded time and not beyond `deadline`; returns whether it was.
+    /// Records whether that was in time.
     #[track_caller]
     pub fn watch<W: Word>(&self, word: &W, notified: impl FnMut(W::Value) -> bool, deadline: Option<Deadline>) -> bool {
         let end = P::now().saturating_add(2 * policy().still_ns);
         let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
         let found = P::spin_until(word, notified, SpinLimit { until, ..SpinLimit::NONE }).is_ok();
-        // If it lost its CPU meanwhile, others had a better use for that, though it was notified when it came back.
+        // If the thread lost its CPU meanwhile, others had a better use for it, though it was notified on its return.
         self.learn(found && P::now() <= end);
         found
     }
 
     fn learn(&self, found: bool) {
-        /// So many times the number of waits that begin without a look doubles, after the first look in vain.
+        /// How often the number of waits that begin without polling doubles, after the first poll without success.
         const DOUBLINGS: u32 = 6;
         let notes = self.notes.load(Relaxed);
         let before = notes >> 24;
         let excess = |in_vain: u32| in_vain.saturating_sub(1);
-        // More in vain than leave out the most waits would only be forgotten later.
+        // Failures beyond those that skip the most waits would only have to be forgotten later.
         let in_vain = match found {
             true => before / 2,
             false if excess(before) * 2 < DOUBLINGS => (before + 1).min(IN_VAIN >> 24),
@@ -138,7 +138,7 @@ impl<P: Platform> Lookout<P> {
         }
     }
 
-    /// Writes what was learnt, unless the notes are no longer `notes`; the generation stays.
+    /// Writes the new notes, unless they are no longer `notes`; the generation stays.
     fn write(&self, notes: u32, left_out: u32, in_vain: u32) {
         let new = notes & GENERATION | left_out << 16 | in_vain << 24;
         let _ = self.notes.compare_exchange(notes, new, Relaxed, Relaxed);
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::platform::Native;
 
-    /// Returns how many waits in a row would begin without a look.
+    /// Returns how many consecutive waits would begin without polling.
     fn left_out(lookout: &Lookout<Native>) -> usize {
         (0..1000).take_while(|_| !lookout.is_due()).count()
     }

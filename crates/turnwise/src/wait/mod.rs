@@ -1,9 +1,9 @@
-//! How the sleeping locks wait: how they spin, when they give their CPU away, when they promise the next turn.
+//! How the sleeping locks wait: how they spin, when they yield their CPU, when they hand the lock off.
 //!
 //! All numbers are in one table, [`Policy`]; those that may differ from wait to wait are in `settings.rs`. `spin.rs`
-//! has the one way to spin, `quantum.rs` turns on a CPU, `lookout.rs` a condition variable's looks; `stamp.rs` marks
-//! promises with the process that they were made in, and `lapse.rs` ends those whose threads do not come. None of it is
-//! needed for correctness, but for these two: a thread without a slot never spins, and sleeps.
+//! has the one way to spin, `quantum.rs` time slices on a CPU, `lookout.rs` a condition variable's polling; `stamp.rs`
+//! marks hand-offs with the process in which they were made, and `lapse.rs` ends those whose threads do not come. Only
+//! these two are needed for correctness: a thread without a slot never spins, and sleeps.
 
 mod lapse;
 mod lookout;

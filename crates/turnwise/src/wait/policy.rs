@@ -18,7 +18,7 @@ use core::sync::atomic::Ordering::{Acquire, Release};
 pub struct Field {
     /// The field's name in [`Policy`].
     pub name: &'static str,
-    /// The unit: `ns`, or a plain word.
+    /// The unit: `ns`, or an ordinary word.
     pub unit: &'static str,
     /// What the field decides, and why it has its value.
     pub about: &'static str,
@@ -28,7 +28,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Finds the field with this name.
+    /// Returns the field with this name, if there is one.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Field> {
         Policy::FIELDS.iter().find(|field| field.name == name)
@@ -44,7 +44,7 @@ impl Field {
     /// Changes the field in `policy`.
     ///
     /// # Errors
-    /// If the value is outside of [`Field::bounds`]: nothing is changed.
+    /// If the value is outside [`Field::bounds`]; then nothing is changed.
     pub fn set(&self, policy: &mut Policy, value: u64) -> Result<(), OutOfBounds> {
         if !(self.bounds.0..=self.bounds.1).contains(&value) {
             return Err(OutOfBounds { field: *self, value });
@@ -100,7 +100,7 @@ macro_rules! table {
         }
 
         impl Policy {
-            /// The policy that ships.
+            /// The default policy.
             pub const DEFAULT: Policy = Policy { $($name: $value,)* };
 
             /// All fields, in the order of the table.
@@ -117,43 +117,43 @@ macro_rules! table {
 
 table! {
     /// The longest spin before sleeping, for each CPU that the threads may run on: a queue of spinners is at most as
-    /// long as there are CPUs, and each in it has a batch. SQLite and sysbench's threads lose up to 9 and 39% with
-    /// 20 us on two CPUs, and Tokyo Cabinet's hash in memory seven eighths with 5 ms.
+    /// long as the number of CPUs, and each spinner has one batch. SQLite loses up to 9% and sysbench's threads up to
+    /// 39% with 20 us on two CPUs, and Tokyo Cabinet's in-memory hash loses seven eighths with 5 ms.
     spin_ns_per_cpu = 100_000 ns, 0..=1_000_000_000;
-    /// For how long a spinner waits for one and the same section: about what a sleep and the wake-up cost the waiter.
-    /// Once one was longer, an eighth of it, until one was shorter. Tokyo Cabinet's B+ tree loses 20% with twice as
-    /// much, SQLite 16% with half. Twice this is how long a batch may be, how long the only waiter of a condition
-    /// variable looks for its notification, and one for a [`LockRef`](crate::LockRef) or a
+    /// How long a spinner waits for any one section: about what a sleep and the wake-up cost the waiter. Once a section
+    /// was longer, it is an eighth of this value, until one was shorter. Tokyo Cabinet's B+ tree loses 20% with twice
+    /// as much, SQLite 16% with half. Twice this is how long a batch may be, how long the only waiter of a condition
+    /// variable polls for its notification, and one of a [`LockRef`](crate::LockRef) or a
     /// [`BigReaderLock`](crate::BigReaderLock) for the release: about what both sides pay for a sleep. An eighth is the
-    /// longest rest between looks at a [`Semaphore`](crate::Semaphore).
+    /// longest pause between polls of a [`Semaphore`](crate::Semaphore).
     still_ns = 10_000 ns, 0..=1_000_000_000;
-    /// How many looks at a lock follow each other at once when a wait begins and no other thread spins.
+    /// How many polls of a lock are made back to back when a wait begins and no other thread spins.
     close_looks = 3 looks, 0..=1_000;
-    /// The time between two looks of the one thread that looks: about that of a short section.
+    /// The time between two polls by the one thread that polls: about the length of a short section.
     look_ns = 70 ns, 1..=1_000_000;
-    /// For how many transfers of a line of memory between CPUs it stays away from an owner that takes the lock again
-    /// and again: a batch of sections makes up for moving the lock and what it guards.
+    /// How long, in transfers of a cache line between CPUs, that thread stays away from an owner that takes the lock
+    /// again and again: a batch of sections makes up for moving the lock and the data it guards.
     batch_lines = 256 lines, 0..=1_000_000;
     /// A thread that has contended for a lock for this long without sleeping offers its CPU once. Where threads
     /// outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for dozens of
-    /// them; with this they take turns a hundred times as often, for one switch a turn.
+    /// such slices; with this they take turns a hundred times as often, for one context switch a turn.
     turn_ns = 64_000 ns, 1..=1_000_000_000;
-    /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn.
+    /// A waiter that has waited this long, was woken, and finds the lock taken again requests a hand-off.
     claim_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
-    /// For how long a free lock is kept for a thread that does not come: hundreds of times what a wake-up takes, and
-    /// the turn of a dozen other threads on the same CPU.
+    /// How long a free lock stays reserved for a thread that does not come: hundreds of times the length of a wake-up,
+    /// and the time slices of a dozen other threads on the same CPU.
     kept_ns = 50_000_000 ns, 1..=1_000_000_000_000;
 
     /// How long an optimistic reader of a [`SeqRwLock`](crate::SeqRwLock) spins for the end of a change.
     seqrwlock_spin_ns = 1_000 ns, 0..=1_000_000_000;
     /// How often readers of a [`BigReaderLock`](crate::BigReaderLock) meet other readers, on one CPU and without
-    /// meeting a writer, before one spreads the lock over the CPUs.
+    /// meeting a writer, before one of them spreads the lock over the CPUs.
     spread_after = 64 reads, 1..=1_000_000;
 }
 
 impl Policy {
-    /// Returns for how long a spinner stays away after a look that found the line changed, if `before` looks have found
-    /// that before: an eighth of a batch, then twice as long each time, where a transfer of a line takes `line_ns`.
+    /// Returns how long a spinner stays away after a poll that found the cache line changed, if `before` earlier polls
+    /// did: an eighth of a batch, then twice as long each time, where a transfer of a line takes `line_ns`.
     ///
     /// ```
     /// use turnwise::wait::Policy;
@@ -169,11 +169,11 @@ impl Policy {
     }
 }
 
-/// The policy in force at this moment.
+/// The policy currently in force.
 #[cfg(feature = "set-policy")]
 static CURRENT: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::from_ref(&Policy::DEFAULT).cast_mut());
 
-/// Returns the policy in force: the one that ships. Its numbers are constants in the code.
+/// Returns the policy in force: the default one. Its numbers are compile-time constants.
 #[cfg(not(feature = "set-policy"))]
 #[inline(always)]
 #[must_use]
@@ -186,13 +186,13 @@ pub fn policy() -> &'static Policy {
 #[inline]
 #[must_use]
 pub fn policy() -> &'static Policy {
-    // ORDERING policy.set: pairs with the store in `set_policy`: with the pointer we see the numbers.
-    // SAFETY: the pointer is to the constant or to what `set_policy` was given: neither is ever written again.
+    // ORDERING policy.set: pairs with the store in `set_policy`: the pointer brings the numbers with it.
+    // SAFETY: the pointer is to the constant or to the argument of `set_policy`: neither is ever written again.
     unsafe { &*CURRENT.load(Acquire) }
 }
 
 /// Puts this policy in force in the whole process, from the next wait on. It is for experiments: [`Policy::DEFAULT`] is
-/// the one that ships.
+/// in force otherwise.
 #[cfg(feature = "set-policy")]
 pub fn set_policy(policy: &'static Policy) {
     // ORDERING policy.set: pairs with the load in `policy`.

@@ -1,16 +1,16 @@
-//! Turns on the CPU among threads that contend for one lock.
+//! Time slices on the CPU among threads that contend for one lock.
 
 use super::Settings;
 use crate::platform::Platform;
 use crate::platform::slot::{Private, Quantum};
 
-/// Offers the CPU if the thread, which begins to wait for the lock at `address` at `now`, has contended for it for a
-/// turn. Returns when it goes on.
+/// Offers the CPU if the thread, which begins to wait for the lock at `address` at `now`, has contended for it for one
+/// slice (`turn_ns`). Returns the time at which it continues.
 ///
-/// After a gap the thread was off the CPU, or did something else: its turn begins anew. A round of a line is none, so a
-/// gap is longer than two turns and a whole spin: if threads in line, or those that compete seldom, seemed to come out
-/// of gaps, none would ever offer its CPU, and those that sleep meanwhile, or wait for a CPU, would wait until a claim
-/// (`docs/lab/0050-turns-that-never-ended.md`).
+/// After a gap the thread was off the CPU, or did something else: its slice starts over. One round of a queue is not a
+/// gap, so a gap is longer than two slices and a whole spin: if queued threads, or those that rarely compete, seemed to
+/// come out of gaps, none would ever offer its CPU, and threads that sleep or wait for a CPU would wait until a
+/// hand-off request (`docs/lab/0050-turns-that-never-ended.md`).
 pub(crate) fn yield_quantum<P: Platform>(private: &Private, address: usize, now: u64, settings: impl Settings) -> u64 {
     let Quantum { address: of, since, seen } = private.quantum.get();
     let (turn_ns, waited_ns) = (settings.turn_ns(), now.saturating_sub(seen));
@@ -24,7 +24,7 @@ pub(crate) fn yield_quantum<P: Platform>(private: &Private, address: usize, now:
     now
 }
 
-/// Offers the CPU; returns when the thread has it again.
+/// Offers the CPU; returns the time at which the thread has it again.
 #[cold]
 fn offer<P: Platform>() -> u64 {
     P::offer();
@@ -39,7 +39,7 @@ mod tests {
 
     const TURN_NS: u64 = crate::wait::Policy::DEFAULT.turn_ns;
 
-    /// Waits for `address` at each of these times, none of which is the clock's; returns when the thread went on.
+    /// Waits for `address` at each of these times, none of which is the clock's; returns when the thread continued.
     fn waits<const N: usize>(private: &Private, address: usize, times: [u64; N]) -> [u64; N] {
         times.map(|now| yield_quantum::<Native>(private, address, now, ByPolicy))
     }

@@ -1,16 +1,16 @@
 //! The numbers of a policy that may differ from wait to wait.
 //!
-//! They decide how long a thread spins and when it claims, and nothing about who may take a lock: a lock's word and
-//! what it promises are the same with any settings, and threads with different ones may wait for one lock. So settings
-//! may change while threads wait. Models and torture run with the extremes.
+//! They decide how long a thread spins and when it requests a hand-off, but not which thread may take a lock: a lock's
+//! word and its guarantees are the same with any settings, and threads with different ones may wait for one lock. So
+//! settings may change while threads wait. The models and the torture tests run with the extremes.
 
 use super::policy;
 use crate::platform::Platform;
 
-/// The numbers that one wait goes by. The default path takes them from the policy ([`ByPolicy`]), where they are
-/// constants in the code.
+/// The numbers that govern one wait. The default path takes them from the policy ([`ByPolicy`]), where they are
+/// compile-time constants.
 ///
-/// It is sealed: how the locks wait may come to need more numbers.
+/// It is sealed: the waiting may need more numbers in future.
 ///
 /// ```
 /// use turnwise::wait::{ByPolicy, Settings, Tuned};
@@ -20,7 +20,7 @@ use crate::platform::Platform;
 /// assert_eq!(patient.turn_ns(), ByPolicy.turn_ns());
 /// ```
 pub trait Settings: Copy + sealed::Sealed {
-    /// Whether the thread spins at all before it sleeps.
+    /// Returns whether the thread spins at all before it sleeps.
     fn spins(self) -> bool {
         true
     }
@@ -29,20 +29,20 @@ pub trait Settings: Copy + sealed::Sealed {
     fn spin_ns<P: Platform>(self) -> u64;
     /// Returns after how long without sleep a thread offers its CPU ([`Policy::turn_ns`](super::Policy::turn_ns)).
     fn turn_ns(self) -> u64;
-    /// Returns after how long a waiter that was overtaken claims the next turn
+    /// Returns how long a waiter is overtaken before it requests a hand-off
     /// ([`Policy::claim_after_ns`](super::Policy::claim_after_ns)).
     fn claim_after_ns(self) -> u64;
 }
 
 mod sealed {
-    /// What only this crate can implement.
+    /// A trait that only this crate can implement.
     #[doc(hidden)]
     pub trait Sealed {}
     impl Sealed for super::ByPolicy {}
     impl Sealed for super::Tuned {}
 }
 
-/// The policy's own numbers.
+/// The policy's numbers.
 ///
 /// ```
 /// use turnwise::wait::{ByPolicy, Policy, Settings};
@@ -70,7 +70,7 @@ impl Settings for ByPolicy {
     }
 }
 
-/// Numbers that were set; `None`: the policy's.
+/// Numbers that were set explicitly; `None` stands for the policy's.
 ///
 /// ```
 /// use turnwise::RawMutex;
@@ -88,11 +88,11 @@ impl Settings for ByPolicy {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "users set some and take `..Tuned::default()` for the rest")]
 pub struct Tuned {
-    /// The longest spin before sleeping; 0: none at all.
+    /// The longest spin before sleeping; with 0 there is none at all.
     pub spin_ns: Option<u64>,
-    /// After how long without sleep a thread offers its CPU.
+    /// How long a thread contends without sleeping before it offers its CPU.
     pub turn_ns: Option<u64>,
-    /// After how long a waiter that was overtaken claims the next turn.
+    /// How long a waiter is overtaken before it requests a hand-off.
     pub claim_after_ns: Option<u64>,
 }
 

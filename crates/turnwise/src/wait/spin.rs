@@ -12,11 +12,11 @@
 //! sleep     announce it, sleep; woken: again from the top, and past `claim_after_ns` claim the next turn
 //! ```
 //!
-//! The queue lets one thread at a time touch the lock's line of memory (J. Mellor-Crummey and M. Scott, 1991; Linux's
-//! optimistic spinning, 2009, and its queue, 2014). Batches of sections pay where a hand-over is dearer than a section.
-//! `docs/design/wait.md` says what each number is for.
+//! The queue lets one thread at a time touch the lock's cache line (J. Mellor-Crummey and M. Scott, 1991; Linux's
+//! optimistic spinning, 2009, and its queue, 2014). Batches of sections pay off where a hand-over costs more than a
+//! section. `docs/design/wait.md` explains each number.
 //!
-//! None of this is needed for correctness: a thread without a slot skips it and sleeps.
+//! None of this is needed for correctness: a thread without a slot skips it and sleeps at once.
 
 use super::{Settings, policy, yield_quantum};
 use crate::events::Event;
@@ -24,14 +24,14 @@ use crate::osq::Osq;
 use crate::platform::{Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
-/// What a spinner finds in a lock's word.
+/// The state that a spinner finds in a lock's word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// It may take the lock.
     Free,
-    /// The lock is free and kept for a sleeper, which may need this CPU.
+    /// The lock is free but reserved for a sleeper, which may need this CPU.
     Kept,
-    /// Others have the lock; the owner, if there is one that is known.
+    /// Other threads hold the lock; the owner, if there is one and it is known.
     Held(Option<Token>),
 }
 
@@ -42,27 +42,27 @@ pub(crate) trait Contender<'a, P: Platform> {
     /// Returns the queue of the lock's spinners.
     fn queue(&self) -> &'a Osq<P>;
 
-    /// Whether it waits in the queue: not if nobody can overtake it, or if others can have the lock beside it.
+    /// Returns whether it waits in the queue: not if no thread can overtake it, or if others may share the lock.
     fn queues(&self) -> bool;
 
     fn found(&self, word: u32) -> Found;
 
-    /// Takes the lock, in whose word it has found this; returns whether it did.
+    /// Takes the lock if its word is still `word`; returns whether it did.
     fn take(&mut self, word: u32) -> bool;
 
-    /// Returns the word and what it says.
+    /// Returns the word and its meaning.
     fn look(&self) -> (u32, Found) {
         let word = self.word().load(Relaxed);
         (word, self.found(word))
     }
 }
 
-/// How many short waits there are between two looks at the clock.
+/// How many short waits there are between two readings of the clock.
 const WAITS_PER_CLOCK: u8 = 32;
 
-/// Told by a head to the next, and noted in an empty queue: it gave up behind one section that lasted.
+/// A head passes this to the next, or notes it in an empty queue: it gave up behind one long section.
 const LONG: u32 = 1;
-/// Told by a head to the next: an owner takes the lock again and again.
+/// A head passes this to the next: an owner takes the lock again and again.
 const BACK: u32 = 2;
 
 /// Spins for a lock; returns how it acquired it, or why it gave up.
@@ -88,12 +88,12 @@ pub(crate) fn spin<'a, P: Platform>(
     if owner_stays_off(contender) {
         return Err(Event::SpinOffCpu);
     }
-    // While one that was woken spins, no other sleeper is woken.
+    // While a woken thread spins, no other sleeper is woken.
     let most = if *since == 0 { u64::MAX } else { 2 * policy().still_ns };
     let limit = deadline.map_or(u64::MAX, Deadline::monotonic::<P>);
     let until = begin.saturating_add(settings.spin_ns::<P>().min(most)).min(limit);
     let end = if contender.queues() {
-        // The node is busy when a signal handler interrupted a wait.
+        // The node is busy if this is a signal handler that interrupted a wait.
         if private.node_busy.replace(true) {
             return Err(Event::SpinLeftOut);
         }
@@ -113,7 +113,7 @@ pub(crate) fn spin<'a, P: Platform>(
     }
 }
 
-/// Looks some times at once: where sections are short, a thread that first reads a clock comes late.
+/// Polls a few times back to back: where sections are short, a thread that reads a clock first is too late.
 fn looks_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool {
     (0..policy().close_looks).any(|_| {
         let (word, found) = contender.look();
@@ -125,7 +125,7 @@ fn looks_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool
     })
 }
 
-/// Whether the owner is off its CPU, also after this thread has offered its own.
+/// Returns whether the owner is off its CPU, even after this thread has offered its own.
 fn owner_stays_off<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
     let is_off = || matches!(contender.look().1, Found::Held(Some(owner)) if P::on_cpu(owner) == OnCpu::NotRunning);
     is_off() && {
@@ -146,7 +146,7 @@ fn in_line<'a, P: Platform>(contender: &mut impl Contender<'a, P>, me: Me<P>, un
     let end = head.spin(contender);
     let long = match end {
         Ok(()) => 0,
-        // Not if the time was up that the caller or the policy gives.
+        // Not if the caller's or the policy's limit was reached.
         Err(SpinEnd::Deadline) if P::now() < until => LONG,
         Err(_) => told.unwrap_or(noted) & LONG,
     };
@@ -154,21 +154,21 @@ fn in_line<'a, P: Platform>(contender: &mut impl Contender<'a, P>, me: Me<P>, un
     end
 }
 
-/// The one thread that looks at the lock; or one more that nobody overtakes, or that others do not bar.
+/// The one thread that polls the lock; or one more that no thread overtakes, or that others do not bar.
 struct Head {
     until: u64,
-    /// For how long it waits for one section.
+    /// How long it waits for one section.
     still_ns: u32,
     /// Whether an owner takes the lock again and again, as far as it knows.
     back: bool,
-    /// Whether it has left that a batch.
+    /// Whether it has left that owner a batch.
     rested: bool,
     /// Whether the queue was empty.
     alone: bool,
 }
 
 impl Head {
-    /// `told`: by the head before it, or by the note in an empty queue.
+    /// Creates a head from `told`: the value passed by the head before it, or the note in an empty queue.
     fn new(until: u64, told: u32) -> Self {
         let still_ns = policy().still_ns >> if told & LONG != 0 { 3 } else { 0 };
         Head { until, still_ns: still_ns as u32, back: told & BACK != 0, rested: false, alone: false }
@@ -204,9 +204,9 @@ impl Head {
         }
     }
 
-    /// Takes the lock, whose word was `free` a moment ago, from an owner that was faster to take it again. That has a
-    /// batch first, but only one. Then no look comes before the exchange: it would bring the line here without the
-    /// right to write it, and the owner, which has to ask for that as well, is nearer.
+    /// Takes the lock, whose word was `free` a moment ago, from an owner that was faster to take it again. The owner
+    /// gets a batch first, but only one. Then no load precedes the exchange: it would bring the cache line here in a
+    /// shared state, and the owner, which has to request it exclusively as well, is nearer.
     fn insists<'a, P: Platform>(&mut self, contender: &mut impl Contender<'a, P>, free: u32) -> bool {
         if !self.rested {
             self.rest(contender);
@@ -220,7 +220,7 @@ impl Head {
         })
     }
 
-    /// Leaves an owner a batch; then looks whether it still takes the lock again and again.
+    /// Leaves an owner a batch; then checks whether it still takes the lock again and again.
     fn rest<'a, P: Platform>(&mut self, contender: &impl Contender<'a, P>) {
         P::rest(policy().away_ns(P::line_ns(), 3));
         self.rested = true;
@@ -228,8 +228,8 @@ impl Head {
     }
 }
 
-/// Whether an owner takes the lock again while this thread looks. Who came meanwhile has joined the queue, and shows in
-/// its tail: then looks once more tell.
+/// Returns whether an owner takes the lock again while this thread polls. A thread that came meanwhile has joined the
+/// queue, and shows in its tail: then a second round of polls decides.
 fn owner_comes_back<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
     for _ in 0..2 {
         let tail = contender.queue().last();

@@ -1,12 +1,12 @@
-//! The stamp in a lock's word of the process in which its flags were set.
+//! The stamp in a lock's word that names the process in which its flags were set.
 
 use crate::platform::Platform;
 
 /// The bits of a lock's word that name the process in which its flags were set.
 ///
-/// Flags are about threads: one sleeps, one was promised the lock. A child of `fork` inherits the word and not the
-/// threads. All flags of a word belong to one [generation](Platform::generation), whose lowest bits stand beside them;
-/// without flags these bits are 0.
+/// Flags are about threads: one sleeps, one is to be handed the lock. A child of `fork` inherits the word but not the
+/// threads. All flags of a word belong to one [generation](Platform::generation), whose lowest bits are stored next to
+/// them; without flags these bits are 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Stamp {
     /// The bits of the generation, adjacent in the word.
@@ -16,18 +16,18 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Returns the generation of this process, in its place in the word.
+    /// Returns the generation of this process, shifted to its place in the word.
     pub(crate) fn now<P: Platform>(self) -> u32 {
         P::generation() << self.bits.trailing_zeros() & self.bits
     }
 
-    /// Whether `word` has flags of threads that this process does not have.
+    /// Returns whether `word` has flags of threads that this process does not have.
     pub(crate) fn is_void<P: Platform>(self, word: u32) -> bool {
         word & self.flags != 0 && word & self.bits != self.now::<P>()
     }
 
-    /// Returns `word`, whose flags are none or of one generation, with more `flags` of that or, if there are none, of
-    /// this process.
+    /// Returns `word` with `flags` added: stamped with the generation of the flags already in it or, if there are none,
+    /// of this process.
     pub(crate) fn with<P: Platform>(self, word: u32, flags: u32) -> u32 {
         let first = word & self.flags == 0 && flags != 0;
         word | flags | if first { self.now::<P>() } else { 0 }

@@ -1,4 +1,4 @@
-//! How a [`LockRef`] is made.
+//! Construction of a [`LockRef`].
 
 use super::{COUNT_MAX, LockRef};
 use crate::events::Counters;
@@ -18,8 +18,8 @@ impl LockRef {
 }
 
 impl<P: ConstPlatform> LockRef<P> {
-    /// Creates an unlocked [`LockRef`] with `count` references, on any platform whose words are core's, also in
-    /// constants: for statics.
+    /// Creates an unlocked [`LockRef`] with `count` references, on any platform that uses core's atomics; usable in
+    /// constants and statics.
     ///
     /// # Panics
     /// If `count` exceeds [`COUNT_MAX`].

@@ -1,15 +1,15 @@
-//! What std's programs run on: every thread has a static slot, and waits sleep in the kernel.
+//! The platform of programs with std: every thread has a static slot, and waits sleep in the kernel.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `thread.rs` | slots and tokens: the identity of a thread |
-//! | `tls` | the words that every thread has of its own |
+//! | `tls` | the thread-local words |
 //! | `spin.rs` | the spin loop |
-//! | `watcher.rs` | feature `live`: who is told of waits |
-//! | `linux` | what Linux is asked for: futexes with lanes, CPUs, owners that do not run, exits, forks |
-//! | `portable` | the same of any other system that has std, as far as they all have it |
+//! | `watcher.rs` | feature `live`: the watcher that is notified of waits |
+//! | `linux` | the services of Linux: futexes with lanes, CPUs, owners that do not run, exits, forks |
+//! | `portable` | the same for any other system that has std, as far as all of them provide it |
 //!
-//! Both folders define the same names, and one of them is compiled. `--cfg turnwise_portable` takes the second on
+//! Both folders define the same names, and one of them is compiled. `--cfg turnwise_portable` selects the second on
 //! Linux, so that it can be tested there.
 
 mod spin;
@@ -45,7 +45,7 @@ pub(crate) fn thread_address() -> usize {
     tls::words().addr()
 }
 
-/// The number of counters that every thread has of its own: [`crate::events::here`].
+/// The number of thread-local counters: [`crate::events::here`].
 #[cfg(feature = "thread-events")]
 pub(crate) const THREAD_COUNTS: usize = 8;
 
@@ -53,7 +53,7 @@ pub(crate) const THREAD_COUNTS: usize = 8;
 #[cfg(feature = "thread-events")]
 #[inline(always)]
 pub(crate) fn thread_counts() -> &'static [AtomicU32; THREAD_COUNTS] {
-    // SAFETY: the counters live as long as the thread, and the reference does not leave it: callers use it at once.
+    // SAFETY: the counters live as long as the thread, and callers use the reference at once, on that thread.
     unsafe { &*tls::counts() }
 }
 

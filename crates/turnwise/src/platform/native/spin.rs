@@ -1,4 +1,4 @@
-//! The spin loop: look, pause, look; now and then read the clock and check whether the owner still runs.
+//! The spin loop: poll, pause, poll; now and then read the clock and check whether the owner still runs.
 
 use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
 use super::system;
@@ -19,7 +19,7 @@ pub(super) fn relax() {
     core::hint::spin_loop();
 }
 
-/// The number of spin hints between two looks at the clock.
+/// The number of spin hints between two readings of the clock.
 const HINTS_PER_CLOCK: u32 = 32;
 
 /// The number of spin hints per 1024 ns, measured by [`start`].
@@ -27,10 +27,10 @@ static HINTS_PER_US: AtomicU32 = AtomicU32::new(32);
 /// The number of ticks per 1024 ns, measured by [`start`].
 static TICKS_PER_US: AtomicU32 = AtomicU32::new(1024);
 /// The cost of fetching a cache line that another CPU has written, in sixteenths of a tick (on many arm64 machines a
-/// tick is about as long): a running mean of what spinners saw.
+/// tick is about as long): a running mean of the spinners' measurements.
 static LINE_COST: AtomicU32 = AtomicU32::new(guessed_line_cost(1024));
 
-/// From how many ticks on a timed look has fetched the line from another CPU, measured by [`start`]; 0: it cannot tell.
+/// The ticks from which a timed poll has fetched the line from another CPU, measured by [`start`]; 0: unknown.
 static CHANGED_TICKS: AtomicU32 = AtomicU32::new(0);
 
 /// Reads a counter of constant rate, in a few nanoseconds, when all loads before it are done.
@@ -92,18 +92,18 @@ pub(super) fn start() {
     CHANGED_TICKS.store(changed_ticks(ticks_of_a_hit(), TICKS_PER_US.load(Relaxed)), Relaxed);
 }
 
-/// Returns what [`LINE_COST`] begins with: 50 ticks, or 50 ns where those are fewer.
+/// Returns the initial [`LINE_COST`]: 50 ticks, or 50 ns where those are fewer.
 const fn guessed_line_cost(ticks_per_us: u32) -> u32 {
     let ticks_per_us = if ticks_per_us < 1024 { ticks_per_us } else { 1024 };
     50 * 16 * ticks_per_us / 1024
 }
 
-/// Returns [`LINE_COST`] after a line that took so many ticks.
+/// Returns the new [`LINE_COST`] after a line that took this many ticks.
 fn line_cost_after(mean: u32, took_ticks: u32) -> u32 {
     mean - mean / 16 + took_ticks
 }
 
-/// Measures how long a timed look at a line in this CPU's cache takes at least.
+/// Measures the minimum time of a timed poll of a line in this CPU's cache.
 fn ticks_of_a_hit() -> u32 {
     const LOOKS: usize = 32;
     let word = AtomicU32::new(0);
@@ -115,12 +115,12 @@ fn ticks_of_a_hit() -> u32 {
     (0..LOOKS).map(|_| look()).min().unwrap_or_default().min(4096) as u32
 }
 
-/// Returns [`CHANGED_TICKS`] for the time of a hit at its fastest: others take up to twice that.
+/// Returns [`CHANGED_TICKS`] for the fastest time of a hit: others take up to twice that.
 fn changed_ticks(hit: u32, ticks_per_us: u32) -> u32 {
-    /// What chance may add to a hit at least. Another CPU's line takes longer, unless the two are threads of one core.
+    /// The least jitter to allow for a hit. Another CPU's line takes longer, unless both are threads of one core.
     const SPARE_NS: u32 = 12;
     match ticks_per_us * SPARE_NS / 1024 {
-        0 => 0, // a line of another CPU may come within a tick
+        0 => 0, // a line of another CPU may arrive within a tick
         spare => hit + spare.max(hit) + 1,
     }
 }
@@ -139,8 +139,8 @@ fn hints(ns: u32) -> u32 {
     (ns.saturating_mul(HINTS_PER_US.load(Relaxed)) / 1024).max(1)
 }
 
-/// Looks at a word after a rest; returns its value, and whether its line was still in this CPU's cache. If not, another
-/// CPU has written it since the last look, and the cost of fetching it is noted, if one can tell.
+/// Reads a word after a pause; returns its value, and whether its line was still in this CPU's cache. If not, another
+/// CPU has written it since the last poll, and the cost of fetching it is recorded, if it can be measured.
 fn timed_look<W: Word>(word: &W) -> (W::Value, bool) {
     let begin = ticks();
     let value = word.load(Relaxed);
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(changed_ticks(48, 2000), 97, "a Xeon, where hits took up to 96 ticks, and other lines 170 and more");
         assert_eq!(changed_ticks(0, 25), 0, "ticks of 40 ns, as on many arm64 machines");
     }
-    /// A mean in whole ticks stood still at 15 of them: 600 ns where one takes 40.
+    /// A mean in whole ticks got stuck at 15 of them: 600 ns where a tick takes 40.
     #[test]
     fn what_a_line_costs_is_learnt_to_the_tick() {
         assert_eq!(guessed_line_cost(2450), 16 * 50);

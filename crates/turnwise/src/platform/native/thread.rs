@@ -1,6 +1,6 @@
-//! Slots and tokens. A thread takes a slot the first time that it meets contention and gives it back when it
-//! exits; until then, and when all [`SLOTS`] are taken, it is [`Token::ANONYMOUS`], which costs it the queue of
-//! spinners (it parks instead) and nothing else.
+//! Slots and tokens. A thread takes a slot the first time that it meets contention and returns it when it exits; before
+//! that, and when all [`SLOTS`] are taken, it is [`Token::ANONYMOUS`]: the only drawback is that it cannot join the
+//! queue of spinners (it parks instead).
 //!
 //! Taking a slot allocates nothing and takes no lock: the free slots are a stack of indices.
 
@@ -10,26 +10,26 @@ use super::{Native, system, tls};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, compiler_fence};
 
-/// The number of threads that can have a slot at the same time. (Few under Miri, which pays for the table's size with
-/// each look.)
+/// The number of threads that can have a slot at the same time. (Few under Miri, where each access costs time in
+/// proportion to the table's size.)
 pub const SLOTS: usize = if cfg!(miri) { 32 } else { 4096 };
 
 /// The first token with a slot; those below are special.
 const FIRST: u32 = 2;
 
-/// The stage of a thread that never asked for a slot.
+/// The stage of a thread that has never requested a slot.
 const STAGE_NEW: u32 = 0;
 /// The stage of a thread with a slot.
 const STAGE_SLOT: u32 = 1;
 /// The stage of a thread that is taking a slot: a signal handler that locks meanwhile must not take another.
 const STAGE_TAKING: u32 = 3;
-/// The stage of a thread that gave its slot back, since it exits; it gets no other.
+/// The stage of a thread that has returned its slot because it exits; it gets no other.
 const STAGE_GONE: u32 = 2;
 
 pub(super) struct Entry {
     pub(super) slot: ThreadSlot<Native>,
     pub(super) area: system::Area,
-    /// The kernel's number of the thread that has the slot, or had it last; 0: it is another process's, or not known.
+    /// The kernel's number of the thread that has the slot, or had it last; 0 if it is another process's, or not known.
     pub(super) tid: AtomicU32,
     /// The next free slot's index + 1, or 0, while the slot is free.
     next_free: AtomicU32,
@@ -46,15 +46,15 @@ static TABLE: [Entry; SLOTS] = [const {
 
 /// The top of the stack of free slots: index + 1 in the low half, a count of changes in the high half (against ABA).
 static FREE: AtomicU64 = AtomicU64::new(0);
-/// The first of the slots that were never taken.
+/// The first of the slots that have never been taken.
 static FRESH: AtomicU32 = AtomicU32::new(0);
 
 pub(super) fn entry(token: Token) -> Option<&'static Entry> {
     token.get().checked_sub(FIRST).and_then(|index| TABLE.get(index as usize))
 }
 
-/// Returns the slot of a token; for one that [`me`] gave to nobody, as in a word that the program has overwritten, one
-/// whose node is gone.
+/// Returns the slot of a token; for one that [`me`] never assigned, as in a word that the program has overwritten, a
+/// slot whose node is gone.
 pub(super) fn slot(token: Token) -> &'static ThreadSlot<Native> {
     static NOBODY: ThreadSlot<Native> = ThreadSlot::const_new_in();
     entry(token).map_or_else(
@@ -75,8 +75,8 @@ pub(super) fn me() -> Option<Me<Native>> {
     }
 }
 
-/// Gives the calling thread its slot before it meets contention, so that locks that it takes until then name it, too.
-/// Half of all slots stay for threads that need one to wait.
+/// Assigns the calling thread its slot before it meets contention, so that locks that it takes until then name it, too.
+/// Half of all slots are reserved for threads that need one to wait.
 pub fn introduce() {
     let (are_free, fresh) = (FREE.load(Relaxed) as u32 != 0, FRESH.load(Relaxed) as usize);
     if are_free || fresh < SLOTS / 2 {
@@ -84,8 +84,8 @@ pub fn introduce() {
     }
 }
 
-/// Returns the kernel's number of the thread that has this token, 0 if it is not known: for diagnosis. A thread that
-/// exits meanwhile may have given its token to another.
+/// Returns the kernel's number of the thread that has this token, 0 if it is not known, for diagnostics. If the thread
+/// exits meanwhile, its token may have passed to another.
 #[must_use]
 #[inline]
 pub fn thread_of(token: u32) -> u32 {
@@ -106,7 +106,7 @@ fn register() -> Option<Me<Native>> {
     me
 }
 
-/// Stores the calling thread's stage where its signal handlers see it.
+/// Stores the calling thread's stage, which its signal handlers read.
 fn set_stage(stage: u32) {
     // ORDERING thread.stage: compiler fences; the only observer is a signal handler of this thread.
     compiler_fence(SeqCst);
@@ -115,7 +115,7 @@ fn set_stage(stage: u32) {
     compiler_fence(SeqCst);
 }
 
-/// Takes a slot that goes back when the calling thread exits.
+/// Takes a slot, which is returned when the calling thread exits.
 fn take_slot() -> Option<Me<Native>> {
     let index = pop_free()?;
     let (token, entry) = (Token::new(index + FIRST)?, &TABLE[index as usize]);
@@ -135,14 +135,14 @@ fn take_slot() -> Option<Me<Native>> {
     Some(Me { token, slot: &entry.slot })
 }
 
-/// Whether the calling thread is just taking a slot.
+/// Returns whether the calling thread is in the middle of taking a slot.
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 pub(super) fn is_taking_slot() -> bool {
     // SAFETY: the words are the calling thread's own; no reference to them is kept.
     unsafe { (*tls::words()).stage == STAGE_TAKING }
 }
 
-/// Gives the calling thread's slot back, if its token has one, and lets it take no other: it exits.
+/// Returns the calling thread's slot to the pool, if its token has one, and lets it take no other: it exits.
 pub(super) fn exits(token: Token) {
     let words = tls::words();
     // SAFETY: the words are the calling thread's own; no reference to them is kept.
@@ -153,8 +153,8 @@ pub(super) fn exits(token: Token) {
     give_back(token);
 }
 
-/// Gives the slot of a token back, if it has one: its thread does not use it any more. One whose node is still in a
-/// queue is given to nobody.
+/// Returns the slot of a token to the pool, if it has one: its thread no longer uses it. A slot whose node is still in
+/// a queue is never reused.
 pub(super) fn give_back(token: Token) {
     if let Some(entry) = entry(token) {
         let whole = settle(&entry.slot);
@@ -165,21 +165,21 @@ pub(super) fn give_back(token: Token) {
     }
 }
 
-/// Whether a thread of this process was seen to have left a lock call in the middle.
+/// Whether a thread of this process has been seen to have left a lock call in the middle.
 static CALLS_WERE_LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Whether threads of this process leave lock calls in the middle, as far as was seen.
+/// Returns whether threads of this process leave lock calls in the middle, as far as was seen.
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 pub(super) fn calls_were_left() -> bool {
     CALLS_WERE_LEFT.load(Relaxed)
 }
 
-/// Does what a wait owes that its thread has left in the middle, if it has; `false`: its node is gone for good. The
-/// lock is not touched: its memory may be another's by now.
+/// Settles the duties of a wait that its thread has left in the middle, if any; returns `false` if its node is gone for
+/// good. The lock is not touched: its memory may have been reused.
 fn settle(slot: &ThreadSlot<Native>) -> bool {
     let waited = slot.private.waited.replace(Waited::NOWHERE);
     if waited.frame != 0 {
-        // It may have been woken, and who sleeps behind it relies on it. A wake-up for nothing harms nobody.
+        // It may have been woken, and threads that sleep behind it rely on it. A spurious wake-up is harmless.
         system::wake(core::ptr::without_provenance(waited.lock), Lane::Waiters, 1);
     }
     let busy = slot.private.node_busy.get();
@@ -193,8 +193,8 @@ fn settle(slot: &ThreadSlot<Native>) -> bool {
 }
 
 /// Runs `wait`, in which the calling thread waits for the lock at this address. A wait may be left by a jump out of a
-/// signal handler, or end with the thread: then the next call on the same stack, or the thread's exit, settles what it
-/// has left behind. (On another stack a wait that goes on may be taken for one that was left. That costs a slot.)
+/// signal handler, or end with the thread: then the next call on the same stack, or the thread's exit, settles its
+/// duties. (On another stack a wait that continues may be mistaken for one that was left. That costs a slot.)
 #[inline]
 pub fn waiting<T>(lock: usize, wait: impl FnOnce() -> T) -> T {
     let mark = 0_u8;
@@ -202,7 +202,7 @@ pub fn waiting<T>(lock: usize, wait: impl FnOnce() -> T) -> T {
     let Some(mut me) = me() else { return wait() };
     let outer = me.slot.private.waited.get().frame;
     if outer > frame {
-        return wait(); // of a signal handler, inside another wait
+        return wait(); // in a signal handler, inside another wait
     }
     if outer != 0 || me.slot.private.node_busy.get() {
         me = after_a_jump(me);
@@ -265,7 +265,7 @@ fn push_free(index: u32) {
     }
 }
 
-// These are here, though they are about the folder `linux`: a linker that takes single objects out of a static library
+// These are here, though they concern the folder `linux`: a linker that takes single objects out of a static library
 // takes this one, since every lock that waits needs its slots.
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 #[used]
@@ -296,13 +296,13 @@ mod tests {
         let lock = 0_u32;
         let address = core::ptr::from_ref(&lock).addr();
         let before = me().expect("a slot").token;
-        // As a jump out of a line of spinners leaves it.
+        // The state that a jump out of a queue of spinners leaves behind.
         slot(before).private.node_busy.set(true);
         slot(before).private.waited.set(Waited { frame: 1, lock: address });
         let inside = waiting(address, || me().expect("a slot").token);
         assert_ne!(inside, before);
         assert!(slot(before).node.is_gone() && !slot(inside).node.is_gone());
-        // A signal handler's wait inside another leaves that alone.
+        // A signal handler's wait inside another does not disturb that.
         let nested = waiting(address, || waiting(address, || me().expect("a slot").token));
         assert_eq!((nested, slot(nested).private.waited.get().frame), (inside, 0));
         assert!(!slot(nested).node.is_gone());

@@ -7,9 +7,9 @@ use core::sync::atomic::Ordering::{Acquire, Release};
 
 static WATCHER: AtomicPtr<Watcher> = AtomicPtr::new(null_mut());
 
-/// Puts a watcher in place of the one before.
+/// Installs a watcher in place of the previous one.
 pub(crate) fn watch(watcher: &'static Watcher) {
-    // ORDERING watcher.place: Release pairs with the Acquire in `watcher`: who sees it sees what it is made of.
+    // ORDERING watcher.place: Release pairs with the Acquire in `watcher`: its fields are seen with it.
     WATCHER.store(core::ptr::from_ref(watcher).cast_mut(), Release);
 }
 
@@ -18,6 +18,6 @@ pub(crate) fn watch(watcher: &'static Watcher) {
 pub(super) fn watcher() -> Option<&'static Watcher> {
     // ORDERING watcher.place: Acquire pairs with the Release in `watch`.
     let watcher = WATCHER.load(Acquire);
-    // SAFETY: the pointer is null, or `watch` made it of a reference that lives as long as the process.
+    // SAFETY: the pointer is null, or `watch` derived it from a reference that lives as long as the process.
     unsafe { watcher.as_ref() }
 }

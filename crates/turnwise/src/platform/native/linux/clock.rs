@@ -1,18 +1,18 @@
-//! The clocks of the kernel, also where another library answers `clock_gettime` otherwise (libfaketime): sleeps in the
-//! kernel end by its clocks, and a lock that compared the two would wait for hours, or not at all. Where `syscall` is
-//! not the C library's either, the kernel is stood in for as a whole, and that library's clocks hold.
+//! The kernel's clocks, even where another library overrides `clock_gettime` (libfaketime): sleeps in the kernel end by
+//! its clocks, and a lock that mixed the two would wait for hours, or not at all. Where `syscall` is not the C
+//! library's either, the kernel is replaced as a whole, and that library's clocks hold.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The C library's `clock_gettime`, where another is before it; else null.
+/// The C library's `clock_gettime` where another library overrides it, else null.
 static KERNELS: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 type Function = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int;
 
-/// Finds out who answers. The constructor calls this once: `dlsym` takes the loader's lock.
+/// Finds out which library provides the function. The constructor calls this once: `dlsym` takes the loader's lock.
 pub(super) fn start() {
     #[cfg(not(any(miri, target_env = "musl")))]
     // SAFETY: the names are strings; a library that is not loaded already is not loaded now.
@@ -30,7 +30,7 @@ pub(super) fn start() {
     }
 }
 
-/// Whether another library tells programs another time than the kernel does.
+/// Returns whether another library gives programs a different time from the kernel's.
 pub fn is_clock_faked() -> bool {
     !KERNELS.load(Relaxed).is_null()
 }

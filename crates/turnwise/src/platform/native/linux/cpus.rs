@@ -13,7 +13,7 @@ pub(crate) fn cpus() -> u32 {
 }
 
 /// Makes the locks of this process assume this number of CPUs, instead of the number that it could use when it started:
-/// where that has changed since then, and for tests of what they do on other machines.
+/// for use where that has since changed, and in tests of their behaviour on other machines.
 pub fn assume_cpus(cpus: u32) {
     ALLOWED.store(cpus.max(1), Relaxed);
 }
@@ -36,7 +36,7 @@ fn count_cpus() -> u32 {
         }
     }
     // A system with more CPUs than a set holds.
-    // SAFETY: no pointers are involved; a negative answer means that the system cannot say.
+    // SAFETY: no pointers are involved; a negative result means that the system does not know.
     unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.clamp(1, 1 << 16) as u32
 }
 

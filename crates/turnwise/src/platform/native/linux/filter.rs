@@ -1,32 +1,32 @@
-//! Whether a filter (seccomp) may judge the system calls of this process.
+//! Detection of whether a filter (seccomp) may vet the system calls of this process.
 //!
-//! A filter may end the process for a call that its author did not foresee, and who writes one for a program looks at
-//! what it calls with the C library's locks. So from the moment at which there may be one, the locks make no other call
-//! than those would, and with the same operations: they wait and wake by futex, whichever lane a thread is in. What
-//! this costs is little: yields, and wake-ups of one lane alone.
+//! A filter may end the process for a call that its author did not foresee, and the author observes the program's calls
+//! with the C library's locks. So once there may be a filter, the locks make no other calls than those would, and with
+//! the same operations: they wait and wake by futex, whichever lane a thread is in. The cost is small: yields, and
+//! wake-ups of a single lane, are lost.
 //!
-//! Nothing here asks the kernel later than at the start: the question itself may be forbidden by then. Whoever can see
-//! that a filter is about to be installed says so: [`assume_filtered`].
+//! Nothing here queries the kernel later than at the start: the query itself may be forbidden by then. Code that can
+//! see that a filter is about to be installed calls [`assume_filtered`].
 
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
 static MAY_BE_FILTERED: AtomicBool = AtomicBool::new(false);
 
-/// Whether a filter may judge the system calls of this process: as far as it was looked for ([`find_filter`]), or
+/// Returns whether a filter may vet the system calls of this process: as far as it was detected ([`find_filter`]) or
 /// announced ([`assume_filtered`]).
 #[inline]
 pub fn may_be_filtered() -> bool {
     MAY_BE_FILTERED.load(Relaxed)
 }
 
-/// Makes the locks of this process, for good, avoid all system calls that the C library's own would not make: to be
+/// Makes the locks of this process permanently avoid all system calls that the C library's own would not make: to be
 /// called before a filter is installed.
 pub fn assume_filtered() {
     MAY_BE_FILTERED.store(true, Relaxed);
 }
 
-/// Finds out whether this thread has a filter already, as by a container; if that cannot be told, it may have one.
+/// Finds out whether this thread already has a filter, as in a container; if that is unknown, it may have one.
 pub fn find_filter() {
     let mut bytes = [0; 8192];
     let text = read(c"/proc/self/status", &mut bytes);
@@ -35,13 +35,13 @@ pub fn find_filter() {
     }
 }
 
-/// Whether this status of a process says that it has no filter, or is of a kernel that has none at all.
+/// Returns whether this process status reports that there is no filter, or comes from a kernel without filters.
 fn has_no_filter(status: &[u8]) -> bool {
     let mode = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"Seccomp:"));
     !status.is_empty() && mode.is_none_or(|mode| mode.trim_ascii() == b"0")
 }
 
-/// Reads the beginning of a file, by calls that every program makes as it is loaded.
+/// Reads the beginning of a file, by calls that every program makes while it is loaded.
 fn read<'a>(path: &core::ffi::CStr, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
     // SAFETY: the path is a string, and the bytes are writable.
     unsafe {

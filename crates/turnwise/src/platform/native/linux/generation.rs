@@ -1,9 +1,9 @@
 //! The number of forks between this process and the first of its ancestors that loaded this code: 0, and one more in
-//! each forked child. (A child that never asked is left out: nothing bears its number.)
+//! each forked child. (A child that never queried it is not counted: nothing bears its number.)
 //!
-//! A child is recognised by a word in a page that the kernel wipes in it, when it first asks: no handler of
+//! A child is recognised at its first query, by a word in a page that the kernel wipes in it: no handler of
 //! `pthread_atfork` could be in time for those of libraries that were loaded earlier, and `_Fork` and the system call
-//! run none. Only where the kernel does not wipe (before 4.14; qemu's user mode) such a handler counts.
+//! run none. Only where the kernel does not wipe (before 4.14; qemu's user mode) does such a handler count.
 
 use core::ptr::{self, null_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -13,20 +13,19 @@ use libc::{MADV_WIPEONFORK, MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, P
 /// The words that the kernel wipes in a child.
 #[repr(C)]
 struct Words {
-    /// The generation + 1, or 0 in a child that has not asked yet.
+    /// The generation + 1, or 0 in a child that has not yet queried it.
     known: AtomicU32,
     /// Nonzero only in the first process, if the kernel does wipe.
     first: AtomicU32,
 }
 
-/// The pointer to the words, on a cache line of its own: every contended call reads it. Null: there is no page, or not
-/// yet.
+/// The pointer to the words, on its own cache line: every contended call reads it. Null if there is no page (yet).
 #[repr(align(128))]
 struct Page(AtomicPtr<Words>);
 
 static PAGE: Page = Page(AtomicPtr::new(null_mut()));
 
-/// A number no less than the generation of this process; children count on from here. Without a page it is the
+/// A number no less than the generation of this process; children continue from here. Without a page it is the
 /// generation.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
@@ -39,7 +38,7 @@ pub fn generation() -> u32 {
     if page.is_null() {
         return LAST.load(Relaxed);
     }
-    // SAFETY: `start` made the page, and it is never unmapped.
+    // SAFETY: `start` created the page, and it is never unmapped.
     let known = unsafe { &(*page).known };
     match known.load(Relaxed) {
         0 => begin(known),
@@ -48,7 +47,7 @@ pub fn generation() -> u32 {
 }
 
 /// Finds a child's generation. Its threads may race here: one number wins, and `LAST` is no less before any thread can
-/// see it, so a fork from here on counts on from a number that is no less either.
+/// see it, so a fork from here on also continues from a number that is no less.
 #[cold]
 fn begin(known: &AtomicU32) -> u32 {
     let mine = LAST.fetch_add(1, Relaxed) + 1;
@@ -58,17 +57,17 @@ fn begin(known: &AtomicU32) -> u32 {
     }
 }
 
-/// Gives up the page, as a handler in a forked child, if that was not wiped.
+/// Abandons the page, as a handler in a forked child, if it was not wiped.
 pub(super) fn in_child() {
     let page = PAGE.0.load(Relaxed);
-    // SAFETY: the page is not null, so `start` made it, and it is never unmapped.
+    // SAFETY: the page is not null, so `start` created it, and it is never unmapped.
     if page.is_null() || unsafe { (*page).first.load(Relaxed) } != 0 {
         PAGE.0.store(null_mut(), Relaxed);
         LAST.fetch_add(1, Relaxed);
     }
 }
 
-/// Makes the page. The constructor calls this once.
+/// Creates the page. The constructor calls this once.
 pub(super) fn start() {
     if cfg!(miri) {
         return; // Miri has neither such pages nor forks

@@ -1,15 +1,15 @@
-//! Linux: futexes, vDSO clocks, the restartable-sequence area for the CPU number, exits and forks that are noticed.
+//! Linux: futexes, vDSO clocks, the restartable-sequence area for the CPU number, detection of exits and forks.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `clock.rs` | the clocks, also where another library fakes them |
-//! | `exit.rs` | notices that a thread exits, and gives its slot back |
-//! | `rseq.rs` | the area in which the kernel says on which CPU a thread runs |
+//! | `exit.rs` | detects that a thread exits, and returns its slot |
+//! | `rseq.rs` | the area in which the kernel stores the CPU on which a thread runs |
 //! | `cpus.rs` | the number of CPUs that the process may use |
 //! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
-//! | `filter.rs` | whether a filter may judge system calls |
+//! | `filter.rs` | whether a filter may vet system calls |
 //! | `generation.rs` | the number of this forked child |
-//! | `offer.rs` | yields, and what they give away |
+//! | `offer.rs` | yields, and the CPU time that they give away |
 //! | `sys.rs` | the system calls |
 //! | `tid.rs` | the kernel's number of the thread |
 
@@ -43,8 +43,8 @@ pub(super) use on_cpu::{Spinner, on_cpu, on_cpu_at};
 pub(super) use rseq::{Area, cpu, node};
 pub(super) use sys::{has_lanes, nap, now, park, requeue, wake, wall};
 
-/// The constructor. It runs before `main`, or when the library is loaded: all that needs the loader or may allocate
-/// happens here, never on a lock path.
+/// The constructor. It runs before `main`, or when the library is loaded: everything that needs the loader or may
+/// allocate happens here, never on a lock path.
 pub(super) extern "C" fn start() {
     generation::start();
     cpus::start();
@@ -60,8 +60,8 @@ pub(super) extern "C" fn start() {
     }
 }
 
-/// Forgets the parent's other threads, as a handler in a forked child: they are gone, and so may be their memory. Their
-/// slots stay taken: an inherited queue may still name them.
+/// Forgets the parent's other threads, as a handler in a forked child: they are gone, and their memory may be, too.
+/// Their slots stay taken: an inherited queue may still name them.
 extern "C" fn in_child() {
     generation::in_child();
     let own = thread::entry(tls::token());

@@ -1,11 +1,11 @@
 //! Offers of the CPU: yields, as long as they benefit contending threads of this process.
 //!
-//! A yield has no particular beneficiary. Where threads of one program outnumber CPUs the next of them runs, in two
-//! microseconds. Beside a busy thread of another program that one runs, for a time slice (1.4 ms on 2 CPUs of a Linux
-//! 6.18, for which a yield is a slice forfeited): a thread that yielded every 64 us kept a tenth of its CPU time.
+//! A yield has no particular beneficiary. Where threads of one program outnumber CPUs the next of them runs within two
+//! microseconds. If another program has a busy thread there, that one runs, for a time slice (1.4 ms on 2 CPUs of a
+//! Linux 6.18, for which a yield is a slice forfeited): a thread that yielded every 64 us kept a tenth of its CPU time.
 //!
-//! So the process keeps an account of each CPU. Its threads give signs of life where they contend: as they spin, as
-//! they offer, and as they are back from an offer. The time between the last sign and the return was given away, and
+//! So the process keeps an account of each CPU. Its threads leave signs of life where they contend: as they spin, as
+//! they offer, and as they return from an offer. The time between the last sign and the return was given away, and
 //! after more than [`GIVEN_AWAY_NS`] no thread offers that CPU until it is made up for: at most one part in [`SHARE`]
 //! of a CPU's time is given away.
 //!
@@ -16,20 +16,20 @@ use super::on_cpu::CpuSlot;
 use super::sys;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The length from which on a silence was another program's turn: from one thread of the process to the next a switch
-/// takes 2 to 10 us, and the shortest slice that Linux gives is 700 us.
+/// The length from which a silence counts as another program's slice: a switch between two threads of the process takes
+/// 2 to 10 us, and the shortest slice that Linux grants is 700 us.
 const GIVEN_AWAY_NS: u64 = 100_000;
-/// The divisor of a CPU's time for the part that may be given away: half of the share that a squeezed thread may lose
-/// (5%).
+/// The divisor of a CPU's time for the part that may be given away: half of the share that a thread under pressure may
+/// lose (5%).
 const SHARE: u64 = 40;
-/// How much may be given away at once after a long time without: three or four slices, so that a daemon that wakes up
-/// now and then, on a CPU where threads take turns, does not end their turns (8 threads on 2 CPUs, longest wait of
-/// 0.4 s: 22 ms with nothing saved, 14 ms with this, 12 ms with unconditional yields).
+/// How much may be given away at once after a long time without any: three or four slices, so that a daemon that wakes
+/// up now and then, on a CPU where threads take turns, does not end their turn-taking (8 threads on 2 CPUs, longest
+/// wait of 0.4 s: 22 ms with nothing saved, 14 ms with this, 12 ms with unconditional yields).
 const SAVED_NS: u64 = 5_000_000;
 /// The most that a single offer counts for: a process may be stopped for hours in one.
 const COUNTED_NS: u64 = 100_000_000;
 
-/// Implements [`crate::platform::Platform::yield_now`]. Where a filter may forbid that, it sleeps as shortly as it can.
+/// Implements [`crate::platform::Platform::yield_now`]. Where a filter may forbid that, it sleeps very briefly.
 pub(crate) fn yield_now() {
     if may_be_filtered() {
         return sys::sleep_ns(1);
@@ -54,7 +54,7 @@ pub(crate) fn offer() {
     }
     yield_now();
     let end = sys::now();
-    // The thread may be on another CPU by now; the account is that of the CPU that it offered.
+    // The thread may have migrated; the account is that of the CPU that it offered.
     let given_ns = cpu.silence_ns(end).min(end.saturating_sub(begin));
     if let Some(cpu) = CpuSlot::own() {
         cpu.seen(end);
@@ -74,8 +74,8 @@ fn next_offer_at(offer_at: u64, now: u64, given_ns: u64) -> u64 {
 mod tests {
     use super::{COUNTED_NS, GIVEN_AWAY_NS, SAVED_NS, SHARE, next_offer_at};
 
-    /// Returns what a thread gives away that offers its CPU every 64 us for `length_ns`, beside one that takes each
-    /// offer.
+    /// Returns how much a thread gives away that offers its CPU every 64 us for `length_ns`, next to one that takes
+    /// each offer.
     fn given_away_ns(length_ns: u64, slice_ns: u64) -> u64 {
         let begin = 3_600_000_000_000;
         let (mut now, mut offer_at, mut given) = (begin, 0, 0);

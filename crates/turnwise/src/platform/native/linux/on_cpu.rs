@@ -3,13 +3,12 @@
 //! Where there are restartable sequences, the kernel keeps the number of the CPU that a thread runs on, or last ran on,
 //! in the thread's area (`rseq.rs`). Two things follow:
 //!
-//! 1. **Same-CPU test.** If the owner's number is the CPU that I run on, the owner does not run.
+//! 1. **Same-CPU test.** If the owner's number is the CPU on which the caller runs, the owner does not run.
 //! 2. **Published spinners.** While a thread spins it writes its token and the time into a slot of its CPU. If the
 //!    slot of the owner's CPU was refreshed a moment ago by another thread, the owner does not run.
 //!
-//! Nothing proves that a thread *does* run, so the answers are `NotRunning` and `Unknown`.
-//! A thread's CPU time would tell more, but a filter of system calls may end the program for the question
-//! (`filter.rs`).
+//! Nothing proves that a thread *does* run, so the answers are `NotRunning` and `Unknown`. A thread's CPU time would
+//! reveal more, but a filter of system calls may end the program for the query (`filter.rs`).
 
 use super::super::{thread, tls};
 use super::{rseq, sys};
@@ -18,7 +17,7 @@ use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// What `on_cpu` is based on.
+/// The mechanism behind `on_cpu`.
 ///
 /// ```
 /// use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
@@ -41,7 +40,7 @@ pub fn on_cpu_layer() -> OnCpuLayer {
     if rseq::is_registered() { OnCpuLayer::Rseq } else { OnCpuLayer::None }
 }
 
-/// The number of CPUs that have a slot; on those above, spinners stay unseen, and threads do not offer the CPU.
+/// The number of CPUs that have a slot; on those above, spinners are not published, and threads do not offer the CPU.
 const CPUS: usize = if cfg!(miri) { 4 } else { 1024 };
 /// How long a published spinner counts after its last sign of life.
 const FRESH_NS: u64 = 4_000;
@@ -49,7 +48,7 @@ const FRESH_NS: u64 = 4_000;
 /// The part of a [`CpuSlot`]'s sign that names the thread.
 const TOKEN: u64 = 0xffff;
 
-/// What the threads of the process know about a CPU.
+/// The process-wide state of a CPU.
 #[repr(align(64))]
 pub(super) struct CpuSlot {
     /// The last sign of life of a thread that contends there: its time (ns, high 48 bits), and its token while it spins
@@ -78,7 +77,7 @@ impl CpuSlot {
     }
 }
 
-/// Returns the age of a sign; 0 if it is later than `now`, which may have been read a moment before.
+/// Returns the age of a sign; 0 if it is later than `now`, which may have been read slightly earlier.
 fn age_ns(sign: u64, now: u64) -> u64 {
     const MASK: u64 = (1 << 48) - 1;
     let age = (now & MASK).wrapping_sub(sign >> 16) & MASK;
@@ -113,7 +112,7 @@ impl Spinner {
 impl Drop for Spinner {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.get() {
-            // The time of the last spin stays; the token goes.
+            // The time of the last spin stays; the token is removed.
             slot.sign.store(slot.sign.load(Relaxed) & !TOKEN, Relaxed);
         }
     }

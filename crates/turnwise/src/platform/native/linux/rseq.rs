@@ -1,9 +1,9 @@
 //! The area that the C library registers for each thread's restartable sequences, in which the kernel keeps the number
 //! of the CPU that the thread runs on, or last ran on.
 //!
-//! The area lies in the thread's own memory, which may vanish when the thread exits. A thread that looks at it first
-//! announces itself in `observers`; an exiting thread withdraws the pointer and waits until no thread looks. In a
-//! forked child no thread looks at areas of its parent's threads, nor waits for their observers: they bear another
+//! The area is in the thread's own memory, which may vanish when the thread exits. A thread that reads it first
+//! announces itself in `observers`; an exiting thread withdraws the pointer and waits until no thread reads it. In a
+//! forked child no thread reads areas of its parent's threads, or waits for their observers: they bear another
 //! generation.
 
 use super::super::thread;
@@ -13,7 +13,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
 
-/// The offset of the area from the thread pointer; 0: none is registered.
+/// The offset of the area from the thread pointer; 0 if none is registered.
 static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
 
 /// Whether the kernel keeps the number of the NUMA node in the area as well.
@@ -29,10 +29,10 @@ struct Rseq {
     node_id: AtomicU32,
 }
 
-/// The kernel's entry of the auxiliary vector that says how much of the area it fills (Linux 6.3).
+/// The auxiliary vector's entry for how much of the area the kernel fills (Linux 6.3).
 #[cfg(not(miri))]
 const AT_RSEQ_FEATURE_SIZE: libc::c_ulong = 27;
-/// How much that is at least where it fills in the node.
+/// The least value of that entry where the kernel fills in the node.
 #[cfg(not(miri))]
 const NODE_END: libc::c_ulong = (core::mem::offset_of!(Rseq, node_id) + size_of::<u32>()) as libc::c_ulong;
 
@@ -42,22 +42,22 @@ const CPU_LIMIT: u32 = 1 << 31;
 /// Finds the area. The constructor calls this once: `dlsym` takes the loader's lock.
 pub(super) fn start() {
     #[cfg(not(miri))]
-    // SAFETY: the symbols are looked up by name; where they exist, the C library defines their types so.
+    // SAFETY: the symbols are looked up by name; where they exist, the C library defines them with these types.
     unsafe {
         let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>();
         let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()).cast::<u32>();
         // Without a thread pointer there is no way to a thread's area.
         if !offset.is_null() && !size.is_null() && *size > 0 && thread_pointer() != 0 {
             AREA_OFFSET.store(*offset, Relaxed);
-            // An area always has room for the node; whether the kernel knows the field, only the kernel can say.
+            // An area always has room for the node; only the kernel can say whether it knows the field.
             HAS_NODE.store(libc::getauxval(AT_RSEQ_FEATURE_SIZE) >= NODE_END, Relaxed);
         }
     }
 }
 
-/// Whether the C library has registered an area for the calling thread, and we know where. Not so where it is told not
-/// to, where the kernel has no restartable sequences, and where the program has registered an area of its own instead:
-/// a thread has one.
+/// Returns whether the C library has registered an area for the calling thread, and we know its place. Not so where it
+/// is configured not to, where the kernel has no restartable sequences, or where the program has registered its own
+/// area instead: a thread has only one.
 pub(super) fn is_registered() -> bool {
     own_cpu().is_some()
 }
@@ -94,7 +94,7 @@ fn own_area() -> *mut Rseq {
     }
 }
 
-/// Returns the CPU we are on, if the area says so.
+/// Returns the CPU we are on, if the area has it.
 #[inline]
 pub(super) fn own_cpu() -> Option<u32> {
     let area = own_area();
@@ -110,19 +110,19 @@ pub(super) fn own_cpu() -> Option<u32> {
 #[inline]
 pub(crate) fn cpu() -> u32 {
     own_cpu().unwrap_or_else(|| {
-        // SAFETY: the function takes no arguments; a negative result means that the kernel cannot say.
+        // SAFETY: the function takes no arguments; a negative result means that the kernel does not know.
         u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
     })
 }
 
-/// Miri has no CPUs: a thread is on another one whenever it asks.
+/// Miri has no CPUs: a thread is on another one at each query.
 #[cfg(miri)]
 pub(crate) fn cpu() -> u32 {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     ASKED.fetch_add(1, Relaxed) % 4
 }
 
-/// Returns the NUMA node we are on; 0 where the kernel does not say so in the area: locks cannot ask it by a call.
+/// Returns the NUMA node we are on; 0 where the kernel does not store it in the area: locks cannot query it by a call.
 #[inline]
 pub(crate) fn node() -> u32 {
     let area = own_area();
@@ -133,11 +133,11 @@ pub(crate) fn node() -> u32 {
     unsafe { (*area).node_id.load(Relaxed) }
 }
 
-/// The published pointer to a thread's area, for others to look at.
+/// The published pointer to a thread's area, for others to read.
 pub(crate) struct Area {
     area: AtomicPtr<Rseq>,
     observers: AtomicU32,
-    /// The process of the thread, and of those that look.
+    /// The process of the thread, and of its observers.
     generation: AtomicU32,
 }
 
@@ -154,14 +154,14 @@ impl Area {
         self.area.store(own_area(), Release);
     }
 
-    /// Withdraws the area; returns when no thread looks at it any more.
+    /// Withdraws the area; returns when no thread reads it any longer.
     pub(crate) fn leave(&self) {
-        /// The number of looks, some milliseconds apart after the first, after which whoever looked has left in the
-        /// middle: a second. Only where threads were seen to leave lock calls so; elsewhere it may be stopped, and
-        /// what it looks at must stay.
+        /// The number of checks, about a millisecond apart after the first ones, after which an observer must have left
+        /// in the middle: a second. Only where threads were seen to leave lock calls so; elsewhere it may be stopped,
+        /// and the memory it reads must stay.
         const LOOKS: u32 = 1000;
         self.withdraw();
-        // An observer needs a few instructions, but may be preempted in them.
+        // An observer needs only a few instructions, but may be preempted in them.
         let (mut patience, mut looks) = (Patience::new(), 0);
         while self.is_observed() {
             if looks >= LOOKS && thread::calls_were_left() {
@@ -172,14 +172,14 @@ impl Area {
         }
     }
 
-    /// Lets no thread look at the area from now on.
+    /// Stops access to the area from now on.
     pub(crate) fn withdraw(&self) {
         // ORDERING on_cpu.leave: SeqCst store, then SeqCst load in `is_observed`; in `cpu` SeqCst add, then SeqCst
         // load. One of the two sees the other: either we wait for the observer, or it finds null.
         self.area.store(ptr::null_mut(), SeqCst);
     }
 
-    /// Whether a thread may still look at the area, though it was withdrawn.
+    /// Returns whether a thread may still read the area, though it was withdrawn.
     pub(crate) fn is_observed(&self) -> bool {
         // ORDERING on_cpu.leave: SeqCst load after the SeqCst store in `withdraw`, as described there.
         self.observers.load(SeqCst) != 0 && self.is_of_this_process()
@@ -189,7 +189,7 @@ impl Area {
         self.generation.load(Relaxed) == generation()
     }
 
-    /// Resets the area in a forked child, where no thread looks and only the calling thread's area is left.
+    /// Resets the area in a forked child, where no thread reads it and only the calling thread's area remains.
     pub(crate) fn forget_others(&self, is_own: bool) {
         self.observers.store(0, Relaxed);
         if is_own {
@@ -213,7 +213,7 @@ impl Area {
             // SAFETY: a thread withdraws the pointer and waits for observers like us before its memory goes (`leave`).
             unsafe { (*area).cpu_id.load(Relaxed) }
         };
-        // ORDERING on_cpu.leave: Release: our look comes before the exiting thread's load of 0.
+        // ORDERING on_cpu.leave: Release: our read comes before the exiting thread's load of 0.
         self.observers.fetch_sub(1, Release);
         (cpu < CPU_LIMIT).then_some(cpu)
     }
@@ -230,7 +230,7 @@ mod tests {
             return;
         }
         let (mut cpu, mut node) = (0_u32, 0_u32);
-        // The thread may move to another node between the two.
+        // The thread may migrate to another node between the two.
         let same = (0..100).any(|_| {
             // SAFETY: both results are writable; the third argument is unused since Linux 2.6.24.
             unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, core::ptr::null::<u8>()) };
@@ -253,7 +253,7 @@ mod tests {
             // SAFETY: the id is the calling thread's.
             assert_eq!(unsafe { libc::pthread_cancel(libc::pthread_self()) }, 0);
             thread::entry(me.token).expect("its entry").area.observers.fetch_add(1, Relaxed);
-            // SAFETY: the test waits for this thread before the word goes.
+            // SAFETY: the test waits for this thread before the word is freed.
             unsafe { &*told.cast::<AtomicU32>() }.store(me.token.get(), Relaxed);
             ptr::null_mut()
         }
@@ -270,7 +270,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         let entry = Token::new(told.load(Relaxed)).and_then(thread::entry).expect("its entry");
         entry.area.observers.fetch_sub(1, Relaxed);
-        // SAFETY: the thread was made above and is joined once.
+        // SAFETY: the thread was created above and is joined once.
         assert_eq!(unsafe { libc::pthread_join(thread.assume_init(), &mut result) }, 0);
         assert!(result.is_null(), "it was cancelled");
     }
@@ -300,7 +300,7 @@ mod tests {
         let own = thread::entry(thread::me().expect("a slot").token).expect("its entry");
         assert!(others.area.cpu().is_some());
         own.area.observers.fetch_add(1, Relaxed);
-        // SAFETY: the child calls nothing that a fork beside other threads may not.
+        // SAFETY: the child calls nothing that is forbidden after a fork with other threads.
         let child = unsafe { _Fork() };
         if child == 0 {
             // SAFETY: ends the child, at the latest by the alarm. `_exit` would be ThreadSanitizer's own, which takes

@@ -1,11 +1,11 @@
-//! System calls. None of them changes `errno`: a lock call between a failed call and the program's look at `errno` must
+//! System calls. None of them changes `errno`: a lock call between a failed call and the program's read of `errno` must
 //! not disturb it.
 //!
-//! Where a filter may judge them (`filter.rs`), they are the C library's own: waits without a deadline by `FUTEX_WAIT`,
-//! those of readers by `FUTEX_WAIT_BITSET`, as it has them in its readers-writer lock, with all bits set, and wake-ups
-//! by `FUTEX_WAKE`. Neither knows lanes. A thread that is woken on behalf of another lane looks, and sleeps again; so a
-//! wake-up of lane `First` wakes all. The mutex and the readers-writer lock, whose threads may sleep while the filter
-//! is announced, ask for all of that lane anyway: who sleeps so is in all lanes.
+//! Where a filter may vet them (`filter.rs`), they are those of the C library: waits without a deadline by
+//! `FUTEX_WAIT`, those of readers by `FUTEX_WAIT_BITSET`, as in its readers-writer lock, with all bits set, and
+//! wake-ups by `FUTEX_WAKE`. Neither knows lanes. A thread that is woken on behalf of another lane checks, and sleeps
+//! again; so a wake-up of lane `First` wakes all. The mutex and the readers-writer lock, whose threads may sleep while
+//! the filter is announced, wake all of that lane anyway: such a sleeper is in all lanes.
 
 use super::filter::may_be_filtered;
 use crate::platform::{Clock, Deadline, Lane, Parked};
@@ -53,7 +53,7 @@ fn wait_op(lane: Lane, deadline: Option<Deadline>) -> i32 {
         None if !may_be_filtered() => libc::FUTEX_WAIT_BITSET,
         None if lane != Lane::Readers => libc::FUTEX_WAIT,
         Some(Clock::Monotonic) => libc::FUTEX_WAIT_BITSET,
-        // Without a time the clock says nothing; the C library names this one.
+        // Without a time the clock is irrelevant; the C library names this one.
         None | Some(Clock::Realtime) => libc::FUTEX_WAIT_BITSET | libc::FUTEX_CLOCK_REALTIME,
     }
 }
@@ -74,14 +74,14 @@ pub(crate) fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option
         libc::ETIMEDOUT => Parked::TimedOut,
         libc::EINTR => Parked::Interrupted,
         libc::EFAULT | libc::EINVAL => refused(),
-        // EAGAIN, or the kernel has no such wait (ENOSYS), or a filter forbids it (most answer EPERM): then waits are
-        // looks, with rests in between.
+        // EAGAIN, or the kernel has no such wait (ENOSYS), or a filter forbids it (most answer EPERM): then waits poll,
+        // with pauses in between.
         _ => Parked::Changed,
     }
 }
 
-/// Ends the process as the C library does for a wait that no lock in memory of the program can end in: what lies there
-/// was unmapped, or is at an odd address.
+/// Ends the process as the C library does for a wait that no valid lock can cause: its memory was unmapped, or its
+/// address is misaligned.
 #[cold]
 fn refused() -> ! {
     const WHY: &[u8] = b"The futex facility returned an unexpected error code.\n";
@@ -96,7 +96,7 @@ fn refused() -> ! {
 pub(crate) fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
     let filtered = may_be_filtered();
     let op = if filtered { libc::FUTEX_WAKE } else { libc::FUTEX_WAKE_BITSET } | libc::FUTEX_PRIVATE_FLAG;
-    // Without lanes the first to wake may be another than the one that is to be.
+    // Without lanes the first to wake may not be the intended one.
     let count = if filtered && lane == Lane::First { u32::MAX } else { count }.min(i32::MAX as u32);
     let _errno = KeepErrno::new();
     // SAFETY: a private futex wake uses the address as a number; it reads no memory there.
@@ -125,20 +125,20 @@ pub(crate) fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> 
 }
 
 /// Sleeps for about `ns`, or until a signal handler has run. It avoids the C library's function, which is a
-/// cancellation point: no lock path may be one, nor any code that a thread's exit calls. And it waits as a lock does:
-/// a filter that lets locks sleep lets this.
+/// cancellation point: no lock path may be one, nor any code that a thread's exit calls. And it waits as a lock does: a
+/// filter that permits locks to sleep permits this.
 pub(super) fn sleep_ns(ns: u64) {
     let time = timespec(ns);
     let _errno = KeepErrno::new();
     if cfg!(miri) {
-        // Miri takes no such time on its way through the system call.
+        // Miri does not accept such a time through the system call.
         // SAFETY: `time` is a timespec on this stack; the pointer for the remaining time is null.
         unsafe { libc::nanosleep(&time, ptr::null_mut()) };
         return;
     }
     let nobody_wakes = AtomicU32::new(0);
     if may_be_filtered() {
-        // The C library's locks have no wait for a length of time.
+        // The C library's locks have no wait with a relative time.
         let end = Deadline { clock: Clock::Monotonic, at: now().saturating_add(ns) };
         park(&nobody_wakes, 0, Lane::Waiters, Some(end));
         return;

@@ -1,14 +1,14 @@
 //! The kernel's number of the calling thread.
 //!
-//! glibc keeps it in the descriptor of a thread, and describes the place to debuggers: bits, elements, offset. Whether
-//! that holds is tried once, against what glibc itself reads there; so nothing asks the kernel, which a filter of
-//! system calls may forbid.
+//! glibc keeps it in the descriptor of a thread, and describes its location to debuggers: bits, elements, offset.
+//! Whether that holds is checked once, against the value that glibc itself reads there; so nothing asks the kernel,
+//! which a filter of system calls may forbid.
 
 use super::filter::may_be_filtered;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The offset of the number in a thread's descriptor; 0: it is not known.
+/// The offset of the number in a thread's descriptor; 0 if it is not known.
 static OFFSET: AtomicU32 = AtomicU32::new(0);
 
 /// Finds the place. The constructor calls this once: `dlsym` takes the loader's lock.
@@ -27,8 +27,7 @@ pub(super) fn start() {
     }
 }
 
-/// Returns the kernel's number of the calling thread; 0: it is not known without a system call that a filter may
-/// forbid.
+/// Returns the kernel's number of the calling thread; 0 if that takes a system call that a filter may forbid.
 #[inline]
 #[must_use]
 pub fn tid() -> u32 {
@@ -39,7 +38,7 @@ pub fn tid() -> u32 {
     }
 }
 
-/// Returns the number as glibc tells it: in that of the thread's clock it is inverted, before three bits.
+/// Returns the number as glibc reports it: the id of the thread's clock has it inverted, above three low bits.
 #[cfg(not(miri))]
 fn glibcs() -> Option<u32> {
     let mut clock = 0;
@@ -50,11 +49,11 @@ fn glibcs() -> Option<u32> {
 
 /// Reads the number in the thread's descriptor.
 fn kept(offset: u32) -> u32 {
-    // SAFETY: the C library says that its descriptor of a thread, to which this points, has such a word there.
+    // SAFETY: the C library states that its descriptor of a thread, to which this points, has such a word there.
     unsafe { (libc::pthread_self() as *const u8).add(offset as usize).cast::<u32>().read_volatile() }
 }
 
-/// Asks the kernel. Not by the C library's function, which glibc has since 2.30; Miri interprets that.
+/// Asks the kernel. Not by the C library's function, which glibc has only since 2.30; Miri interprets that one.
 fn ask() -> u32 {
     if cfg!(miri) {
         // SAFETY: the call has no arguments and cannot fail.

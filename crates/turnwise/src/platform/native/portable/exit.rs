@@ -1,4 +1,4 @@
-//! Notices that a thread exits, by the destructor of a thread-local variable, which gives the thread's slot back.
+//! Detects that a thread exits, by the destructor of a thread-local variable, which returns the thread's slot.
 //!
 //! The destructors of other such variables may lock after that; the thread is anonymous then.
 
@@ -7,7 +7,7 @@ use crate::platform::Token;
 use core::cell::Cell;
 extern crate std;
 
-/// The token whose slot a thread gives back.
+/// The token whose slot a thread returns.
 struct Exit(Cell<Token>);
 
 impl Drop for Exit {
@@ -20,16 +20,16 @@ std::thread_local! {
     static EXIT: Exit = const { Exit(Cell::new(Token::ANONYMOUS)) };
 }
 
-/// Whether exits are noticed.
+/// Returns whether exits are detected.
 pub(crate) fn are_exits_noticed() -> bool {
     true
 }
 
-/// Runs `enter`, which gives the calling thread a token, if the thread's exit is noticed from now on.
+/// Runs `enter`, which assigns the calling thread a token, if the thread's exit is detected from now on.
 pub(crate) fn notice_exit(enter: impl FnOnce()) -> bool {
     let noticed = EXIT.try_with(|exit| {
         enter();
-        // A thread that had forgotten its token (`tls/local.rs` says when) has two slots for a moment.
+        // A thread that had forgotten its token (`tls/local.rs` says when) briefly has two slots.
         thread::give_back(exit.0.replace(tls::token()));
     });
     noticed.is_ok()

@@ -1,18 +1,17 @@
-//! Any system that has std: waits sleep in queues of our own, and what only Linux tells is not known.
+//! Any system that has std: waits sleep in our own queues, and information that only Linux provides is unknown.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `table.rs` | the queues of sleeping threads: what a futex with lanes does on Linux |
-//! | `system.rs` | what these queues ask of a system, so that models can be it |
+//! | `table.rs` | the queues of sleeping threads: the equivalent of Linux's futexes with lanes |
+//! | `system.rs` | the interface of these queues to a system, so that models can implement it |
 //! | `parking.rs` | the table of this process |
 //! | `sleep` | how one thread sleeps and is woken: a file for each system, and one for all others |
-//! | `exit.rs` | notices that a thread exits, and gives its slot back |
-//! | `owner.rs` | "does the owner run?", to which nobody knows an answer |
+//! | `exit.rs` | detects that a thread exits, and returns its slot |
+//! | `owner.rs` | "does the owner run?", which cannot be answered here |
 //!
 //! Compared with Linux: a lock operation may change `errno`; a thread's first wait may allocate (for the thread-local
-//! variable that notices its exit), so that a memory allocator cannot be built on these locks; a signal handler must
-//! not use one; and a forked child not one for which its parent's threads contend. The page is
-//! `docs/design/systems.md`.
+//! variable that detects its exit), so a memory allocator cannot be built on these locks; a signal handler must not use
+//! one; and a forked child must not use one for which its parent's threads contend. See `docs/design/systems.md`.
 
 mod exit;
 mod owner;
@@ -41,14 +40,14 @@ pub(super) fn has_lanes() -> bool {
     true
 }
 
-/// Implements [`crate::platform::Platform::requeue`]: the caller wakes all.
+/// Implements [`crate::platform::Platform::requeue`]: the caller wakes all waiters.
 pub(super) fn requeue(_from: &AtomicU32, _expected: u32, _to: *const AtomicU32) -> Option<u32> {
     None
 }
 
 /// Implements [`crate::platform::Platform::now`].
 pub(super) fn now() -> u64 {
-    /// The time at the first question: locks subtract from times, as they may where the system has run for a while.
+    /// The time at the first call: locks subtract from times, which is valid only if the clock does not start at 0.
     const BEGIN_NS: u64 = 1 << 42;
     static BEGIN: OnceLock<Instant> = OnceLock::new();
     BEGIN_NS + ns(BEGIN.get_or_init(Instant::now).elapsed())
@@ -73,12 +72,12 @@ pub(super) fn yield_now() {
     std::thread::yield_now();
 }
 
-/// Implements [`crate::platform::Platform::offer`]. Whom a yield benefits is not known.
+/// Implements [`crate::platform::Platform::offer`]. Which thread benefits from a yield is not known.
 pub(super) fn offer() {
     yield_now();
 }
 
-/// The number of CPUs that threads may run on; 0: nobody has asked.
+/// The number of CPUs that threads may run on; 0 until the first query.
 static CPUS: AtomicU32 = AtomicU32::new(0);
 
 /// Implements [`crate::platform::Platform::cpus`].
@@ -90,8 +89,8 @@ pub(super) fn cpus() -> u32 {
     }
 }
 
-/// Makes the locks of this process assume this number of CPUs, instead of the number that it could use at first: where
-/// that has changed since then, and for tests of what they do on other machines.
+/// Makes the locks of this process assume this number of CPUs, instead of the number that it could use at first: for
+/// use where that has since changed, and in tests of their behaviour on other machines.
 pub fn assume_cpus(cpus: u32) {
     cpus_are(cpus);
 }
@@ -101,8 +100,8 @@ fn cpus_are(cpus: u32) -> u32 {
     cpus.max(1)
 }
 
-/// Learns what the machine is like. Linux's constructor does this before `main`; here the first thread does that wants
-/// to know whether to spin.
+/// Measures the machine. Linux's constructor does this before `main`; here the first thread that needs to decide
+/// whether to spin does it.
 #[cold]
 fn start() -> u32 {
     spin::start();
@@ -110,7 +109,7 @@ fn start() -> u32 {
     cpus_are(cpus.map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)))
 }
 
-/// Implements [`crate::platform::Platform::cpu`]: a number that a thread keeps, and that spreads threads over the CPUs.
+/// Implements [`crate::platform::Platform::cpu`]: a fixed number for each thread that spreads threads over the CPUs.
 #[inline]
 pub(super) fn cpu() -> u32 {
     table::hash(thread_address()) % cpus()
@@ -129,7 +128,7 @@ pub fn generation() -> u32 {
     0
 }
 
-/// Returns the kernel's number of the calling thread, which nobody here needs.
+/// Returns the kernel's number of the calling thread, which is not needed here.
 pub(super) fn tid() -> u32 {
     0
 }

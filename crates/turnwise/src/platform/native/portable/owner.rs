@@ -1,8 +1,8 @@
-//! "Does the owner run?" These systems tell no thread about another, so nobody knows.
+//! "Does the owner run?" These systems give a thread no information about another, so this is unknown.
 
 use crate::platform::{OnCpu, Token};
 
-/// What `on_cpu` is based on.
+/// The mechanism behind `on_cpu`.
 ///
 /// ```
 /// use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
@@ -35,7 +35,7 @@ pub(crate) fn on_cpu_at(_token: Token, _now: impl FnOnce() -> u64) -> OnCpu {
     OnCpu::Unknown
 }
 
-/// The calling thread as a spinner, which nobody sees.
+/// The calling thread as a spinner, invisible to other threads.
 pub(crate) struct Spinner;
 
 impl Spinner {
@@ -46,7 +46,7 @@ impl Spinner {
     pub(crate) fn refresh(&self, _now: u64) {}
 }
 
-/// What a thread lets others see of itself: nothing.
+/// The state that a thread publishes to others: none.
 pub(crate) struct Area;
 
 impl Area {

@@ -1,7 +1,7 @@
-//! The table of this process: where its threads park.
+//! The table of this process, in which its threads park.
 //!
 //! It is static, so nothing is allocated; where several copies of this crate are in one process, a lock belongs to the
-//! copy that made it.
+//! copy that created it.
 
 use super::system::{Link, System};
 use super::table::{Bucket, Queue, Table};
@@ -11,12 +11,12 @@ use core::sync::atomic::AtomicU32;
 use std::sync::{Mutex, PoisonError};
 extern crate std;
 
-/// The number of buckets: a thousand threads asleep at the same time are four in each.
+/// The number of buckets: with a thousand threads asleep at the same time, each holds four.
 const BUCKETS: usize = 256;
 
 static TABLE: Table<Here, BUCKETS> = Table([const { Bucket(Mutex::new(Queue::NEW)) }; BUCKETS]);
 
-/// The system that this is.
+/// The actual system.
 struct Here;
 
 impl System for Here {
@@ -74,7 +74,7 @@ mod tests {
 
     const LANES: [Lane; 3] = [Lane::Waiters, Lane::First, Lane::Readers];
 
-    /// Returns the places of the records that a chain leads to.
+    /// Returns the positions of the records in a chain.
     fn places(mut next: *const Sleeper<Here>, sleepers: &[Sleeper<Here>]) -> Vec<usize> {
         let mut places = Vec::new();
         // SAFETY: the records are in place.

@@ -1,4 +1,4 @@
-//! What the table of sleeping threads asks of a system. `proof/model` has systems of its own, for the same table.
+//! The interface of the table of sleeping threads to a system. `proof/model` has its own systems, for the same table.
 
 use super::{Clock, Word};
 
@@ -6,20 +6,20 @@ use super::{Clock, Word};
 pub(crate) trait System: Sized + 'static {
     /// A word that threads park on, and the word in its record that a parked thread sleeps on.
     type Word: Word<Value = u32>;
-    /// Where a record says which one is next in its queue.
+    /// A record's link to the next in its queue.
     type Link<T: 'static>: Link<T>;
-    /// A lock with what it protects.
+    /// A lock with the data it protects.
     type Lock<T: Send + 'static>;
 
     /// Runs `body` with the lock held.
     fn locked<T: Send, R>(lock: &Self::Lock<T>, body: impl FnOnce(&mut T) -> R) -> R;
 
-    /// Sleeps while the word is `expected`, for `ns` nanoseconds at most. It may return at any time for no reason.
+    /// Sleeps while the word is `expected`, for `ns` nanoseconds at most. It may return spuriously.
     #[track_caller]
     fn wait(word: &Self::Word, expected: u32, ns: Option<u64>);
 
     /// Ends the sleep of the one thread that sleeps on this address. It uses the address alone: the word may be gone. A
-    /// thread that changes the word and then wakes misses nobody.
+    /// thread that changes the word and then wakes misses no sleeper.
     #[track_caller]
     fn wake(word: *const Self::Word);
 
@@ -32,6 +32,6 @@ pub(crate) trait Link<T>: Default {
     /// Returns the pointer.
     fn get(&self) -> *const T;
 
-    /// Changes it.
+    /// Changes the pointer.
     fn set(&self, to: *const T);
 }

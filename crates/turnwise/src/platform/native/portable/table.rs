@@ -1,16 +1,16 @@
-//! The queues of sleeping threads: parking on a word, with lanes, for systems whose kernel has no such thing.
+//! The queues of sleeping threads: parking on a word, with lanes, for systems whose kernel does not provide that.
 //!
 //! A thread that parks puts a record on its stack into the queue of the bucket that its word's address falls into, and
-//! sleeps on a word in the record, by the system's means. A wake-up takes records out, in the order in which they came,
-//! lets go of the bucket and then wakes their threads.
+//! sleeps on a word in the record, by the system's means. A wake-up removes records, in the order in which they
+//! arrived, releases the bucket and then wakes their threads.
 //!
 //! This file uses nothing but its [`System`] and the types of a platform's calls, all from the module around it:
-//! `proof/model` includes it, and has models of it as it is, and with a line changed.
+//! `proof/model` includes it, and has models of it unchanged, and with a line changed.
 //!
-//! 1. Links are read and written by who has the bucket's lock, or has taken the record out of its queue.
-//! 2. A record leaves its queue once: taken out by a wake-up, or by its own thread when its time is over.
-//! 3. It stays in place, its thread in `park`, while it is in the queue, and if a wake-up took it until that has stored
-//!    [`AWAKE`]. After that store the wake-up uses the address of the record's word, not what is there.
+//! 1. Links are read and written by a thread that has the bucket's lock, or has removed the record from its queue.
+//! 2. A record leaves its queue once: removed by a wake-up, or by its own thread when it times out.
+//! 3. It stays in place, its thread in `park`, while it is in the queue, and if a wake-up took it, until that has
+//!    stored [`AWAKE`]. After that store the wake-up uses the address of the record's word, not its contents.
 
 use super::system::{Link, System};
 use super::{Deadline, Lane, Parked, Word};
@@ -22,7 +22,7 @@ const ASLEEP: u32 = 0;
 /// The value of [`Sleeper::state`] of a thread that was woken.
 const AWAKE: u32 = 1;
 
-/// The longest sleep without a look at the clock: the wall clock may be set meanwhile.
+/// The longest sleep without reading the clock: the wall clock may be set meanwhile.
 const LOOK_NS: u64 = 1_000_000_000;
 
 /// A parked thread's record.
@@ -39,13 +39,13 @@ impl<S: System> Sleeper<S> {
     }
 }
 
-/// The records in one bucket, in the order in which they came.
+/// The records in one bucket, in the order in which they arrived.
 pub(crate) struct Queue<S: System> {
     pub(crate) first: *const Sleeper<S>,
     pub(crate) last: *const Sleeper<S>,
 }
 
-// SAFETY: invariants 1 and 3: who has the lock may follow the links, on any thread.
+// SAFETY: invariants 1 and 3: any thread that has the lock may follow the links.
 unsafe impl<S: System> Send for Queue<S> {}
 
 /// One of the table's queues, with its lock.
@@ -55,7 +55,7 @@ pub(crate) struct Bucket<S: System>(pub(super) S::Lock<Queue<S>>);
 /// The table.
 pub(crate) struct Table<S: System, const BUCKETS: usize>(pub(super) [Bucket<S>; BUCKETS]);
 
-/// Spreads addresses, which have much in common.
+/// Hashes addresses, which have many bits in common.
 pub(crate) fn hash(address: usize) -> u32 {
     ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
@@ -72,12 +72,12 @@ impl<S: System> Queue<S> {
         self.last = sleeper;
     }
 
-    /// Takes the first `count` records out that are `wanted`; returns the first of them, which leads to the others.
+    /// Removes the first `count` records that are `wanted`; returns the first of them, which links to the others.
     pub(crate) fn take(&mut self, count: u32, wanted: impl Fn(&Sleeper<S>) -> bool) -> *const Sleeper<S> {
         let mut taken = Self::NEW;
         let (mut left, mut before, mut next) = (count, None::<&Sleeper<S>>, self.first);
         while left > 0 {
-            // SAFETY: invariant 3: what the queue leads to is in the queue, hence in place.
+            // SAFETY: invariant 3: records that the queue links to are in the queue, hence in place.
             let Some(sleeper) = (unsafe { next.as_ref() }) else { break };
             next = sleeper.next.get();
             if !wanted(sleeper) {
@@ -122,7 +122,7 @@ impl<S: System, const BUCKETS: usize> Table<S, BUCKETS> {
             return Parked::Changed;
         }
         let mut deadline = deadline;
-        // ORDERING table.awake: Acquire pairs with the Release in `wake`: that is done with the record.
+        // ORDERING table.awake: Acquire pairs with the Release in `wake`: the wake-up is done with the record.
         while sleeper.state.load(Acquire) == ASLEEP {
             let left = deadline.map(left_ns::<S>);
             if left == Some(0) {
@@ -130,7 +130,7 @@ impl<S: System, const BUCKETS: usize> Table<S, BUCKETS> {
                 if !own.is_null() {
                     return Parked::TimedOut;
                 }
-                deadline = None; // a wake-up has the record (2), and will be done with it in a moment
+                deadline = None; // a wake-up has the record (2), and will be done with it shortly
                 continue;
             }
             S::wait(&sleeper.state, ASLEEP, left);
@@ -148,7 +148,7 @@ impl<S: System, const BUCKETS: usize> Table<S, BUCKETS> {
         while let Some(sleeper) = unsafe { next.as_ref() } {
             next = sleeper.next.get();
             let state = &raw const sleeper.state;
-            // ORDERING table.awake: Release pairs with the Acquire in `park`: the record is not used any more.
+            // ORDERING table.awake: Release pairs with the Acquire in `park`: the record is no longer used.
             sleeper.state.store(AWAKE, Release);
             S::wake(state);
             woken += 1;
@@ -157,7 +157,7 @@ impl<S: System, const BUCKETS: usize> Table<S, BUCKETS> {
     }
 }
 
-/// Returns how long a thread may sleep until it has to look at the clock; 0: the deadline has come.
+/// Returns how long a thread may sleep until it has to read the clock; 0 if the deadline has passed.
 fn left_ns<S: System>(deadline: Deadline) -> u64 {
     deadline.at.saturating_sub(S::time(deadline.clock)).min(LOOK_NS)
 }

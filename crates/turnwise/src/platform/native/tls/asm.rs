@@ -8,7 +8,7 @@
 
 use super::{ThreadWords, Token};
 
-/// Makes a symbol's name that two versions of this crate in one program do not share.
+/// Builds a symbol name that two versions of this crate in one program do not share.
 macro_rules! symbol {
     ($name:literal) => {
         concat!(
@@ -106,7 +106,7 @@ pub(crate) fn token() -> Token {
     unsafe { Token::new_unchecked((*words()).token) }
 }
 
-/// The counters of `events::here`, declared and read as the words are; each thread's begin at 0.
+/// The counters of `events::here`, declared and read like the words; each thread's start at 0.
 #[cfg(feature = "thread-events")]
 mod counts {
     use crate::platform::native::THREAD_COUNTS;

@@ -1,8 +1,8 @@
 //! Other systems and processors: the words are std's thread-local variables, as fast as the system has them.
 //!
-//! None of them has a destructor, so they may be used as long as the thread runs, in destructors of others too. Where
-//! std makes them of keys (as in `x86_64-pc-windows-gnu`), a thread's first use allocates, and such a destructor may
-//! find new ones.
+//! None of them has a destructor, so they may be used as long as the thread runs, even in destructors of others. Where
+//! std implements them by keys (as in `x86_64-pc-windows-gnu`), a thread's first use allocates, and such a destructor
+//! may find new ones.
 
 use super::{ThreadWords, Token};
 use core::cell::UnsafeCell;

@@ -1,4 +1,4 @@
-//! Thread-local words, such as the thread's token: `asm.rs` on Linux, where it knows the processor, else `local.rs`.
+//! Thread-local words, such as the thread's token: `asm.rs` on Linux, on processors it supports, else `local.rs`.
 
 use super::super::Token;
 

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::sync::{Condvar, Mutex, PoisonError};
 extern crate std;
 
-/// A place where threads sleep whose words fall into it.
+/// A place to sleep for threads whose words hash to it.
 struct Bed {
     lock: Mutex<()>,
     bell: Condvar,
@@ -25,7 +25,7 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, ns: Option<u64>) {
     let bed = bed(word);
     // Nothing panics while a bed is locked.
     let asleep = bed.lock.lock().unwrap_or_else(PoisonError::into_inner);
-    // A thread that changes the word and then wakes has the lock after us, and rings; or before us, and we see its
+    // A thread that changes the word and then wakes has the lock after us, and notifies; or before us, and we see its
     // change.
     if word.load(Relaxed) != expected {
         return;

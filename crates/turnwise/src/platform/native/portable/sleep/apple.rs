@@ -16,16 +16,16 @@ type Wake = unsafe extern "C" fn(*mut c_void, usize, u32) -> c_int;
 const PRIVATE: u32 = 0;
 /// `OS_CLOCK_MACH_ABSOLUTE_TIME`, the only clock.
 const CLOCK: u32 = 32;
-/// How long an endless sleep lasts at most: there is one function less to find.
+/// The longest an endless sleep lasts: this saves looking up another function.
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// Returns the system's functions, `None` where it does not have them: always the same answer, since a thread that was
-/// put to sleep by one means cannot be woken by the other.
+/// Returns the system's functions, `None` where it does not have them. The answer is always the same, since a thread
+/// that was put to sleep by one means cannot be woken by the other.
 fn calls() -> Option<(Wait, Wake)> {
     static CALLS: OnceLock<Option<(Wait, Wake)>> = OnceLock::new();
     *CALLS.get_or_init(|| {
         let (wait, wake) = (find(c"os_sync_wait_on_address_with_timeout"), find(c"os_sync_wake_by_address_any"));
-        // SAFETY: the pointers are those of functions that the system's headers declare so, or null, which is `None`.
+        // SAFETY: the pointers are to functions with these types in the system's headers, or null, which is `None`.
         let calls =
             unsafe { (transmute::<*mut c_void, Option<Wait>>(wait), transmute::<*mut c_void, Option<Wake>>(wake)) };
         calls.0.zip(calls.1)

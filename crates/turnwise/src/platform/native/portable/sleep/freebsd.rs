@@ -12,8 +12,8 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, ns: Option<u64>) {
         _clockid: libc::CLOCK_MONOTONIC as u32,
     });
     let (size, time) = time.as_ref().map_or((0, ptr::null()), |time| (size_of_val(time), ptr::from_ref(time)));
-    // SAFETY: the word outlives the call; the last two arguments are the size of a time on this stack, in a pointer's
-    // place, and its address, or both null.
+    // SAFETY: the word outlives the call; the last two arguments are the size of a time on this stack, passed as a
+    // pointer, and its address, or both null.
     unsafe {
         libc::_umtx_op(
             word.as_ptr().cast(),

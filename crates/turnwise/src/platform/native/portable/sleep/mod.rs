@@ -1,8 +1,8 @@
-//! How one thread sleeps and is woken: two functions, as each system has them.
+//! How one thread sleeps and is woken: two functions, implemented for each system.
 //!
-//! `wait(word, expected, ns)` sleeps while the word is `expected`, for `ns` nanoseconds at most, and may return at any
-//! time for no reason. `wake(word)` ends the sleep of the one thread that sleeps on this address; it uses the address
-//! alone, since the word may be gone. A thread that changes the word and then calls `wake` misses nobody.
+//! `wait(word, expected, ns)` sleeps while the word is `expected`, for `ns` nanoseconds at most, and may return
+//! spuriously. `wake(word)` ends the sleep of the one thread that sleeps on this address; it uses only the address,
+//! since the word may be gone. A thread that changes the word and then calls `wake` misses no sleeper.
 
 #[cfg(any(target_vendor = "apple", not(any(target_os = "freebsd", all(windows, not(target_vendor = "win7"))))))]
 mod anywhere;

@@ -9,7 +9,7 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, ns: Option<u64>) {
         None => INFINITE,
         Some(ns) => u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(INFINITE - 1),
     };
-    // SAFETY: the word outlives the call and is as long as the value beside it, which it is compared with.
+    // SAFETY: the word outlives the call and is as long as the value next to it, with which it is compared.
     unsafe { WaitOnAddress(word.as_ptr().cast(), ptr::from_ref(&expected).cast(), size_of::<u32>(), ms) };
 }
 
