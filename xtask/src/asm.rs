@@ -47,7 +47,7 @@ fn disassemble(function: &str) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// One instruction, with a symbol's name without its module and hash.
+/// Formats one instruction, with a symbol's name without its module and hash.
 fn tidy_line(line: &str) -> String {
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((code, symbol)) = line.split_once('<') else { return line };

@@ -53,7 +53,7 @@ fn check() -> Result<bool> {
     Ok(dead.is_empty())
 }
 
-/// The built pages by their paths, but for the one that repeats all others and the one for a server's errors.
+/// Returns the built pages by their paths, but for the one that repeats all others and the one for a server's errors.
 fn built_pages(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let mut pages = BTreeMap::new();
     for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
@@ -89,7 +89,7 @@ fn dead_links(pages: &BTreeMap<PathBuf, String>) -> Result<(BTreeSet<String>, us
     Ok((dead, followed))
 }
 
-/// The file that a link of a page means.
+/// Returns the file that a link of a page means.
 fn inside_of(page: &Path, link: &str) -> PathBuf {
     let mut target = page.parent().map(Path::to_path_buf).unwrap_or_default();
     for part in link.split('/') {
@@ -117,8 +117,8 @@ fn chapters(value: &mut Value) {
     }
 }
 
-/// A page of the book, which lies at `path` below docs: links out of the book become text, and those to a README go to
-/// the page that mdbook makes of it.
+/// Renders a page of the book, which lies at `path` below docs: links out of the book become text, and those to a
+/// README go to the page that mdbook makes of it.
 fn page(path: &str, content: &str) -> String {
     let mut text = content.to_owned();
     let links: Vec<_> = Parser::new(content)

@@ -117,7 +117,7 @@ pub(crate) struct Args {
     processors: Vec<String>,
 }
 
-/// The one that packages are made for, too.
+/// Returns the one that packages are made for, too.
 pub(crate) fn arm64() -> &'static Processor {
     &PROCESSORS[0]
 }
@@ -167,7 +167,7 @@ impl Processor {
         format!("g++-{} libc6-dev-{debian}-cross", self.tools.trim_end_matches('-'))
     }
 
-    /// The first words of a command in which the kernel knows how to run its programs.
+    /// Returns the first words of a command in which the kernel knows how to run its programs.
     pub(crate) fn words(&self) -> Vec<String> {
         let Some(qemu) = &self.qemu else { return vec!["env".to_owned()] };
         let begin = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", IN_NAMESPACE, "sh"];
@@ -176,7 +176,7 @@ impl Processor {
         words
     }
 
-    /// The same as a command; the words of another are to follow.
+    /// Returns the same as a command; the words of another are to follow.
     fn around(&self) -> Command {
         let words = self.words();
         let mut command = Command::new(&words[0]);
@@ -210,7 +210,7 @@ impl Processor {
 }
 
 impl Qemu {
-    /// A row of the kernel's table: qemu is opened now (`F`), outside of the mount namespaces of tests.
+    /// Returns a row of the kernel's table: qemu is opened now (`F`), outside of the mount namespaces of tests.
     fn row(&self) -> String {
         let Qemu { class, kind, kind_mask, .. } = self;
         let zeros = r"\x00".repeat(8);
@@ -232,7 +232,7 @@ fn is_here(program: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Whether a program that begins with these bytes is the row's.
+    /// Returns whether a program that begins with these bytes is the row's.
     fn takes(row: &str, program: &[u8]) -> bool {
         let bytes = |text: &str| -> Vec<u8> {
             let text = text.replace("ELF", r"\x45\x4c\x46");

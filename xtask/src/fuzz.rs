@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(failed.is_empty())
 }
 
-/// The targets, by name, and the place of each one's home in [`HOMES`].
+/// Returns the targets, by name, and the place of each one's home in [`HOMES`].
 fn names() -> Result<Vec<(String, usize)>> {
     let mut names = Vec::new();
     for (place, (_, folder, _)) in HOMES.iter().enumerate() {
@@ -182,7 +182,7 @@ fn build(home: usize) -> Result<Vec<Target>> {
     Ok(found)
 }
 
-/// The machine that the compiler is for.
+/// Returns the machine that the compiler is for.
 fn host() -> Result<String> {
     let told = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?;
     let told = String::from_utf8(told.stdout)?;

@@ -88,7 +88,7 @@ fn page(command: &str, load: &[String], churn: &[String]) -> String {
     )
 }
 
-/// What both scenarios print of a lock, in a row: of all columns those that tell whether it keeps up.
+/// Returns what both scenarios print about a lock, in a row: of all columns those that show whether it keeps up.
 fn rows(load: &[String], churn: &[String]) -> Vec<String> {
     let cells =
         |row: &str| -> Vec<String> { row.trim_matches('|').split('|').map(|cell| cell.trim().into()).collect() };

@@ -21,8 +21,8 @@ scenarios (name, group)
 const OLD: [f64; 5] = [100.0, 100.0, 100.0, 100.0, 100.0];
 const NEW: [f64; 5] = [100.0, 130.0, 80.0, 100.4, 104.0];
 
-/// A program that answers as `turnwise-lab bench` does. Its figures vary by 0.2%, `noisy` by 40%: by the number of
-/// calls, which a file beside it counts, and with another period than the order of the runs.
+/// Builds a program that answers as `turnwise-lab bench` does. Its figures vary by 0.2%, `noisy` by 40%: by the number
+/// of calls, which a file beside it counts, and with another period than the order of the runs.
 fn pretender(folder: &Path, name: &str, figures: [f64; 5], list: &str) -> PathBuf {
     let [same, slower, faster, bound, noisy] = figures;
     let program = folder.join(name);

@@ -26,7 +26,7 @@ pub struct Site<H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
 }
 
 impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Site<H, L> {
-    /// A kernel and file systems for so many users.
+    /// Creates a kernel and file systems for this many users.
     ///
     /// # Errors
     /// The setup makes no sense, or the file system refuses what it needs.
@@ -153,18 +153,18 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         self.computed = H::Platform::compute(self.computed, ns);
     }
 
-    /// The share of a count that is left by the scale; what does not divide evenly is left to chance.
+    /// Returns the share of a count that is left by the scale; what does not divide evenly is left to chance.
     pub(super) fn scaled(&mut self, count: u32) -> u32 {
         let scale = self.site.setup.scale;
         count / scale + u32::from(self.chance.u32(0..scale) < count % scale)
     }
 
-    /// Whether to do what is done once in a job.
+    /// Returns whether to do what is done once in a job.
     pub(super) fn once(&mut self) -> bool {
         self.scaled(1) == 1
     }
 
-    /// The process ends: what it has open is closed, its memory and its files go.
+    /// Ends the process: closes what it has open, drops its memory and its files.
     ///
     /// # Errors
     /// The file system refuses to remove a file.
@@ -179,13 +179,13 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         self.home.leave()
     }
 
-    /// The place of a kind of channel among the child's.
+    /// Returns the place of a kind of channel among the child's.
     pub(super) fn channel(&mut self, kind: Channel) -> &mut Option<Socket<H, L>> {
         &mut self.channels[kind as usize]
     }
 }
 
-/// The jobs of a user, in the workfile's order.
+/// Returns the jobs of a user, in the workfile's order.
 fn deck(setup: &Setup) -> Vec<&'static Job> {
     setup.workfile.loads().flat_map(|(job, load)| std::iter::repeat_n(job, load as usize)).collect()
 }

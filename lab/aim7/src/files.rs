@@ -72,12 +72,12 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Files<H, L> {
         Ok(())
     }
 
-    /// The file system that a directory is on.
+    /// Returns the file system that a directory is on.
     pub(super) fn system(&self, directory: u32) -> usize {
         directory as usize % self.systems.len()
     }
 
-    /// What a user has open from start to end.
+    /// Returns what a user has open from start to end.
     pub(super) fn home(&self, number: u32, directory: u32) -> Result<Home<'_, H, L>> {
         Home::new(self, number, directory)
     }

@@ -53,7 +53,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         }
     }
 
-    /// The file system of the present directory.
+    /// Returns the file system of the present directory.
     fn system(&self) -> &'s Vfs<H, L> {
         &self.files.systems[self.files.system(self.directory)]
     }
@@ -68,7 +68,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         (&self.files.systems[0], Context::new(&self.roots[0], &self.at))
     }
 
-    /// A file of this user in the present directory.
+    /// Returns a file of this user in the present directory.
     fn own(&self, kind: &str) -> Vec<u8> {
         format!("/disk/{}/{kind}{}", self.directory, self.number).into_bytes()
     }
@@ -96,7 +96,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// A link to it, which is removed at once: as many of both as AIM7 has, which makes all of them first.
+    /// Makes a link to it and removes it at once: as many of both as AIM7 does, which makes all of them first.
     pub(super) fn link_and_unlink(&mut self) -> Result<()> {
         let (system, cx) = (self.system(), self.cx());
         let name = self.own("another");
@@ -136,7 +136,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// A process that is forked gets references to root and working directory of its own.
+    /// Takes references to root and working directory for a forked process.
     pub(super) fn take_paths(&self, meter: &mut Meter) -> [Path<'s, H, L>; 2] {
         let begin = H::Platform::stamp();
         let paths = [self.roots[0].clone(), self.at.clone()];
@@ -151,7 +151,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         meter.paths_ns += H::Platform::stamp() - begin;
     }
 
-    /// The path of an open file of the first file system.
+    /// Returns the path of an open file of the first file system.
     pub(super) fn path_of(&self, file: &File<'s, H, L>, meter: &mut Meter) -> Result<Vec<u8>> {
         let (first, cx) = self.first();
         let begin = H::Platform::stamp();
@@ -161,7 +161,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(path)
     }
 
-    /// A pipe with a name, which goes once it is open.
+    /// Makes a named pipe, which is removed once it is open.
     pub(super) fn make_fifo(&mut self) -> Result<()> {
         let (system, cx, name) = (self.system(), self.cx(), self.own("fifo"));
         drop(system.mknod(&cx, &name, FIFO, 0)?);
@@ -199,7 +199,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(system.unlink(&cx, &name)?)
     }
 
-    /// What a compilation looks at.
+    /// Looks at what a compilation looks at.
     pub(super) fn look_at_source(&mut self) -> Result<()> {
         self.looked = (self.looked + 1) % HEADERS;
         let name = format!("/disk/{}/fakeh/h{}", self.directory, self.looked);
@@ -208,7 +208,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// What a compilation makes, and removes.
+    /// Makes what a compilation makes, and removes it.
     pub(super) fn make_source(&mut self) -> Result<()> {
         let (system, cx, name) = (self.system(), self.cx(), self.own("fakeh/object"));
         drop(system.open(&cx, &name, CREATE, 0o666)?);

@@ -218,19 +218,19 @@ pub static JOBS: &[Job] = &[
 ];
 
 impl Job {
-    /// The job of this name.
+    /// Returns the job of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Job> {
         JOBS.binary_search_by_key(&name, |job| job.name).ok().map(|at| &JOBS[at])
     }
 
-    /// The job whose name is most like this one, if any is like it.
+    /// Returns the job whose name is most like this one, if any is like it.
     #[must_use]
     pub fn nearest(name: &str) -> Option<&'static Job> {
         Job::find(&names::nearest(name, JOBS.iter().map(|job| job.name.into()))?)
     }
 
-    /// What it asks of the kernel, with files of so many KiB.
+    /// Returns what it asks of the kernel, with files of this many KiB.
     #[must_use]
     pub fn operations(&self, file_kib: u32) -> Operations {
         self.steps.iter().map(|step| step.operations(file_kib)).fold(Operations::default(), |all, one| all + one)
@@ -329,7 +329,7 @@ impl Step {
 }
 
 impl Disk {
-    /// How many blocks of 1 KiB its file has.
+    /// Returns how many blocks of 1 KiB its file has.
     #[must_use]
     pub fn blocks(self, file_kib: u32) -> u32 {
         if self.half { file_kib / 2 } else { file_kib }

@@ -21,7 +21,7 @@ pub enum Comm {
 pub const COMMS: [Comm; 4] = [Comm::Reaim, Comm::Ls, Comm::True, Comm::Sh];
 
 impl Comm {
-    /// What the kernel calls the process.
+    /// Returns what the kernel calls the process.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// That of a kind.
+    /// Returns the meter of a kind.
     #[must_use]
     pub fn of(&self, comm: Comm) -> Meter {
         match comm {

@@ -51,7 +51,7 @@ pub struct ScopeRow {
 }
 
 impl Outcome {
-    /// The share of CPU time, idle time excluded, of the functions whose names contain one of these.
+    /// Returns the share of CPU time, idle time excluded, of the functions whose names contain one of these.
     #[must_use]
     pub fn busy_share(&self, names: &[&str]) -> f64 {
         let busy = |row: &&ProfileRow| row.kind != "idle";
@@ -61,8 +61,8 @@ impl Outcome {
         if all == 0.0 { 0.0 } else { sum(&mut self.profile.iter().filter(busy).filter(named)) / all }
     }
 
-    /// The share of such functions in one command's CPU time, within a named part of the kernel or, without a name,
-    /// anywhere.
+    /// Returns the share of such functions in one command's CPU time, within a named part of the kernel or, without a
+    /// name, anywhere.
     #[must_use]
     pub fn command_share(&self, command: &str, scope: Option<&str>, names: &[&str]) -> f64 {
         let there = |row: &ScopeRow| row.command == command && scope.is_none_or(|scope| row.scope == scope);

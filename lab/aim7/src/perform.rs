@@ -36,7 +36,7 @@ const SHELL_FAULTS: u32 = 159;
 const SIGNAL: u32 = 10;
 
 impl Step {
-    /// How often it does what it does.
+    /// Returns how often it does what it does.
     pub(super) fn rounds(self) -> u32 {
         match self {
             Step::CreateClose { times } | Step::Fork { times } | Step::Signals { times } => times,
@@ -55,7 +55,7 @@ impl Step {
 }
 
 impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
-    /// What comes before the first round.
+    /// Does what comes before the first round.
     pub(super) fn begin(&mut self, step: Step) -> Result<()> {
         match step {
             Step::Links { .. } => self.home.ready_to_link()?,
@@ -100,7 +100,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// What comes after the last round.
+    /// Does what comes after the last round.
     pub(super) fn end(&mut self, step: Step) -> Result<()> {
         match step {
             Step::CreateClose { .. } if self.once() => self.home.remove_created()?,
@@ -169,9 +169,9 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         H::charge(Work::Exactly { ns: u32::try_from(ns).unwrap_or(u32::MAX) });
     }
 
-    /// The processes of a script, each the child of the one before: the last becomes the program that the script runs,
-    /// the one before it the script (and before that the shell that was told to run it, which needs no process of its
-    /// own for that: recalled). One before these only waits, as `system` has it.
+    /// Runs the processes of a script, each the child of the one before: the last becomes the program that the script
+    /// runs, the one before it the script (and before that the shell that was told to run it, which needs no process of
+    /// its own for that: recalled). One before these only waits, as `system` has it.
     fn script(&mut self, forks: u32, execs: u32, shell: Comm) -> Result<()> {
         if forks == 0 {
             return Ok(());
@@ -187,7 +187,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         })
     }
 
-    /// The process becomes a program: its file is found and read, and its parts are mapped. Until its name changes, the
+    /// Makes the process a program: its file is found and read, and its parts are mapped. Until its name changes, the
     /// kernel works for what the process was.
     pub(super) fn exec(&mut self, comm: Comm) -> Result<()> {
         let kernel = &self.site.kernel;
@@ -222,7 +222,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// A profiler asks for the path of what has been mapped, or got another protection.
+    /// Has a profiler ask for the path of what has been mapped, or got another protection.
     fn profile(&mut self, part: &File<'_, H, L>) -> Result<()> {
         if self.site.setup.profiler {
             self.home.profile_mapping(part, self.meters.at(self.comm))?;
@@ -269,7 +269,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// A message of 1 to 4096 bytes, there and back.
+    /// Passes a message of 1 to 4096 bytes, there and back.
     fn pass(&mut self, kind: Channel) -> Result<()> {
         let bytes = 1 << self.chance.u32(0..=MESSAGE_BYTES.ilog2());
         H::charge(Work::Call);
@@ -292,7 +292,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         self.home.disk(disk, blocks, &mut self.chance, &mut self.message)
     }
 
-    /// One of the files that a compilation makes, and its share of those that it looks at.
+    /// Returns one of the files that a compilation makes, and its share of those that it looks at.
     fn source(&mut self, round: u32, stats: u32, creates: u32) -> Result<()> {
         let until = |round: u32| round * stats / creates;
         for _ in until(round)..until(round + 1) {

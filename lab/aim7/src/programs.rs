@@ -102,7 +102,7 @@ pub(super) fn furnish<H: Host<Platform: Environment>, L: LockSet<H::Platform>>(
     Ok(())
 }
 
-/// The name by which programs know a library.
+/// Returns the name by which programs know a library.
 fn library(name: &str) -> String {
     format!("/lib/{name}")
 }
@@ -114,8 +114,8 @@ pub(super) struct Program<'s, H: Host<Platform: Environment>, L: LockSet<H::Plat
 }
 
 impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H, L> {
-    /// What the kernel does before the process has its new name: it finds and opens the program, behind a script its
-    /// shell, and what it maps with a program.
+    /// Returns what the kernel does before the process has its new name: it finds and opens the program, behind a
+    /// script its shell, and what it maps with a program.
     pub(super) fn open(home: &Home<'s, H, L>, comm: Comm) -> Result<Self> {
         let (image, path, libraries) = match comm {
             Comm::Ls => (LS, "/bin/ls", LIBRARIES.len()),
@@ -138,18 +138,18 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H,
         Ok(true)
     }
 
-    /// Its open parts from this one on with their numbers, each as often as it is mapped.
+    /// Returns its open parts from this one on with their numbers, each as often as it is mapped.
     pub(super) fn mappings(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, H, L>)> {
         self.parts[from..].iter().flat_map(|part| std::iter::repeat_n(part, MAPPINGS))
     }
 
-    /// The same, each as often as it gets another protection.
+    /// Returns the same, each as often as it gets another protection.
     pub(super) fn protections(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, H, L>)> {
         let times = |image: usize| if image > FIRST_LIBRARY { LIBRARY_PROTECTIONS } else { PROTECTIONS };
         self.parts[from..].iter().flat_map(move |part| std::iter::repeat_n(part, times(part.0)))
     }
 
-    /// How many parts are open.
+    /// Returns how many parts are open.
     pub(super) fn opened(&self) -> usize {
         self.parts.len()
     }
@@ -162,14 +162,14 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         first.open(&cx, path.as_bytes(), OpenFlags::RDONLY, 0).with_context(|| format!("open {path}"))
     }
 
-    /// A profiler asks for the path of what has just been mapped.
+    /// Has a profiler ask for the path of what has just been mapped.
     pub(super) fn profile_mapping(&self, part: &File<'s, H, L>, meter: &mut Meter) -> Result<()> {
         let path = self.path_of(part, meter)?;
         ensure!(path.starts_with(b"/"), "a program is at {}", path.escape_ascii());
         Ok(())
     }
 
-    /// What `ls -l` does in the working directory.
+    /// Does what `ls -l` does in the working directory.
     pub(super) fn list_working_directory(&self) -> Result<()> {
         let (first, cx) = self.first();
         let directory = self.open(".")?;

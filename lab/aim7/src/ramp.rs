@@ -11,7 +11,7 @@ pub(crate) const USERS_MAX: u32 = 10_000;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ramp(pub Vec<u32>);
 
-/// The steps of the script that the documents' numbers come from: 10 to 90 by 10, 100 to 1000 by 100, on by 100.
+/// Returns the steps of the script behind the papers' numbers: 10 to 90 by 10, 100 to 1000 by 100, on by 100.
 fn script() -> impl Iterator<Item = u32> {
     (10..100).step_by(10).chain((100..=USERS_MAX).step_by(100))
 }

@@ -47,7 +47,7 @@ sets! {
 }
 
 impl Set {
-    /// The set of this name.
+    /// Returns the set of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Set> {
         SETS.iter().find(|set| set.name == name)

@@ -34,8 +34,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The workfile on one file system with a directory and without a journal; 3 ms of computing, as AIM7's file
-    /// server mix has on one node of the documents' machine.
+    /// Creates the workfile on one file system with a directory and without a journal; 3 ms of computing, as AIM7's
+    /// file server mix has on one node of the documents' machine.
     #[must_use]
     pub fn new(workfile: Workfile) -> Setup {
         Setup {
@@ -68,7 +68,7 @@ impl Setup {
         Ok(())
     }
 
-    /// What a job computes here, in nanoseconds.
+    /// Returns what a job computes here, in nanoseconds.
     pub(super) fn computing_ns(&self) -> u64 {
         u64::from(self.compute_ns) * u64::from(self.tax_permille) / 1000 / u64::from(self.scale)
     }

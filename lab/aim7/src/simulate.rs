@@ -287,7 +287,7 @@ fn finish(plan: &Plan, users: &UserStates, last: Snapshot) -> Result<Outcome> {
     })
 }
 
-/// What processes did, by command and by named part of the kernel, between two profiles.
+/// Returns what processes did, by command and by named part of the kernel, between two profiles.
 fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
     let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.command, e.kind);
     let before: BTreeMap<_, u64> = begin.iter().map(|e| (key(e), e.ps)).collect();
@@ -307,7 +307,7 @@ fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
     sums.into_iter().filter(|&(_, ps)| ps > 0).map(row).collect()
 }
 
-/// When each user ended, in seconds.
+/// Returns when each user ended, in seconds.
 fn ended(users: &UserStates) -> Result<Vec<f64>> {
     let time = |tally: &Cell<Tally>| Some(tally.get().ended_ns? as f64 / 1e9);
     users.tallies.iter().map(|tally| time(tally).context("a user did not end")).collect()

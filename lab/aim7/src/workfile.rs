@@ -78,7 +78,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// The size of a file with so many users, in KiB.
+    /// Returns the size of a file with this many users, in KiB.
     #[must_use]
     pub fn of_a_file(self, users: u32) -> u32 {
         self.file_kib.saturating_add(self.pool_kib / users.max(1))
@@ -111,7 +111,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Workfile {
-    /// The workfile of this name that comes with the program, or else the file.
+    /// Returns the workfile of this name that comes with the program, or else the file.
     ///
     /// # Errors
     /// There is neither, or the file is wrong.
@@ -154,7 +154,7 @@ impl Workfile {
         Ok(workfile)
     }
 
-    /// How often each user runs each job.
+    /// Returns how often each user runs each job.
     pub fn loads(&self) -> impl Iterator<Item = (&'static Job, u32)> {
         let total = f64::from(self.total);
         self.items.iter().map(move |item| {
@@ -169,7 +169,7 @@ impl Workfile {
         self.loads().map(|(_, load)| load).sum()
     }
 
-    /// What a user asks of the kernel from start to end, with so many of them.
+    /// Returns what a user asks of the kernel from start to end, with this many of them.
     #[must_use]
     pub fn operations(&self, users: u32) -> super::jobs::Operations {
         let file_kib = self.sizes.of_a_file(users);

@@ -78,7 +78,7 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
     Ok(report)
 }
 
-/// What is to run, and what cannot: `quota` tries whether so many hundredths of a CPU can be had.
+/// Returns what is to run, and what cannot: `quota` tries whether this many hundredths of a CPU can be had.
 fn cases(args: &Options, quota: &dyn Fn(u32) -> Result<()>) -> Result<(Vec<ScenarioLocks>, Vec<LeftOut>)> {
     let (mut cases, mut left_out) = (Vec::new(), Vec::new());
     for scenario in args.scenarios()? {
@@ -188,7 +188,7 @@ impl Runner<'_> {
         Running { plan, work_ns, samples }
     }
 
-    /// One sample of every lock, in random order.
+    /// Takes one sample of every lock, in random order.
     fn round(&mut self, scenario: &Scenario, plan: &Plan, samples: &mut [Samples]) -> Result<()> {
         let mut order: Vec<usize> = (0..samples.len()).collect();
         self.rng.shuffle(&mut order);
@@ -221,7 +221,7 @@ impl Lines {
         lines
     }
 
-    /// The mean of before the sample that has just ended, which was after the one before it, and now.
+    /// Returns the mean of before the sample that has just ended, which was after the one before it, and now.
     fn around(&mut self) -> Option<f64> {
         let now = self.nearest.as_ref().and_then(|nearest| nearest.line_ns().ok());
         let before = std::mem::replace(&mut self.last_ns, now);

@@ -85,7 +85,7 @@ pub struct Side {
     pub value: Option<Spread>,
 }
 
-/// A row, if both locks ran in the scenario.
+/// Returns a row, if both locks ran in the scenario.
 #[must_use]
 pub fn row(comparison: &Comparison, document: &str, scenario: &ScenarioReport) -> Option<DocumentRow> {
     let (before, after) = (scenario.lock(comparison.before)?, scenario.lock(comparison.after)?);

@@ -38,7 +38,7 @@ struct Counter {
 }
 
 impl Meter {
-    /// The counters of whole packages in a folder: `intel-rapl:0`, and not its parts `intel-rapl:0:0`.
+    /// Returns the counters of whole packages in a folder: `intel-rapl:0`, and not its parts `intel-rapl:0:0`.
     fn find(folder: &Path) -> Result<Meter, String> {
         let missing = || format!("no energy counter of a package in {}", folder.display());
         let mut packages: Vec<PathBuf> =

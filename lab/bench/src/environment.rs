@@ -9,7 +9,7 @@ pub trait Environment: Platform {
     /// How much the length of thinking varies: nothing on metal, where no two rounds take the same time anyway.
     type Jitter: Copy + Send + Sync + 'static;
 
-    /// How much work takes about `ns` nanoseconds.
+    /// Returns how much work takes about `ns` nanoseconds.
     fn amount(ns: u64) -> u32;
 
     /// Works with the lock: always so much. Returns something that depends on `seed`.

@@ -56,7 +56,7 @@ pub static FIGURES: &[Figure] = &[
     low("preempted per op", |l| l.involuntary.map(|s| s.median), rate),
 ];
 
-/// The figure of this name.
+/// Returns the figure of this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Figure> {
     FIGURES.iter().find(|figure| figure.name == name)
@@ -101,7 +101,7 @@ pub fn energy(nj: f64) -> String {
     }
 }
 
-/// A number per operation, small or not.
+/// Returns a number per operation, small or not.
 #[must_use]
 pub fn rate(value: f64) -> String {
     match value {

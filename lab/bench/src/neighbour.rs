@@ -31,7 +31,7 @@ impl Drop for BusyProcess {
     }
 }
 
-/// What the child does.
+/// Does what the child does.
 fn compute(parent: libc::pid_t, cpu: Option<u32>) -> ! {
     // SAFETY: no pointers are involved.
     unsafe {
@@ -49,8 +49,8 @@ fn compute(parent: libc::pid_t, cpu: Option<u32>) -> ! {
     }
 }
 
-/// The CPUs that the calling thread may use; of these the `number`th, and again from the first. By what `/proc` says,
-/// not the C library's function, which `cargo xtask perf --believed-cpus` answers for locks.
+/// Returns the CPUs that the calling thread may use; of these the `number`th, and again from the first. By what `/proc`
+/// says, not the C library's function, which `cargo xtask perf --believed-cpus` answers for locks.
 pub(crate) fn nth_cpu(number: usize) -> Option<u32> {
     let cpus = cpus::allowed().unwrap_or_default();
     cpus.get(number % cpus.len().max(1)).copied()

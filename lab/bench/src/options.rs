@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The scenarios asked for, in which any of the locks asked for can run.
+    /// Returns the scenarios asked for, in which any of the locks asked for can run.
     ///
     /// # Errors
     /// There are none.
@@ -46,7 +46,7 @@ impl Options {
         Ok(scenarios)
     }
 
-    /// The locks to run in a scenario.
+    /// Returns the locks to run in a scenario.
     #[must_use]
     pub fn locks(&self, scenario: &Scenario) -> Vec<&'static LockInfo> {
         let group = scenario.group;
@@ -58,7 +58,7 @@ impl Options {
         listed.chain(self.plugged.iter().copied()).collect()
     }
 
-    /// The locks to compare with in a scenario: the fastest of them, or if there are none the fastest peer.
+    /// Returns the locks to compare with in a scenario: the fastest of them, or if there are none the fastest peer.
     #[must_use]
     pub fn reference(&self, scenario: &Scenario) -> Vec<&str> {
         let group = scenario.group;

@@ -85,7 +85,7 @@ impl Plugin {
         Ok(plugin)
     }
 
-    /// What the table says, looked through.
+    /// Returns what the table says, looked through.
     ///
     /// # Safety
     /// The table is that of an object which stays loaded.
@@ -123,7 +123,7 @@ impl Plugin {
         told.recv_timeout(TRIAL_MAX).map_err(late)?
     }
 
-    /// How far behind the beginning of a lock there may be something else.
+    /// Returns the offset behind the beginning of a lock at which other data may lie.
     fn room_at(&self) -> usize {
         self.size.next_multiple_of(size_of::<u64>())
     }
@@ -141,7 +141,7 @@ impl Plugin {
         Ok(())
     }
 
-    /// Whether another thread gets it without waiting; that gives it back.
+    /// Returns whether another thread gets it without waiting; that thread releases it.
     fn attempt(&self, lock: &Memory) -> bool {
         let attempt = || {
             // SAFETY: invariant 1; `lock` is one of this plugin's.
@@ -168,7 +168,7 @@ pub(crate) struct Memory {
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// An unlocked lock, and room for as many bytes behind it: those are zero.
+    /// Returns an unlocked lock, and room for this many bytes behind it, which are zero.
     pub(crate) fn new(plugin: &Plugin, room: usize) -> Memory {
         const PLACES: usize = 64;
         static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -182,7 +182,7 @@ impl Memory {
         memory
     }
 
-    /// Where the room begins, which is aligned to 8 bytes.
+    /// Returns where the room begins, which is aligned to 8 bytes.
     pub(crate) fn room(&self, plugin: &Plugin) -> *mut c_void {
         // SAFETY: it is in, or at the end of, the lines from that of the lock on.
         unsafe { self.address.byte_add(plugin.room_at()) }
@@ -202,7 +202,7 @@ impl Drop for Memory {
     }
 }
 
-/// The object's table; its version has been looked at.
+/// Returns the object's table; its version has been checked.
 fn table(file: &Path) -> Result<Table> {
     // With its folder, so that the loader does not look for it elsewhere.
     let path = file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?;
@@ -237,7 +237,7 @@ fn table(file: &Path) -> Result<Table> {
     Ok(unsafe { table.read_unaligned() })
 }
 
-/// What went wrong with the last call of the loader in this thread.
+/// Returns what went wrong with the last call of the loader in this thread.
 fn loader_says() -> String {
     // SAFETY: the text, if there is one, is this thread's until its next call of the loader.
     unsafe {
@@ -246,7 +246,7 @@ fn loader_says() -> String {
     }
 }
 
-/// A text of the table; empty if there is none.
+/// Returns a text of the table; empty if there is none.
 ///
 /// # Safety
 /// Null, or it ends in 0 and stays.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 /// Looks at single acquisitions, in the thread that makes them.
 pub trait Probe {
-    /// The time, in units of its own.
+    /// Returns the time, in units of its own.
     fn mark(&self) -> u64;
     /// The lock at this address will be asked for.
     #[inline(always)]
@@ -25,7 +25,7 @@ pub trait Probe {
 
 /// A probe of one thread.
 pub trait Recorder: Probe {
-    /// What it has seen.
+    /// Returns what it has seen.
     fn into_waits(self) -> Option<Box<WaitTimes>>;
 }
 

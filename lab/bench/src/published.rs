@@ -45,7 +45,7 @@ pub struct Claim {
     pub text: String,
 }
 
-/// All figures and claims of a document, in the order of their keys.
+/// Returns all figures and claims of a paper, in the order of their keys.
 #[must_use]
 pub fn claims(document: &str) -> Vec<Claim> {
     let mut all = Vec::new();
@@ -68,7 +68,7 @@ fn collect(key: &str, value: &Value, all: &mut Vec<Claim>) {
     }
 }
 
-/// A number, or one as text: `+34.2%`.
+/// Returns a number, or one as text: `+34.2%`.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(number) => Some(*number as f64),
@@ -85,7 +85,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The figure or claim at a place.
+/// Returns the figure or claim at a place.
 ///
 /// # Errors
 /// There is none.
@@ -100,13 +100,13 @@ pub fn title(document: &str) -> String {
     text(document, "title").unwrap_or_default()
 }
 
-/// A label of a document.
+/// Returns a label of a paper.
 #[must_use]
 pub fn text(document: &str, label: &str) -> Option<String> {
     Some(FILE.get(document)?.get(label)?.as_str()?.to_owned())
 }
 
-/// A document's part of the file.
+/// Returns a paper's part of the file.
 ///
 /// # Errors
 /// The file has another shape.
@@ -147,7 +147,7 @@ static PAIRS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
     pairs.iter().map(|pair| resolved(pair).expect("the file is tested")).collect()
 });
 
-/// A pair whose sides are figures: the file names the places of those that stand elsewhere in it.
+/// Returns a pair whose sides are figures: the file names the places of those that stand elsewhere in it.
 fn resolved(pair: &Value) -> Result<Pair> {
     let mut pair = pair.as_table().context("not a table")?.clone();
     for side in ["before", "after"] {
@@ -165,7 +165,7 @@ pub fn pairs() -> &'static [Pair] {
     &PAIRS
 }
 
-/// The published pair of this key.
+/// Returns the published pair of this key.
 #[must_use]
 pub fn pair(key: &str) -> Option<&'static Pair> {
     pairs().iter().find(|pair| pair.key == key)

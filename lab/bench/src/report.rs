@@ -176,13 +176,13 @@ pub struct Late {
 }
 
 impl LockReport {
-    /// What is compared, by round: less is better.
+    /// Returns what is compared, by round: less is better.
     #[must_use]
     pub fn rounds(&self) -> &[Option<f64>] {
         self.late.as_ref().map_or(&self.rounds_ns, |late| &late.rounds_p99_ns)
     }
 
-    /// What is compared, over the rounds.
+    /// Returns what is compared, over the rounds.
     #[must_use]
     pub fn cost(&self) -> Option<Spread> {
         self.late.as_ref().map_or(self.op_ns, |late| Some(late.p99_ns))
@@ -244,8 +244,8 @@ impl Waits {
 }
 
 impl Report {
-    /// What a cache line cost around the samples, nanoseconds, least first. Empty: it was not asked, or there is one
-    /// core alone.
+    /// Returns what a cache line cost around the samples, nanoseconds, least first. Empty: it was not asked, or there
+    /// is one core alone.
     #[must_use]
     pub fn lines_ns(&self) -> Vec<f64> {
         let locks = self.scenarios.iter().flat_map(|scenario| &scenario.locks);
@@ -291,19 +291,19 @@ impl ScenarioReport {
         }
     }
 
-    /// The lock of this name, if it ran.
+    /// Returns the lock of this name, if it ran.
     #[must_use]
     pub fn lock(&self, name: &str) -> Option<&LockReport> {
         self.locks.iter().find(|l| l.name == name)
     }
 
-    /// How many times as fast a lock is as another one, paired by round; `None`: they have no round in common.
+    /// Returns how many times as fast a lock is as another one, paired by round; `None`: they have no round in common.
     #[must_use]
     pub fn speed(&self, lock: &LockReport, other: &LockReport) -> Option<Spread> {
         Spread::of_ratios(other.rounds(), lock.rounds())
     }
 
-    /// The peer that is fastest here. Peers that only spin do not count, unless `ours` does nothing else.
+    /// Returns the peer that is fastest here. Peers that only spin do not count, unless `ours` does nothing else.
     #[must_use]
     pub fn best_peer(&self, ours: &LockReport) -> Option<&LockReport> {
         let peers = self.locks.iter().filter(|lock| !lock.ours && (lock.sleeps || !ours.sleeps));
@@ -311,7 +311,7 @@ impl ScenarioReport {
         timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, lock)| lock)
     }
 
-    /// The lock that the others were compared with.
+    /// Returns the lock that the others were compared with.
     #[must_use]
     pub fn reference_lock(&self) -> Option<&LockReport> {
         self.lock(self.reference.as_ref()?)

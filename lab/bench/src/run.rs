@@ -40,7 +40,7 @@ pub struct ByKind<T> {
 pub type Counts = ByKind<u64>;
 
 impl<T> ByKind<T> {
-    /// The one of `kind`.
+    /// Returns the one of `kind`.
     pub fn get(&self, kind: Kind) -> &T {
         match kind {
             Kind::Read => &self.read,
@@ -48,7 +48,7 @@ impl<T> ByKind<T> {
         }
     }
 
-    /// The one of `kind`, to change it.
+    /// Returns the one of `kind`, to change it.
     pub fn get_mut(&mut self, kind: Kind) -> &mut T {
         match kind {
             Kind::Read => &mut self.read,
@@ -187,7 +187,7 @@ pub trait Workload: Copy + Send + Sync + 'static {
         1
     }
 
-    /// One operation, with the lock.
+    /// Does one operation, with the lock.
     fn operate<P: Probe>(self, shared: &Self::Shared, local: &mut Self::Local, probe: &mut P) -> Kind;
 
     /// What comes after it, without the lock.
@@ -196,7 +196,7 @@ pub trait Workload: Copy + Send + Sync + 'static {
     /// The thread was told to stop, and operates no more.
     fn leave<P: Probe>(self, _local: &mut Self::Local, _probe: &mut P) {}
 
-    /// Whether a thread saw what no thread may see.
+    /// Returns whether a thread saw what no thread may see.
     fn torn(_local: &Self::Local) -> bool {
         false
     }
@@ -204,8 +204,8 @@ pub trait Workload: Copy + Send + Sync + 'static {
     /// The threads have been told to stop: those that wait for others to do something wait no longer.
     fn stop(_shared: &Self::Shared) {}
 
-    /// Whether the lock kept its promise. `done` is what all threads did, in the interval or not; `torn`: one of them
-    /// was.
+    /// Returns whether the lock kept its guarantee. `done` is what all threads did, in the interval or not; `torn`: one
+    /// of them was.
     ///
     /// # Errors
     /// When it did not.
@@ -222,11 +222,11 @@ pub fn sample<W: Workload>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
 
 /// What there is a copy of for each lock and section: kept small, since there are hundreds.
 trait ThreadBody: Sync {
-    /// What a thread does all day.
+    /// Does what a thread does for the whole run.
     fn run_thread(&self, context: &ThreadContext<'_>, probe: Option<Timed>) -> Share;
     /// Ends the waits of threads for each other.
     fn stop(&self);
-    /// Whether the lock kept its promise.
+    /// Returns whether the lock kept its guarantee.
     fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()>;
 }
 
@@ -370,7 +370,7 @@ fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// All waits, if the lock kept its promise.
+/// Returns all waits, if the lock kept its guarantee.
 fn check(body: &dyn ThreadBody, shares: Vec<Share>) -> anyhow::Result<Option<WaitTimes>> {
     let mut done = Counts::default();
     let mut torn = false;
@@ -421,7 +421,7 @@ fn operate<W: Workload, P: Recorder>(bout: &Trial<W>, context: &ThreadContext<'_
     Share { done, torn: W::torn(&local), waits: probe.into_waits() }
 }
 
-/// What the sampling thread does. Returns when the threads were told to stop, too.
+/// Does what the sampling thread does. Returns when the threads were told to stop, too.
 fn observe(arena: &Arena<'_>) -> (Instant, Outcome) {
     thread::sleep(arena.plan.warm_up);
     let begin = Snapshot::take(arena);
@@ -431,7 +431,7 @@ fn observe(arena: &Arena<'_>) -> (Instant, Outcome) {
     (Instant::now(), end.since(&begin))
 }
 
-/// The clock of the calling thread's CPU time; zero if there is none.
+/// Returns the clock of the calling thread's CPU time; zero if there is none.
 fn own_clock() -> libc::clockid_t {
     let mut clock = 0;
     // SAFETY: the thread is the calling one; `clock` is writable.
@@ -439,7 +439,7 @@ fn own_clock() -> libc::clockid_t {
     clock
 }
 
-/// What such a clock shows, while its thread is there.
+/// Returns what such a clock shows, while its thread is there.
 fn cpu_time(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable.

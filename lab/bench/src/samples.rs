@@ -130,8 +130,8 @@ impl Samples {
         }
     }
 
-    /// What the role with fewer threads got of the operations, over its share of the threads. A role that rests after
-    /// its operations has no fair share.
+    /// Returns what the role with fewer threads got of the operations, over its share of the threads. A role that rests
+    /// after its operations has no fair share.
     fn roles_share(&self) -> Option<Spread> {
         let Roles::Apart { writers, rest: 0 } = self.roles else { return None };
         let share = |outcome: &Outcome| {
@@ -146,7 +146,7 @@ impl Samples {
         Spread::of(&self.plain.iter().map(share).collect::<Vec<_>>())
     }
 
-    /// What the thread got whose CPU is shared with a busy process; of threads that roam, the one that got least.
+    /// Returns what the thread got that shares its CPU with a busy process; of threads that roam, the least.
     fn beside(&self) -> Option<Beside> {
         let of_one = |shares: Vec<f64>| match self.situation.neighbour {
             Neighbour::Nobody => None,
@@ -170,7 +170,7 @@ impl Samples {
         Spread::of(&self.plain.iter().filter_map(per_op).collect::<Vec<_>>())
     }
 
-    /// How an open loop was served.
+    /// Returns how an open loop was served.
     fn late(&self, rounds: u32) -> Option<Late> {
         let arrivals = self.situation.arrivals?;
         let served = |o: &Outcome| o.total() as f64 / (arrivals.per_s(o.ops.len()) * o.elapsed.as_secs_f64());

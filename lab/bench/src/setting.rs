@@ -54,7 +54,7 @@ pub fn hold(settings: &[Setting]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The table of what can be set, for `--list`.
+/// Returns the table of what can be set, for `--list`.
 #[must_use]
 pub fn list() -> String {
     let row = |field: &Field| {

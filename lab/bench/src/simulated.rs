@@ -17,7 +17,7 @@ impl Jitter {
         Jitter { percent: percent.min(100) }
     }
 
-    /// A time about `ns`, where `chance` gives a number below its argument.
+    /// Returns a time about `ns`, where `chance` gives a number below its argument.
     fn about(self, ns: u64, chance: impl FnOnce(u64) -> u64) -> u64 {
         let most = ns * u64::from(self.percent) / 100;
         if most == 0 { ns } else { ns - most + chance(2 * most + 1) }

@@ -77,7 +77,7 @@ pub struct Wait {
 }
 
 impl Report {
-    /// The verdicts on our locks, in the order in which they appear.
+    /// Returns the verdicts on our locks, in the order in which they appear.
     #[must_use]
     pub fn judge(&self) -> Vec<Verdict> {
         let mut names: Vec<&str> = Vec::new();
@@ -128,7 +128,7 @@ fn score(
     Some(Score { cells: cells.len(), mean, worst, missing })
 }
 
-/// The least of what the report says of shares.
+/// Returns the least of what the report says of shares.
 fn least_share(scenario: &ScenarioReport, lock: &LockReport) -> Option<Share> {
     let one = |spread: Option<Spread>, of| {
         spread.map(|spread| Share { scenario: scenario.name.clone(), of, share: spread.median })

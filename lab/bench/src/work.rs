@@ -17,8 +17,8 @@ pub fn work(seed: u64, steps: u32) -> u64 {
     x
 }
 
-/// How many steps of [`work`] take about `time` on this machine, call included. Measured at the first question for
-/// each `time`, then remembered: every sample of a process works equally hard.
+/// Returns how many steps of [`work`] take about `time` on this machine, call included. Measured at the first question
+/// for each `time`, then remembered: every sample of a process works equally hard.
 #[must_use]
 pub fn steps_for(time: Duration) -> u32 {
     static KNOWN: Mutex<Option<HashMap<Duration, u32>>> = Mutex::new(None);
@@ -66,7 +66,7 @@ pub fn prepare() {
     LazyLock::force(&STEPS);
 }
 
-/// How many steps take about `ns` nanoseconds, by a measurement that is made once.
+/// Returns how many steps take about `ns` nanoseconds, by a measurement that is made once.
 #[must_use]
 pub fn steps_of_ns(ns: u64) -> u32 {
     let steps = ns.saturating_mul(u64::from(*STEPS)) / MEASURED_NS;

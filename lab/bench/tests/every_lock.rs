@@ -136,12 +136,12 @@ fn every_lock_lets_somebody_in() {
     }
 }
 
-/// Whether one of several samples shows something. In one alone a busy machine may have let a thread stand still.
+/// Returns whether one of several samples shows something. In a single one, a busy machine may stall a thread.
 fn shows(sample: impl Fn() -> bool) -> bool {
     (0..20).any(|_| sample())
 }
 
-/// Whether a lock is caught with this complaint.
+/// Returns whether a lock is caught with this complaint.
 #[track_caller]
 fn is_caught(sample: impl Fn() -> anyhow::Result<Outcome>, complaint: &str) {
     let caught = || sample().is_err_and(|error| error.to_string().contains(complaint));

@@ -12,7 +12,7 @@ use turnwise_present::quota::Quota;
 /// The quota is the process's.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Whether this machine lets one have a quota; if not, it says what to do.
+/// Returns whether this machine grants a quota; if not, prints what to do.
 fn can_be_had() -> bool {
     match Quota::enter(100) {
         Ok(_) => true,

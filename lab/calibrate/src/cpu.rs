@@ -38,8 +38,8 @@ fn figure(key: &'static str, samples: &[f64], how: &str, guess: f64) -> Figure {
 /// than the shorter of the two (32 inside: 45 ns on an EPYC that hides 59).
 const STEPS: [u32; 2] = [128, 128];
 
-/// How long before its turn computing begins that needs nothing of what comes before: a section between two locked
-/// operations, and what follows it, in turn; once each needs the result of the other, once not.
+/// Returns how long before its turn computing begins that needs nothing of what comes before: a section between two
+/// locked operations, and what follows it, in turn; once each needs the result of the other, once not.
 fn lookahead(batches: &Batches) -> Figure {
     const ROUNDS: u32 = 500;
     let word = AtomicU64::new(0);
@@ -59,7 +59,7 @@ fn lookahead(batches: &Batches) -> Figure {
     figure("cpu.lookahead", &gains, "what sections gain whose work outside does not need that inside", 0.0)
 }
 
-/// A chain of steps, each of which needs the one before.
+/// Computes a chain of steps, each of which needs the one before.
 #[inline(never)]
 fn arithmetic(seed: u64, steps: u32) -> u64 {
     (0..black_box(steps)).fold(seed | 1, |x, _| (x ^ x >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -95,7 +95,7 @@ fn hits(batches: &Batches) -> Vec<Figure> {
     ]
 }
 
-/// What memory costs that no cache has, at one distance.
+/// Returns what memory costs that no cache has, at one distance.
 ///
 /// # Errors
 /// A thread cannot be started or pinned.
@@ -112,7 +112,7 @@ pub(super) fn memory(class: Class, from: Cpu, at: Cpu, rounds: u32, line_bytes: 
     Ok(Figure::measured("coherence.memory", At::Class(class), &samples, how, 100.0))
 }
 
-/// How much longer computing takes while the other thread of the core computes as well.
+/// Returns how much longer computing takes while the other thread of the core computes as well.
 ///
 /// # Errors
 /// A thread cannot be started or pinned.

@@ -32,7 +32,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// A value with three digits, in a unit of a fitting size.
+    /// Formats a value with three digits, in a unit of a fitting size.
     #[must_use]
     pub fn shown(self, value: f64) -> String {
         match self {
@@ -42,7 +42,7 @@ impl Unit {
     }
 }
 
-/// What a distance is called.
+/// Returns what a distance is called.
 #[must_use]
 pub fn class(class: Class) -> String {
     match class.0 {
@@ -113,7 +113,7 @@ impl Figure {
         Figure { key, at, value, unit: Unit::Ns, spread: Some(summary), how, provisional: false }
     }
 
-    /// The same where the mean speaks for all, of the samples but the longest twentieth, which others caused.
+    /// Returns the same where the mean speaks for all, of the samples but the longest twentieth, which others caused.
     pub(super) fn mean(key: &'static str, at: At, samples: &[f64], how: &str, guess: f64) -> Figure {
         let median = Figure::measured(key, at, samples, how, guess);
         let Some(summary) = median.spread else { return median };
@@ -125,17 +125,17 @@ impl Figure {
         Figure { value: mean.max(LEAST_NS), how, ..median }
     }
 
-    /// A number that was not measured.
+    /// Returns a number that was not measured.
     pub(super) fn guess(key: &'static str, at: At, value: f64, how: &str) -> Figure {
         Figure { key, at, value, unit: Unit::Ns, spread: None, how: how.to_owned(), provisional: true }
     }
 
-    /// A number that another one of this run stands for.
+    /// Returns a number that another one of this run stands for.
     pub(super) fn like(key: &'static str, at: At, value: f64, how: &str) -> Figure {
         Figure { provisional: false, ..Figure::guess(key, at, value, how) }
     }
 
-    /// The figure as a phrase, for sources: how, and the spread.
+    /// Returns the figure as a phrase, for sources: how, and the spread.
     pub(super) fn source(&self) -> String {
         match self.spread {
             Some(Summary { q1, q3, .. }) => {

@@ -59,7 +59,7 @@ impl Grid {
         Ok(Grid { cpus, topology, notes, nodes })
     }
 
-    /// How far two CPUs are apart. Without clusters all cores of a node are at [`Class::SAME_NODE`].
+    /// Returns how far two CPUs are apart. Without clusters all cores of a node are at [`Class::SAME_NODE`].
     #[must_use]
     pub fn class(&self, a: Cpu, b: Cpu) -> Class {
         if a.node != b.node {
@@ -93,7 +93,7 @@ impl Grid {
         all
     }
 
-    /// A third CPU as far from `a` as `b` is, on another core than both.
+    /// Returns a third CPU as far from `a` as `b` is, on another core than both.
     pub(super) fn third(&self, a: Cpu, b: Cpu) -> Option<Cpu> {
         let class = self.class(a, b);
         self.cpus.iter().copied().find(|&c| c.core != a.core && c.core != b.core && self.class(a, c) == class)

@@ -138,7 +138,7 @@ pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
     Ok(Calibration { commit, quick, seconds, idle_driver, notes, ..found })
 }
 
-/// What makes figures doubtful.
+/// Returns what makes figures doubtful.
 fn warnings(machine: &Machine, cpus: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if cfg!(debug_assertions) {
@@ -238,13 +238,13 @@ impl Work<'_> {
     }
 }
 
-/// The number of a figure that there is only one of.
+/// Returns the number of a figure that exists only once.
 fn value(figures: &[Figure], key: &str) -> f64 {
     figures.iter().find(|figure| figure.key == key).map_or(0.0, |figure| figure.value)
 }
 
 impl Calibration {
-    /// The numbers of a key, nearest first.
+    /// Returns the numbers of a key, nearest first.
     fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Figure> {
         self.figures.iter().filter(move |figure| figure.key == key)
     }

@@ -47,7 +47,7 @@ impl Lines {
         Lines { slots, order }
     }
 
-    /// How many lines there are.
+    /// Returns how many lines there are.
     pub(super) fn count(&self) -> usize {
         self.order.len() - 1
     }

@@ -46,7 +46,7 @@ impl Settings {
         settings
     }
 
-    /// As the kernel's source sets them: in proportion to 1 + log2 of the CPUs, of which it counts 8 at most.
+    /// Returns the kernel source's values, in proportion to 1 + log2 of the CPUs, of which it counts 8 at most.
     fn defaults(even_slices: bool, cpus: u32) -> Settings {
         const MS: f64 = 1e6;
         let scale = f64::from(1 + cpus.clamp(1, 8).ilog2());
@@ -61,7 +61,7 @@ impl Settings {
         }
     }
 
-    /// The settings as figures; the measured slice stands for those that follow from it.
+    /// Returns the settings as figures; the measured slice stands for those that follow from it.
     pub(super) fn figures(&self, slices: &[f64]) -> Vec<Figure> {
         let origin = match (self.read, self.even_slices) {
             (true, _) => "as /sys/kernel/debug/sched says",
@@ -103,7 +103,7 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// How long each of two threads on `cpu`, both busy for `busy_ns`, runs at a stretch.
+/// Returns how long each of two threads on `cpu`, both busy for `busy_ns`, runs at a stretch.
 ///
 /// # Errors
 /// A thread cannot be started or pinned.

@@ -37,12 +37,12 @@ pub(super) struct Tree {
     pub(super) gaps: Vec<String>,
 }
 
-/// How many CPUs run, whether this process may use them or not.
+/// Returns how many CPUs run, whether this process may use them or not.
 pub(super) fn online(root: &Path) -> Option<u32> {
     list(&root.join("devices/system/cpu/online")).map(|cpus| cpus.len() as u32)
 }
 
-/// The driver for idle CPUs.
+/// Returns the driver for idle CPUs.
 pub(super) fn idle_driver(root: &Path) -> Option<String> {
     text(&root.join("devices/system/cpu/cpuidle/current_driver")).filter(|driver| driver != "none")
 }
@@ -81,7 +81,7 @@ impl Tree {
     }
 }
 
-/// Where one CPU is. Each kind of gap is listed once.
+/// Returns where one CPU is. Each kind of gap is listed once.
 fn place(folder: &Path, cpu: u32, nodes: &Nodes, gaps: &mut Vec<String>) -> Cpu {
     let mut gap = |text: &str| {
         if !gaps.iter().any(|gap| gap == text) {

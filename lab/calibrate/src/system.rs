@@ -32,7 +32,7 @@ const WAKING_NS: u64 = 20_000;
 /// What interrupting an idle CPU costs, by how long it is idle.
 pub(super) const IDLE_IPI: &str = "system.idle_exit.ipi_ns";
 
-/// What a call into the kernel costs, and one that gives up the CPU: on the calling thread's CPU.
+/// Returns what a call into the kernel costs, and one that gives up the CPU: on the calling thread's CPU.
 pub(super) fn calls(batches: usize) -> [Figure; 3] {
     let nobody = AtomicU32::new(0);
     let wake = || {
@@ -68,7 +68,7 @@ pub(super) struct Sleeping<'a> {
 }
 
 impl Sleeping<'_> {
-    /// All of them: context switch, wake-up, interrupts by distance, idle exits.
+    /// Returns all of them: context switch, wake-up, interrupts by distance, idle exits.
     ///
     /// # Errors
     /// A thread cannot be started or pinned.
@@ -113,14 +113,14 @@ impl Sleeping<'_> {
         wake_ups(Plan { waker: waker.cpu, sleeper: sleeper.cpu, beside, slept_ns, before, samples })
     }
 
-    /// What the call takes beyond a system call that wakes nobody, and beyond `lines_ns`.
+    /// Returns what the call takes beyond a system call that wakes nobody, and beyond `lines_ns`.
     fn call(&self, wake_ups: &[Wakeup], lines_ns: f64) -> Vec<f64> {
         let known = self.clock_ns + self.syscall_ns + lines_ns;
         wake_ups.iter().map(|wake| (wake.call_ns - known).max(0.0)).collect()
     }
 
-    /// What it costs to take so many lines from the sleeper's CPU, which used them last: the simulator charges for them
-    /// by itself. A waker takes three: the lock of the futex's hash bucket, the sleeper's line and its queue's.
+    /// Returns the cost of taking this many lines from the sleeper's CPU, which used them last: the simulator charges
+    /// it itself. A waker takes three: the lock of the futex's hash bucket, the sleeper's line and its queue's.
     fn lines(&self, count: u32, a: Cpu, b: Cpu) -> f64 {
         f64::from(count) * find(self.known, "coherence.rmw_modified", At::Class(self.grid.class(a, b)))
     }
@@ -133,7 +133,7 @@ impl Sleeping<'_> {
         Ok(Figure::measured("system.context_switch", At::All, &samples, how, 1_000.0))
     }
 
-    /// What the calls took that woke a sleeper whose CPU was idle, beyond those where it was busy.
+    /// Returns what the calls took that woke a sleeper whose CPU was idle, beyond those where it was busy.
     fn interrupts(&self, idle: &[Wakeup], (a, b): (Cpu, Cpu), wake_ns: f64) -> Vec<f64> {
         self.call(idle, self.lines(3, a, b)).iter().map(|call| call - wake_ns).collect()
     }
@@ -145,8 +145,8 @@ impl Sleeping<'_> {
         Ok(Figure::measured("system.ipi", At::Class(class), &samples, how, 1_000.0))
     }
 
-    /// How long an idle CPU takes to notice a thread: from the call until the sleeper runs, less what the simulator
-    /// charges for by itself.
+    /// Returns how long an idle CPU takes to notice a thread: from the call until the sleeper runs, less what the
+    /// simulator charges for by itself.
     fn idle_exits(&self, cpu: Cpu, other: Option<Cpu>, known: &[Figure]) -> Result<Vec<Figure>> {
         let Some(other) = other else {
             let how = "a guess: needs a second CPU";
@@ -185,8 +185,8 @@ impl Sleeping<'_> {
     }
 }
 
-/// How long a CPU is idle in a nap that begins so long before: at least half of it, so that longer naps are longer idle
-/// beside neighbours, too, with whom a switch may seem to take any time.
+/// Returns how long a CPU is idle in a nap that begins so long before: at least half of it, so that longer naps are
+/// longer idle beside neighbours, too, with whom a switch may seem to take any time.
 fn idle_for(nap_ns: u64, before_idle_ns: u64) -> u64 {
     nap_ns - before_idle_ns.min(nap_ns / 2)
 }

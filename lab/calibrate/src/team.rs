@@ -61,7 +61,7 @@ pub(super) fn together<T: Send>(
     first_cause(results)
 }
 
-/// The results, or the error that made the others give up.
+/// Returns the results, or the error that made the others give up.
 fn first_cause<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
     let mut ok = Vec::new();
     let mut error: Option<anyhow::Error> = None;

@@ -62,7 +62,7 @@ impl Fixture {
         put("node/online".to_owned(), &format!("0-{}", self.distances.len().max(1) - 1));
     }
 
-    /// What is found if these CPUs may be used.
+    /// Returns what is found if these CPUs may be used.
     fn grid(&self, allowed: &[u32]) -> Grid {
         let root = tempfile::tempdir().unwrap();
         self.write(root.path());
@@ -193,7 +193,7 @@ fn caches_are_told_apart() {
     assert_eq!((tree.line_bytes, tree.own_cache_bytes), (Some(64), Some(2 << 20)));
 }
 
-/// A calibration whose numbers are known; those of distances only where two CPUs are so far apart.
+/// Returns a calibration whose numbers are known; those of distances only where two CPUs are so far apart.
 fn calibration(grid: Grid) -> Calibration {
     let measured = |key, at, ns: f64| Figure::measured(key, at, &[ns], "x", 1.0);
     let single = ["cpu.load_hit", "cpu.store_hit", "cpu.rmw_hit", "cpu.pause", "cpu.clock", "coherence.read_occupancy"];

@@ -67,13 +67,13 @@ pub(super) const KINDS: [Kind; 6] = [
 ];
 
 impl Kind {
-    /// Its key in the machine file.
+    /// Returns its key in the machine file.
     #[cfg(test)]
     pub(super) fn key(&self) -> &'static str {
         self.key
     }
 
-    /// The turns of a round: who does what.
+    /// Returns the turns of a round: who does what.
     fn script(&self, third: bool, same_core: bool) -> &'static [(usize, Act)] {
         match (self.shared, self.touch, third) {
             (false, ..) => &[(OWNER, Act::Modify), (TOUCHER, Act::Time)],
@@ -115,7 +115,7 @@ pub(super) struct Transfers<'a> {
 }
 
 impl Transfers<'_> {
-    /// One number: `kind` at `class`, over `pairs` that are so far apart.
+    /// Returns one number: `kind` at `class`, over `pairs` that are so far apart.
     pub(super) fn figure(&self, kind: &Kind, class: Class, pairs: &[(Cpu, Cpu)]) -> Result<Figure> {
         let same_core = class == Class::SAME_CORE;
         let (mut samples, mut thirds) = (Vec::new(), 0);
@@ -133,7 +133,7 @@ impl Transfers<'_> {
         Ok(Figure::measured(kind.key, At::Class(class), &costs, &how, hit))
     }
 
-    /// What changing a line costs that this CPU has just read from the one that had modified it, at the nearest
+    /// Returns what changing a line costs that this CPU has just read from the one that had modified it, at the nearest
     /// distance. The price of a hit: the read has taken it as a whole.
     pub(super) fn after_a_read(&self, class: Class, pairs: &[(Cpu, Cpu)]) -> Result<Figure> {
         /// Longer than any transfer: not as a whole.
@@ -148,7 +148,7 @@ impl Transfers<'_> {
         Ok(Figure::measured(AFTER_A_READ, At::Class(class), &costs, how, GUESS_NS))
     }
 
-    /// What a line costs beyond a hit, once for each round.
+    /// Returns what a line costs beyond a hit, once for each round.
     pub(super) fn pair(&self, kind: &Kind, a: Cpu, b: Cpu, third: Option<Cpu>, same_core: bool) -> Result<Vec<f64>> {
         self.rounds(a, b, third, kind.touch, kind.script(third.is_some(), same_core))
     }
@@ -188,7 +188,7 @@ impl Transfers<'_> {
     }
 }
 
-/// What a line costs beyond the same touch of a line that is there.
+/// Returns what a line costs beyond the same touch of a line that is there.
 fn beyond_hit(lines: &Lines, touch: Touch) -> f64 {
     let miss = timed(|| lines.touch(touch));
     // The least of three: an interruption here would make the difference too small, even negative.
@@ -211,8 +211,8 @@ impl Ballast {
     }
 }
 
-/// How long reads of a shared line delay each other: 1 to `most` CPUs read the same lines in the same order at once,
-/// and what the slowest takes longer for each further reader is the figure.
+/// Returns how long reads of a shared line delay each other: 1 to `most` CPUs read the same lines in the same order at
+/// once, and what the slowest takes longer for each further reader is the figure.
 pub(super) fn read_occupancy(shared: &Transfers<'_>, most: usize) -> Result<Figure> {
     const KEY: &str = "coherence.read_occupancy";
     /// Others reached from 10 to 30 ns (docs/calibrate.md).
@@ -241,7 +241,7 @@ fn readers(grid: &Grid, most: usize) -> Vec<u32> {
     chosen.iter().map(|cpu| cpu.cpu).collect()
 }
 
-/// The first CPU modifies, the others read at once; what a line takes the slowest, once for each round.
+/// Returns the first CPU modifies, the others read at once; what a line takes the slowest, once for each round.
 fn crowd(shared: &Transfers<'_>, cpus: &[u32]) -> Result<Vec<f64>> {
     use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
     let lines = on(cpus[0], || Lines::new(LINES, shared.line_bytes))?;

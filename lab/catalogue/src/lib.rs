@@ -56,14 +56,14 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether its waiters spin for ever.
+    /// Returns whether its waiters spin for ever.
     #[must_use]
     pub const fn spins(&self) -> bool {
         same(self.waiters, "spin")
     }
 }
 
-/// The lock of this name.
+/// Returns the lock of this name.
 #[must_use]
 pub const fn find(name: &str) -> Option<&'static Entry> {
     let mut index = 0;
@@ -76,7 +76,7 @@ pub const fn find(name: &str) -> Option<&'static Entry> {
     None
 }
 
-/// The lock of this name, which must be there: in a constant, the compiler makes sure.
+/// Returns the lock of this name, which must be there: in a constant, the compiler makes sure.
 ///
 /// # Panics
 /// When there is none.

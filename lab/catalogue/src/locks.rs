@@ -175,7 +175,7 @@ impl Entry {
     }
 }
 
-/// A spin lock of the documents. Name and size come from the list.
+/// Returns a spin lock of the papers. Name and size come from the list.
 const fn lineage(type_name: &'static str, summary: &'static str, source: &'static str, nature: Nature) -> Entry {
     Entry {
         name: "",
@@ -193,7 +193,7 @@ const fn lineage(type_name: &'static str, summary: &'static str, source: &'stati
     }
 }
 
-/// A spin lock of the library.
+/// Returns a spin lock of the library.
 const fn turnwise(type_name: &'static str, summary: &'static str, source: &'static str, nature: Nature) -> Entry {
     Entry { home: Home::Turnwise, timed: true, ..lineage(type_name, summary, source, nature) }
 }

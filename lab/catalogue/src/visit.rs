@@ -23,11 +23,11 @@ pub trait Visit<P: Threads>: Sized {
     /// What comes out.
     type Out;
 
-    /// A lock that one thread has at a time.
+    /// Returns a lock that one thread has at a time.
     fn exclusive<R: RawLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out;
-    /// A lock that many read under, or one writes.
+    /// Returns a lock that many read under, or one writes.
     fn shared<R: RawRwLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out;
-    /// The MCS lock, whose callers bring the nodes.
+    /// Returns the MCS lock, whose callers bring the nodes.
     fn mcs(self, _: Of<RawMcsLock<P>>) -> Self::Out {
         unreachable!("this visitor is for other kinds of locks")
     }

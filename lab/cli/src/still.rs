@@ -7,12 +7,12 @@ const STYLE: &str = include_str!("sim/page/page.css");
 /// What these pages have beside it.
 const MORE: &str = include_str!("still.css");
 
-/// A page of this title, with what `main` has.
+/// Returns a page of this title, with what `main` has.
 pub(crate) fn page(title: &str, main: &str) -> String {
     styled(title, &[STYLE, MORE].concat(), main)
 }
 
-/// A page in a style of its own.
+/// Returns a page in a style of its own.
 pub(crate) fn styled(title: &str, style: &str, main: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -38,7 +38,7 @@ pub(crate) fn prose(text: &str) -> String {
     parts.iter().enumerate().map(tagged).collect()
 }
 
-/// A table that can be scrolled. `class` is that of the cell of a column, or of its heading.
+/// Returns a table that can be scrolled. `class` is that of the cell of a column, or of its heading.
 pub(crate) fn table(
     title: &str,
     columns: &[String],

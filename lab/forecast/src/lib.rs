@@ -161,7 +161,7 @@ impl Site {
         if count == 0 { 0.0 } else { sum / count as f64 }
     }
 
-    /// One of the recorded times.
+    /// Returns one of the recorded times.
     fn hold_ns(&self, chance: impl FnOnce(u64) -> u64) -> u64 {
         let count: u64 = self.holds.iter().map(|(_, count)| count).sum();
         let mut left = if count == 0 { return 0 } else { chance(count) };
@@ -244,7 +244,7 @@ impl<M: RawLock, S: RawRwLock> Replay<M, S> {
         }
     }
 
-    /// A site, by how often it takes its lock.
+    /// Returns a site, by how often it takes its lock.
     fn site(&self) -> &Site {
         let sites = &self.program.sites;
         let mut left = Sim::chance(self.all.max(1));
@@ -347,7 +347,7 @@ impl Counts {
     }
 }
 
-/// A time of the exponential distribution with this mean: nothing is known of when threads come.
+/// Draws a time of the exponential distribution with this mean: nothing is known of when threads come.
 fn between(mean_ns: f64, chance: impl FnOnce(u64) -> u64) -> u64 {
     const PARTS: u64 = 1 << 20;
     let share = (chance(PARTS) + 1) as f64 / (PARTS + 1) as f64;

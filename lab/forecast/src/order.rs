@@ -44,7 +44,7 @@ impl Prediction {
         self.acquisitions / self.ns * 1e9
     }
 
-    /// What was recorded.
+    /// Returns what was recorded.
     #[must_use]
     pub fn recorded_per_s(&self) -> f64 {
         self.acquisitions / self.recorded_ns * 1e9
@@ -80,7 +80,7 @@ impl Replay {
         Ok(Replay { trace: Arc::new(trace), slices, places })
     }
 
-    /// The recorded program.
+    /// Returns the recorded program.
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.trace
@@ -92,12 +92,12 @@ impl Replay {
         self.places.iter().filter(|place| place.is_none()).count()
     }
 
-    /// The slices that are replayed.
+    /// Returns the slices that are replayed.
     fn slices(&self) -> impl Iterator<Item = &Slice> {
         self.slices.iter().filter(|slice| !slice.threads.is_empty() && slice.acquisitions >= 1.0)
     }
 
-    /// How long the recorded threads took, ns.
+    /// Returns how long the recorded threads took, ns.
     #[must_use]
     pub fn recorded_ns(&self) -> f64 {
         self.slices().map(Slice::ns).sum()
@@ -109,7 +109,7 @@ impl Replay {
         self.slices().map(|slice| slice.acquisitions).sum()
     }
 
-    /// The most threads that took locks at once.
+    /// Returns the most threads that took locks at once.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.slices.iter().map(|slice| slice.threads.len()).max().unwrap_or(0)
@@ -231,7 +231,7 @@ impl Run<'_> {
         Ok(sum)
     }
 
-    /// The rate in a slice, and the share of time waited for each lock.
+    /// Returns the rate in a slice, and the share of time waited for each lock.
     fn slice(self, slice: &Slice, play: &Play<'_>) -> Result<(f64, Vec<f64>)> {
         let threads = slice.threads.len();
         let each_ns = slice.ns() / slice.acquisitions;
@@ -374,7 +374,7 @@ impl Crew {
         });
     }
 
-    /// When a thread begins, and when it ends: what lives from the slice's beginning on is there before the window.
+    /// Returns when a thread begins and ends: one that lives from the slice's beginning exists before the window.
     fn lives(&self, part: &Part) -> (u64, u64) {
         let (begin, end) = self.window;
         let at = |share: f64| begin + ((end - begin) as f64 * share) as u64;

@@ -165,17 +165,17 @@ impl Clock {
         Clock { start: header.ticks_start, end: header.ticks_end, ns_per_tick, takes: header.clock_ticks }
     }
 
-    /// A moment.
+    /// Returns a moment.
     fn at(self, ticks: u64) -> f64 {
         ticks.saturating_sub(self.start) as f64 * self.ns_per_tick
     }
 
-    /// How long the program ran: less what reading the clock took. Below zero where the clock's steps are coarse.
+    /// Returns how long the program ran, less the time of reading the clock. Below zero if the clock is coarse.
     fn ran(self, ticks: u64) -> f32 {
         ((ticks as f64 - self.takes as f64) * self.ns_per_tick) as f32
     }
 
-    /// The medians: a thread may lose its CPU meanwhile.
+    /// Returns the medians: a thread may lose its CPU meanwhile.
     fn look(self, looks: &mut [(u64, u64)]) -> Look {
         let mut median = |ticks: fn(&(u64, u64)) -> u64| {
             looks.sort_unstable_by_key(ticks);
@@ -329,7 +329,7 @@ impl Open {
         }
     }
 
-    /// The stretch, with nothing held at its end.
+    /// Returns the stretch, with nothing held at its end.
     fn finished(mut self) -> Stretch {
         while let Some((_, place)) = self.held.pop() {
             self.stretch.acts.extend(place.map(|lock| Act::Release { lock }));

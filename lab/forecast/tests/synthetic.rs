@@ -24,7 +24,7 @@ struct Written {
 /// Where the chunk of entries is: behind the pieces of locks and of threads.
 const FIRST_ENTRIES: u64 = CHUNKS + (LOCKS.pages + THREADS.pages) as u64 * PAGE;
 
-/// The entry of the lock of this number.
+/// Returns the entry of the lock of this number.
 fn entry(lock: u32) -> u32 {
     ((FIRST_ENTRIES + CHUNK_HEADER + u64::from(lock) * size_of::<EntryCopy>() as u64) / REF_UNIT) as u32
 }

@@ -82,7 +82,7 @@ unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
         P::preempt_on();
     }
 
-    /// Whether any thread has the lock at this moment, or is trying to.
+    /// Returns whether any thread has the lock at this moment, or is trying to.
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != 0
     }

@@ -137,7 +137,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
         P::preempt_on();
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != FREE
     }

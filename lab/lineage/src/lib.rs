@@ -35,12 +35,12 @@ macro_rules! unlocked {
     };
 }
 
-/// A word of the default platform.
+/// Returns a word of the default platform.
 const fn word(value: u32) -> core::sync::atomic::AtomicU32 {
     core::sync::atomic::AtomicU32::new(value)
 }
 
-/// A wide word of the default platform.
+/// Returns a wide word of the default platform.
 const fn wide(value: u64) -> core::sync::atomic::AtomicU64 {
     core::sync::atomic::AtomicU64::new(value)
 }

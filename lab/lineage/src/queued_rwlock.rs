@@ -77,7 +77,7 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
         P::preempt_on();
     }
 
-    /// Whether any thread has the lock at this moment, or is first in line.
+    /// Returns whether any thread has the lock at this moment, or is first in line.
     fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != 0 || self.line.is_locked()
     }

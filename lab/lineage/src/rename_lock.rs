@@ -156,7 +156,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
         unsafe { self.inner.unlock() };
     }
 
-    /// Whether the lock inside is held at this moment.
+    /// Returns whether the lock inside is held at this moment.
     fn is_locked(&self) -> bool {
         self.inner.is_locked()
     }
@@ -204,8 +204,8 @@ impl<V: Policy, P: Platform> RenameLock<V, P> {
         }
     }
 
-    /// Whether a writer came since [`RenameLock::read_begin`] returned `sequence`: then what was read is invalid
-    /// (`read_seqretry`).
+    /// Returns whether a writer came since [`RenameLock::read_begin`] returned `sequence`: then what was read is
+    /// invalid (`read_seqretry`).
     #[inline]
     pub fn read_retry(&self, sequence: u32) -> bool {
         // Relaxed: the loads of what is protected acquire, so this one cannot come before them.

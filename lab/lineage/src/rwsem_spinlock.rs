@@ -111,7 +111,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
         });
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.activity.load(Relaxed) != FREE
     }
@@ -158,7 +158,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         });
     }
 
-    /// Whether there are no waiters at this moment.
+    /// Returns whether there are no waiters at this moment.
     pub fn has_no_waiters(&self) -> bool {
         self.list.is_empty()
     }

@@ -152,7 +152,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemXadd<V, P> {
         self.released(self.count.fetch_sub(WRITER as u64, Release) as i64 - WRITER);
     }
 
-    /// Whether any thread has the lock at this moment, or is finding out.
+    /// Returns whether any thread has the lock at this moment, or is finding out.
     fn is_locked(&self) -> bool {
         self.load() & ACTIVE_MASK != 0
     }
@@ -207,7 +207,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         }
     }
 
-    /// Whether there are no waiters at this moment.
+    /// Returns whether there are no waiters at this moment.
     pub fn has_no_waiters(&self) -> bool {
         self.list.is_empty()
     }
@@ -216,7 +216,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         self.count.load(Relaxed) as i64
     }
 
-    /// Whether a writer that finds this count as it adds its bias has the lock (invariant 2).
+    /// Returns whether a writer that finds this count as it adds its bias has the lock (invariant 2).
     #[inline]
     fn may_write(before: i64) -> bool {
         if V::STEALS_AT_ONCE { before & ACTIVE_MASK == 0 } else { before == 0 }

@@ -80,7 +80,7 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
         P::preempt_on();
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.head.load(Relaxed) != self.tail.load(Relaxed)
     }

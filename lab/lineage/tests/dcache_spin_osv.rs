@@ -112,7 +112,7 @@ fn only_the_exclusive_rename_lock_moves_for_a_blocking_reader() {
     assert_eq!(shared.read_begin(), still + 2);
 }
 
-/// The delays of a wait that begins at this time.
+/// Returns the delays of a wait that begins at this time.
 fn delays<V: Policy>(itc: u64) -> Vec<u32> {
     let delays = V::DELAYS.expect("backs off");
     std::iter::successors(Some(delays.begin(itc)), |&d| Some(delays.after(d))).take(20).collect()

@@ -167,7 +167,7 @@ fn a_failed_try_leaves_no_trace() {
     assert!(!lock.is_locked());
 }
 
-/// A lock made of zero bytes.
+/// Returns a lock made of zero bytes.
 ///
 /// # Safety
 /// `L` consists of words.

@@ -54,7 +54,7 @@ pub(super) struct Run {
     pub(super) whole: bool,
 }
 
-/// The machine of both.
+/// Returns the machine of both.
 pub(super) fn machine() -> Result<Arc<Machine>> {
     Ok(Arc::new(spec::load("westmere-ex-80")?))
 }
@@ -96,14 +96,14 @@ impl Run {
 pub(super) struct Sample(pub(super) Vec<Outcome>);
 
 impl Sample {
-    /// Each of these runs, with its seed and those after it, so many in all.
+    /// Runs each of these with its seed and those after it, this many in all.
     pub(super) fn run_all(context: &Context<'_>, what: &str, runs: &[(Run, u64)]) -> Result<Vec<Sample>> {
         let runs: Vec<(&Run, Range<u64>)> = runs.iter().map(|(run, count)| (run, 0..*count)).collect();
         Sample::run_each(context, what, &runs)
     }
 
-    /// As [`run_all`](Sample::run_all), but with a few seeds only where these agree about jobs a minute: then a change
-    /// of that figure between two such samples has a standard error of less than three points.
+    /// Does what [`run_all`](Sample::run_all), but with a few seeds only where these agree about jobs a minute: then a
+    /// change of that figure between two such samples has a standard error of less than three points.
     pub(super) fn run_enough(context: &Context<'_>, what: &str, runs: &[(Run, u64)]) -> Result<Vec<Sample>> {
         const FEW: u64 = 3;
         const AGREE: f64 = 0.02;
@@ -122,7 +122,7 @@ impl Sample {
         Ok(samples)
     }
 
-    /// Each of these runs, with those of its seeds.
+    /// Runs each of these, with those of its seeds.
     fn run_each(context: &Context<'_>, what: &str, runs: &[(&Run, Range<u64>)]) -> Result<Vec<Sample>> {
         let seeded = |run: &Run, n: u64| Run { seed: run.seed + n, ..run.clone() };
         let all: Vec<Vec<Run>> =
@@ -132,17 +132,17 @@ impl Sample {
         Ok(all.iter().map(|seeds| Sample(outcomes.by_ref().take(seeds.len()).collect())).collect())
     }
 
-    /// The mean of all seeds: between two states a median is one of them.
+    /// Returns the mean of all seeds: between two states a median is one of them.
     pub(super) fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
         mean(self.0.iter().map(of)).0
     }
 
-    /// The standard error of [`mean`](Sample::mean); `None` with one seed.
+    /// Returns the standard error of [`mean`](Sample::mean); `None` with one seed.
     pub(super) fn standard_error(&self, of: impl Fn(&Outcome) -> f64) -> Option<f64> {
         mean(self.0.iter().map(of)).1
     }
 
-    /// The row with our mean and, where there are several seeds, its standard error and their range.
+    /// Returns the row with our mean and, where there are several seeds, its standard error and their range.
     pub(super) fn fill(&self, row: Row, of: impl Fn(&Outcome) -> f64) -> Row {
         let values: Vec<f64> = self.0.iter().map(&of).collect();
         let spread = Spread::of(&values).filter(|_| values.len() > 1);
@@ -151,8 +151,8 @@ impl Sample {
             .from_to(spread.map(|spread| (spread.min, spread.max)))
     }
 
-    /// The change of a mean from `before` to this, per cent, and its standard error. Seeds of both are the same, but
-    /// runs of two kernels soon differ, so that their errors count as independent.
+    /// Returns the change of a mean from `before` to this, per cent, and its standard error. Seeds of both are the
+    /// same, but runs of two kernels soon differ, so that their errors count as independent.
     pub(super) fn change_from(&self, before: &Sample, of: impl Fn(&Outcome) -> f64) -> (f64, Option<f64>) {
         let ratio = self.mean(&of) / before.mean(&of);
         let relative = |sample: &Sample| Some(sample.standard_error(&of)? / sample.mean(&of));

@@ -18,25 +18,25 @@ impl Tried {
         mean(self.figures.iter().copied()).0
     }
 
-    /// The standard error of [`mean`](Tried::mean); `None` with one seed.
+    /// Returns the standard error of [`mean`](Tried::mean); `None` with one seed.
     fn standard_error(&self) -> Option<f64> {
         mean(self.figures.iter().copied()).1
     }
 
-    /// Whether the seeds cannot tell the figure from this one: the mean is within two standard errors.
+    /// Returns whether the seeds cannot tell the figure from this one: the mean is within two standard errors.
     fn agrees(&self, wanted: f64) -> bool {
         self.standard_error().is_some_and(|error| (self.mean() - wanted).abs() <= 2.0 * error)
     }
 
-    /// How far the mean is from this figure: the logarithm of their ratio.
+    /// Returns how far the mean is from this figure: the logarithm of their ratio.
     fn off(&self, wanted: f64) -> f64 {
         (self.mean().max(1e-12) / wanted).ln().abs()
     }
 }
 
-/// Which of those that were tried, the least constant first, is taken: the middle one of those that agree with the
-/// wanted figure, of two the one with the nearer mean; if none does, the one with the nearest. Near a cliff the nearest
-/// of several noisy means is nearest by luck.
+/// Returns which of those that were tried, the least constant first, is taken: the middle one of those that agree with
+/// the wanted figure, of two the one with the nearer mean; if none does, the one with the nearest. Near a cliff the
+/// nearest of several noisy means is nearest by luck.
 fn taken(tried: &[Tried], wanted: f64) -> Option<usize> {
     let nearer = |a: &usize, b: &usize| tried[*a].off(wanted).total_cmp(&tried[*b].off(wanted));
     let agree: Vec<usize> = (0..tried.len()).filter(|&n| tried[n].agrees(wanted)).collect();
@@ -81,7 +81,7 @@ pub(super) fn nearest<T>(
     Ok(Nearest { value: tried[at].value, outcome: outcomes.swap_remove(at), tried })
 }
 
-/// All that were tried, in units of `unit`.
+/// Returns all that were tried, in units of `unit`.
 pub(super) fn listing(title: &str, constant: &str, unit: f64, tried: &[Tried]) -> Listing {
     let mut listing = Listing::new(title, &[constant, "mean", "standard error", "with each seed"]);
     for each in tried {

@@ -36,7 +36,7 @@ pub struct Found {
 }
 
 impl Unknown {
-    /// The constant at a place between its bounds, where 0 is the lower.
+    /// Returns the constant at a place between its bounds, where 0 is the lower.
     fn at(&self, place: f64) -> f64 {
         let value = self.low * (self.high / self.low).powf(place.clamp(0.0, 1.0));
         if self.whole { value.round() } else { three_digits(value) }
@@ -47,7 +47,7 @@ impl Unknown {
     }
 }
 
-/// A value as it is reported.
+/// Returns a value as it is reported.
 pub(super) fn three_digits(value: f64) -> f64 {
     let unit = 10_f64.powf(value.log10().floor() - 2.0);
     (value / unit).round() * unit
@@ -102,7 +102,7 @@ impl<F: FnMut(&[f64]) -> Result<f64>> CostFunction for &Search<'_, F> {
     }
 }
 
-/// The constants within their bounds for which `misfit` is least, after at most about `rounds` rounds of the simplex.
+/// Returns the constants within their bounds for which `misfit` is least, after at most about `rounds` simplex rounds.
 ///
 /// # Errors
 /// Bounds make no sense, or `misfit` fails.
@@ -132,7 +132,7 @@ pub fn fit(unknowns: &[Unknown], rounds: u64, misfit: impl FnMut(&[f64]) -> Resu
     Ok(Found { values, misfit, evaluations })
 }
 
-/// How far figures are from what they should be: the root of the mean square of the logarithms of their ratios.
+/// Returns how far figures are from what they should be: the root of the mean square of the logarithms of their ratios.
 #[must_use]
 pub fn distance(pairs: &[(f64, f64)]) -> f64 {
     let squares = pairs.iter().map(|(ours, wanted)| (ours.max(1e-12) / wanted).ln().powi(2));

@@ -125,7 +125,7 @@ pub fn run_all(
 }
 
 impl Context<'_> {
-    /// One of two, for the short version or in full.
+    /// Returns one of two, for the short version or in full.
     #[must_use]
     pub fn choose<T>(&self, quick: T, full: T) -> T {
         if self.quick { quick } else { full }
@@ -137,7 +137,7 @@ impl Context<'_> {
     }
 }
 
-/// Where to read what is known about a document's model from other runs than this one.
+/// Returns where to read what is known about a paper's model from other runs than this one.
 fn page(name: &str) -> String {
     format!("docs/reproduction/{name}.md has the results of other runs, and what the model lacks.")
 }

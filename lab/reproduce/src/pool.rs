@@ -92,7 +92,7 @@ pub struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    /// A pool whose runs go before those of pools with a higher rank.
+    /// Returns a pool whose runs go before those of pools with a higher rank.
     #[must_use]
     pub fn new(turns: &'a Turns, rank: usize, progress: &'a dyn Progress) -> Pool<'a> {
         Pool { turns, rank, progress }

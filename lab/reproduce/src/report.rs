@@ -125,7 +125,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Whether ours is near enough to what was published.
+    /// Returns whether ours is near enough to what was published.
     pub(crate) fn holds(self, published: f64, ours: f64) -> bool {
         let sign = |value: f64, nothing: f64| if value.abs() < nothing { 0.0 } else { value.signum() };
         match self {
@@ -138,7 +138,7 @@ impl Bound {
         }
     }
 
-    /// The bound in words.
+    /// Returns the bound in words.
     #[must_use]
     pub fn words(self) -> String {
         match self {
@@ -190,7 +190,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The published figure at this key.
+    /// Returns the published figure at this key.
     ///
     /// # Errors
     /// There is none.
@@ -199,7 +199,7 @@ impl Row {
         Ok(Row::new(key, label.into(), text, number))
     }
 
-    /// A figure that follows from published ones.
+    /// Returns a figure that follows from published ones.
     #[must_use]
     pub fn derived(key: impl Into<String>, label: impl Into<String>, published: f64) -> Row {
         Row::new(key.into(), label.into(), figure(published), Some(published))
@@ -235,7 +235,7 @@ impl Row {
         Row { today: Some(today), ..self }
     }
 
-    /// Which may be off by so much.
+    /// Returns the row, which may be off by this much.
     #[must_use]
     pub fn within(self, bound: Bound) -> Row {
         Row { bound: Some(bound), ..self }
@@ -265,7 +265,7 @@ impl Row {
         Row { routine, ..self }
     }
 
-    /// Which is shown, but not judged, for this reason.
+    /// Returns the row, which is shown but not judged, for this reason.
     #[must_use]
     pub fn unjudged(self, why: impl Into<String>) -> Row {
         Row { unjudged: Some(why.into()), ..self }
@@ -284,8 +284,8 @@ impl Row {
         (published != 0.0).then(|| ours / published - 1.0)
     }
 
-    /// Whether it keeps its bound; `None` if it has none, has no figures, was fitted, or is not judged. A mean must
-    /// keep it at both ends of its standard error: a hit that the next seed undoes is none.
+    /// Returns whether it keeps its bound; `None` if it has none, has no figures, was fitted, or is not judged. A mean
+    /// must keep it at both ends of its standard error: a hit that the next seed undoes is none.
     #[must_use]
     pub fn met(&self) -> Option<bool> {
         let ((published, ours), bound) = self.published.zip(self.ours).zip(self.bound)?;
@@ -294,8 +294,8 @@ impl Row {
         (!self.fitted && self.unjudged.is_none()).then_some(holds)
     }
 
-    /// Whether it tells something: it is judged, and a simulation in which nothing happens would miss it, or this one
-    /// did.
+    /// Returns whether it is informative: it is judged, and a simulation in which nothing happens would miss it, or
+    /// this one did.
     #[must_use]
     pub fn informative(&self) -> bool {
         let nothing_misses =
@@ -303,7 +303,7 @@ impl Row {
         self.met().is_some_and(|met| !met || (nothing_misses && !self.routine))
     }
 
-    /// The error as a column shows it: in points where the bound is in points.
+    /// Returns the error as a column shows it: in points where the bound is in points.
     #[must_use]
     pub fn error_text(&self) -> String {
         match (self.published.zip(self.ours), self.bound) {
@@ -353,7 +353,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict in words.
+    /// Returns the verdict in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -378,7 +378,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// A claim with its figures.
+    /// Returns a claim with its figures.
     #[must_use]
     pub fn new(what: &str, published: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Claim {
         Claim { what: what.to_owned(), published: published.into(), ours: ours.into(), verdict }
@@ -404,7 +404,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A bar, with why it is missed if it is.
+    /// Returns a bar, with why it is missed if it is.
     #[must_use]
     pub fn new(asked: &str, found: String, met: bool, why: &str) -> Bar {
         let why = (!met && !why.is_empty()).then(|| why.to_owned());
@@ -467,7 +467,7 @@ impl DocumentReport {
         (met.iter().filter(|met| **met).count(), met.len())
     }
 
-    /// All rows of all tables.
+    /// Returns all rows of all tables.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.tables.iter().flat_map(|table| &table.rows)
     }

@@ -11,12 +11,12 @@ pub(super) const MACHINE: &str = "mesh-1024";
 /// Numbers of CPUs, or of threads.
 pub(super) const COUNTS: [u32; 6] = [1, 4, 16, 64, 256, 1024];
 
-/// The machine, as programs see it.
+/// Returns the machine, as programs see it.
 pub(super) fn machine() -> Result<Arc<Machine>> {
     Ok(Arc::new(spec::load(MACHINE)?))
 }
 
-/// The machine, as a kernel sees it, which knows who runs.
+/// Returns the machine, as a kernel sees it, which knows which threads run.
 pub(super) fn machine_of_a_kernel() -> Result<Arc<Machine>> {
     let mut machine = spec::load(MACHINE)?;
     machine.system.on_cpu = OnCpuView::Exact;
@@ -35,7 +35,7 @@ pub(super) fn part(machine: &Arc<Machine>, cpus: u32) -> (Arc<Machine>, u32) {
     (Arc::new(small), 1)
 }
 
-/// How much longer than on a whole node a window has to be on so few CPUs to see as many jobs.
+/// Returns how much longer than on a whole node a window has to be on so few CPUs to see the same number of jobs.
 pub(super) fn longer(machine: &Machine, cpus: u32) -> u64 {
     u64::from((machine.topology.cpus_per_node() / cpus.max(1)).max(1))
 }

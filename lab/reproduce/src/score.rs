@@ -24,7 +24,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// The score of these documents together.
+    /// Returns the score of these papers together.
     #[must_use]
     pub fn of(documents: &[DocumentReport]) -> Score {
         let mut score = Score::default();

@@ -44,7 +44,7 @@ impl Words {
     }
 }
 
-/// What is known about a document's misses.
+/// Returns what is known about a paper's misses.
 ///
 /// # Errors
 /// There is no such document.
@@ -53,7 +53,7 @@ pub fn whys(document: &str) -> Result<Vec<Why>> {
 }
 
 impl DocumentReport {
-    /// The report of a document with what is published and said of it, without figures yet.
+    /// Returns the report of a paper with what is published and noted about it, without figures yet.
     pub(crate) fn begin(
         context: &Context<'_>,
         name: &str,

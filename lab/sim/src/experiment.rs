@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The threads of a workload, and all that they share.
 pub trait ThreadGroup: Sync + 'static {
-    /// How many they are.
+    /// Returns how many there are.
     fn threads(&self) -> usize;
     /// What one of them does, from start to end.
     fn act(&self, thread: usize);
@@ -57,7 +57,7 @@ pub struct Ran<T> {
 }
 
 impl Experiment {
-    /// The first `cpus` CPUs of a machine, a pinned thread on each, all of the run.
+    /// Returns the first `cpus` CPUs of a machine, a pinned thread on each, all of the run.
     #[must_use]
     pub fn of(machine: &Arc<Machine>, cpus: u32, seed: u64) -> Experiment {
         Experiment { machine: Arc::clone(machine), cpus: (0..cpus).collect(), pinned: true, seed, window: None }

@@ -88,7 +88,7 @@ fn cpu_seconds() -> io::Result<f64> {
     Ok(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
 }
 
-/// All threads fight over one lock, in sections of an increment.
+/// Lets all threads fight over one lock, in sections of an increment.
 fn contended<F: Fn() + Clone + 'static>(
     machine: &Arc<Machine>,
     name: &str,
@@ -111,7 +111,7 @@ fn contended<F: Fn() + Clone + 'static>(
     timed(format!("{name}, {cpus} CPUs, {ms} ms"), sim)
 }
 
-/// Each thread writes to lines of its own, which always hit.
+/// Lets each thread write to lines of its own, which always hit.
 fn private(machine: &Arc<Machine>, cpus: u32) -> io::Result<Row> {
     let mut sim = Simulation::new(Config::new(Arc::clone(machine), 1), cpus as usize);
     for cpu in 0..cpus {

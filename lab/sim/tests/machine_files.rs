@@ -13,7 +13,7 @@ fn machine(name: &str) -> Machine {
     load(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is said about a file in which `from` became `to`.
+/// Returns the error for a file in which `from` became `to`.
 fn wrong(file: &str, from: &str, to: &str) -> SpecError {
     assert!(file.contains(from), "the file has no {from:?} any more: change this test");
     match parse(&file.replacen(from, to, 1), "test.toml") {
@@ -183,7 +183,7 @@ fn fingerprints_tell_numbers_apart_and_nothing_else() {
     assert_eq!(all.len(), builtin().len());
 }
 
-/// The example of the design page, which is to be a whole file.
+/// Returns the example of the design page, which is to be a whole file.
 fn example() -> &'static str {
     let page = include_str!("../../../docs/machine-files.md");
     let block = page.split("```").nth(1).and_then(|block| block.strip_prefix("toml\n"));

@@ -52,7 +52,7 @@ impl Interval<'_> {
         }
     }
 
-    /// What each thread did.
+    /// Returns what each thread did.
     fn counts(&self) -> Vec<Counts> {
         let pairs = self.end.tallies.iter().zip(&self.begin.tallies);
         pairs.map(|(e, b)| Counts { read: e.read - b.read, write: e.write - b.write }).collect()

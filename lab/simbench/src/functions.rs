@@ -15,7 +15,7 @@ struct Function {
 /// All of them, written by `build.rs`; those inside of others come after them.
 static FUNCTIONS: &[Function] = include!(concat!(env!("OUT_DIR"), "/functions.rs"));
 
-/// The function around a place, as `LinuxMutex::lock_slow`; `None` for code that a macro writes.
+/// Returns the function around a place, as `LinuxMutex::lock_slow`; `None` for code that a macro writes.
 #[must_use]
 pub fn at(file: &str, line: u32, column: u32) -> Option<&'static str> {
     let place = (line, column);

@@ -37,7 +37,7 @@ pub const KIB_NS: u64 = 44;
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated;
 
-/// How long a piece of work takes.
+/// Returns how long a piece of work takes.
 #[must_use]
 pub fn takes_ns(work: Work) -> u64 {
     match work {

@@ -37,7 +37,7 @@ pub struct SimLock {
 }
 
 impl SimLock {
-    /// The lock of this name.
+    /// Returns the lock of this name.
     ///
     /// # Errors
     /// There is none.

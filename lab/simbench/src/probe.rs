@@ -42,7 +42,7 @@ impl SimProbe {
         SimProbe { times: Rc::new(RefCell::new(Times { wait: times(), hold: times() })), interval }
     }
 
-    /// What it has recorded, and all its clones.
+    /// Returns what it has recorded, and all its clones.
     pub(super) fn times(&self) -> std::cell::Ref<'_, Times> {
         self.times.borrow()
     }

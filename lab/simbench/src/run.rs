@@ -101,7 +101,7 @@ pub(super) fn counted<C: RefCount>(plan: &Plan) -> Result<Run> {
 }
 
 impl Plan {
-    /// The named lock and workload on all CPUs of a machine, a thread for each, for 10 ms after 1 ms of warming up.
+    /// Plans the named lock and workload on all CPUs of a machine, a thread each, for 10 ms after 1 ms of warming up.
     #[must_use]
     pub fn new(machine: Arc<Machine>, lock: &'static SimLock, workload: Workload, seed: u64) -> Plan {
         let cpus: Vec<u32> = (0..machine.topology.cpus()).collect();
@@ -156,7 +156,7 @@ impl Plan {
         }
     }
 
-    /// The run is stuck if no operation completes for this long: a second, or ten of the longest.
+    /// Returns after how long without a completed operation the run counts as stuck: a second, or ten of the longest.
     fn silence_ns(&self) -> u64 {
         let longest_ns = match self.workload.times {
             Times::Tight => 0,
@@ -227,7 +227,7 @@ impl CellState {
 trait ThreadBody {
     /// Runs the loop of one thread.
     fn run_thread(&self, state: &CellState, thread: usize, probe: SimProbe);
-    /// Whether the lock kept its promise.
+    /// Returns whether the lock kept its guarantee.
     fn check(&self, done: Counts, torn: bool) -> Result<()>;
 }
 

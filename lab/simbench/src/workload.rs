@@ -107,19 +107,19 @@ impl Workload {
         Ok(())
     }
 
-    /// Whether anybody reads, where the lock tells.
+    /// Returns whether any thread reads, where the lock reports it.
     #[must_use]
     pub fn reads(&self) -> bool {
         self.mix != Mix::Write
     }
 
-    /// The section, in nanoseconds.
+    /// Returns the section, in nanoseconds.
     #[must_use]
     pub fn section(&self) -> Section {
         self.times.section(amount)
     }
 
-    /// Who reads and who writes, rests in nanoseconds.
+    /// Returns who reads and who writes, rests in nanoseconds.
     ///
     /// # Errors
     /// There are too few threads for both.
@@ -139,7 +139,7 @@ impl Workload {
     }
 }
 
-/// The amount of work that takes `ns` on a simulated machine.
+/// Returns the amount of work that takes `ns` on a simulated machine.
 fn amount(ns: u64) -> u32 {
     u32::try_from(ns).unwrap_or(u32::MAX)
 }
@@ -162,7 +162,7 @@ fn times(text: &str) -> Result<Option<Times>> {
     Ok(Some(Times::Work { inside_ns: ns(inside)?, outside_ns: ns(outside)? }))
 }
 
-/// The scenario of this name; with its subject, if several that differ have the name.
+/// Returns the scenario of this name; with its subject, if several that differ have the name.
 fn scenario(name: &str) -> Result<&'static Scenario> {
     let (subject, name) = match name.split_once(':') {
         Some((subject, scenario)) => {

@@ -30,7 +30,7 @@ fn figures(plan: &Plan) -> Figures {
     cell(plan).result.unwrap_or_else(|stuck| panic!("{}: {}\n{}", plan.lock.name, stuck.what, stuck.who))
 }
 
-/// The first so many CPUs, a thread on each.
+/// Returns the first CPUs, this many of them, a thread on each.
 fn on(cpus: u32, plan: Plan) -> Plan {
     Plan { cpus: (0..cpus).collect(), threads: cpus, ..plan }
 }

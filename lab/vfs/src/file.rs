@@ -98,7 +98,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
         })
     }
 
-    /// A change of the file, under its lock and, inside that, in a handle of the journal.
+    /// Makes a change of the file, under its lock and, inside that, in a handle of the journal.
     fn change<R>(&self, work: impl FnOnce(&mut Locked<'_, H, L>, &Space<H::Platform>) -> R) -> R {
         let fs = self.path.fs;
         let mut file = self.path.inode().lock();
@@ -115,7 +115,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
         self.path.fs.resize(self.path.inode(), size)
     }
 
-    /// The first byte from `offset` on that is data or a hole.
+    /// Returns the first byte from `offset` on that is data or a hole.
     ///
     /// # Errors
     /// `NXIO`, `ISDIR`, `INVAL`.

@@ -34,7 +34,7 @@ pub trait Host: Send + Sync + 'static {
     /// While one lives, what others retire stays.
     type Pin;
 
-    /// A pin. Cheap; may be nested.
+    /// Returns a pin. Cheap; may be nested.
     fn pin() -> Self::Pin;
 
     /// Memory for a value; in a simulator on simulated lines, as the value's layout has them.

@@ -24,7 +24,7 @@ impl<H: Host, L: LockSet<H::Platform>> Mount<H, L> {
         Mount { root, at, attached: Word::new(u32::from(at.is_some())) }
     }
 
-    /// Where it is mounted at this moment. The dentry is good while the caller is pinned.
+    /// Returns where it is mounted at this moment. The dentry is good while the caller is pinned.
     pub(crate) fn point(&self) -> Option<(MountPtr<H, L>, DentryPtr<H, L>)> {
         // Relaxed: where it was mounted never changes, and the caller is pinned.
         self.at.filter(|_| self.attached.load(Relaxed) != 0)

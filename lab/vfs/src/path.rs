@@ -72,7 +72,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
         self.dentry().inode().expect("a path stands for something that exists, and keeps it")
     }
 
-    /// The file system that it belongs to.
+    /// Returns the file system that it belongs to.
     pub fn file_system(&self) -> &'fs Vfs<H, L> {
         self.fs
     }
@@ -87,7 +87,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
         self.inode().number()
     }
 
-    /// Where a symbolic link leads.
+    /// Returns where a symbolic link leads.
     ///
     /// # Errors
     /// `INVAL` if it is not a symbolic link.
@@ -95,12 +95,12 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
         self.inode().target()
     }
 
-    /// Whether its name was removed.
+    /// Returns whether its name was removed.
     pub fn is_deleted(&self) -> bool {
         self.dentry().is_unhashed()
     }
 
-    /// What is called `name` in this directory; mount points are crossed, symbolic links are not followed.
+    /// Returns what is called `name` in this directory; mount points are crossed, symbolic links are not followed.
     ///
     /// # Errors
     /// `NOENT`, `NOTDIR`, `NAMETOOLONG`; `INVAL` if `name` is not one component.
@@ -152,7 +152,7 @@ impl<'a, 'fs, H: Host, L: LockSet<H::Platform>> Context<'a, 'fs, H, L> {
         Context { root, at, uid: 0, gid: 0, umask: 0 }
     }
 
-    /// Whether this user may do all that `want` says: 4 read, 2 write, 1 execute or search, added up.
+    /// Checks that this user may do all that `want` says: 4 read, 2 write, 1 execute or search, added up.
     pub(crate) fn may(&self, inode: &Inode<H, L>, want: u32) -> Result<(), Errno> {
         if self.uid == 0 && want & 1 == 0 || inode.stat().permits(self.uid, self.gid, want) {
             return Ok(());
@@ -160,7 +160,7 @@ impl<'a, 'fs, H: Host, L: LockSet<H::Platform>> Context<'a, 'fs, H, L> {
         Err(Errno::ACCESS)
     }
 
-    /// Whether this user may search a directory.
+    /// Checks that this user may search a directory.
     #[inline]
     pub(crate) fn may_search(&self, directory: &Dentry<H, L>) -> Result<(), Errno> {
         if self.uid == 0 {
@@ -172,7 +172,7 @@ impl<'a, 'fs, H: Host, L: LockSet<H::Platform>> Context<'a, 'fs, H, L> {
         }
     }
 
-    /// Whether this user may remove or rename `victim` in `directory`.
+    /// Checks that this user may remove or rename `victim` in `directory`.
     pub(crate) fn may_remove(&self, directory: &Inode<H, L>, victim: &Inode<H, L>) -> Result<(), Errno> {
         if self.uid == 0 {
             return Ok(());

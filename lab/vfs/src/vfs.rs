@@ -99,7 +99,7 @@ unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Vfs<H, L> {}
 unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Vfs<H, L> {}
 
 impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// An empty file system: one directory.
+    /// Creates an empty file system: one directory.
     ///
     /// # Errors
     /// `NOSPC` if there may be no inodes.
@@ -136,7 +136,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Path { fs: self, mount: self.first, dentry }
     }
 
-    /// What is in the cache, and what happened to it. Walks all hash chains.
+    /// Returns what is in the cache and what happened to it. Walks all hash chains.
     pub fn stats(&self) -> Stats {
         let read = |counter| self.dcache.counters.read(counter);
         let (unused, unused_bytes) = self.dcache.unused();
@@ -159,12 +159,12 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
     }
 
-    /// How full it is.
+    /// Returns how full it is.
     pub fn usage(&self) -> Usage {
         self.dcache.space.usage()
     }
 
-    /// The journal, if there is one.
+    /// Returns the journal, if there is one.
     pub fn journal(&self) -> Option<&Journal<H, L>> {
         self.journal.as_ref()
     }

@@ -117,7 +117,7 @@ fn check(path: &[u8]) -> Result<(), Errno> {
 }
 
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// What `path` leads to.
+    /// Returns what `path` leads to.
     ///
     /// # Errors
     /// `NOENT`, `NOTDIR`, `NAMETOOLONG`, `LOOP` after [`LINKS_FOLLOWED_MAX`] symbolic links, `ACCESS`.
@@ -157,7 +157,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
     }
 
-    /// What `look` finds at the inode that `path` leads to.
+    /// Returns what `look` finds at the inode that `path` leads to.
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`].
@@ -344,9 +344,9 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         Ok(if matches!(goal, Goal::Parent) { Run::Last(Last::Dot) } else { Run::Done })
     }
 
-    /// The common case in a tight loop, of those who may search everything: names of cached directories, none of them
-    /// the last component. Stops before whatever is not like that; returns what is left of the path, and the number of
-    /// the directory where we are.
+    /// Handles the common case in a tight loop, of those who may search everything: names of cached directories, none
+    /// of them the last component. Stops before whatever is not like that; returns what is left of the path, and the
+    /// number of the directory where we are.
     #[inline(always)]
     fn glide<'p>(&mut self, mut rest: &'p [u8], mut number: u64) -> (&'p [u8], u64) {
         let dcache = &self.fs.dcache;
@@ -376,7 +376,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         (rest, number)
     }
 
-    /// The number of the directory where we are.
+    /// Returns the number of the directory the walk is in.
     fn directory(&self, rest: &[u8]) -> Result<u64, Stop> {
         match self.here().what() {
             What::Directory(number) => Ok(number),
@@ -386,7 +386,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         }
     }
 
-    /// The child is no directory: that is the end of the path, or an error, or a symbolic link.
+    /// Handles a child that is not a directory: that is the end of the path, or an error, or a symbolic link.
     #[inline(never)]
     fn not_a_directory<'p>(
         &mut self,
@@ -411,7 +411,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         }
     }
 
-    /// The dentry of this name where we are; with a reference if we go with references.
+    /// Returns the dentry of this name in the current directory; with a reference if the walk takes references.
     #[inline]
     fn child(&mut self, name: &[u8], hash: u64) -> Result<DentryPtr<H, L>, Stop> {
         if !self.counted
@@ -513,7 +513,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         Ok(())
     }
 
-    /// The way on from a symbolic link in the directory where we are.
+    /// Returns where to continue from a symbolic link in the current directory.
     #[cold]
     fn link(&mut self, child: DentryPtr<H, L>, behind: &[u8]) -> Result<Vec<u8>, Stop> {
         self.links += 1;

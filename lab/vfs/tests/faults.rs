@@ -19,7 +19,7 @@ fn file_system<L: LockSet<Native>>(config: Config) -> Fs<L> {
     Vfs::new(Config { buckets_log2: 6, cache_bytes: 2048, ..config }).expect("room for a root")
 }
 
-/// One working directory and one root.
+/// Returns one working directory and one root.
 fn at<'a, 'fs, L: LockSet<Native>>(root: &'a Path<'fs, Metal, L>) -> Context<'a, 'fs, Metal, L> {
     Context::new(root, root)
 }

@@ -200,7 +200,7 @@ fn names_come_and_go<L: LockSet<Native>>() {
     assert_eq!(fs.stats().inodes, 1 + tree(&fs).len() as u64, "no inode is lost");
 }
 
-/// All that is in the tree, by readdir.
+/// Lists all that is in the tree, by readdir.
 fn tree<L: LockSet<Native>>(fs: &Fs<L>) -> Vec<(Vec<u8>, Kind)> {
     let root = fs.root();
     let mut all = Vec::new();

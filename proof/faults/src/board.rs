@@ -72,7 +72,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// An empty board, whose descriptor a started program inherits.
+    /// Creates an empty board, whose descriptor a started program inherits.
     pub(crate) fn new() -> Result<Self> {
         let name: &CStr = c"turnwise-faults";
         // SAFETY: the name is a string; the descriptor is new, and nobody else's.
@@ -87,7 +87,7 @@ impl Shared {
         Self::map(file)
     }
 
-    /// The board that the driver made.
+    /// Opens the board that the driver made.
     pub(crate) fn inherited(descriptor: RawFd) -> Result<Self> {
         // SAFETY: the driver gave this process the descriptor for this use alone.
         Self::map(unsafe { File::from_raw_fd(descriptor) })
@@ -103,7 +103,7 @@ impl Shared {
         Ok(Shared { file, at: at.cast() })
     }
 
-    /// The descriptor, for the victim's command line.
+    /// Returns the descriptor, for the victim's command line.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.file.as_raw_fd()
     }

@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all ended as expected.
+/// Runs them; returns whether all ended as expected.
 fn run(flags: &Flags) -> Result<bool> {
     if let Some(Role::Victim { board, lock, threads }) = &flags.role {
         return victim::run(*board, lock, *threads).map(|()| true);

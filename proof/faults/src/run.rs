@@ -52,7 +52,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Whether a run has gone on for long enough: also until there was a fault, unless there seem to be none.
+    /// Returns whether a run has lasted long enough: also until there was a fault, unless there seem to be none.
     fn is_enough(self, time: Duration, tries: u64) -> bool {
         time > self.length && (tries > 0 || time > self.length * 4 + self.search)
     }
@@ -74,7 +74,7 @@ impl Run {
         self.finished && matches!(self.ended, WaitStatus::Exited(_, 0)) && self.said.trim().is_empty()
     }
 
-    /// The tally of a victim that should have come to its end.
+    /// Returns the tally of a victim that should have come to its end.
     pub(crate) fn into_tally(mut self) -> Tally {
         if self.is_silent_success() || self.tally.hangs > 0 && self.said.trim().is_empty() {
             return self.tally;
@@ -93,7 +93,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// How long nothing has happened. `excused`: the victim could not.
+    /// Returns for how long nothing has happened. `excused`: the victim could not.
     fn look(&mut self, board: &Board, excused: bool) -> Duration {
         let (said, now) = (board.said(), Instant::now());
         let silent = now - self.at;
@@ -177,7 +177,7 @@ fn reap(pid: Pid, injector: &mut dyn Injector, board: &Board) -> Result<Option<W
     Ok(None)
 }
 
-/// Where the threads of a process are: by gdb if there is one, otherwise as the kernel says.
+/// Returns where the threads of a process are: by gdb if there is one, otherwise as the kernel says.
 fn stacks(pid: Pid) -> String {
     let gdb = Command::new("timeout")
         .args(["20", "gdb", "-batch", "-ex", "thread apply all bt 12", "-p", &pid.to_string()])

@@ -150,7 +150,7 @@ impl Session {
         Ok(())
     }
 
-    /// A path in the session's folder.
+    /// Returns a path in the session's folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
@@ -169,14 +169,14 @@ impl Session {
         Ok(Somebody { user, home })
     }
 
-    /// One of our programs.
+    /// Returns one of our programs.
     pub(crate) fn tool(&self, name: &str) -> Result<PathBuf> {
         let path = self.built.join(name);
         ensure!(path.is_file(), "no {}: start this with `cargo xtask faults`, which builds it", path.display());
         Ok(path)
     }
 
-    /// A profile, made when it is first asked for.
+    /// Returns a profile, made when it is first asked for.
     pub(crate) fn ready(&self) -> Result<PathBuf> {
         let ready = self.path("ready.json");
         if !ready.exists() {
@@ -188,7 +188,7 @@ impl Session {
         Ok(ready)
     }
 
-    /// The command that starts a victim.
+    /// Returns the command that starts a victim.
     pub(crate) fn command(&self, victim: &Victim, deed: &str, board: &Shared) -> Result<Command> {
         let (descriptor, threads) = (board.descriptor().to_string(), victim.threads.to_string());
         if victim.program == Program::Own {
@@ -228,7 +228,7 @@ impl Session {
         Ok(tally)
     }
 
-    /// How long a run waits for its first fault: on a busy CPU a thread is seldom seen where it is to be hit.
+    /// Returns how long a run waits for its first fault: on a busy CPU a thread is seldom seen where it is to be hit.
     pub(crate) fn search(&self) -> Duration {
         3 * self.patience
     }

@@ -216,7 +216,7 @@ impl Model {
         Outcome { name: self.name, tried, extent: None, elapsed: start.elapsed(), places, failure, seen }
     }
 
-    /// The first of what it must show that no execution did.
+    /// Returns the first of what it must show that no execution did.
     fn missing(&self, seen: &BTreeSet<&'static str>, places: &UseSites) -> Option<&'static str> {
         let mut missing = self.shows.iter().copied().filter(|what| !seen.contains(what)).peekable();
         missing.peek()?;

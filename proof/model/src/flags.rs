@@ -46,7 +46,7 @@ const LINE: &[Field] = &[("generation", 0x7fff_ffff), ("RENEWING", 1 << 31)];
 /// The stack of free slots.
 const FREE: &[Field] = &[("top", 0xffff_ffff), ("changes", 0xffff_ffff << 32)];
 
-/// The parts of the word that an operation on this line of this file changes.
+/// Returns the parts of the word that an operation on this line of this file changes.
 pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
     let file = file.rsplit('/').next().unwrap_or_default();
     match lock {

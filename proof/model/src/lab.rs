@@ -44,7 +44,7 @@ impl UseSite {
     }
 }
 
-/// The path without steps back: that of a file which another one includes has some.
+/// Returns the path without `..` steps, which that of an included file has.
 fn direct(file: &'static str) -> &'static str {
     static DIRECT: Mutex<BTreeMap<&str, &str>> = Mutex::new(BTreeMap::new());
     if !file.contains("/../") {
@@ -117,7 +117,7 @@ impl fmt::Display for Mutation {
     }
 }
 
-/// The orderings one step below `order`. SeqCst is left out: loom treats it as AcqRel, so the step would not show.
+/// Returns the orderings one step below `order`. SeqCst is left out: loom treats it as AcqRel, which hides the step.
 pub fn weaker(order: Ordering) -> &'static [Ordering] {
     match order {
         SeqCst => &[Acquire, Release],
@@ -202,7 +202,7 @@ impl Done {
         self.wakes = self.wakes.max(other.wakes);
     }
 
-    /// Its orderings that are stronger than relaxed.
+    /// Returns its orderings that are stronger than relaxed.
     pub fn orders(&self) -> impl Iterator<Item = (Part, Ordering)> {
         let failure = self.failure_order.map(|order| (Part::Failure, order));
         self.order.map(|order| (Part::Main, order)).into_iter().chain(failure)
@@ -238,7 +238,7 @@ pub fn start(mutations: &[Mutation]) {
     LAB.with_borrow_mut(|lab| *lab = Lab { mutations: mutations.to_vec(), ..Lab::default() });
 }
 
-/// The places seen since [`start`].
+/// Returns the places seen since [`start`].
 pub fn places() -> UseSites {
     LAB.with_borrow(|lab| {
         let mut places = UseSites::new();
@@ -254,7 +254,7 @@ fn at<R>(at: &'static Location<'static>, f: impl FnOnce(&mut Known) -> R) -> R {
     })
 }
 
-/// A place seen for the first time.
+/// Returns a place seen for the first time.
 #[cold]
 fn meet(at: &'static Location<'static>, mutations: &[Mutation]) -> Known {
     let place = UseSite::of(at);
@@ -275,7 +275,7 @@ pub(crate) fn visit(place: &'static Location<'static>) {
     at(place, |_| ());
 }
 
-/// The ordering to use at `place`, where the source says `order`.
+/// Returns the ordering to use at `place`, where the source says `order`.
 pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Ordering) -> Ordering {
     at(place, |known| {
         if order == Relaxed {
@@ -294,12 +294,12 @@ pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Orderi
     })
 }
 
-/// The bits that an operation at `place` shall leave as they were, whatever the source says.
+/// Returns the bits that an operation at `place` shall leave as they were, whatever the source says.
 pub(crate) fn kept(place: &'static Location<'static>) -> u64 {
     at(place, |known| known.kept)
 }
 
-/// Whether this is the way of the sleeping locks to spin.
+/// Returns whether this is the spin loop of the sleeping locks.
 pub(crate) fn is_of_spin(place: &'static Location<'static>) -> bool {
     place.file().ends_with("turnwise/src/wait/spin.rs")
 }
@@ -323,7 +323,7 @@ pub(crate) fn changed(
     });
 }
 
-/// How many a wake-up at `place` shall wake, where the source says `count`.
+/// Returns how many a wake-up at `place` shall wake, where the source says `count`.
 pub(crate) fn waking(place: &'static Location<'static>, count: u32) -> u32 {
     at(place, |known| {
         known.done.wakes = known.done.wakes.max(count);

@@ -123,7 +123,7 @@ const LOCKREF: &[Line] = &[
     line("woke those who slept", "lockref/raw.rs", "wake_after", Wakes),
 ];
 
-/// The rare lines of a lock.
+/// Returns the rare lines of a lock.
 pub fn of(lock: Lock) -> &'static [Line] {
     match lock {
         Lock::Mutex => MUTEX,
@@ -152,7 +152,7 @@ impl What {
     }
 }
 
-/// The rare lines of a lock that these places show.
+/// Returns the rare lines of a lock that these places show.
 pub fn entered(lock: Lock, sources: &Sources, places: &UseSites) -> BTreeSet<&'static str> {
     let shows = |line: &&Line, (place, done): (&UseSite, &Done)| {
         place.file.ends_with(line.file)
@@ -180,7 +180,7 @@ pub fn not_entered(lock: Lock, sources: &Sources, places: &UseSites) -> Vec<Stri
     missing
 }
 
-/// Whether an operation on a word, a sleep or a wake-up begins on this line; `below`: it and those after it.
+/// Returns whether an operation on a word, a sleep or a wake-up begins on this line; `below`: it and those after it.
 fn operates(line: &str, below: &[(&str, u32)]) -> bool {
     const CALLS: [&str; 6] = [".store(", ".swap(", ".compare_exchange(", ".fetch_", "P::park(", "P::wake("];
     const ORDERS: [&str; 4] = ["Relaxed", "Acquire", "Release", "AcqRel"];
@@ -189,7 +189,7 @@ fn operates(line: &str, below: &[(&str, u32)]) -> bool {
     code && (line.contains("P::") || ordered())
 }
 
-/// Whether the function that these lines end in calls on behalf of its caller, whose places its operations have.
+/// Returns whether the function at the end of these lines acts for its caller, whose places its operations have.
 fn inner(above: &[(&str, u32)]) -> bool {
     let head = above.iter().rposition(|(line, _)| function_begun(line).is_some());
     let attributes = above[..head.unwrap_or(0)].iter().rev().take_while(|(line, _)| line.trim().starts_with("#["));

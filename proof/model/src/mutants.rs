@@ -180,7 +180,7 @@ impl Trial {
         }
     }
 
-    /// Whether it can notice these: words of explicit-state checks have one order.
+    /// Returns whether it can notice these: words of explicit-state checks have one order.
     fn suits(&self, changes: &[Mutation]) -> bool {
         let orders = changes.iter().any(|c| matches!(c.change, Change::Order { .. }));
         !orders || matches!(self, Trial::Model(_))
@@ -244,12 +244,12 @@ impl Subject {
         Ok(Subject { lock, width, tags: tags::of(&sources), sources, trials, places })
     }
 
-    /// Whether anything that runs it knows of orders: a lock that has no models has mutants of all else.
+    /// Returns whether anything that runs it knows of orderings: a lock that has no models has mutants of all else.
     fn sees_orders(&self) -> bool {
         self.trials.iter().any(|(trial, _)| matches!(trial, Trial::Model(_)))
     }
 
-    /// The orderings of a place that are tried.
+    /// Returns the orderings of a place that are tried.
     fn orders(&self, done: &Done) -> impl Iterator<Item = (Part, Ordering)> {
         done.orders().filter(|_| self.sees_orders())
     }
@@ -313,7 +313,7 @@ impl Subject {
         }
     }
 
-    /// The first model or check that notices these changes, and after how many executions or states.
+    /// Returns the first model or check that notices these changes, and after how many executions or states.
     fn catch(&self, changes: &[Mutation]) -> Option<(&'static str, u64)> {
         let reaches = |ran: &Outcome| changes.iter().any(|c| ran.places.contains_key(&c.place));
         let reaching = self.trials.iter().filter(|(trial, ran)| trial.suits(changes) && reaches(ran));
@@ -341,7 +341,7 @@ impl Subject {
     }
 }
 
-/// All models and checks of the lock with what they do unchanged, cheapest first.
+/// Runs all models and checks of the lock unchanged, and returns them cheapest first.
 fn baseline(lock: Lock, width: Width) -> Result<Vec<(Trial, Outcome)>, String> {
     let run = |trial: Trial| {
         let ran = trial.run(width, &[]);

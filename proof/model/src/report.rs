@@ -29,7 +29,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A line without models yet.
+    /// Creates a line without models yet.
     pub fn new(lock: Lock, engine: &'static str, unit: &'static str) -> Self {
         Row { lock, engine, models: 0, tried: 0, unit, elapsed: Duration::ZERO, lines: BTreeSet::new() }
     }

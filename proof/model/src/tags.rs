@@ -18,13 +18,13 @@ pub struct Tag {
 const REACH: u32 = 8;
 
 impl Tag {
-    /// Whether the comment speaks for this place.
+    /// Returns whether the comment speaks for this place.
     pub fn covers(&self, place: &UseSite) -> bool {
         place.file == self.file && (self.line + 1..=self.line + REACH).contains(&place.line)
     }
 }
 
-/// All comments in the sources of a lock.
+/// Returns all comments in the sources of a lock.
 pub fn of(sources: &Sources) -> Vec<Tag> {
     sources.iter().flat_map(tags).collect()
 }

@@ -81,7 +81,7 @@ fn wait_for(flag: &Cell<bool>) {
     }
 }
 
-/// A deadline so soon.
+/// Returns a deadline this soon.
 fn soon(clock: Clock) -> Deadline {
     const NS: u64 = 5_000;
     Deadline { clock, at: Traced::now() + NS }

@@ -7,7 +7,7 @@ use turnwise_model::lab::{Change, Mutation, UseSite};
 use turnwise_model::mutants::spared_wake;
 use turnwise_model::sources::Sources;
 
-/// The check that fails with these changes, and after how many states.
+/// Returns the check that fails with these changes, and after how many states.
 fn catch<'a>(checks: impl IntoIterator<Item = &'a Check>, changes: &[Mutation]) -> Option<(&'static str, u64)> {
     checks.into_iter().find_map(|check| {
         let outcome = check.run(Width::Bounded, changes);

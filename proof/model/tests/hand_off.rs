@@ -65,8 +65,8 @@ fn two_threads_that_spin_do_not_sleep() {
     assert!(plain_ns > 2 * spin_ns, "{plain_ns} ns against {spin_ns}");
 }
 
-/// One CPU; the second thread comes while the first, the owner, is off it. The first then hands the lock to the second
-/// and, if so, comes `back` at once.
+/// Runs on one CPU; the second thread comes while the first, the owner, is off it. The first then hands the lock to the
+/// second and, if so, comes `back` at once.
 fn behind_an_absent_owner<V: Policy>(back: bool) -> u64 {
     let lock = Rc::new(OsvMutex::<V, Traced>::new_in());
     let (owner, waiter) = (Rc::clone(&lock), lock);

@@ -36,13 +36,13 @@ impl<V: rwsem_xadd::Policy> Rwsem for RwsemXadd<V, Traced> {
 type Spinlock<V> = RwsemSpinlock<V, Traced>;
 type Xadd<V> = RwsemXadd<V, Traced>;
 
-/// One CPU, and slices longer than a test: a thread runs until it sleeps or yields.
+/// Returns one CPU, with slices longer than a test: a thread runs until it sleeps or yields.
 fn one_cpu() -> Config {
     Config { slice_ns: 1_000_000_000, ..Config::new(1, 1) }
 }
 
-/// The first thread has the lock; a writer or reader comes to wait; the first releases and at once does `then`. Who got
-/// what, in order.
+/// Returns the first thread has the lock; a writer or reader comes to wait; the first releases and at once does `then`.
+/// Returns who got what, in order.
 fn in_order<L: Rwsem>(writes: bool, then: fn(&L) -> bool) -> Vec<&'static str> {
     let shared = Rc::new((L::new_in(), RefCell::new(Vec::new())));
     let (owner, other, result) = (Rc::clone(&shared), Rc::clone(&shared), shared);
@@ -74,7 +74,7 @@ fn in_order<L: Rwsem>(writes: bool, then: fn(&L) -> bool) -> Vec<&'static str> {
     result.1.take()
 }
 
-/// A writer that comes back at once.
+/// Makes a writer that comes back at once.
 fn back<L: Rwsem>(lock: &L) -> bool {
     lock.lock();
     true
@@ -225,7 +225,7 @@ fn who_goes_to_sleep_exchanges_the_count_twice_before_patch_1_and_not_in_vain_af
 
 #[test]
 fn the_biased_lock_lets_readers_pass_a_waiting_writer_and_the_queued_one_does_not() {
-    /// Whether a newcomer can read while one reads and a writer waits.
+    /// Returns whether a newcomer can read while one reads and a writer waits.
     fn passes(read: impl Fn() + 'static, try_read: impl Fn() -> bool + 'static, write: impl Fn() + 'static) -> bool {
         let passed = Rc::new(Cell::new(false));
         let its_passed = Rc::clone(&passed);

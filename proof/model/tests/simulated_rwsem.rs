@@ -95,8 +95,8 @@ fn half_and_half_wait_a_bounded_time() {
 /// The lines of a section that is longer than any spin.
 const LONG: usize = 1_500;
 
-/// One writer of two comes again at once after a long section, so that whoever is woken finds the lock taken. The
-/// third thread does `wait` in between; returns the longest time that it waited, and how often it did.
+/// Returns one writer of two comes again at once after a long section, so that the woken thread finds the lock taken.
+/// The third thread does `wait` in between; returns the longest time that it waited, and how often it did.
 fn overtaken(seed: u64, wait: fn(&RawRwSem<Traced>), release: unsafe fn(&RawRwSem<Traced>)) -> (u64, u64) {
     const TURNS: u64 = 5;
     let (lock, turns, longest) = (Rc::new(RawRwSem::<Traced>::new_in()), Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));

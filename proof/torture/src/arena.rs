@@ -67,7 +67,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An arena for runs of `length`; the watchdog bites when a thread waits for longer than `patience`.
+    /// Creates an arena for runs of `length`; the watchdog bites when a thread waits for longer than `patience`.
     pub fn new(seed: u64, length: Duration, acquisitions: u64, patience: Duration) -> Self {
         Arena {
             seed,
@@ -82,30 +82,30 @@ impl Arena {
         }
     }
 
-    /// Whether there is time for another round.
+    /// Returns whether there is time for another round.
     pub fn goes_on(&self) -> bool {
         self.started.elapsed() < self.length
     }
 
-    /// How much of the run is over, of its time or of its acquisitions: 1 is all.
+    /// Returns how much of the run is over, of its time or of its acquisitions: 1 is all.
     pub fn share(&self) -> f64 {
         let time = self.started.elapsed().as_secs_f64() / self.length.as_secs_f64();
         time.max(self.total() as f64 / self.acquisitions as f64)
     }
 
-    /// A new lock with what it protects.
+    /// Returns a new lock with what it protects.
     pub fn guarded(&self, record: &LockRecord, ops: Exclusive) -> Guarded<'static> {
         Guarded::new(self.watched(record), ops)
     }
 
-    /// A new lock, whose words a report will show.
+    /// Returns a new lock, whose words a report will show.
     pub fn watched(&self, record: &LockRecord) -> Object<'static> {
         let lock = record.make();
         self.watched.lock().unwrap().push((lock, record.ops.words));
         lock
     }
 
-    /// A thread's place; `number` names it and makes its random numbers.
+    /// Returns a thread's place; `number` names it and makes its random numbers.
     pub fn worker(&self, number: usize) -> Worker<'_> {
         assert!(number < SEATS, "more workers than seats");
         let rng = Xoshiro256PlusPlus::seed_from_u64(self.seed.wrapping_add(number as u64));
@@ -196,7 +196,7 @@ impl Arena {
         std::thread::spawn(|| self.watch());
     }
 
-    /// How long the thread on this seat has been waiting.
+    /// Returns how long the thread on this seat has been waiting.
     fn waited(&self, seat: &Seat) -> Duration {
         // Read first: a thread that moves on now makes the time longer, never shorter.
         let now = self.now_ms();
@@ -239,7 +239,7 @@ pub struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// One time in `n`.
+    /// Returns true one time in `n`.
     pub fn one_in(&mut self, n: u32) -> bool {
         self.rng.random_range(0..n) == 0
     }
@@ -395,7 +395,7 @@ impl<'a> Guarded<'a> {
         self.release(worker);
     }
 
-    /// What both numbers are. A reader or a writer finds the same as long as it has the lock.
+    /// Returns both numbers. A reader or a writer finds the same ones while it has the lock.
     pub fn counted(&self) -> (u64, u64) {
         (self.first.load(Relaxed), self.second.load(Relaxed))
     }

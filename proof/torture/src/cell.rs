@@ -24,18 +24,18 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// One lock under one scenario, unless the lock lacks what the scenario needs.
+    /// Returns one lock under one scenario, unless the lock lacks what the scenario needs.
     fn new(lock: &'static LockRecord, scenario: &'static ScenarioRecord, expected: Verdict) -> Option<Cell> {
         Some(Cell { lock, scenario, expected, plan: (scenario.plan)(lock)? })
     }
 
-    /// Every lock under every scenario that suits it.
+    /// Returns every lock under every scenario that suits it.
     pub fn of_locks() -> Vec<Cell> {
         let cells = |lock| SCENARIOS.iter().filter_map(move |scenario| Cell::new(lock, scenario, Verdict::Passed));
         LOCKS.iter().flat_map(cells).collect()
     }
 
-    /// Every lock that is broken on purpose under the scenario that catches it.
+    /// Returns every lock that is broken on purpose under the scenario that catches it.
     pub fn of_broken() -> Vec<Cell> {
         let cells = |broken: &'static BrokenRecord| {
             broken.caught_by.iter().map(|&(name, expected)| {
@@ -47,7 +47,7 @@ impl Cell {
         BROKEN.iter().copied().flat_map(cells).collect()
     }
 
-    /// The seed of this cell in a session of seed `seed`.
+    /// Returns the seed of this cell in a session of seed `seed`.
     pub fn seed(&self, seed: u64) -> u64 {
         let names = self.lock.name.bytes().chain([b'/']).chain(self.scenario.name.bytes());
         names.fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)) // FNV-1a

@@ -20,12 +20,12 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether the caller must have a reference.
+    /// Returns whether the caller must have a reference.
     pub fn needs_one(self) -> bool {
         !matches!(self, Op::Find | Op::FindOrRevive)
     }
 
-    /// What it says, and the state after it, if nobody else is there.
+    /// Returns its result and the state after it, if no other thread is there.
     pub fn alone(self, state: State) -> (Said, State) {
         let State { count, dead } = state;
         let to = |said, count| (said, State { count, dead });

@@ -102,7 +102,7 @@ fn run(flags: &Flags) -> Result<u8, String> {
     Ok(worst as u8)
 }
 
-/// The cells that the flags leave.
+/// Returns the cells that the flags leave.
 fn chosen(flags: &Flags) -> Result<Vec<Cell>, String> {
     let locks = LOCKS.iter().chain(BROKEN.iter().map(|broken| &broken.lock)).map(|lock| lock.name);
     known("lock", &flags.lock, &locks.collect::<Vec<_>>())?;

@@ -17,18 +17,18 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The lock itself. It is of type `L`: operations meet the locks of their own record alone.
+/// Returns the lock itself. It is of type `L`: operations meet the locks of their own record alone.
 pub fn of<L: 'static>(object: Object<'_>) -> &L {
     object.0.downcast_ref().expect("a lock of the record whose operation this is")
 }
 
-/// What `Debug` says of the lock.
+/// Returns what `Debug` says of the lock.
 pub fn debug_of<L: Debug + 'static>(object: Object) -> String {
     format!("{:?}", of::<L>(object))
 }
 
-/// The bytes of a lock that consists of atomic words, as 4-byte words. Another thread may change them meanwhile, so
-/// they are read atomically.
+/// Returns the bytes of a lock that consists of atomic words, as 4-byte words. Another thread may change them
+/// meanwhile, so they are read atomically.
 pub fn words_of<L: 'static>(object: Object) -> String {
     let first = std::ptr::from_ref(of::<L>(object)).cast::<AtomicU32>();
     let word = |n| {

@@ -52,7 +52,7 @@ impl Ops {
         }
     }
 
-    /// One owner at a time.
+    /// Returns the operations of a lock with one owner at a time.
     pub const fn lock(exclusive: Exclusive, words: fn(Object) -> String) -> Self {
         Ops { exclusive: Some(exclusive), ..Ops::none(words) }
     }
@@ -76,7 +76,7 @@ pub struct Exclusive {
 }
 
 impl Exclusive {
-    /// The operations that every raw lock has.
+    /// Returns the operations that every raw lock has.
     pub const fn raw<L: HasRaw>() -> Self {
         Exclusive {
             acquire: |lock| of::<L>(lock).raw().lock(),
@@ -89,7 +89,7 @@ impl Exclusive {
         }
     }
 
-    /// The operations of a raw lock whose waits can end at a deadline.
+    /// Returns the operations of a raw lock whose waits can end at a deadline.
     pub const fn timed<L: HasRaw<Raw: RawTimedLock>>() -> Self {
         let until: Until = |lock, deadline| of::<L>(lock).raw().lock_until(deadline);
         Exclusive { acquire_until: Some(until), ..Exclusive::raw::<L>() }
@@ -129,7 +129,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// What every raw readers-writer lock can do.
+    /// Returns what every raw readers-writer lock can do.
     pub const fn raw<L: RawRwLock>() -> Self {
         Shared {
             read: |lock| of::<L>(lock).read(),
@@ -237,7 +237,7 @@ struct Room {
 }
 
 impl LockRecord {
-    /// The record of the lock `L`.
+    /// Returns the record of the lock `L`.
     pub const fn new<L: Default + Send + Sync + 'static>(
         name: &'static str,
         about: &'static str,
@@ -247,12 +247,12 @@ impl LockRecord {
         LockRecord { name, about, nature, ops, size: size_of::<L>(), place: place::<L> }
     }
 
-    /// The record of the raw lock `L`.
+    /// Returns the record of the raw lock `L`.
     pub const fn raw<L: RawLock>(name: &'static str, about: &'static str, nature: Nature, ops: Ops) -> Self {
         LockRecord { name, about, nature, ops, size: size_of::<L>(), place: place_raw::<L> }
     }
 
-    /// A new lock. Its memory is never freed: a cell makes a handful and ends with its process.
+    /// Returns a new lock. Its memory is never freed: a cell makes a handful and ends with its process.
     pub fn make(&self) -> Object<'static> {
         let memory = vec![Room { _bytes: [0; 128] }; self.size.div_ceil(128)].leak();
         // SAFETY: room for `size` bytes, aligned to 128; nobody else has the memory.

@@ -41,7 +41,7 @@ impl Verdict {
         Verdict::Crash,
     ];
 
-    /// The exit status: 0 passed, 1 a check failed, 3 a hang.
+    /// Returns the exit status: 0 passed, 1 a check failed, 3 a hang.
     pub fn status(self) -> i32 {
         match self {
             Verdict::Passed | Verdict::Skipped => 0,
@@ -56,7 +56,7 @@ impl Verdict {
         std::process::exit(self.status())
     }
 
-    /// What a child that ended so, after this output, says.
+    /// Returns the verdict on a child that ended so, after this output.
     pub(crate) fn of(status: ExitStatus, output: &str) -> Verdict {
         let said = output.lines().last().and_then(|line| line.strip_prefix("verdict: "));
         let verdict = said.and_then(|said| Verdict::ALL.into_iter().find(|v| format!("{v:?}") == said));

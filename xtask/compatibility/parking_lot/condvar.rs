@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the wait ended by its time.
+    /// Returns whether the wait timed out.
     #[inline]
     pub fn timed_out(self) -> bool {
         self.0

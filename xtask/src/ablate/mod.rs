@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 }
 
 impl Args {
-    /// What is named, or else the default; if only the one or the other is named, nothing of the other.
+    /// Returns what is named, or else the default; if only one kind is named, none of the other.
     fn chosen(&self) -> (Vec<&str>, Vec<String>) {
         match (self.cells.is_empty(), self.programs.is_empty()) {
             // Every name contains the empty one.

@@ -117,7 +117,7 @@ impl Record {
         said
     }
 
-    /// The page: a table of all that the record has.
+    /// Renders the page: a table of all that the record has.
     pub(super) fn page(&self) -> String {
         let Record { commit, machine, compiler, commands, variants, .. } = self;
         let (last, number) = (commands.last().map_or("", String::as_str), commands.len());
@@ -169,7 +169,7 @@ impl Tried {
     }
 }
 
-/// What moved, the farthest first.
+/// Lists what moved, the farthest first.
 fn verdict<'a>(cells: impl Iterator<Item = (&'a str, Interval)>, too_few: usize) -> String {
     let mut moved: Vec<(&str, Interval)> = cells.filter(|(_, s)| s.verdict(BOUND) != Verdict::NoDifference).collect();
     moved.sort_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));

@@ -74,7 +74,7 @@ impl Number {
 }
 
 impl Variant {
-    /// Whether the locks of a program or cell go by what it changes.
+    /// Returns whether the locks of a program or cell go by what it changes.
     pub(super) fn concerns(&self, cell: &str) -> bool {
         match self.own {
             Some(own) => cell.contains(own),
@@ -83,7 +83,7 @@ impl Variant {
     }
 }
 
-/// All variants, in the order of the table.
+/// Returns all variants, in the order of the table.
 pub(super) fn all() -> Vec<Variant> {
     let mechanism = |&(name, what, variable, value): &(&str, &'static str, &str, &str)| {
         let variables = vec![(variable.to_owned(), value.to_owned())];
@@ -92,7 +92,7 @@ pub(super) fn all() -> Vec<Variant> {
     NUMBERS.iter().flat_map(Number::variants).chain(MECHANISMS.iter().map(mechanism)).collect()
 }
 
-/// What is meant: variants, or all of a number; all, if nothing is named.
+/// Returns what is meant: variants, or all of a number; all, if none is named.
 pub(super) fn chosen(names: &[String]) -> Result<Vec<Variant>> {
     if names.is_empty() {
         return Ok(all());
@@ -111,7 +111,7 @@ pub(super) fn chosen(names: &[String]) -> Result<Vec<Variant>> {
     Ok(chosen)
 }
 
-/// A line for each.
+/// Renders a line for each.
 pub(super) fn list() -> String {
     all().iter().map(|Variant { name, what, .. }| format!("  {name:<32}  {what}\n")).collect()
 }

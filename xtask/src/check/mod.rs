@@ -94,7 +94,7 @@ fn models(wide: bool, locks: &[String]) -> Result<bool> {
     Ok(done.success)
 }
 
-/// Whether a step has this name.
+/// Returns whether a step has this name.
 pub(crate) fn is_step(name: &str) -> bool {
     STEPS.iter().any(|step| step.name == name)
 }

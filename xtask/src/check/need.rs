@@ -41,7 +41,7 @@ impl Need {
     }
 }
 
-/// A program that [`Need::Tool`] provides.
+/// Returns a program that [`Need::Tool`] provides.
 pub(crate) fn tool(name: &str) -> PathBuf {
     let ours = Path::new("target/tools/bin").join(name);
     if ours.is_file() { ours } else { PathBuf::from(name) }

@@ -160,7 +160,7 @@ fn assemble(sources: &BTreeMap<String, PathBuf>, here: &Path, folder: &Path) -> 
     Ok(made)
 }
 
-/// The tests of a crate with parking_lot's locks and with ours: how many pass, or why not.
+/// Runs the tests of a crate with parking_lot's locks and with ours; returns how many pass, or why not.
 fn compare(
     of: &Crate,
     sources: &BTreeMap<String, PathBuf>,

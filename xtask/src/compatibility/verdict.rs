@@ -38,7 +38,7 @@ pub(crate) struct Difference {
 }
 
 impl Outcome {
-    /// Whether nothing speaks against us.
+    /// Returns whether nothing counts against our locks.
     pub(crate) fn is_fine(&self) -> bool {
         match self {
             Outcome::Compared { under, .. } => under.iter().all(|under| under.difference.is_none()),
@@ -128,7 +128,7 @@ fn wrong_alone(case: &Case, alone: &Ran) -> Option<String> {
     }
 }
 
-/// What is not as it was alone.
+/// Returns what differs from the run without our locks.
 fn difference(case: &Case, alone: &Ran, ran: &Ran) -> Option<String> {
     if !ran.ends_like(alone) {
         let said = crate::programs::run::last_lines(&format!("{}\n{}\n{}", ran.answer, ran.said, ran.tool));

@@ -52,7 +52,7 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// How it ended, in words.
+    /// Returns how it ended, in words.
     pub(super) fn ending(&self) -> String {
         match self.status {
             None => format!("no end within {} s", LIMIT.as_secs()),
@@ -64,12 +64,12 @@ impl Ran {
         }
     }
 
-    /// Whether it ended as `other` did.
+    /// Returns whether it ended as `other` did.
     pub(super) fn ends_like(&self, other: &Ran) -> bool {
         self.status.is_some() && self.status == other.status
     }
 
-    /// The lines on standard error, with all numbers alike: times, addresses and process numbers differ between runs.
+    /// Returns the lines on standard error, all numbers alike: times, addresses and process numbers differ by run.
     pub(super) fn complaints(&self) -> BTreeSet<String> {
         let number = regex::Regex::new("0x[0-9a-fA-F]+|[0-9]+").expect("it is constant");
         self.said.lines().map(|line| number.replace_all(line.trim(), "#").into_owned()).collect()
@@ -85,7 +85,7 @@ fi
 cd "$DIR"
 "#;
 
-/// The case's script under the way. `folder`: the case's, with what its set-up left.
+/// Runs the case's script under the way. `folder`: the case's, with what its set-up left.
 pub(super) fn run(way: Way, case: &Case, here: &Path, folder: &Path, turnwise: &Path) -> Result<Ran> {
     let place = tempfile::TempDir::with_prefix_in(way.name(), folder).context("cannot make a folder")?;
     let file = |name: &str| place.path().join(name);
@@ -139,8 +139,8 @@ pub(super) fn set_up(case: &Case, here: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A command whose words are to follow, with the signals as at a terminal: a shell's background jobs, and what they
-/// start, are deaf to these, and Python's tests of threads fail then.
+/// Returns a command whose words are to follow, with the signals as at a terminal: a shell's background jobs, and what
+/// they start, are deaf to these, and Python's tests of threads fail then.
 fn with_signals() -> Command {
     let mut command = Command::new("env");
     command.arg("--default-signal=INT,QUIT");
@@ -178,7 +178,7 @@ pub(super) fn bounded(mut command: Command, limit: Duration) -> Result<Option<Ex
     Ok(in_time.then_some(status))
 }
 
-/// The acquisitions in a profile.
+/// Returns the acquisitions in a profile.
 fn acquisitions(json: &Path) -> Option<u64> {
     #[derive(Deserialize)]
     struct Profile {

@@ -121,7 +121,7 @@ fn link(machine: &Machine, root: &Path, lib: &str) -> Result<()> {
     must(root, &[("LD_LIBRARY_PATH", libraries.as_os_str())], &machine.line(&[&program]))
 }
 
-/// What lintian finds; nothing that it calls an error.
+/// Returns what lintian finds; fails on anything that it calls an error.
 fn lint(packages: &[PathBuf]) -> Result<String> {
     if !is_here("lintian") {
         return Ok("; not linted: no lintian here".to_owned());

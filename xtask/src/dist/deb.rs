@@ -159,8 +159,8 @@ impl Maker<'_> {
         must(Path::new("."), &[], &[&[&*self.machine.tool("strip")], flags, &[&file.display().to_string()]].concat())
     }
 
-    /// The packages that bring what these files are linked with. By the versions of the symbols that they ask for:
-    /// `dpkg-shlibdeps` goes by this machine's C library, in which functions have moved, and says 2.34 for each.
+    /// Returns the packages that bring what these files are linked with. By the versions of the symbols that they ask
+    /// for: `dpkg-shlibdeps` goes by this machine's C library, in which functions have moved, and says 2.34 for each.
     fn depends(&self, files: &[PathBuf]) -> Result<String> {
         let is_linked = |file: &&PathBuf| file.ends_with("bin/turnwise") || file.to_string_lossy().contains(".so.");
         let linked: Vec<String> = files.iter().filter(is_linked).map(|file| file.display().to_string()).collect();
@@ -186,7 +186,7 @@ impl Maker<'_> {
     }
 }
 
-/// A licence's text as the field of a copyright file.
+/// Returns a licence's text as the field of a copyright file.
 fn paragraphs(licence: &str) -> String {
     licence.lines().map(|line| if line.trim().is_empty() { " .\n".to_owned() } else { format!(" {line}\n") }).collect()
 }
@@ -202,7 +202,7 @@ fn sums(root: &Path, files: &[PathBuf]) -> Result<String> {
     Ok(output(&line)?.replace(&format!("{}/", root.display()), ""))
 }
 
-/// All files below a folder, links left out, in order.
+/// Returns all files below a folder, links left out, in order.
 pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {

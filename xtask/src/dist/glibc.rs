@@ -44,8 +44,8 @@ fn unpack(machine: &Machine, tool: &Path, to: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|path| path.is_file()).collect())
 }
 
-/// The symbols in what `objdump -T` prints that an older glibc lacks: those of later versions, and those that were not
-/// found when the file was linked.
+/// Returns the symbols in what `objdump -T` prints that an older glibc lacks: those of later versions, and those that
+/// were not found when the file was linked.
 fn too_new(listing: &str) -> impl Iterator<Item = &str> {
     listing.lines().filter_map(|line| {
         let (flags, undefined) = line.split_once("*UND*")?;
@@ -68,7 +68,7 @@ fn numbers(version: &str) -> Vec<u32> {
     version.split('.').filter_map(|part| part.parse().ok()).collect()
 }
 
-/// The newest glibc that is asked for in what `objdump -T` prints.
+/// Returns the newest glibc that is asked for in what `objdump -T` prints.
 pub(super) fn newest(listing: &str) -> Option<&str> {
     let undefined = listing.lines().filter(|line| line.contains("*UND*"));
     let words = undefined.flat_map(str::split_whitespace).map(|word| word.trim_matches(['(', ')']));

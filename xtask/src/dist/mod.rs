@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     checks::run("dist", CHECKS, &args.which, args)
 }
 
-/// A folder below [`FOLDER`], empty.
+/// Returns a folder below [`FOLDER`], empty.
 fn empty_folder(name: &str) -> Result<PathBuf> {
     let folder = std::path::absolute(FOLDER)?.join(name);
     if folder.exists() {

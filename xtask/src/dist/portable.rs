@@ -78,7 +78,7 @@ pub(super) fn python() -> Result<Result<PathBuf, String>> {
     }
 }
 
-/// The folder with the stubs and a compiler that links with them.
+/// Makes the folder with the stubs and a compiler that links with them.
 fn stubs(machine: &Machine) -> Result<Result<PathBuf, String>> {
     let folder = std::path::absolute(FOLDER)?.join(format!("glibc-{GLIBC}{}", machine.suffix()));
     if folder.join("cc").exists() {
@@ -108,7 +108,7 @@ fn stubs(machine: &Machine) -> Result<Result<PathBuf, String>> {
     Ok(Ok(folder))
 }
 
-/// The C library's files in a linker's command line.
+/// Returns the C library's files in a linker's command line.
 fn parts(link: &str) -> impl Iterator<Item = &str> {
     link.split_whitespace().filter(|word| {
         let name = word.rsplit('/').next().unwrap_or_default();

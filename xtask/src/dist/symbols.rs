@@ -29,7 +29,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{} symbols of {soname}", kept.since.len())))
 }
 
-/// The folder with the tool and the C library: of the debug build in the quick form.
+/// Makes the folder with the tool and the C library: of the debug build in the quick form.
 pub(super) fn built(args: &Args) -> Result<Result<PathBuf, String>> {
     if !args.which.quick {
         return portable::build(&Machine::own());
@@ -56,7 +56,7 @@ fn read(list: &str) -> Result<Kept<'_>> {
     Ok(Kept { soname, since: since.collect::<Result<_>>()? })
 }
 
-/// The names in what `nm` prints.
+/// Returns the names in what `nm` prints.
 fn exported(names: &str) -> BTreeSet<&str> {
     names.lines().filter_map(|line| line.split_whitespace().nth(2)).collect()
 }

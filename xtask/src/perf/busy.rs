@@ -28,7 +28,7 @@ impl Busy {
         Ok(busy)
     }
 
-    /// Whether all are at it: one that could not begin would leave the figures those of a quiet machine.
+    /// Checks that all are running: if one could not begin, the figures would be those of a quiet machine.
     pub(crate) fn check(&mut self) -> Result<()> {
         for child in &mut self.0 {
             if let Some(status) = child.try_wait().context("cannot ask for a busy process")? {

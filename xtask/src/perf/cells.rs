@@ -129,7 +129,7 @@ impl Catalogue {
         Ok(Catalogue { subjects })
     }
 
-    /// The cells that `SUBJECT`, `SUBJECT:SCENARIO` or `SUBJECT:SCENARIO:LOCK` means; in place of a scenario, a group.
+    /// Returns the cells of `SUBJECT`, `SUBJECT:SCENARIO` or `SUBJECT:SCENARIO:LOCK`; in place of a scenario, a group.
     pub(super) fn cells(&self, typed: &str) -> Result<Vec<Cell>> {
         let mut parts = typed.splitn(3, ':');
         let name = parts.next().unwrap_or_default();
@@ -156,7 +156,7 @@ impl Catalogue {
         Ok(cells)
     }
 
-    /// What this version calls the lock of a cell of a newer one. Versions with the former names call the mutex
+    /// Returns what this version calls the lock of a cell of a newer one. Versions with the former names call the mutex
     /// `turnwise`.
     pub(super) fn former(&self, cell: &Cell) -> String {
         let mutexes = self.subjects.iter().find(|subject| subject.name == "mutex");
@@ -165,7 +165,7 @@ impl Catalogue {
         FORMER.iter().find(of_cell).map_or_else(|| cell.lock.clone(), |(_, _, then)| (*then).to_owned())
     }
 
-    /// Whether there are such a subject, scenario and lock, by its former name.
+    /// Returns whether there are such a subject, scenario and lock, by its former name.
     pub(super) fn has(&self, cell: &Cell) -> bool {
         self.subjects.iter().any(|subject| {
             subject.name == cell.subject

@@ -66,7 +66,7 @@ pub(crate) fn measure<'a>(
     Ok(Outcome { measured, failed })
 }
 
-/// Whether a job that runs in `times` of `rounds` runs in this one: spread evenly.
+/// Returns whether a job that runs in `times` of `rounds` runs in this one: spread evenly.
 fn is_due(round: u32, times: u32, rounds: u32) -> bool {
     let before = |round: u32| u64::from(round) * u64::from(times) / u64::from(rounds.max(1));
     before(round + 1) > before(round)

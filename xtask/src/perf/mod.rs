@@ -182,7 +182,7 @@ impl Args {
         self.rounds.unwrap_or(if self.quick { 30 } else { 40 })
     }
 
-    /// What is named, or else the default; if only the one or the other is named, nothing of the other.
+    /// Returns what is named, or else the default; if only one kind is named, none of the other.
     fn cells(&self) -> Vec<&str> {
         match (self.bench.is_empty(), self.programs.is_empty(), self.quick) {
             (false, ..) => self.bench.iter().map(String::as_str).collect(),
@@ -201,7 +201,7 @@ impl Args {
     }
 }
 
-/// As many pairs of builds as were asked for; one at least.
+/// Makes the pairs of builds that were asked for; one at least.
 fn builds(args: &Args) -> Result<Vec<Versions>> {
     for (option, given) in [("--old-program", &args.old_program), ("--new-program", &args.new_program)] {
         if !given.is_empty() && given.len() != args.builds as usize {
@@ -241,13 +241,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The number of its cells and programs.
+    /// Returns the number of its cells and programs.
     fn cells(&self) -> usize {
         self.jobs.iter().map(|job| job.cells.len()).sum()
     }
 }
 
-/// The cells that were typed and that both versions have.
+/// Returns the cells that were typed and that both versions have.
 fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> {
     if typed.is_empty() {
         return Ok((Vec::new(), Vec::new()));
@@ -277,7 +277,7 @@ fn catalogue(version: &Version) -> Result<Catalogue> {
     Catalogue::parse(&String::from_utf8_lossy(&out.stdout)).with_context(|| format!("of {}", version.name))
 }
 
-/// The jobs of programs; those that cannot run here are left out.
+/// Returns the jobs of programs; those that cannot run here are left out.
 fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, left_out: &mut Vec<Gap>) -> Result<()> {
     if names.is_empty() {
         return Ok(());
@@ -303,7 +303,7 @@ fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, 
     Ok(())
 }
 
-/// As it could be typed again.
+/// Returns it as it could be typed again.
 pub(crate) fn command_line() -> String {
     let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=~^,+@".contains(c));
     let word = |word: String| if plain(&word) { word } else { format!("'{word}'") };

@@ -22,12 +22,12 @@ pub(super) enum Placement {
 const LINKER: &str = "linker-that-shuffles";
 
 impl Placement {
-    /// The placements of so many builds: the first is the ordinary one.
+    /// Returns the placements of this many builds: the first is the ordinary one.
     pub(super) fn of_builds(number: u32) -> impl Iterator<Item = Placement> {
         (0..number).map(|seed| if seed == 0 { Placement::Plain } else { Placement::Shuffled(seed) })
     }
 
-    /// What the names of its files end with.
+    /// Returns what the names of its files end with.
     pub(super) fn suffix(self) -> String {
         match self {
             Placement::Plain => String::new(),
@@ -59,7 +59,7 @@ fn script(seed: u32) -> String {
     format!("#!/bin/sh\nexec cc \"$@\" '-Wl,--shuffle-sections=.text*={seed}'\n")
 }
 
-/// The machine that is compiled for.
+/// Returns the machine that is compiled for.
 fn host() -> Result<String> {
     let out = Command::new("rustc").args(["--version", "--verbose"]).output().context("cannot run rustc")?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -83,7 +83,7 @@ mod tests {
         all + &format!("fn main() {{ let n = std::env::args().count() as u64; println!(\"{{}}\", 0{calls}); }}\n")
     }
 
-    /// A program, and the order of its functions.
+    /// Returns a program, and the order of its functions.
     fn built(folder: &Path, placement: Placement) -> (String, Vec<String>) {
         let program = folder.join(format!("program{}", placement.suffix()));
         let mut cargo = Command::new("cargo");

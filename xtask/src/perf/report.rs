@@ -106,7 +106,7 @@ impl Machine {
     }
 }
 
-/// The rows, and what failed.
+/// Returns the rows, and what failed.
 pub(super) fn rows(outcome: Outcome, bound: f64) -> (Vec<Row>, Vec<Gap>) {
     let intervals = outcome.measured.iter().map(|measured| measured.builds.len()).sum();
     let error = stats::error_of_each(intervals);
@@ -151,7 +151,7 @@ impl Report<'_> {
         self.cells.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// Whether some cell is worse.
+    /// Returns whether some cell is worse.
     pub(super) fn is_worse(&self) -> bool {
         self.count(Verdict::Worse) > 0
     }
@@ -222,7 +222,7 @@ impl Report<'_> {
 }
 
 impl Row {
-    /// A line for each pair of builds, with the verdict in the last.
+    /// Renders a line for each pair of builds, with the verdict in the last.
     fn text(&self, width: usize) -> Vec<String> {
         let cell: String = self.cell.chars().take(width).collect();
         let names = std::iter::once(cell.as_str()).chain(std::iter::repeat("  placed otherwise"));

@@ -51,7 +51,7 @@ impl Interval {
         Some(Interval { ratio: quantile(&sorted, 0.5), low, high })
     }
 
-    /// A cell is better or worse if the whole interval is, by more than `bound`.
+    /// Returns the verdict: a cell is better or worse if the whole interval is, by more than `bound`.
     pub(crate) fn verdict(&self, bound: f64) -> Verdict {
         match self {
             Interval { low, .. } if *low > 1.0 + bound => Verdict::Better,
@@ -62,25 +62,25 @@ impl Interval {
 }
 
 impl Verdict {
-    /// What all builds agree on. Builds of one commit differ in where its functions lie, so what only one of them shows
-    /// comes of that.
+    /// Returns what all builds agree on. Builds of one commit differ in where its functions lie, so what only one of
+    /// them shows comes of that.
     pub(super) fn of_all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let agree = |a, b| if a == b { a } else { Verdict::NoDifference };
         verdicts.into_iter().reduce(agree).unwrap_or(Verdict::NoDifference)
     }
 }
 
-/// How often each interval may miss, so that all of `cells` hold together with `1 - ERROR` (Bonferroni).
+/// Returns how often each interval may miss, so that all of `cells` hold together with `1 - ERROR` (Bonferroni).
 pub(crate) fn error_of_each(cells: usize) -> f64 {
     ERROR / cells.max(1) as f64
 }
 
-/// The smallest number of pairs of which anything can be said.
+/// Returns the smallest number of pairs from which anything can be concluded.
 pub(super) fn fewest_pairs(error: f64) -> u32 {
     (1..MOST_PAIRS).find(|pairs| left_out(*pairs as usize, error).is_some()).unwrap_or(MOST_PAIRS)
 }
 
-/// How many of the sorted ratios lie outside of the interval at each end.
+/// Returns how many of the sorted ratios lie outside of the interval at each end.
 fn left_out(pairs: usize, error: f64) -> Option<usize> {
     let mut outcome = 0.5_f64.powi(i32::try_from(pairs).ok()?);
     let (mut tail, mut outside) = (0.0, None);

@@ -47,7 +47,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// A program that runs on the library.
+    /// Returns a program that runs on the library.
     pub(super) fn command(&self, words: &[String]) -> Result<Command> {
         let (program, arguments) = words.split_first().context("a program without a command")?;
         let mut command = Command::new(program);
@@ -64,14 +64,14 @@ impl Version {
         Version { name, what, program, bench, told: None }
     }
 
-    /// The laboratory, and programs on a preload library, both told the same.
+    /// Returns the laboratory and the programs on a preload library, both with the same settings.
     pub(crate) fn told(name: &str, lab: &Path, told: Told) -> Version {
         let (program, bench) = (told.library.clone(), lab.to_path_buf());
         Version { name: name.to_owned(), what: String::new(), program, bench, told: Some(told) }
     }
 }
 
-/// A program that is there already.
+/// Returns a program that is there already.
 pub(super) fn given(program: &Path) -> Result<Version> {
     let found = program.canonicalize().with_context(|| format!("cannot find the program {}", program.display()))?;
     Ok(Version::new(program.display().to_string(), "an existing program".to_owned(), found))
@@ -121,7 +121,7 @@ pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
     Ok(Version::new(name, what, program.canonicalize().context("cannot find what was built")?))
 }
 
-/// The compiler of both versions: the working tree's.
+/// Returns the compiler of both versions: the working tree's.
 pub(crate) fn compiler() -> Result<String> {
     let out = Command::new("rustc").arg("--version").output().context("cannot run rustc")?;
     let all = String::from_utf8_lossy(&out.stdout);
@@ -188,7 +188,7 @@ fn build(workspace: &Path, target: &Path, log: &Path, placement: Placement) -> R
     Ok(())
 }
 
-/// The profile in which a workspace measures: what was `release` before the tool had to be built soon.
+/// Returns the profile in which a workspace measures: what was `release` before the tool had to be built soon.
 fn profile(workspace: &Path) -> &'static str {
     let manifest = std::fs::read_to_string(workspace.join("Cargo.toml")).unwrap_or_default();
     if manifest.contains("[profile.dist]") { "dist" } else { "release" }

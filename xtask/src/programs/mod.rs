@@ -156,12 +156,12 @@ fn deliver(report: Report, record: &Record, run: Run, args: &Args) -> Result<()>
     Ok(())
 }
 
-/// The page of a report on record, without what stands before all pages.
+/// Returns the page of a report on record, without what stands before all pages.
 pub(crate) fn page(file: &Path) -> Result<String> {
     Report::read(file)?.page()
 }
 
-/// The programs whose names contain any of these; all, if there are none.
+/// Returns the programs whose names contain any of these; all, if there are none.
 pub(crate) fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Program>> {
     let fits = |program: &Program, name: &String| program.name.to_lowercase().contains(&name.to_lowercase());
     for name in names {

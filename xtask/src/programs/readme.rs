@@ -49,7 +49,7 @@ fn with(readme: &str, reports: &[Report]) -> Option<String> {
     Some(text)
 }
 
-/// A sentence on each machine: the lock-bound programs together, and the one that gained most.
+/// Renders a sentence on each machine: the lock-bound programs together, and the one that gained most.
 fn gains(reports: &[Report]) -> String {
     let told = reports.iter().filter_map(|report| {
         let bound: Vec<_> = speeds(report).filter(|(entry, _)| entry.bound).map(|(_, speed)| speed).collect();
@@ -67,7 +67,7 @@ fn gains(reports: &[Report]) -> String {
     told.collect()
 }
 
-/// What did not gain, machine by machine: with confidence, not to be told, and under the recorder.
+/// Lists what did not gain, machine by machine: with confidence, undecided, and under the recorder.
 fn no_gains(reports: &[Report]) -> String {
     let mut text = String::new();
     for report in reports {
@@ -96,7 +96,7 @@ fn shown(entry: &Entry, [speed, low, high]: [f64; 3]) -> String {
     format!("{} {speed:.2} ({low:.2} to {high:.2})", entry.name)
 }
 
-/// A paragraph in lines behind `indent`; of an item, the further ones behind two columns more.
+/// Fills a paragraph in lines behind `indent`; of an item, the further ones behind two columns more.
 fn filled(paragraph: &str, indent: &str) -> String {
     let next = if paragraph.starts_with("- ") { format!("{indent}  ") } else { indent.to_owned() };
     textwrap::fill(paragraph, textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(&next)) + "\n"

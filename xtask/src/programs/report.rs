@@ -83,7 +83,7 @@ impl Report {
         Ok(report)
     }
 
-    /// The command line that repeats it.
+    /// Returns the command line that repeats it.
     pub(super) fn command(&self) -> String {
         let subset: String = self.names.iter().map(|name| format!(" '{name}'")).collect();
         let options: String = self.options.iter().map(|option| format!(" {option}")).collect();
@@ -253,7 +253,7 @@ fn self_tests(page: &mut String, entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// The beginning of a program's results, and how many there are.
+/// Returns the beginning of a program's results, and how many there are.
 pub(super) fn shortened(results: &str) -> String {
     const SHOWN: usize = 3;
     let all: Vec<_> = results.split(", ").collect();
@@ -263,7 +263,7 @@ pub(super) fn shortened(results: &str) -> String {
     }
 }
 
-/// A program's figure, with its unit.
+/// Returns a program's figure, with its unit.
 pub(crate) fn figure(value: f64, seconds: bool) -> String {
     match value {
         value if seconds => format!("{value:.3} s"),
@@ -303,7 +303,7 @@ fn bars(page: &mut String, entries: &[Entry]) -> Result<()> {
 }
 
 impl Column {
-    /// The same bars in this circumstance.
+    /// Draws the same bars in this circumstance.
     fn bars(&self, page: &mut String, entries: &[Entry]) -> Result<()> {
         let name = self.name;
         let all: Vec<_> = measured(entries).filter_map(|(entry, m)| Some((entry, (self.get)(m)?))).collect();
@@ -333,7 +333,7 @@ impl Column {
     }
 }
 
-/// What `turnwise profile` costs those that are bound by locks.
+/// Renders what `turnwise profile` costs those that are bound by locks.
 fn recorded(page: &mut String, entries: &[Entry]) -> Result<()> {
     let all: Vec<_> = measured(entries).filter_map(|(p, m)| Some((p, m.recorded?))).collect();
     if all.is_empty() {
@@ -357,7 +357,7 @@ fn recorded(page: &mut String, entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// What there is to be gained from taking contention away.
+/// Renders what there is to be gained from removing contention.
 fn one_cpu(page: &mut String, entries: &[Entry]) -> Result<()> {
     let speeds: Vec<_> = measured(entries).filter_map(|(_, m)| m.one_cpu).collect();
     let Some(mean) = geometric_mean(&speeds) else { return Ok(()) };
@@ -380,7 +380,7 @@ pub(super) fn geometric_mean(speeds: &[Speed]) -> Option<f64> {
     (!speeds.is_empty()).then(|| (sum / speeds.len() as f64).exp())
 }
 
-/// A sentence on what others took of the CPUs during the program where that was most.
+/// Returns a sentence on what other processes took of the CPUs during the program where that was most.
 fn most_taken(entries: &[Entry]) -> String {
     let others = measured(entries).filter_map(|(_, measured)| measured.others);
     let most = others.reduce(|a, b| Others { programs: a.programs.max(b.programs), host: a.host.max(b.host) });
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(shown, ["0.250 s", "2.50 M/s", "2.5 k/s", "2.5 /s"]);
     }
 
-    /// A program that is twice as fast, and on one CPU as fast as told.
+    /// Returns a program that is twice as fast, and on one CPU as fast as stated.
     fn program(name: &str, one_cpu: Option<f64>) -> Entry {
         let toml =
             format!("name = {name:?}\npackages = []\ncommand = []\nmetric = '(.)'\nbound = {}", one_cpu.is_some());

@@ -94,8 +94,8 @@ impl Turnwise {
         Ok(Turnwise { path })
     }
 
-    /// What the program prints that must not depend on its locks. One that fails on the C library's now and then is
-    /// asked again: that says nothing of ours.
+    /// Returns the part of the program's output that must not depend on its locks. One that fails on the C library's
+    /// now and then is asked again: that says nothing of ours.
     pub(super) fn results(&self, policy: &str, program: &table::Program, ready: &Ready) -> Result<String> {
         const TRIES: u32 = 3;
         let mut tries = if policy == POLICIES[0] { TRIES } else { 1 };
@@ -138,7 +138,7 @@ impl Turnwise {
         read(&text, program.lower, false).map(|measured| measured.speed)
     }
 
-    /// The JSON of a comparison.
+    /// Returns the JSON of a comparison.
     fn compared(&self, program: &Program, metric: &str, ready: &Ready, runs: u32, arms: &[String]) -> Result<String> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let json = folder.path().join("comparison.json");
@@ -162,7 +162,7 @@ const ONE_CPU: &str = "one CPU";
 /// The arm of lock-bound programs under `turnwise profile`.
 const RECORDED: &str = "recorded";
 
-/// The last CPU that this process may use: the first ones serve more interrupts.
+/// Returns the last CPU that this process may use: the first ones serve more interrupts.
 fn last_cpu() -> Result<usize> {
     let allowed = sched_getaffinity(None).context("cannot ask for the CPUs that may be used")?;
     (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).context("no CPU may be used")
@@ -222,7 +222,7 @@ pub(crate) fn bounded(mut command: Command) -> Result<(bool, String)> {
     Ok((status.success(), String::from_utf8_lossy(&printed).into_owned()))
 }
 
-/// The end of what a program printed, in one line.
+/// Returns the end of what a program printed, in one line.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join(" / ")

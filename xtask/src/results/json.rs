@@ -17,7 +17,7 @@ pub(super) fn read(file: &Path) -> Result<Value> {
     serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))
 }
 
-/// A report as text.
+/// Returns a report as text.
 pub(super) fn text(mut report: Value) -> String {
     shorten(&mut report, &|_, _| ());
     let whole = lines(&report, 0) + "\n";

@@ -35,7 +35,7 @@ struct Env {
 }
 
 impl Run {
-    /// One that began at `start` and is over now.
+    /// Returns a run that began at `start` and is over now.
     pub(crate) fn over(command: String, start: Instant, watch: Option<&Watch>) -> Run {
         let others = watch.and_then(Watch::end);
         Run { command, seconds: Some(start.elapsed().as_secs()), others, note: None }
@@ -99,7 +99,7 @@ fn named(machine: &Machine) -> String {
     format!("{}-{}", words.join("-"), machine.cpus)
 }
 
-/// The machine in a folder's name, between date and commit.
+/// Returns the machine in a folder's name, between date and commit.
 fn machine_in(folder: &Path) -> Option<&str> {
     Some(folder.file_name()?.to_str()?.get("2026-01-01-".len()..)?.rsplit_once('-')?.0)
 }
@@ -108,7 +108,7 @@ fn date_in(folder: &Path) -> Option<&str> {
     folder.file_name()?.to_str()?.get(.."2026-01-01".len())
 }
 
-/// The folders with a report of this name, the newest of each machine: that of `first` first, if it has one.
+/// Returns the folders with a report of this name, the newest of each machine: that of `first` first, if it has one.
 pub(crate) fn newest_of_each(runs: &Path, name: &str, first: Option<&Path>) -> Result<Vec<PathBuf>> {
     let entries = runs.read_dir().with_context(|| format!("cannot read {}", runs.display()))?;
     let mut folders = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
@@ -123,7 +123,7 @@ pub(crate) fn newest_of_each(runs: &Path, name: &str, first: Option<&Path>) -> R
     Ok(newest)
 }
 
-/// What a command prints.
+/// Returns what a command prints.
 fn said_by(command: &str, arguments: &[&str]) -> Result<String> {
     let output = Command::new(command).args(arguments).output().with_context(|| format!("cannot run {command}"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())

@@ -103,7 +103,7 @@ fn up_to_two(package: &Package) -> Vec<Vec<&str>> {
     sets
 }
 
-/// Each feature alone, and all but each.
+/// Returns each feature alone, and all but each.
 fn all_but_one(package: &Package) -> Vec<Vec<&str>> {
     let names = names(package);
     let alone = names.iter().map(|name| vec![*name]);

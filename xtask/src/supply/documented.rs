@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{}; in target/supply/docs.rs/x86_64-unknown-linux-gnu/doc", made.join(", "))))
 }
 
-/// The command that documents a package.
+/// Returns the command that documents a package.
 fn command(package: &Package) -> Result<Vec<String>> {
     let name = &package.name;
     let asked = &package.metadata["docs"]["rs"];

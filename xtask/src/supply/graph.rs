@@ -39,12 +39,12 @@ pub(super) struct Target {
 }
 
 impl Package {
-    /// Whether it is ours, and to be published.
+    /// Returns whether it is a package of ours that is to be published.
     pub(super) fn is_published(&self) -> bool {
         self.source.is_none() && self.publish.as_ref().is_none_or(|registries| !registries.is_empty())
     }
 
-    /// The oldest Rust that it names.
+    /// Returns the oldest Rust that it names.
     pub(super) fn oldest_rust(&self) -> Result<&str> {
         self.rust_version.as_deref().with_context(|| format!("{} names no rust-version", self.name))
     }

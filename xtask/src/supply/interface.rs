@@ -75,7 +75,7 @@ fn differences(kept: &BTreeSet<&str>, now: &BTreeSet<&str>) -> Vec<String> {
     gone.chain(now.difference(kept).map(|line| format!("+ {line}"))).collect()
 }
 
-/// The number of public types, traits and names of types that rustdoc knows; those whose documentation has no example.
+/// Returns the number of public types, traits and type names in rustdoc, and those documented without an example.
 fn examples(documented: &Value) -> Result<(usize, Vec<String>)> {
     let index = documented["index"].as_object().context("no `index`")?;
     let (mut types, mut without) = (0, Vec::new());

@@ -69,7 +69,7 @@ pub(super) fn run() -> Result<Outcome> {
 }
 
 impl Rules {
-    /// What packages do that the rules do not allow, and rules that nothing needs.
+    /// Lists what packages do that the rules do not allow, and rules that no package needs.
     fn wrong(&self, packages: &[&Package]) -> Vec<String> {
         let mut wrong = Vec::new();
         for package in packages {
@@ -129,7 +129,7 @@ impl Rules {
 }
 
 impl Skip {
-    /// Whether this version of this package is meant.
+    /// Returns whether this version of this package is meant.
     fn is_of(&self, name: &str, version: &str) -> bool {
         self.package.split_once('@').is_some_and(|(of, begins)| {
             of == name && version.strip_prefix(begins).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     checks::run("supply", CHECKS, &args.which, args)
 }
 
-/// The tree as it is, without what git ignores, below [`FOLDER`].
+/// Copies the tree as it is, without what git ignores, below [`FOLDER`].
 fn copy_of_the_tree(name: &str) -> Result<std::path::PathBuf> {
     let to = std::path::absolute(FOLDER)?.join(name);
     for file in output(&["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])?.split_terminator('\0')

@@ -93,7 +93,7 @@ fn install(clean: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A program that takes the libraries, from the packages alone.
+/// Builds a program that takes the libraries, from the packages alone.
 fn take_the_libraries(clean: &Path) -> Result<()> {
     let program = clean.join("program");
     std::fs::create_dir_all(program.join("src"))?;

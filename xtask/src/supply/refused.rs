@@ -29,7 +29,7 @@ pub(super) fn run() -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{} say by one error that {TARGET} is none of theirs", PACKAGES.join(", "))))
 }
 
-/// The lines of errors in what cargo prints, without cargo's own summary of them.
+/// Returns the lines of errors in what cargo prints, without cargo's own summary of them.
 fn errors(text: &str) -> Vec<&str> {
     text.lines().filter(|line| line.starts_with("error") && !line.contains("could not compile")).collect()
 }

@@ -155,9 +155,9 @@ fn package_of(folder: &Path) -> Result<String> {
     Ok(name.with_context(|| format!("{} names no package", manifest.display()))?.to_owned())
 }
 
-/// The examples in their documentation, which Cargo compiles when it runs them. `cargo test --doc` would build half of
-/// what is built already once more, with other features: so it is the command that built the rest, and a runner passes
-/// the other programs over.
+/// Returns the examples in their documentation, which Cargo compiles when it runs them. `cargo test --doc` would build
+/// half of what is built already once more, with other features: so it is the command that built the rest, and a runner
+/// passes the other programs over.
 fn documentation(packages: &[String]) -> Result<Job> {
     let runner = std::path::absolute("xtask/src/test/examples.sh").context("cannot find the current folder")?;
     let runner = format!("target.'cfg(all())'.runner = ['sh', {:?}]", runner.display().to_string());

@@ -88,7 +88,7 @@ fn find(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// What one rule says about a tree made of these files: for the rules' tests.
+/// Returns what one rule says about a tree made of these files: for the rules' tests.
 #[cfg(test)]
 pub(crate) fn lines(rule: &str, files: &[(&str, &str)]) -> Vec<usize> {
     assert!(rules().any(|r| r.name == rule), "no rule is called {rule}");

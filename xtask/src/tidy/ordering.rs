@@ -67,7 +67,7 @@ fn first_ordering(tokens: TokenStream) -> Option<String> {
     words.into_iter().find(|word| ORDERINGS.contains(&word.as_str()))
 }
 
-/// The names in `// ORDERING one.name, another.name: why`.
+/// Returns the names in `// ORDERING one.name, another.name: why`.
 fn names(comment: &str) -> impl Iterator<Item = &str> {
     let list = comment.split_once("ORDERING ").and_then(|(_, rest)| rest.split_once(':')).map_or("", |(list, _)| list);
     list.split(',').map(str::trim).filter(|name| is_name(name))

@@ -68,7 +68,7 @@ fn line_length(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// A row of a table in a comment.
+/// Returns a row of a table in a comment.
 fn is_table(line: &str) -> bool {
     ["//! |", "/// |", "// |"].iter().any(|start| line.trim_start().starts_with(start))
 }

@@ -145,7 +145,7 @@ fn has_port(kind: Channel) -> bool {
     matches!(kind, Channel::Udp | Channel::Tcp)
 }
 
-/// How many inodes it has.
+/// Returns how many inodes it has.
 fn inodes(kind: Channel) -> u64 {
     match kind {
         Channel::Fifo => 0,

@@ -54,7 +54,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         self.keys.read().len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -130,7 +130,7 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         Owned::new(Mm { areas: Shared::new(areas), tables: Tables::new(), pages: AtomicU32::new(0), related: true })
     }
 
-    /// A copy for a child, in the same family if this one has one.
+    /// Returns a copy for a child, in the same family if this one has one.
     #[must_use]
     pub fn fork(&self, kernel: &Kernel<H, L>) -> Owned<H, Self> {
         let areas = self.areas.write();

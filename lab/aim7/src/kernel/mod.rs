@@ -48,7 +48,7 @@ pub struct Kernel<H: Host, L: LockSet<H::Platform>> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Kernel<H, L> {
-    /// A kernel without processes.
+    /// Creates a kernel without processes.
     #[must_use]
     pub fn new() -> Self {
         Kernel {

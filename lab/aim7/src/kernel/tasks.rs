@@ -56,7 +56,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
         Tasks { pids, list, host: std::marker::PhantomData }
     }
 
-    /// A task with this memory: a number, and a place in the list. `None`: there are too many.
+    /// Creates a task with this memory: a number, and a place in the list. `None`: there are too many.
     #[must_use]
     pub fn spawn(&self, mm: Owned<H, Mm<H, L>>) -> Option<Task<H, L>> {
         let pid = {

@@ -68,7 +68,7 @@ pub struct PthreadRwLock<const PREFER_WRITERS: bool> {
     data: UnsafeCell<Record>,
 }
 
-/// What a `pthread_rwlock_t` of kind `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP` starts as.
+/// Returns what a `pthread_rwlock_t` of kind `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP` starts as.
 fn preferring_writers() -> pthread_rwlock_t {
     const KIND: libc::c_int = 2;
     let mut lock = libc::PTHREAD_RWLOCK_INITIALIZER;

@@ -82,7 +82,7 @@ pub(super) enum Any<S> {
 }
 
 impl<S> Any<S> {
-    /// What a section says; `no_sleep` is the error of one that sleeps.
+    /// Returns what a section says; `no_sleep` is the error of one that sleeps.
     pub(super) fn of(section: Section, jitter: S, no_sleep: &'static str) -> Result<Any<S>> {
         match section {
             Section::Tight => Ok(Any::Tight),

@@ -25,8 +25,8 @@ pub fn sample<C: RefCount>(plan: &Plan) -> anyhow::Result<Outcome> {
     }
 }
 
-/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
-/// threads' loop for each counter.
+/// Returns the section in the world `W`, where it costs nothing to look at run time which section it is: one copy of
+/// the threads' loop for each counter.
 ///
 /// # Errors
 /// When the section sleeps.

@@ -50,8 +50,8 @@ pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
     }
 }
 
-/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
-/// threads' loop for each lock.
+/// Returns the section in the world `W`, where it costs nothing to look at run time which section it is: one copy of
+/// the threads' loop for each lock.
 pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter: W::Jitter) -> impl Workload {
     Load::<(Exclusive, W, L), _>::of(Any::of(section, jitter))
 }
@@ -221,7 +221,7 @@ pub(super) fn take<W: Environment, L: Lock<Protected>, P: Probe>(lock: &L, body:
 }
 
 impl Protected {
-    /// The counts of both together.
+    /// Returns the counts of both together.
     pub(super) fn and(self, more: Protected) -> Protected {
         Protected { count: self.count + more.count, mirror: self.mirror + more.mirror, chain: 0 }
     }

@@ -47,9 +47,9 @@ pub trait Pattern: Copy + Send + Sync + 'static {
 
     /// Before the first turn.
     fn state(threads: usize) -> Self::State;
-    /// The condition variable that a thread waits on.
+    /// Returns the condition variable that a thread waits on.
     fn waits_on(thread: usize, threads: usize) -> usize;
-    /// Whether it is not the thread's turn, which is its `turn`th.
+    /// Returns whether it is not the thread's turn, which is its `turn`th.
     fn waits(state: &Self::State, thread: usize, threads: usize, turn: u64) -> bool;
     /// Takes the turn.
     fn take(state: &mut Self::State, thread: usize, threads: usize) -> Tell;
@@ -225,7 +225,7 @@ impl<T: Pattern, M: Monitor<Inside<T::State>>> Workload for Load<(Turns, M, T), 
         }
     }
 
-    /// No turn was lost, and none was taken too early.
+    /// Checks that no turn was lost, and that none was taken too early.
     fn check(monitor: &M, done: Counts, _torn: bool) -> anyhow::Result<()> {
         let (turns, early) = monitor.enter(0, |_| false, |inside| ((inside.turns, inside.early), Tell::Nobody));
         ensure!(!early, "a wait ended although what it was for had not happened");

@@ -15,13 +15,13 @@ const TOPS: usize = 8;
 /// Files below each. A power of two.
 pub const FILES: usize = 64;
 
-/// The path of a file.
+/// Returns the path of a file.
 #[must_use]
 pub fn path(top: usize, file: usize) -> String {
     format!("/t{}/srv/www/img/f{}", top % TOPS, file % FILES)
 }
 
-/// The paths of all files.
+/// Returns the paths of all files.
 pub fn all_paths() -> impl Iterator<Item = String> {
     (0..TOPS).flat_map(|top| (0..FILES).map(move |file| path(top, file)))
 }
@@ -37,7 +37,7 @@ pub trait Question: Sized + 'static {
     /// # Errors
     /// When they cannot be made here.
     fn build() -> Result<Self::Tree>;
-    /// A file that is there.
+    /// Returns a file that exists.
     fn about(tree: &'static Self::Tree, path: &str) -> Self::About;
     /// Asks; whether the answer is right.
     fn ask(tree: &'static Self::Tree, about: &Self::About) -> bool;
@@ -45,9 +45,9 @@ pub trait Question: Sized + 'static {
 
 /// Whose files a thread asks for.
 pub trait Whose: Copy + Send + Sync + 'static {
-    /// The directory at the top for the thread of this number.
+    /// Returns the directory at the top for the thread of this number.
     fn top(thread: usize) -> usize;
-    /// Its file of this number.
+    /// Returns its file of this number.
     fn file(_thread: usize, number: usize) -> usize {
         number
     }
@@ -73,7 +73,7 @@ impl Whose for Siblings {
         0
     }
 
-    /// Every eighth file, so that eight threads have none in common.
+    /// Returns every eighth file, so that eight threads have none in common.
     fn file(thread: usize, number: usize) -> usize {
         number * TOPS + thread % TOPS
     }

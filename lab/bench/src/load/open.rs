@@ -47,7 +47,7 @@ impl Schedule {
         Schedule { arrivals, threads, lots: thread as u64 + 1, due_ns: 0, more: 0 }
     }
 
-    /// When the next request is due, if the first one may be from `now_ns` on.
+    /// Returns when the next request is due, if the first one may be from `now_ns` on.
     fn due(&mut self, now_ns: u64) -> u64 {
         if self.due_ns == 0 {
             self.due_ns = match self.arrivals {

@@ -38,8 +38,8 @@ pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
     }
 }
 
-/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
-/// threads' loop for each lock.
+/// Returns the section in the world `W`, where it costs nothing to look at run time which section it is: one copy of
+/// the threads' loop for each lock.
 ///
 /// # Errors
 /// When the section sleeps.
@@ -167,7 +167,7 @@ impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
         Local { role, chain: 1, rest, torn: 0 }
     }
 
-    /// An optimistic read costs less than a look at the signal.
+    /// An optimistic read costs less than a check of the signal.
     fn batch(self, threads: usize) -> u32 {
         if self.body.tight() && threads <= 2 { 16 } else { 1 }
     }
@@ -210,7 +210,7 @@ impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
         local.torn != 0
     }
 
-    /// No write was lost, and nobody read half of one.
+    /// Checks that no write was lost, and that no reader saw half of one.
     fn check(lock: &L, done: Counts, torn: bool) -> anyhow::Result<()> {
         check(lock.write(|data| *data), done.write, torn)
     }

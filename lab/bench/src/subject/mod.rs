@@ -63,7 +63,7 @@ enum Sampler {
 pub type PluggedSample = fn(&'static Plugin, &Plan) -> anyhow::Result<Outcome>;
 
 impl LockInfo {
-    /// A peer for one thread at a time.
+    /// Returns a peer for one thread at a time.
     pub(crate) const fn exclusive<L: exclusive::Lock<exclusive::Protected>>(
         name: &'static str,
         waiting: Waiting,
@@ -72,7 +72,7 @@ impl LockInfo {
         LockInfo::by(exclusive::sample::<L>, name, waiting, help)
     }
 
-    /// A peer for readers and writers.
+    /// Returns a peer for readers and writers.
     pub(crate) const fn shared<L: shared::SharedLock>(
         name: &'static str,
         waiting: Waiting,
@@ -81,7 +81,7 @@ impl LockInfo {
         LockInfo::by(shared::sample::<L>, name, waiting, help)
     }
 
-    /// A peer for threads that wait for each other.
+    /// Returns a peer for threads that wait for each other.
     pub(crate) const fn monitor<M: monitor::Monitor<monitor::Inside<T::State>>, T: monitor::Pattern>(
         name: &'static str,
         help: &'static str,
@@ -89,7 +89,7 @@ impl LockInfo {
         LockInfo::by(monitor::sample::<M, T>, name, Waiting::Sleeps, help)
     }
 
-    /// A peer that counts references.
+    /// Returns a peer that counts references.
     pub(crate) const fn counter<C: RefCount>(name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
         LockInfo::by(counted::sample::<C>, name, waiting, help)
     }
@@ -98,24 +98,24 @@ impl LockInfo {
         LockInfo { name, help, waiting, ours: false, sampler: Sampler::By(sample) }
     }
 
-    /// A lock of the catalogue, to compare others with.
+    /// Returns a lock of the catalogue, to compare others with.
     pub(crate) const fn listed(name: &'static str) -> LockInfo {
         let entry = turnwise_catalogue::get(name);
         let waiting = if entry.spins() { Waiting::Spins } else { Waiting::Sleeps };
         LockInfo { name, help: entry.summary, waiting, ours: false, sampler: Sampler::Catalogue }
     }
 
-    /// A lock of the catalogue, to judge.
+    /// Returns a lock of the catalogue, to judge.
     pub(crate) const fn own(name: &'static str) -> LockInfo {
         LockInfo::listed(name).ours()
     }
 
-    /// A count of references under a lock of the catalogue, to compare others with.
+    /// Returns a count of references under a lock of the catalogue, to compare others with.
     pub(crate) const fn count_under(name: &'static str) -> LockInfo {
         LockInfo { sampler: Sampler::CountUnder, ..LockInfo::listed(name) }
     }
 
-    /// A lock of a shared object, for as long as the program runs.
+    /// Returns a lock of a shared object, for as long as the program runs.
     ///
     /// # Errors
     /// The subject has no place for it, or has a lock of this name.
@@ -204,7 +204,7 @@ pub enum Times {
 }
 
 impl Times {
-    /// The section, with nanoseconds of arithmetic as amounts of work.
+    /// Returns the section, with nanoseconds of arithmetic as amounts of work.
     #[must_use]
     pub fn section(self, amount: fn(u64) -> u32) -> Section {
         match self {
@@ -310,19 +310,19 @@ impl Scenario {
         Scenario { situation: Situation { turns: true, ..self.situation }, ..self }
     }
 
-    /// Whether threads, one lock and sections are all of it, so that it can be simulated.
+    /// Returns whether threads, one lock and sections are all of it, so that it can be simulated.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.situation == Situation::PLAIN
     }
 
-    /// The section in calibrated steps.
+    /// Returns the section in calibrated steps.
     #[must_use]
     pub fn section(&self) -> Section {
         self.times.section(steps)
     }
 
-    /// The mix, with rests in calibrated steps.
+    /// Returns the mix, with rests in calibrated steps.
     #[must_use]
     pub fn roles(&self) -> Roles {
         match self.mix {
@@ -332,7 +332,7 @@ impl Scenario {
         }
     }
 
-    /// Whether anybody ever waits in it.
+    /// Returns whether any thread ever waits in it.
     #[must_use]
     pub fn contended(&self) -> bool {
         self.threads > 1
@@ -381,13 +381,13 @@ pub static SUBJECTS: &[&Subject] = &[
 ];
 
 impl Subject {
-    /// The subject of this name.
+    /// Returns the subject of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Subject> {
         SUBJECTS.iter().copied().find(|subject| subject.name == name)
     }
 
-    /// The locks of all groups, each name once.
+    /// Returns the locks of all groups, each name once.
     #[must_use]
     pub fn locks(&self) -> Vec<&'static LockInfo> {
         let mut all: Vec<&LockInfo> = Vec::new();

@@ -43,7 +43,7 @@ pub(crate) fn round(mount: &Path, files: usize) -> Result<[f64; OPERATIONS.len()
 #[repr(align(4096))]
 struct Aligned([u8; BYTES]);
 
-/// As many reads or writes of one open file, past the kernel's page cache.
+/// Does this many reads or writes of one open file, past the kernel's page cache.
 fn transfers(path: &CString, write: bool, count: usize, buffer: &mut Aligned) -> Result<f64> {
     let file = open(path, OFlags::RDWR | OFlags::DIRECT, Mode::empty())?;
     let start = Instant::now();

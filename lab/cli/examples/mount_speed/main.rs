@@ -112,7 +112,7 @@ fn compare(args: &Args) -> Result<()> {
     report(args, &ours, &baseline)
 }
 
-/// The command that mounts ours: the program that was built with this one.
+/// Returns the command that mounts ours: the program that was built with this one.
 fn turnwise(args: &Args, locks: &str, at: &Path) -> Result<Command> {
     let own = std::env::current_exe()?;
     let mut command = Command::new(own.ancestors().nth(2).context("in examples/")?.join("turnwise-lab"));

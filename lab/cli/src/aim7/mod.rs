@@ -140,7 +140,7 @@ fn report(setup: &Setup, place: &Target) -> Report {
     }
 }
 
-/// A simulated run that got stuck has an exit status of its own.
+/// Gives a simulated run that got stuck an exit status of its own.
 fn with_status(error: anyhow::Error) -> anyhow::Error {
     if error.is::<Stuck>() { Failure::error(STUCK, format!("{error:#}")) } else { error }
 }

@@ -67,7 +67,7 @@ pub(crate) struct Series {
 }
 
 impl Report {
-    /// The report as text.
+    /// Returns the report as text.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{}\n\n{}\n", self.head(), self.table());
         for series in self.series.iter().filter(|_| self.simulated) {
@@ -133,7 +133,7 @@ fn cells(of: &Outcome) -> [String; 7] {
     ]
 }
 
-/// What `--list` prints.
+/// Returns what `--list` prints.
 pub(crate) fn lists() -> String {
     let mut text = String::from("workfiles\n");
     for (name, _) in BUILT_IN {

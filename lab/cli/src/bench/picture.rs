@@ -22,7 +22,7 @@ pub(super) struct Dot {
     pub(super) ours: bool,
 }
 
-/// The picture: `show` says a figure, `mark` is a figure with a line of its own.
+/// Draws the picture: `show` says a figure, `mark` is a figure with a line of its own.
 pub(super) fn dots(title: &str, dots: &[Dot], mark: Option<f64>, show: fn(f64) -> String) -> String {
     let ends = |dot: &Dot| [dot.figure.min, dot.figure.median, dot.figure.max];
     let axis = Axis::of(dots.iter().flat_map(ends).chain(mark));

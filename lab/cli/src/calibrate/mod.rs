@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The path where `turnwise-lab sim` looks; its folder is made.
+/// Returns the path where `turnwise-lab sim` looks; its folder is made.
 fn default_path() -> Result<PathBuf> {
     let path = turnwise_calibrate::here_path()?;
     if let Some(folder) = path.parent() {

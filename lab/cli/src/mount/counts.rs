@@ -73,7 +73,7 @@ impl Counts {
         self.bytes_written.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// One line for each operation that happened.
+    /// Renders one line for each operation that happened.
     pub(super) fn table(&self) -> String {
         let mut text = String::new();
         for (name, count) in NAMES.iter().zip(&self.operations) {

@@ -89,7 +89,7 @@ fn unmount(directory: &Path) -> Result<bool> {
     }
 }
 
-/// Who is not root unmounts with a helper that is.
+/// Unmounts with a helper that is root, for a user who is not.
 fn helped(directory: &Path) -> Result<bool> {
     let status = Command::new("fusermount3").args(["-u", "-z", "--"]).arg(directory).status();
     if status.context("fusermount3 cannot be run")?.success() {

@@ -146,7 +146,7 @@ fn serve<L: LockSet<Native>>(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file system below.
+/// Returns the file system below.
 fn configuration(args: &Args) -> turnwise_vfs::Config {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     turnwise_vfs::Config {

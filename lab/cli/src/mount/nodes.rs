@@ -29,7 +29,7 @@ impl<N: Clone> Nodes<N> {
         &self.shards[number as usize % SHARDS]
     }
 
-    /// The node of this number, if the kernel knows it.
+    /// Returns the node of this number, if the kernel knows it.
     pub(super) fn get(&self, number: u64) -> Option<N> {
         self.shard(number).lock().get(&number).map(|known| known.node.clone())
     }
@@ -60,7 +60,7 @@ impl<N: Clone> Nodes<N> {
         drop(gone);
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()

@@ -61,7 +61,7 @@ impl<L: LockSet<Native>> Server<L> {
         Server { tree, nodes, counts, cache, writeback }
     }
 
-    /// The kernel asks about an inode, which it can only do while it remembers it.
+    /// Returns the node of an inode that the kernel asks about, which it can only do while it remembers it.
     fn node(&self, number: INodeNo) -> Result<Node<L>, Error> {
         self.nodes.get(number.0).ok_or(Error::STALE)
     }
@@ -70,7 +70,7 @@ impl<L: LockSet<Native>> Server<L> {
         !self.cache.is_zero()
     }
 
-    /// The kernel learns of a node.
+    /// Reports a node to the kernel.
     fn tell(&self, node: Node<L>) -> FileAttr {
         let stat = node.stat();
         self.nodes.told(stat.number, node);
@@ -190,7 +190,7 @@ impl<L: LockSet<Native>> Server<L> {
     }
 }
 
-/// The first `len` bytes of a buffer that is at least so long afterwards.
+/// Returns the first `len` bytes of a buffer that is at least so long afterwards.
 fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if buffer.len() < len {
         buffer.resize(len, 0);

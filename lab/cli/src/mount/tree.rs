@@ -23,7 +23,7 @@ impl<L: LockSet<Native>> Tree<L> {
         Ok(Tree::of(Box::leak(Box::new(Vfs::new(config)?))))
     }
 
-    /// A file system that somebody else has made.
+    /// Wraps a file system that was made elsewhere.
     pub(super) fn of(fs: &'static Vfs<Metal, L>) -> Self {
         Tree { fs, root: fs.root() }
     }
@@ -51,8 +51,8 @@ impl<L: LockSet<Native>> Tree<L> {
         directory.child(name)
     }
 
-    /// A new node, made as user 0 and then given to its owner: nobody sees it in between, since the kernel has the
-    /// directory locked.
+    /// Makes a new node as user 0 and then gives it to its owner: no process sees it in between, since the kernel has
+    /// the directory locked.
     pub(super) fn make(&self, directory: &Node<L>, name: &[u8], new: &New<'_>) -> Result<Node<L>, Errno> {
         let cx = self.at(directory);
         let made = match new.kind {

@@ -16,7 +16,7 @@ const BOTTOM: f64 = 44.0;
 const COLOURS: usize = 8;
 const SIGNS: [&str; 4] = ["●", "■", "▲", "◆"];
 
-/// A figure with its legend.
+/// Returns a figure with its legend.
 pub(crate) fn figure(plot: &Plot) -> String {
     let mut text = format!("<h3>{}</h3>\n<div class=\"legend\">", escaped(&plot.title));
     for (place, series) in plot.series.iter().enumerate() {

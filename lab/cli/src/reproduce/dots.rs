@@ -21,7 +21,7 @@ const FOOT: f64 = 8.0;
 /// As much of a label as there is room for.
 const LABEL_MAX: usize = 54;
 
-/// The picture with its legend.
+/// Returns the picture with its legend.
 pub(crate) fn figure(panels: &[Panel<'_>]) -> String {
     let height: f64 = panels.iter().map(|panel| HEAD + FOOT + ROW * panel.rows.len() as f64).sum();
     let mut text = "<div class=\"legend\"><span><b style=\"color:var(--c1)\">\u{25cb}</b>published</span>\

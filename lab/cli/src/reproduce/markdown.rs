@@ -4,7 +4,7 @@ use super::outline::{self, Block, TITLE};
 use super::{dumbbell, letters, view};
 use turnwise_reproduce::report::{Listing, Reproduction};
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(report: &Reproduction) -> String {
     let mut text =
         format!("# {TITLE}\n\nWritten by {}; do not edit. [How it works](../reproduce.md).\n", view::origin(report));

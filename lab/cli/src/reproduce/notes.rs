@@ -27,7 +27,7 @@ impl<'a> Notes<'a> {
         Notes { texts }
     }
 
-    /// What stands in a row for what it has to say.
+    /// Returns the cell that stands in a row for its notes.
     pub(crate) fn cell(&self, row: &Row) -> String {
         let number = |text: &str| {
             let place = self.texts.iter().position(|note| *note == text);
@@ -36,13 +36,13 @@ impl<'a> Notes<'a> {
         said(row).map(number).collect::<Vec<_>>().join(", ")
     }
 
-    /// The notes, each with its number.
+    /// Returns the notes, each with its number.
     pub(crate) fn numbered(&self) -> Vec<String> {
         self.texts.iter().enumerate().map(|(place, text)| format!("N{}: {text}", place + 1)).collect()
     }
 }
 
-/// What a row has to say.
+/// Returns what a row has to say.
 fn said(row: &Row) -> impl Iterator<Item = &str> {
     let unjudged = row.unjudged.as_deref().filter(|_| !row.fitted);
     [unjudged, row.remark.as_deref()].into_iter().flatten()

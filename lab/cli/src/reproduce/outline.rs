@@ -40,7 +40,7 @@ pub(crate) enum Block<'a> {
     Picture(&'a Plot),
 }
 
-/// The whole report.
+/// Returns the whole report.
 pub(crate) fn outline(report: &Reproduction) -> Vec<Block<'_>> {
     let mut blocks = vec![Block::Score(report.score.to_string()), Block::Text(BOUNDS.to_owned())];
     if report.quick {

@@ -13,7 +13,7 @@ const MARK: &str = "?";
 /// In place of a source that is that of the number above, too.
 const AS_ABOVE: &str = "\"";
 
-/// All numbers in nanoseconds, with sources; those that are recalled or guessed have a mark.
+/// Returns all numbers in nanoseconds, with sources; those that are recalled or guessed have a mark.
 pub(super) fn text(machine: &Machine) -> String {
     let mut text = format!("{}: {}\n", machine.name, machine.title);
     let _ = writeln!(text, "{} CPUs, fingerprint {}\n", machine.topology.cpus(), machine.fingerprint());

@@ -109,7 +109,7 @@ fn host_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The report, without its cells.
+/// Returns the report, without its cells.
 fn empty(setup: &SweepSetup, axes: &Axes, part: Part, cells_in_all: u32) -> SimReport {
     SimReport {
         format: FORMAT.to_owned(),

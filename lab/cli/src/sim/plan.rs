@@ -55,7 +55,7 @@ impl Axes {
         Axes { cpus: Some(Ranges(powers.chain([size.cpus]).collect())), ..Axes::default() }
     }
 
-    /// The flags that say the same.
+    /// Returns the flags that say the same.
     pub(crate) fn flags(&self) -> Vec<String> {
         let axes = [("--cpus", &self.cpus), ("--nodes", &self.nodes), ("--threads", &self.threads)];
         axes.into_iter()
@@ -83,7 +83,7 @@ impl Axes {
     }
 }
 
-/// All cells, lock by lock, then by CPUs, then by threads.
+/// Returns all cells, lock by lock, then by CPUs, then by threads.
 ///
 /// # Errors
 /// The machine is smaller.
@@ -110,8 +110,8 @@ pub(crate) fn cells(locks: &[String], axes: &Axes, size: Size<'_>, seed: u64) ->
     Ok(cells)
 }
 
-/// The seed of a cell: mixed from the sweep's and its index as SplitMix64 does. The first cell has the sweep's own, so
-/// that a sweep of one cell with a cell's seed repeats that cell.
+/// Returns the seed of a cell: mixed from the sweep's and its index as SplitMix64 does. The first cell has the sweep's
+/// own, so that a sweep of one cell with a cell's seed repeats that cell.
 fn seed_of(seed: u64, index: u32) -> u64 {
     if index == 0 {
         return seed;

@@ -91,7 +91,7 @@ impl Canvas {
         text + &self.x_labels(x_title, xs)
     }
 
-    /// As many of the x values as have room, the last among them.
+    /// Draws as many of the x values as fit, the last among them.
     fn x_labels(&self, title: &str, xs: &[u32]) -> String {
         let mut line = vec![' '; WIDTH + 12];
         let mut free = line.len();

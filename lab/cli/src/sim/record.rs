@@ -110,7 +110,7 @@ pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The machine of the recording; `None`: it is this one, and was never measured.
+/// Returns the machine of the recording; `None`: it is this one, and was never measured.
 fn recorded_on(name: &str) -> Result<Option<Arc<Machine>>> {
     if name == setup::HERE && !here_path().is_ok_and(|path| path.exists()) {
         return Ok(None);
@@ -119,7 +119,7 @@ fn recorded_on(name: &str) -> Result<Option<Arc<Machine>>> {
     Ok(Some(Arc::new(machine)))
 }
 
-/// Every machine, number of CPUs and lock to replay with.
+/// Returns every machine, number of CPUs and lock to replay with.
 fn asked(flags: &Flags, own: Option<&Arc<Machine>>, threads: usize) -> Result<Vec<(Arc<Machine>, u32, String)>> {
     let names = if flags.machines.is_empty() { vec![ASKED.to_owned()] } else { flags.machines.clone() };
     let locks = if flags.locks.is_empty() { [LIBC, ADAPTIVE].map(str::to_owned).to_vec() } else { flags.locks.clone() };
@@ -148,7 +148,7 @@ fn counts(most: u32) -> Vec<u32> {
     powers.chain([most]).collect()
 }
 
-/// The locks that a program ran on, as a replay names them.
+/// Returns the locks that a program ran on, as a replay names them.
 fn own_lock(policy: &str) -> &str {
     match policy {
         LIBC | "queued" | "ttas" | "ticket" => policy,
@@ -208,13 +208,13 @@ impl Program {
     }
 }
 
-/// What a lock is called.
+/// Returns what a lock is called.
 fn name(profile: &Profile, address: u64) -> String {
     let found = profile.locks.iter().find(|lock| lock.address == address);
     found.map_or_else(|| format!("{address:#x}"), |lock| lock.name.clone())
 }
 
-/// A report of two locks on two machines.
+/// Returns a report of two locks on two machines.
 #[cfg(test)]
 pub(super) fn fixture() -> RecordReport {
     let point = |machine: &str, cpus, lock: &str| Point {

@@ -21,7 +21,7 @@ const COLOURS: usize = 8;
 /// Lines across a picture.
 const LINES: u32 = 4;
 
-/// The page.
+/// Returns the page.
 pub(super) fn page(report: &RecordReport) -> String {
     let title = format!("{}, replayed", report.recorded.command.join(" "));
     let mut page = format!("<h1>{}</h1>\n", escaped(&title));
@@ -69,7 +69,7 @@ impl Scale {
     }
 }
 
-/// The curves of a machine: a line for each lock, and the recorded rate across.
+/// Returns the curves of a machine: a line for each lock, and the recorded rate across.
 fn picture(machine: &str, report: &RecordReport) -> String {
     let points: Vec<&Point> = report.points.iter().filter(|point| point.machine == machine).collect();
     let mut counts: Vec<u32> = points.iter().map(|point| point.cpus).collect();

@@ -12,7 +12,7 @@ const NAME: usize = 30;
 /// An error beyond this is said to be one.
 const GOOD: f64 = 0.15;
 
-/// The whole report, for people.
+/// Renders the whole report, for people.
 pub(super) fn text(report: &RecordReport) -> String {
     let mut text = String::new();
     for line in recorded(report).into_iter().chain([checked(report)]) {
@@ -44,7 +44,7 @@ fn shown(run: &super::record::Recorded) -> String {
     shortened(&run.command.join(" "), WIDTH / 2)
 }
 
-/// The sentence on the recorded run, simulated.
+/// Returns the sentence on the recorded run, simulated.
 pub(super) fn checked(report: &RecordReport) -> String {
     let Some(check) = &report.check else {
         return "Not checked: this machine was never measured. Run `turnwise-lab calibrate` on the machine that the \
@@ -92,7 +92,7 @@ fn predictions(report: &RecordReport) -> String {
     table.to_string()
 }
 
-/// What the figures rest on, and what they do not know.
+/// Returns what the figures rest on, and what they do not know.
 pub(super) fn notes(report: &RecordReport) -> Vec<String> {
     let run = &report.recorded;
     let mut notes = vec![format!(

@@ -73,7 +73,7 @@ impl SweepSetup {
         Size { name: &self.machine.name, cpus: topology.cpus(), nodes: topology.nodes }
     }
 
-    /// Whether these cells can be run at all.
+    /// Checks that these cells can be run at all.
     ///
     /// # Errors
     /// One of them has too many threads, or too few for the workload.
@@ -99,7 +99,7 @@ impl SweepSetup {
         })
     }
 
-    /// One cell.
+    /// Runs one cell.
     ///
     /// # Errors
     /// The lock broke its promise.
@@ -138,7 +138,7 @@ impl SweepSetup {
         self.command_of(std::slice::from_ref(&plan.lock), axes, plan.seed)
     }
 
-    /// The command that repeats the whole sweep.
+    /// Returns the command that repeats the whole sweep.
     pub(crate) fn command(&self, axes: &Axes) -> String {
         self.command_of(&self.locks, axes.flags(), self.seed)
     }
@@ -188,7 +188,7 @@ impl SweepSetup {
     }
 }
 
-/// A word of a command line, as a shell reads it. Commas need no quotes, and lists are easier to read without.
+/// Returns a word of a command line, as a shell reads it. Commas need no quotes, and lists are easier to read without.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
     match shlex::try_quote(word) {
@@ -197,7 +197,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The machine of this name, or in this file.
+/// Returns the machine of this name, or in this file.
 ///
 /// # Errors
 /// There is none, or its file is wrong.
@@ -243,12 +243,12 @@ const SETS: [(&str, &str); 2] = [
     (order::ADAPTIVE, "--record: our mutex and our readers-writer lock"),
 ];
 
-/// A workload's text, checked.
+/// Returns a workload's text, checked.
 pub(crate) fn workload(text: &str) -> Result<String, String> {
     text.parse::<Workload>().map(|workload| workload.text).map_err(|error| format!("{error:#}"))
 }
 
-/// What `--list` prints.
+/// Returns what `--list` prints.
 pub(crate) fn lists() -> String {
     let row = |name: &str, help: &str| format!("  {name:<28} {help}\n");
     let title = |&(name, text): &(&str, &str)| match spec::file::parse(text, name) {

@@ -11,12 +11,12 @@ use turnwise_sim::{Happened, TraceEvent};
 const CPUS: u32 = 1;
 const LOCKS: u32 = 2;
 
-/// The track of a CPU. Viewers take thread 0 for the idle thread of the whole system, so numbers begin at 1.
+/// Returns the track of a CPU. Viewers take thread 0 for the idle thread of the whole system, so numbers begin at 1.
 fn of_cpu(cpu: u32) -> (u32, u32) {
     (CPUS, 1 + cpu)
 }
 
-/// The track of a lock, with a number that no CPU has.
+/// Returns the track of a lock, with a number that no CPU has.
 fn of_lock(lock: u32) -> (u32, u32) {
     (LOCKS, 100_001 + lock)
 }
@@ -24,7 +24,7 @@ fn of_lock(lock: u32) -> (u32, u32) {
 /// The kind of an arrow that leads to no other CPU, and is left out.
 const NOWHERE: char = ' ';
 
-/// The run as a JSON document. Events are in the order of their times; a run ends at `end_ps`.
+/// Returns the run as a JSON document. Events are in the order of their times; a run ends at `end_ps`.
 pub(crate) fn chrome(events: &[TraceEvent], locks: &[String], end_ps: u64) -> String {
     let mut tracks = Tracks { locks, ..Tracks::default() };
     for event in events {
@@ -269,7 +269,7 @@ mod tests {
         TraceEvent { ps: ns * 1000 + 7, cpu, thread, what }
     }
 
-    /// The events of the document, checked: slices of a track nest and end, and times rise.
+    /// Checks and returns the events of the document, checked: slices of a track nest and end, and times rise.
     fn checked(events: &[TraceEvent], locks: &[&str], end_ns: u64) -> Vec<Value> {
         let locks: Vec<String> = locks.iter().map(|&lock| lock.to_owned()).collect();
         let document: Value = serde_json::from_str(&chrome(events, &locks, end_ns * 1000)).unwrap();

@@ -37,7 +37,7 @@ fn everything(args: &ValidateArgs) -> Result<String> {
     Ok(page)
 }
 
-/// The reports, each with the machine of its host.
+/// Returns the reports, each with the machine of its host.
 fn hosts(args: &ValidateArgs) -> Result<Vec<(Report, Arc<Machine>)>> {
     let here = ["here".to_owned()];
     let machines = if args.machine.is_empty() { &here[..] } else { &args.machine };
@@ -50,7 +50,7 @@ fn hosts(args: &ValidateArgs) -> Result<Vec<(Report, Arc<Machine>)>> {
     args.bench.iter().zip(machines).map(host).collect()
 }
 
-/// The published curves alone.
+/// Returns the published curves alone.
 fn curves(args: &ValidateArgs) -> Result<String> {
     let bar = bar(blind::runs(args.quick)?);
     let page = blind::page(&command(args), commit().as_deref(), args.quick, || bar.inc(1))?;
@@ -68,7 +68,7 @@ fn read(file: &Path) -> Result<Report> {
     Ok(report)
 }
 
-/// What makes this page again, without the paths of this host.
+/// Returns what makes this page again, without the paths of this host.
 fn command(args: &ValidateArgs) -> String {
     let bench = match args.bench.len() {
         0 => String::new(),

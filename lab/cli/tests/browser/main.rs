@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use turnwise_simbench::report::SimReport;
 
-/// The report as a page, made by the program.
+/// Returns the report as a page, made by the program.
 fn page(directory: &Path, report: &SimReport) -> std::path::PathBuf {
     let (json, html) = (directory.join("report.json"), directory.join("report.html"));
     std::fs::write(&json, serde_json::to_string(report).expect("a report has a JSON form")).expect("it can be written");
@@ -182,7 +182,7 @@ fn what_got_stuck_is_told_as_text() {
     look(&self::report(), |browser| assert_eq!(browser.value("document.getElementById('stuck').hidden"), true));
 }
 
-/// The page that these arguments and `--html` write; nothing if there is no browser.
+/// Returns the page that these arguments and `--html` write; nothing if there is no browser.
 fn opened(arguments: &[&str]) -> Option<(Browser, tempfile::TempDir)> {
     let Some(name) = Browser::find() else {
         eprintln!("skipped: no Chromium here; on Debian: apt-get install chromium");

@@ -38,7 +38,7 @@ fn obstacle() -> Option<String> {
     (!root && which::which("fusermount3").is_err()).then(|| "neither root nor fusermount3".to_owned())
 }
 
-/// Whether a program is installed; says so if not.
+/// Returns whether a program is installed; prints it if not.
 fn has(program: &str) -> bool {
     let found = which::which(program).is_ok();
     if !found {
@@ -52,7 +52,7 @@ fn mount(arguments: &[&str]) -> Option<Mounted> {
     mount_in(scratch(), arguments)
 }
 
-/// The same below this directory.
+/// Returns the same below this directory.
 fn mount_in(scratch: tempfile::TempDir, arguments: &[&str]) -> Option<Mounted> {
     if let Some(obstacle) = obstacle() {
         eprintln!("SKIPPED: {obstacle}");
@@ -84,7 +84,7 @@ impl Mounted {
         i32::try_from(self.child.id()).expect("a process number")
     }
 
-    /// A shell that stands in the mount; its output. It must succeed.
+    /// Runs a shell in the mount, which must succeed, and returns its output.
     #[track_caller]
     fn shell(&self, script: &str) -> String {
         let output = self.try_shell(script);
@@ -103,7 +103,7 @@ impl Mounted {
         (output.status, text(&output.stdout))
     }
 
-    /// What the server says on standard error until it has said this.
+    /// Returns what the server prints on standard error up to this.
     fn says(&mut self, part: &str) -> String {
         let stderr = self.stderr.as_mut().expect("it is there until the end");
         let (mut said, mut byte) = (Vec::new(), [0]);
@@ -136,7 +136,7 @@ impl Mounted {
         (status.code(), self.said())
     }
 
-    /// Whether something is mounted there.
+    /// Returns whether something is mounted there.
     fn is_mounted(&self) -> bool {
         is_mounted(&self.directory)
     }

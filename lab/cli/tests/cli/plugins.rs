@@ -27,7 +27,7 @@ const struct turnwise_plugin turnwise_plugin = {
 };
 ";
 
-/// A shared object of this source, compiled as the documents say.
+/// Returns a shared object of this source, compiled as the documentation says.
 fn compiled(directory: &Path, name: &str, source: &Path, flags: &[&str]) -> PathBuf {
     let object = directory.join(name);
     let mut compiler = Command::new("cc");

@@ -74,7 +74,7 @@ fn the_command_in_a_report_repeats_it() {
     assert_eq!(read(&first), read(&second), "{command}");
 }
 
-/// Its words: there are no quotes in it.
+/// Returns its words: there are no quotes in it.
 fn shlex_words(command: &str) -> Vec<String> {
     assert!(!command.contains(['\'', '"', '\\']), "{command}");
     command.split(' ').map(str::to_owned).collect()

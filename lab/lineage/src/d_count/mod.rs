@@ -57,7 +57,7 @@ pub trait Words: Send + Sync + 'static {
     fn lock(&self);
     /// Acquires `d_lock` if it is free.
     fn try_lock(&self) -> bool;
-    /// Whether `d_lock` is held.
+    /// Returns whether `d_lock` is held.
     fn is_locked(&self) -> bool;
     /// Releases `d_lock`.
     ///
@@ -134,7 +134,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
         unsafe { self.words.unlock() };
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.words.is_locked()
     }

@@ -123,7 +123,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
         }
     }
 
-    /// Whether a thread has the lock at this moment, or is about to release it.
+    /// Returns whether a thread has the lock at this moment, or is about to release it.
     fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != FREE
     }

@@ -130,7 +130,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for OsvMutex<V, P> {
         }
     }
 
-    /// Whether any thread has the lock at this moment, or waits for it.
+    /// Returns whether any thread has the lock at this moment, or waits for it.
     fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != 0
     }
@@ -168,7 +168,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         self.depth.store(self.depth.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Whether `me` is the owner. Relaxed: only the thread itself makes this true or false while it may ask.
+    /// Returns whether `me` is the owner. Relaxed: only the thread itself makes this true or false while it may ask.
     #[inline]
     fn is_mine(&self, me: Token) -> bool {
         me != Token::ANONYMOUS && self.owner.load(Relaxed) == u64::from(me.get())

@@ -132,7 +132,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         false
     }
 
-    /// Whether there is an owner, and it does not run.
+    /// Returns whether there is an owner, and it does not run.
     fn owner_is_off(&self) -> bool {
         let owner = self.owner.load(Relaxed);
         owner != NOBODY && Token::new(owner as u32).is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)

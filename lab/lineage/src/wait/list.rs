@@ -96,7 +96,7 @@ impl<P: Platform> List<P> {
         self.head.load(Relaxed).is_null()
     }
 
-    /// Whether `waiter` is the only one in the list.
+    /// Returns whether `waiter` is the only one in the list.
     pub(crate) fn is_alone(&self, waiter: &Waiter<P>) -> bool {
         ptr::eq(self.head.load(Relaxed), waiter) && ptr::eq(self.tail.load(Relaxed), waiter)
     }

@@ -14,7 +14,7 @@ use turnwise::platform::{OnCpu, Platform, SpinLimit, Token, Word};
 /// preempted, which the kernel ruled out.
 pub(crate) const YIELD_NS: u64 = 10_000;
 
-/// Whether preemption can be turned off, so that nothing needs to stand in for it.
+/// Returns whether preemption can be turned off, so that nothing needs to stand in for it.
 #[inline(always)]
 pub(crate) fn in_kernel<P: Platform>() -> bool {
     P::need_resched().is_some()
@@ -66,7 +66,7 @@ impl Slice {
         Slice { end, looks: Self::LOOKS_PER_CLOCK }
     }
 
-    /// Whether the slice is over.
+    /// Returns whether the slice is over.
     pub(crate) fn is_over<P: Platform>(&mut self) -> bool {
         let Some(end) = self.end else { return P::need_resched() == Some(true) };
         self.looks -= 1;
@@ -78,7 +78,7 @@ impl Slice {
     }
 }
 
-/// Whether the owner runs: the kernel's `owner->on_cpu`. Where the platform cannot tell, it counts as running.
+/// Returns whether the owner runs: the kernel's `owner->on_cpu`. Where the platform cannot tell, it counts as running.
 pub(crate) fn runs<P: Platform>(owner: Token) -> bool {
     P::on_cpu(owner) != OnCpu::NotRunning
 }

@@ -24,7 +24,7 @@ pub(super) fn fit(context: &Context<'_>, machine: &Arc<Machine>, wanted: f64) ->
     })
 }
 
-/// Where the figure falls most between two constants that were tried.
+/// Returns where the figure falls most between two constants that were tried.
 pub(super) fn cliff(tried: &[Tried]) -> Option<String> {
     let fall = |pair: &&[Tried]| pair[0].mean() - pair[1].mean();
     let pair = tried.windows(2).max_by(|a, b| fall(a).total_cmp(&fall(b)))?;

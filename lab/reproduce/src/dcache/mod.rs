@@ -66,12 +66,12 @@ fn runs(context: &Context<'_>) -> u64 {
 
 /// A set of locks, with all seeds.
 impl Sample {
-    /// The mean of all seeds, as the fit has it.
+    /// Returns the mean of all seeds, as the fit has it.
     fn spin_percent(&self, command: &str) -> f64 {
         self.mean(|outcome| spin_percent(outcome, command))
     }
 
-    /// The part of it within a function of the kernel, all commands that the document lists together.
+    /// Returns the part of it within a function of the kernel, all commands that the paper lists together.
     fn split(&self, function: &str) -> f64 {
         let share = |outcome: &Outcome, comm: Comm| outcome.command_share(comm.name(), Some(function), SPIN_LOCKS);
         self.mean(|outcome| LISTED.map(|comm| share(outcome, comm)).iter().sum())
@@ -127,7 +127,7 @@ const EXCHANGES: &[&str] = &[
     "LockRef::change",
 ];
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// A run got stuck, or the file system refused something.
@@ -165,7 +165,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     })
 }
 
-/// The report without its figures. Two of its notes say whose the waiting is, here and there, and whether the fit does.
+/// Returns the report without its figures. Two notes say whose waiting it is, here and there, and whether the fit is.
 fn begin(
     context: &Context<'_>,
     machine: &Machine,
@@ -197,7 +197,7 @@ fn begin(
     Ok(report)
 }
 
-/// The first kernel's windows, in each of which there is a queue at the root or there is none.
+/// Returns the first kernel's windows, in each of which there is a queue at the root or there is none.
 fn branches(wanted: f64, tried: &[Tried]) -> Listing {
     let title = format!("The first kernel with and without a queue at the root (above and below {wanted}%)");
     let mut listing = Listing::new(&title, &["a job computes, ms", "without", "with one", "spin locks then, %", "and"]);
@@ -313,7 +313,7 @@ fn kernels(profiled: &[Sample], plain: &[Sample]) -> Listing {
     listing
 }
 
-/// What was in the windows, so that one sees on how much the figures rest.
+/// Lists what was in the windows, which shows on how much the figures rest.
 fn commands(profiled: &[Sample]) -> Listing {
     let mut header = vec!["locks", "programs started", "paths made"];
     header.extend(["reaim, %", "ls, %", "true, %", "sh, %"]);

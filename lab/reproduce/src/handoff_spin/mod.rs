@@ -135,7 +135,7 @@ impl Curves {
     }
 }
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// When the threads get nowhere.

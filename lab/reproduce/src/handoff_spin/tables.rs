@@ -147,7 +147,7 @@ pub(super) fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<
     Ok(listing)
 }
 
-/// The published pairs on a desktop with as many cores.
+/// Returns the published pairs on a desktop with the same number of cores.
 pub(super) fn desktop(context: &Context<'_>) -> Result<Listing> {
     let machine = Arc::new(spec::load("osv-4")?);
     const SHOWN: [&str; 3] = [NO_SPIN, SPIN, SPIN_LOCK];
@@ -161,7 +161,7 @@ pub(super) fn desktop(context: &Context<'_>) -> Result<Listing> {
     Ok(listing)
 }
 
-/// The same workload on a machine of 1024 CPUs.
+/// Runs the same workload on a machine of 1024 CPUs.
 pub(super) fn to_1024(context: &Context<'_>) -> Result<Scaling> {
     const ROUNDS: u32 = 20_000;
     let machine = scaling::machine()?;

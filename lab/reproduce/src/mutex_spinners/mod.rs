@@ -21,7 +21,7 @@ use turnwise_bench::published;
 
 const NAME: &str = "mutex_spinners";
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// A run got stuck, or a file system refused something.

@@ -36,7 +36,7 @@ pub(super) const DIRECTORIES: u32 = 16;
 /// nodes, with the upper one most do.
 const ORPHAN_NS: [f64; 2] = [400.0, 2_000.0];
 
-/// The users that stand for a range.
+/// Returns the users that stand for a range.
 pub(super) fn users(range: &str) -> u32 {
     match range {
         "10-100" => 50,
@@ -55,8 +55,8 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The constants for which the kernel with both patches has the published figures of 1, 2 and 4 nodes, one after
-    /// the other: each hardly matters for the rows before its own.
+    /// Returns the constants for which the kernel with both patches has the published figures of 1, 2 and 4 nodes, one
+    /// after the other: each hardly matters for the rows before its own.
     pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
         let start = Constants { compute_ns: 2.7e6, tax: 0.15, orphan_ns: ORPHAN_NS[0], journal: true, profiler: false };
         let published = published::typed(super::NAME)?;
@@ -70,13 +70,13 @@ impl Model {
         Ok(model)
     }
 
-    /// What the kernel with both patches published for so many nodes.
+    /// Returns what the kernel with both patches published for this many nodes.
     fn wanted(&self, nodes: u32) -> f64 {
         let row = self.published.rows.iter().find(|row| row.nodes == nodes && users(&row.users) == FITTED_USERS);
         row.map_or(0.0, |row| row.jpm[2])
     }
 
-    /// A sample of our figures for that kernel.
+    /// Returns a sample of our figures for that kernel.
     fn sample(&self, context: &Context<'_>, nodes: u32) -> Result<Sample> {
         let run = self.run(context, "fserver", VARIANTS[2], nodes, FITTED_USERS);
         let mut samples = Sample::run_all(context, "mutex_spinners: fit", &[(run, seeds(context, nodes))])?;
@@ -96,7 +96,7 @@ impl Model {
         Ok(())
     }
 
-    /// The time at the orphan list: of those tried the one whose figure on 4 nodes is nearest.
+    /// Fits the time at the orphan list: of those tried the one whose figure on 4 nodes is nearest.
     fn fit_orphans(&mut self, context: &Context<'_>) -> Result<()> {
         let wanted = self.wanted(4) / 1e3;
         let found = nearest(ORPHAN_NS, context.rounds(5, 7), wanted, |orphan_ns| {
@@ -108,7 +108,7 @@ impl Model {
         Ok(())
     }
 
-    /// All that was tried there.
+    /// Returns all that was tried there.
     pub(super) fn tried(&self) -> Listing {
         bracket::listing(
             "What the fit tried on 4 nodes: thousand jobs/min",
@@ -145,7 +145,7 @@ impl Model {
         }
     }
 
-    /// When the window begins.
+    /// Returns when the window begins.
     fn warm_up_ns(&self, nodes: u32, users: u32) -> u64 {
         let turns_ns = SLICES * SLICE_NS * u64::from(users) / self.cpus(nodes).max(1);
         if nodes < CROWDED_NODES { WARM_UP_NS } else { turns_ns.max(WARM_UP_NS) }
@@ -157,7 +157,7 @@ impl Model {
         (0..topology.cpus()).filter(|&cpu| topology.node(cpu) < nodes).count() as u64
     }
 
-    /// What was fitted, on what.
+    /// Returns what was fitted, on what.
     pub(super) fn described(&self) -> Vec<Fitted> {
         let fitted = |what: &str, value: f64, unit: &str, row: usize| Fitted {
             what: what.to_owned(),
@@ -174,7 +174,7 @@ impl Model {
     }
 }
 
-/// Whether the constants were fitted on this cell.
+/// Returns whether the constants were fitted on this cell.
 pub(super) fn is_fitted(range: &str, nodes: u32, column: usize) -> bool {
     users(range) == FITTED_USERS && nodes < 8 && column == 2
 }
@@ -184,13 +184,13 @@ pub(super) fn seeds(context: &Context<'_>, nodes: u32) -> u64 {
     if nodes < CROWDED_NODES || context.least { 1 } else { context.choose(2, 6) }
 }
 
-/// The share of busy time in functions whose names contain one of these, per cent.
+/// Returns the share of busy time in functions whose names contain one of these, per cent.
 pub(super) fn busy(outcome: &Outcome, names: &[&str]) -> f64 {
     // Nothing is 0, not -0.
     outcome.busy_share(names) * 100.0 + 0.0
 }
 
-/// The mean of it over the seeds.
+/// Returns the mean of it over the seeds.
 pub(super) fn share(sample: &Sample, names: &[&str]) -> f64 {
     sample.mean(|outcome| busy(outcome, names))
 }

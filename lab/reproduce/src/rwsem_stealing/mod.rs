@@ -21,7 +21,7 @@ use turnwise_bench::published::{self, RwsemStealing};
 
 const NAME: &str = "rwsem_stealing";
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// When the threads get nowhere.

@@ -96,13 +96,13 @@ impl Model {
     /// (lab 0060), a static program with that many areas, by getrusage.
     pub(super) const COMPUTE_NS: u64 = 44_000;
 
-    /// The workload on a machine with a built-in description.
+    /// Runs the workload on a machine with a built-in description.
     pub(super) fn on(machine: &str, cpus: u32, hold_ns: u64) -> Result<Model> {
         Ok(Model { machine: Arc::new(spec::load(machine)?), cpus, hold_ns })
     }
 
-    /// One run. The window begins when the crowd is steady: in the first tens of milliseconds all users, which start
-    /// together, come to the same root lock one after the other.
+    /// Does one run. The window begins when the crowd is steady: in the first tens of milliseconds all users, which
+    /// start together, come to the same root lock one after the other.
     pub(super) fn run(&self, context: &Context<'_>, lock: &'static str, seed: u64) -> Run {
         let warm_up_ns = context.choose(40_000_000, 100_000_000);
         let end_ns = warm_up_ns + context.choose(30_000_000, 150_000_000);

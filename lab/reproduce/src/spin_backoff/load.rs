@@ -103,7 +103,7 @@ pub(super) struct Took {
 }
 
 impl Took {
-    /// The mean of some runs.
+    /// Returns the mean of some runs.
     pub(super) fn mean(runs: &[Took]) -> Took {
         let mean = |of: fn(&Took) -> f64| runs.iter().map(of).sum::<f64>() / runs.len().max(1) as f64;
         Took { wall_ns: mean(|t| t.wall_ns), system_ns: mean(|t| t.system_ns), user_ns: mean(|t| t.user_ns) }
@@ -127,8 +127,8 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
         }
     }
 
-    /// What it took. User and system time of all threads together are the time from the first barrier to the last, once
-    /// for each.
+    /// Returns what it took. User and system time of all threads together are the time from the first barrier to the
+    /// last, once for each.
     pub(super) fn took(&self) -> Took {
         let (user, system) = (self.user_ns.load(Relaxed) as f64, self.system_ns.load(Relaxed) as f64);
         Took { wall_ns: (user + system) / f64::from(self.shape.threads), system_ns: system, user_ns: user }

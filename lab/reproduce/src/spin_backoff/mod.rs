@@ -18,7 +18,7 @@ use super::report::DocumentReport;
 use anyhow::Result;
 use model::Model;
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// When the threads get nowhere.

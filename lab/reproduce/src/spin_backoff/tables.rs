@@ -49,7 +49,7 @@ impl Curves {
         found.map_or(&[], |(_, seconds)| seconds)
     }
 
-    /// The mean of a figure on the `n`th number of CPUs.
+    /// Returns the mean of a figure on the `n`th number of CPUs.
     fn figure(&self, lock: &str, n: usize, figure: usize) -> Mean {
         mean(self.of(lock)[n].iter().map(|seconds| seconds[figure]))
     }
@@ -58,7 +58,7 @@ impl Curves {
         self.figure(lock, n, 0).0
     }
 
-    /// What back-off changes, published and ours with its standard error, from seed to seed.
+    /// Returns what back-off changes, published and ours with its standard error, from seed to seed.
     fn gains(&self) -> Vec<(f64, Mean)> {
         let both = self.of(SPIN).iter().zip(self.of(BACK_OFF));
         let ours = both.map(|(spin, off)| mean(spin.iter().zip(off).map(|(spin, off)| change(spin[0], off[0]))));
@@ -116,7 +116,7 @@ impl Curves {
         Ok(Table { title, unit: "%".to_owned(), today: None, rows })
     }
 
-    /// What back-off changes in the linear and the quadratic part, per cent: published, and ours from seed to seed.
+    /// Returns how back-off changes the linear and the quadratic part, per cent: published, and ours by seed.
     fn parts(&self) -> ([f64; 2], [Mean; 2]) {
         let both = |spin: [f64; 2], backoff: [f64; 2]| {
             let (before, after) = (parabola(spin), parabola(backoff));
@@ -248,7 +248,7 @@ pub(super) fn baseline(published: &SpinBackoff) -> Listing {
     listing
 }
 
-/// The same workload on a machine of 1024 CPUs.
+/// Runs the same workload on a machine of 1024 CPUs.
 pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
     let machine = scaling::machine()?;
     let constants = Constants { acquisitions: 2, ..model.constants };
@@ -272,7 +272,7 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
     Ok(scaling)
 }
 
-/// The same workload on this machine's CPUs.
+/// Runs the same workload on this machine's CPUs.
 pub(super) fn metal(model: &Model) -> Result<Listing> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
     let mut listing = Listing::new(

@@ -19,8 +19,8 @@ use crate::spec::{Class, Ps};
 use std::panic::Location;
 
 impl Engine {
-    /// The line of an address; a new one has its memory on the node of the running thread, or of the one whose stack it
-    /// is.
+    /// Returns the line of an address; a new one has its memory on the node of the running thread, or of the one whose
+    /// stack it is.
     #[inline]
     pub(crate) fn line(&mut self, address: usize) -> u32 {
         self.table.known(address).unwrap_or_else(|| self.new_line(address))
@@ -36,12 +36,12 @@ impl Engine {
         line
     }
 
-    /// A number for an address in use, the same in every run.
+    /// Returns a number for an address in use, the same in every run.
     pub(crate) fn name(&self, address: usize) -> usize {
         self.table.name(address)
     }
 
-    /// A line for the system's own data.
+    /// Returns a line for the system's own data.
     pub(super) fn fresh_line(&mut self) -> u32 {
         let line = self.table.fresh();
         self.create_line(line, self.current_cpu);
@@ -54,7 +54,7 @@ impl Engine {
         self.lines.create(line, home);
     }
 
-    /// The running thread accesses a line. When it goes on, it has the line, and the access happens.
+    /// Makes the running thread access a line. When it continues, it has the line, and the access happens.
     #[inline(always)]
     pub(crate) fn access(&mut self, line: u32, op: Op, doing: Doing) -> Flow {
         self.counts.accesses += 1;
@@ -89,14 +89,14 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// A request arrives. The thread that goes on, if nothing else happens before its line has come.
+    /// Handles a request's arrival. Returns the thread that continues, if nothing happens before its line has come.
     pub(super) fn arrive(&mut self, cpu: u32) -> Option<u32> {
         let request = self.cpus[cpu as usize].request.take()?;
         let done = self.serve(cpu, request);
         self.resume_at(cpu, done)
     }
 
-    /// The thread of `cpu` goes on at a time: it is returned if nothing else happens before.
+    /// Resumes the thread of `cpu` at a time: returns it if nothing else happens before.
     #[inline]
     pub(super) fn resume_at(&mut self, cpu: u32, time: Ps) -> Option<u32> {
         let generation = self.cpus[cpu as usize].generation;
@@ -153,8 +153,8 @@ impl Engine {
         self.queue.push(arrival, What::Refill { line });
     }
 
-    /// The requests of all who watch a line arrive. The thread that goes on, if it alone does and nothing else happens
-    /// before.
+    /// Handles the arrival of the requests of all watchers of a line. Returns the thread that continues, if it alone
+    /// does and nothing else happens before.
     pub(super) fn refill(&mut self, line: u32) -> Option<u32> {
         self.lines.entry(line).refill = false;
         let watchers = std::mem::take(&mut self.lines.entry(line).watchers);
@@ -255,7 +255,7 @@ impl Engine {
         self.thread().spin_ended
     }
 
-    /// The running thread is busy for `time`; it may be preempted meanwhile.
+    /// Keeps the running thread busy for `time`; it may be preempted meanwhile.
     pub(crate) fn busy(&mut self, doing: Doing, time: Ps) -> Flow {
         let time = time + self.perturbation(time);
         self.busy_again(doing, time)
@@ -268,7 +268,7 @@ impl Engine {
         self.thread().ahead_from = now;
     }
 
-    /// How much of a computation of `time`, which needs nothing of what came before it, has been done by now.
+    /// Returns how much of a computation of `time`, which needs nothing of what came before it, has been done so far.
     pub(crate) fn done_ahead(&mut self, time: Ps) -> Ps {
         let since = self.now - self.thread().ahead_from;
         since.min(self.machine.cpu.lookahead).min(time)

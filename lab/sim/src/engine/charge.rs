@@ -39,7 +39,7 @@ impl Doing {
         Doing(std::ptr::from_ref(at).expose_provenance() as u64 | kind as u64)
     }
 
-    /// The line of source; `None`: the system itself.
+    /// Returns the line of source; `None`: the system itself.
     pub(crate) fn at(self) -> Option<&'static Location<'static>> {
         let at: *const Location<'static> = std::ptr::with_exposed_provenance((self.0 & !KIND_BITS) as usize);
         // SAFETY: null, or from a static reference: see `Doing::new`.
@@ -106,19 +106,19 @@ impl Profile {
         Profile { notes, noted: 0, table, used: 0, scopes: vec![[""; 2]] }
     }
 
-    /// The scope of the same program when it does this.
+    /// Returns the scope of the same program when it does this.
     pub(crate) fn doing(&mut self, scope: Scope, name: &'static str) -> Scope {
         let [command, _] = self.scopes[usize::from(scope.0)];
         self.scope([command, name])
     }
 
-    /// The scope of another program when it does what this one says.
+    /// Returns the scope of another program when it does what this one says.
     pub(crate) fn running(&mut self, scope: Scope, command: &'static str) -> Scope {
         let [_, name] = self.scopes[usize::from(scope.0)];
         self.scope([command, name])
     }
 
-    /// The scope of these names.
+    /// Returns the scope of these names.
     ///
     /// # Panics
     /// When there are 65 536 scopes.

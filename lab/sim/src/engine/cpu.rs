@@ -64,7 +64,7 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// How long it has had nothing to do.
+    /// Returns how long it has had nothing to do.
     pub(crate) fn idle_for(&self, now: Ps) -> Option<Ps> {
         (self.activity == Activity::Idle).then(|| now - self.idle_since)
     }
@@ -132,13 +132,13 @@ impl Posted {
         Posted { line, travel: 0, word, value, bytes, number: 0, ready: false }
     }
 
-    /// No store, but a request for a line that an operation behind the buffer is to change.
+    /// Returns no store, but a request for a line that an operation behind the buffer is to change.
     pub(super) fn request(line: u32) -> Posted {
         let (word, value) = (std::ptr::null_mut(), MaybeUninit::uninit());
         Posted { line, travel: 0, word, value, bytes: 0, number: 0, ready: false }
     }
 
-    /// Whether it is one of those: nothing is written.
+    /// Returns whether it is such a request: nothing is written.
     pub(super) fn is_request(&self) -> bool {
         self.word.is_null()
     }

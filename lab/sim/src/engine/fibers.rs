@@ -90,7 +90,7 @@ unsafe fn go(engine: *mut Engine, from: Option<u32>, to: Option<u32>) {
     unsafe { switch(from, *to) };
 }
 
-/// What the stack of a thread begins with.
+/// Runs a thread, at the beginning of its stack.
 extern "C" fn run_thread(number: usize) -> ! {
     let body = super::with(|e| e.owner.bodies[number].take());
     let result = catch_unwind(AssertUnwindSafe(|| body.into_iter().for_each(|body| body())));
@@ -183,7 +183,7 @@ impl Engine {
         None
     }
 
-    /// The running thread has ended; who goes on.
+    /// Ends the running thread; returns the thread that continues.
     #[cold]
     fn ended(&mut self) -> Option<u32> {
         self.end_thread();
@@ -191,7 +191,7 @@ impl Engine {
         if self.owner.left == 0 { self.stop(Stop::Ended) } else { self.next_to_run() }
     }
 
-    /// Whether the run is stuck, or one thread starves.
+    /// Returns whether the run is stuck, or one thread starves.
     #[cold]
     fn watchdog(&self) -> Option<StuckKind> {
         if self.now > self.last_progress.saturating_add(self.owner.silence) {

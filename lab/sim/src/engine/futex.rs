@@ -28,7 +28,7 @@ impl Engine {
         self.in_call(self.machine.system.syscall / 2, at)
     }
 
-    /// The way in of a call that is to sleep, up to its look at the word.
+    /// Enters a call that is to sleep, up to its check of the word.
     pub(crate) fn wait_call(&mut self, at: CallSite) -> Flow {
         let system = &self.machine.system;
         self.in_call(system.wait_call - system.syscall.div_ceil(2), at)
@@ -38,7 +38,7 @@ impl Engine {
         if self.in_kernel() { Flow::On } else { self.spend(Doing::new(Kind::System, at), cost) }
     }
 
-    /// The bucket's lock is taken. A kernel's own sleepers are in their lock's list.
+    /// Takes the bucket's lock. A kernel's own sleepers are in their lock's list.
     pub(crate) fn lock_bucket(&mut self, word: usize, op: Op, at: CallSite) -> Flow {
         if self.in_kernel() {
             return Flow::On;
@@ -56,7 +56,7 @@ impl Engine {
         self.sleepers.get_mut(&name).expect("made above")
     }
 
-    /// Whether anybody sleeps there.
+    /// Returns whether any thread sleeps there.
     pub(crate) fn has_sleepers(&mut self, word: usize) -> bool {
         !self.bucket(word).queue.is_empty()
     }

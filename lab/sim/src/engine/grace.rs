@@ -21,7 +21,7 @@ pub(crate) struct Grace {
 }
 
 impl Grace {
-    /// A pin's number.
+    /// Returns a pin's number.
     pub(crate) fn pin(&mut self) -> u64 {
         self.pins.push_back(true);
         self.oldest + self.pins.len() as u64 - 1
@@ -41,7 +41,7 @@ impl Grace {
         self.waiting.push_back((self.oldest + self.pins.len() as u64, cpu, what));
     }
 
-    /// What nobody can see any more, one after another, with the CPU that retired it.
+    /// Returns what no thread can see any more, one after another, with the CPU that retired it.
     pub(crate) fn due(&mut self) -> Option<(u32, Retired)> {
         if self.waiting.front()?.0 > self.oldest {
             return None;

@@ -68,7 +68,7 @@ impl Heap {
         self.arena.place(value)
     }
 
-    /// A block for a thread on this CPU.
+    /// Returns a block for a thread on this CPU.
     ///
     /// # Panics
     /// When the arena is full.

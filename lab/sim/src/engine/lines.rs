@@ -234,7 +234,7 @@ impl Lines {
         self.entries[line as usize].modified = true;
     }
 
-    /// The cost, if this CPU's copy will do.
+    /// Returns the cost, if this CPU's copy suffices.
     #[inline(always)]
     pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op, now: Ps) -> Option<Ps> {
         let cost = self.costs.hits[op as usize];
@@ -242,14 +242,14 @@ impl Lines {
         (owned || op == Op::Load && self.shares(line, cpu)).then_some(cost)
     }
 
-    /// Whether this CPU still has the line, although the entry names another owner.
+    /// Returns whether this CPU still has the line, although the entry names another owner.
     #[inline(always)]
     fn keeps(&self, line: u32, cpu: u32, op: Op, now: Ps) -> bool {
         let tenure = &self.tenures[cpu as usize];
         tenure.line == line && now < tenure.until && (tenure.exclusive || op == Op::Load)
     }
 
-    /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
+    /// Returns the distance of a request that `holder` answers: by the line's home, unless it stays in the node.
     #[inline(always)]
     fn class(&self, line: u32, cpu: u32, holder: u32) -> Class {
         let direct = self.apart(cpu, holder);
@@ -258,7 +258,7 @@ impl Lines {
         if direct <= Class::SAME_NODE { direct } else { by_home }
     }
 
-    /// Who answers a read of a shared line, and how far away.
+    /// Returns who answers a read of a shared line, and how far away.
     fn reader_class(&self, line: u32, cpu: u32) -> Class {
         let entry = &self.entries[line as usize];
         if self.cluster_shares(line, cpu) {
@@ -279,7 +279,7 @@ impl Lines {
         }
     }
 
-    /// Whether a CPU of the own cluster has a copy, where clusters are smaller than nodes.
+    /// Returns whether a CPU of the same cluster has a copy, where clusters are smaller than nodes.
     fn cluster_shares(&self, line: u32, cpu: u32) -> bool {
         let topology = &self.machine.topology;
         if topology.clusters_per_node == 1 {
@@ -290,7 +290,7 @@ impl Lines {
         (first..first + size).any(|other| self.shares(line, other))
     }
 
-    /// The farthest cache with a copy, beside the own.
+    /// Returns the farthest cache with a copy, other than its own.
     fn farthest_sharer(&self, line: u32, cpu: u32) -> Class {
         let entry = &self.entries[line as usize];
         let node = self.node(cpu);
@@ -306,7 +306,7 @@ impl Lines {
         farthest
     }
 
-    /// The latency of a miss as things stand, and where the line comes from.
+    /// Returns the latency of a miss as things stand, and where the line comes from.
     #[inline]
     pub(crate) fn latency(&self, line: u32, cpu: u32, op: Op) -> (Ps, Option<Class>) {
         let entry = &self.entries[line as usize];
@@ -324,7 +324,7 @@ impl Lines {
         (self.costs.of(Costs::SHARED + op as usize, class), Some(class))
     }
 
-    /// A latency as it is this time.
+    /// Varies a latency for this access.
     fn vary(&mut self, latency: Ps) -> Ps {
         let most = latency * Ps::from(self.machine.coherence.spread_permille) / 1000;
         if most == 0 { latency } else { latency - most + self.chance.u64(0..=2 * most) }
@@ -448,12 +448,12 @@ impl Lines {
         entry.watchers.iter().take(16).map(way).min().unwrap_or(0)
     }
 
-    /// Where `cpu` gets its copy from, for the count of transfers.
+    /// Returns where `cpu` gets its copy from, for the count of transfers.
     pub(crate) fn source(&self, line: u32, cpu: u32) -> Class {
         self.latency(line, cpu, Op::Load).1.unwrap_or(Class::SAME_NODE)
     }
 
-    /// The invariant, for tests.
+    /// Checks the invariant, for tests.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (number, entry) in self.entries.iter().enumerate() {
             let start = number * self.stride;

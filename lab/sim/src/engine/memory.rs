@@ -111,7 +111,7 @@ impl Region {
         Ok(Region { base: mapping.base, bytes, arena_bytes, stack_bytes, mapping: Some(mapping) })
     }
 
-    /// The end of a thread's stack.
+    /// Returns the end of a thread's stack.
     pub(crate) fn stack_top(&self, number: usize) -> usize {
         self.base.as_ptr().expose_provenance() + self.arena_bytes + (number + 1) * self.stack_bytes
     }
@@ -140,7 +140,7 @@ struct PlacedValue<T: 'static> {
 }
 
 impl<T> Placed<T> {
-    /// Its address, by which locks are told apart.
+    /// Returns its address, by which locks are told apart.
     #[must_use]
     pub fn address(&self) -> *const u8 {
         self.0.at.as_ptr().cast_const().cast()
@@ -203,14 +203,14 @@ impl Arena {
         start
     }
 
-    /// The address of an offset.
+    /// Returns the address of an offset.
     pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
         assert!(offset < self.region.arena_bytes);
         // SAFETY: within the mapping.
         unsafe { self.region.base.add(offset) }
     }
 
-    /// The offset of an address in the arena.
+    /// Returns the offset of an address in the arena.
     pub(crate) fn offset(&self, at: NonNull<u8>) -> Option<usize> {
         self.region.offset(at.as_ptr().addr()).filter(|&offset| offset < self.region.arena_bytes)
     }
@@ -251,7 +251,7 @@ impl LineTable {
         table
     }
 
-    /// The place of the line of a word on a stack, if that lay at this offset.
+    /// Returns the place of the line of a word on a stack, if that lay at this offset.
     #[inline]
     fn line_on_stack(&self, placed: usize) -> usize {
         (self.arena_bytes >> self.shift) + 1 + (placed >> self.shift.min(BLOCK.trailing_zeros()))
@@ -270,7 +270,7 @@ impl LineTable {
         self.stacks.placed(offset).map_or(Place::Stack(offset), |placed| Place::Inside(self.line_on_stack(placed)))
     }
 
-    /// The line of this address, if it has one.
+    /// Returns the line of this address, if it has one.
     #[inline(always)]
     pub(crate) fn known(&self, address: usize) -> Option<u32> {
         match self.place(address) {
@@ -280,7 +280,7 @@ impl LineTable {
         }
     }
 
-    /// The line of this address, which is in use from now on, and whether the line is new.
+    /// Returns the line of this address, which is in use from now on, and whether the line is new.
     pub(crate) fn find(&mut self, address: usize) -> (u32, bool) {
         let known = match self.place(address) {
             Place::Inside(place) => &mut self.inside[place],
@@ -308,7 +308,7 @@ impl LineTable {
         }
     }
 
-    /// A number for an address in use, the same in every run: of the arena the address itself; of a stack, where the
+    /// Returns a number for an address in use, the same in every run: in the arena the address; in a stack, where the
     /// word would be if its block were at its place; a line elsewhere counts down from the highest, in steps of a word.
     pub(crate) fn name(&self, address: usize) -> usize {
         let none = usize::MAX;
@@ -322,18 +322,18 @@ impl LineTable {
         }
     }
 
-    /// The number of the stack on which a word lies.
+    /// Returns the number of the stack on which a word lies.
     pub(crate) fn stack_of(&self, address: usize) -> Option<usize> {
         let offset = self.region.offset(address)?.checked_sub(self.arena_bytes)?;
         Some(self.stacks.owner(offset))
     }
 
-    /// Whether the address is one of the arena, which stays as it is.
+    /// Returns whether the address is one of the arena, which stays as it is.
     pub(crate) fn is_placed(&self, address: usize) -> bool {
         self.region.offset(address).is_some_and(|offset| offset < self.arena_bytes)
     }
 
-    /// A line that no address has: of the kernel's own data.
+    /// Returns a line that no address has: of the kernel's own data.
     pub(crate) fn fresh(&mut self) -> u32 {
         self.lines += 1;
         self.lines

@@ -158,7 +158,7 @@ thread_local! {
     static BUILDING: Cell<*mut objects::Memory> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// Whether the caller is a simulated thread.
+/// Returns whether the caller is a simulated thread.
 #[inline]
 pub(crate) fn inside() -> bool {
     !ENGINE.get().is_null()
@@ -240,7 +240,7 @@ fn reach_drained(line: u32, op: Op, doing: Doing) {
 }
 
 impl Engine {
-    /// The running thread.
+    /// Returns the running thread.
     #[inline]
     pub(crate) fn thread(&mut self) -> &mut Thread {
         &mut self.threads[self.current as usize]
@@ -251,7 +251,7 @@ impl Engine {
         &mut self.cpus[self.current_cpu as usize]
     }
 
-    /// The running thread does this from now on; what it did before.
+    /// Makes the running thread do this from now on; returns what it did before.
     pub(crate) fn enter(&mut self, name: &'static str) -> Scope {
         let before = self.thread().scope;
         let scope = self.profile.doing(before, name);
@@ -265,7 +265,7 @@ impl Engine {
         self.leave_to(scope);
     }
 
-    /// The running thread goes back to this; what it did before.
+    /// Makes the running thread return to this; returns what it did before.
     pub(crate) fn leave_to(&mut self, scope: Scope) -> Scope {
         self.settle(self.current_cpu);
         std::mem::replace(&mut self.thread().scope, scope)
@@ -303,7 +303,7 @@ impl Engine {
         }
     }
 
-    /// The running thread is busy for `time`, and cannot be preempted meanwhile.
+    /// Keeps the running thread busy for `time`; it cannot be preempted meanwhile.
     #[inline(always)]
     pub(crate) fn spend(&mut self, doing: Doing, time: Ps) -> Flow {
         self.does(self.current_cpu, doing);
@@ -322,7 +322,7 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// The name of the place that an address is in.
+    /// Returns the name of the place that an address is in.
     fn name_of(&self, address: usize) -> String {
         let place = self.names.iter().find(|(start, bytes, _)| (*start..start + (*bytes).max(1)).contains(&address));
         match place {
@@ -339,7 +339,7 @@ impl Engine {
         unsafe { &*slot }
     }
 
-    /// The word that says whether a thread is on a CPU.
+    /// Returns the word that says whether a thread is on a CPU.
     pub(crate) fn on_cpu_word(&self, thread: u32) -> Placed<SimWord<u32>> {
         self.on_cpu[thread as usize].clone()
     }
@@ -349,26 +349,26 @@ impl Engine {
         self.allowed.len() as u32
     }
 
-    /// The CPU that a thread is on, or was on last.
+    /// Returns the CPU that a thread is on, or was on last.
     pub(crate) fn last_cpu(&self, thread: u32) -> u32 {
         self.threads[thread as usize].cpu
     }
 
-    /// Whether the restartable-sequence areas show that a thread is off its CPU: its CPU is the caller's, or one on
-    /// which another thread spins.
+    /// Returns whether the restartable-sequence areas show that a thread is off its CPU: its CPU is the caller's, or
+    /// one on which another thread spins.
     pub(crate) fn seen_off(&self, thread: u32) -> bool {
         let cpu = self.last_cpu(thread);
         let there = &self.cpus[cpu as usize];
         cpu == self.current_cpu || (there.activity == cpu::Activity::Spin && there.thread != Some(thread))
     }
 
-    /// Whether the other thread of the running one's core is busy.
+    /// Returns whether the other thread of the running one's core is busy.
     pub(crate) fn sibling_busy(&self) -> bool {
         self.shares_core(self.current_cpu)
     }
 
-    /// Whether another CPU of this one's core executes instructions. One that polls while it is idle does; one that
-    /// spins pauses, which leaves the core to the other.
+    /// Returns whether another CPU of this one's core executes instructions. One that polls while it is idle does; one
+    /// that spins pauses, which leaves the core to the other.
     fn shares_core(&self, cpu: u32) -> bool {
         let per_core = self.machine.topology.threads_per_core;
         let first = cpu / per_core * per_core;
@@ -381,7 +381,7 @@ impl Engine {
         per_core > 1 && (first..first + per_core).any(busy)
     }
 
-    /// What takes the kernel of a CPU so long when its core is its own, with the other thread as it is now.
+    /// Returns the time of what takes the kernel this long on a core of its own, with the other thread as it is now.
     pub(super) fn on_its_core(&self, cpu: u32, ps: Ps) -> Ps {
         let slow = if self.shares_core(cpu) { self.machine.cpu.smt_permille } else { 1000 };
         ps * Ps::from(slow) / 1000

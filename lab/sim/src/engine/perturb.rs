@@ -59,7 +59,7 @@ impl State {
 }
 
 impl Engine {
-    /// What is to be added to an operation of the running thread that takes `cost`.
+    /// Returns what is to be added to an operation of the running thread that takes `cost`.
     #[inline]
     pub(super) fn perturbation(&mut self, cost: Ps) -> Ps {
         if self.perturb.what == Perturb::None { 0 } else { self.perturbed(cost) }

@@ -55,8 +55,8 @@ impl IdleCpus {
         }
     }
 
-    /// An idle CPU beside this one: of a core that is idle as a whole if there is one, and the next in the order of
-    /// their numbers.
+    /// Returns an idle CPU near this one: of a core that is idle as a whole if there is one, and the next in the order
+    /// of their numbers.
     fn beside(&self, cpu: u32) -> Option<u32> {
         if self.counts[(cpu / self.per_cache) as usize] == 0 {
             return None;
@@ -77,7 +77,7 @@ impl IdleCpus {
 }
 
 impl Engine {
-    /// The CPU for a thread that the one on `waker` wakes, or its alarm.
+    /// Returns the CPU for a thread that the one on `waker` wakes, or its alarm.
     pub(crate) fn choose_cpu(&self, thread: u32, waker: Option<u32>) -> u32 {
         let t = &self.threads[thread as usize];
         if t.bound || !self.machine.system.migration {
@@ -93,7 +93,7 @@ impl Engine {
         self.idle.beside(target).unwrap_or(target)
     }
 
-    /// Whether a thread leaves the CPU that it was on for its waker's (`wake_affine`).
+    /// Returns whether a thread leaves the CPU that it was on for its waker's (`wake_affine`).
     fn is_pulled(&self, last: u32, waker: u32) -> bool {
         last != waker && 100 * (self.load(waker) + 1) <= IMBALANCE_PERCENT * self.load(last)
     }
@@ -104,7 +104,7 @@ impl Engine {
         cpu.ready.len() + usize::from(cpu.thread.is_some())
     }
 
-    /// Whether two CPUs share a last-level cache.
+    /// Returns whether two CPUs share a last-level cache.
     pub(super) fn share_cache(&self, a: u32, b: u32) -> bool {
         let topology = &self.machine.topology;
         topology.cluster(a) == topology.cluster(b)

@@ -26,7 +26,7 @@ impl Engine {
         &self.cpus[self.current_cpu as usize].stores
     }
 
-    /// Whether a store of the running thread to this word, whose line is `line`, goes to the buffer.
+    /// Returns whether a store of the running thread to this word, whose line is `line`, goes to the buffer.
     #[inline]
     pub(crate) fn posts(&self, line: u32, address: usize) -> bool {
         self.machine.cpu.store_buffer
@@ -67,7 +67,7 @@ impl Engine {
         }
     }
 
-    /// Whether the running thread must wait for its buffer before it does this to a line.
+    /// Returns whether the running thread must wait for its buffer before it does this to a line.
     #[inline]
     pub(crate) fn must_drain(&self, line: u32, op: Op) -> bool {
         let waiting = &self.buffer().waiting;
@@ -78,7 +78,7 @@ impl Engine {
             }
     }
 
-    /// Whether the buffer has no room for another store.
+    /// Returns whether the buffer has no room for another store.
     pub(crate) fn buffer_full(&self) -> bool {
         self.buffer().waiting.len() >= DEPTH
     }
@@ -93,7 +93,7 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// The request of a store arrives at its line. The thread that goes on, if nothing else happens before.
+    /// Handles the arrival of a store's request at its line. Returns the thread that continues, if nothing precedes.
     pub(super) fn store_arrives(&mut self, cpu: u32, number: u32) -> Option<u32> {
         let store = self.cpus[cpu as usize].stores.waiting.iter().find(|store| store.number == number)?;
         let done = self.serve_store(cpu, store.line, store.travel);
@@ -105,8 +105,8 @@ impl Engine {
         None
     }
 
-    /// The line of a store has come: it happens, and those behind it that are ready, unless one before it is not. The
-    /// thread that goes on, if one has waited for that and nothing else happens before.
+    /// Handles the arrival of a store's line: the store happens, and those behind it that are ready, unless one before
+    /// it is not. The thread that goes on, if one has waited for that and nothing else happens before.
     pub(super) fn store_done(&mut self, cpu: u32, number: u32) -> Option<u32> {
         let waiting = &mut self.cpus[cpu as usize].stores.waiting;
         if let Some(store) = waiting.iter_mut().find(|store| store.number == number) {
@@ -123,7 +123,7 @@ impl Engine {
         }
     }
 
-    /// Whether a thread waited for an empty buffer, and it is empty now.
+    /// Returns whether a thread waited for an empty buffer, and it is empty now.
     fn drained(&mut self, cpu: u32) -> bool {
         let buffer = &mut self.cpus[cpu as usize].stores;
         buffer.waiting.is_empty() && std::mem::take(&mut buffer.drains)

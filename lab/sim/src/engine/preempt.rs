@@ -59,7 +59,7 @@ impl Engine {
         self.section_over()
     }
 
-    /// Whether the running thread is in the kernel, and so needs no system call.
+    /// Returns whether the running thread is in the kernel, and so needs no system call.
     pub(crate) fn in_kernel(&self) -> bool {
         self.threads[self.current as usize].sections.calls > 0
     }
@@ -74,12 +74,12 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// Whether a thread is to have the CPU of the running one and waits for it; `None` outside of kernels.
+    /// Returns whether a thread is to have the CPU of the running one and waits for it; `None` outside of kernels.
     pub(crate) fn need_resched(&mut self) -> Option<bool> {
         self.is_kernel().then(|| self.cpu().resched && self.cpu().has_ready())
     }
 
-    /// Whether the thread of this CPU is in a section.
+    /// Returns whether the thread of this CPU is in a section.
     pub(super) fn keeps_cpu(&self, cpu: u32) -> bool {
         self.cpus[cpu as usize].thread.is_some_and(|thread| self.threads[thread as usize].sections.any())
     }
@@ -99,7 +99,7 @@ impl Engine {
         }
     }
 
-    /// Whether the running thread has preemption off, and so may not leave its CPU of its own will.
+    /// Returns whether the running thread has preemption off, and so may not leave its CPU of its own will.
     pub(super) fn has_preemption_off(&self) -> bool {
         self.threads[self.current as usize].sections.depth > 0
     }

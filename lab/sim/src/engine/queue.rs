@@ -111,7 +111,7 @@ impl Filled {
         self.words &= !(u64::from(self.bits[word] == 0) << word);
     }
 
-    /// The first bucket that has events, from this one on and once around.
+    /// Returns the first bucket that has events, from this one on and once around.
     #[inline]
     fn from(&self, bucket: usize) -> Option<usize> {
         let mut word = bucket / 64;
@@ -250,7 +250,7 @@ impl Far {
         self.filled.insert(place);
     }
 
-    /// The first bucket, from this number on.
+    /// Returns the first bucket, from this number on.
     fn first_from(&self, number: u64) -> Option<&FarBucket> {
         self.filled.from(number as usize % BUCKETS).map(|place| &self.buckets[place])
     }
@@ -383,7 +383,7 @@ impl Queue {
         });
     }
 
-    /// The time of the next event, or the horizon.
+    /// Returns the time of the next event, or the horizon.
     #[inline]
     pub(crate) fn next_time(&self) -> Ps {
         self.next
@@ -423,7 +423,7 @@ impl Queue {
         Some((time, what))
     }
 
-    /// An event that would be the next one happens at once, and never was in the queue. Whether it would.
+    /// Lets an event that would be the next one happen at once, without the queue. Returns whether it would.
     #[inline]
     pub(crate) fn pass(&mut self, time: Ps) -> bool {
         let next = time < self.next;

@@ -45,7 +45,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// All CPUs of a machine, no perturbation, no trace.
+    /// Returns all CPUs of a machine, no perturbation, no trace.
     #[must_use]
     pub fn new(machine: Arc<Machine>, seed: u64) -> Config {
         let cpus = (0..machine.topology.cpus()).collect();
@@ -138,7 +138,7 @@ pub struct Simulation {
 pub const MAX_THREADS: usize = 16_384;
 
 impl Simulation {
-    /// A machine at rest.
+    /// Creates a machine at rest.
     ///
     /// # Panics
     /// When the configuration names no CPU, or one that the machine lacks, or when the host has no address space left.

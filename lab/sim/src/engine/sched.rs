@@ -32,7 +32,7 @@ impl Engine {
         self.notice(cpu, Some(thread));
     }
 
-    /// The CPU time that the thread of this CPU has had up to now, weighed.
+    /// Returns the CPU time that the thread of this CPU has had up to now, weighed.
     fn had(&self, cpu: u32) -> Option<Ps> {
         let c = &self.cpus[cpu as usize];
         let ran = if c.activity == Activity::Switches { 0 } else { self.now - c.slice_start.min(self.now) };
@@ -72,8 +72,8 @@ impl Engine {
         }
     }
 
-    /// How an idle CPU sleeps. One that polls, or whose sleep deepens, does so by how long it was idle; others decided
-    /// when they became idle.
+    /// Returns how an idle CPU sleeps. One that polls, or whose sleep deepens, does so by how long it was idle; others
+    /// decided when they became idle.
     pub(super) fn idle_state(&self, cpu: u32) -> Option<&IdleState> {
         let (system, c) = (&self.machine.system, &self.cpus[cpu as usize]);
         let by_time = system.idle_poll > 0 || system.idle_deepens;
@@ -81,7 +81,7 @@ impl Engine {
         system.idle_exit.iter().rev().find(|state| time.is_none_or(|time| time >= state.after))
     }
 
-    /// Whether a woken thread may take the CPU from the one that has it.
+    /// Returns whether a woken thread may take the CPU from the one that has it.
     fn is_behind(&self, cpu: u32, thread: u32) -> bool {
         let granularity = self.machine.system.wakeup_granularity;
         self.had(cpu).is_some_and(|had| had > self.threads[thread as usize].vruntime + granularity)
@@ -145,7 +145,7 @@ impl Engine {
         }
     }
 
-    /// The operation of the CPU's thread is done. The thread that goes on, if any does.
+    /// Ends the operation of the CPU's thread. Returns the thread that continues, if any does.
     #[inline]
     pub(super) fn resumed(&mut self, cpu: u32, generation: u32) -> Option<u32> {
         let c = &mut self.cpus[cpu as usize];
@@ -206,7 +206,7 @@ impl Engine {
         self.wrote(line);
     }
 
-    /// The running thread gives its CPU to another, if one waits for it.
+    /// Yields the running thread's CPU to another thread, if one waits for it.
     pub(crate) fn yields(&mut self) -> bool {
         let cpu = self.current_cpu;
         if self.has_preemption_off() {
@@ -252,7 +252,7 @@ impl Engine {
         (c.activity, c.idle_since) = (Activity::Idle, self.now);
     }
 
-    /// The thread that had the least CPU time.
+    /// Takes the thread that had the least CPU time.
     fn take_ready(&mut self, cpu: u32) -> Option<u32> {
         let threads = &self.threads;
         let c = &mut self.cpus[cpu as usize];
@@ -289,7 +289,7 @@ impl Engine {
         }
     }
 
-    /// The CPU has switched to its thread, which goes on, if it does not go on computing; or to none.
+    /// Completes a CPU's switch to its thread, which is returned unless it continues computing; or to none.
     pub(super) fn started(&mut self, cpu: u32) -> Option<u32> {
         let c = &mut self.cpus[cpu as usize];
         c.slice_start = self.now;

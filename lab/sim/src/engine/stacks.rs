@@ -31,7 +31,7 @@ impl Stacks {
         Stacks { stack_bytes, blocks: vec![0; stacks * stack_bytes / BLOCK], taken: vec![Vec::new(); stacks] }
     }
 
-    /// The number of the stack.
+    /// Returns the number of the stack.
     pub(super) fn owner(&self, offset: usize) -> usize {
         offset / self.stack_bytes
     }
@@ -46,14 +46,14 @@ impl Stacks {
         ((block >> WORDS.count_ones()) as usize - 1) * BLOCK + offset % BLOCK
     }
 
-    /// Where the word would lie if all blocks were at their places, if it is in use.
+    /// Returns where the word would lie if all blocks were at their places, if it is in use.
     #[inline]
     pub(super) fn placed(&self, offset: usize) -> Option<usize> {
         let block = self.blocks[offset / BLOCK];
         (block & Stacks::word(offset) != 0).then(|| Stacks::at(offset, block))
     }
 
-    /// As [`Stacks::placed`], and if the word is not in use, where it last was; `None` if its block never had a place.
+    /// Does as [`Stacks::placed`]; if the word is unused, returns its last place; `None` if its block never had one.
     pub(super) fn last_placed(&self, offset: usize) -> Option<usize> {
         let block = self.blocks[offset / BLOCK];
         (block != 0).then(|| Stacks::at(offset, block))

@@ -51,7 +51,7 @@ unsafe extern "C" fn begin() -> ! {
     naked_asm!("xor ebp, ebp", "push rbp", "mov rdi, r12", "call rbx", "ud2")
 }
 
-/// The registers that [`switch`] takes from a stack, and where it goes on.
+/// Returns the registers that [`switch`] takes from a stack, and where it continues.
 #[cfg(target_arch = "x86_64")]
 fn first_frame(entry: Entry, argument: usize) -> [usize; 8] {
     // r15, r14, r13, r12, rbx, rbp, where to, and a word that keeps the alignment.
@@ -175,7 +175,7 @@ fn first_frame(entry: Entry, argument: usize) -> [usize; 26] {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 compile_error!("the simulator switches stacks on x86-64, arm64 and riscv64 only: see lab/sim/src/engine/switch.rs");
 
-/// A stack on which nothing has run: it begins with `entry`.
+/// Returns a stack on which nothing has run: it begins with `entry`.
 ///
 /// # Safety
 /// The bytes below `top`, a multiple of 16, can be written, and nobody uses them.

@@ -69,19 +69,19 @@ impl Sim {
         Sim::time_ps() / NS
     }
 
-    /// The simulated time in picoseconds, as [`Sim::time_ns`].
+    /// Returns the simulated time in picoseconds, as [`Sim::time_ns`].
     #[must_use]
     pub fn time_ps() -> u64 {
         if engine::inside() { engine::with(|e| e.now) } else { 0 }
     }
 
-    /// The calling thread's number, from 0 in the order of spawning.
+    /// Returns the calling thread's number, from 0 in the order of spawning.
     #[must_use]
     pub fn thread() -> u32 {
         engine::with(|e| e.current)
     }
 
-    /// A number below `below`, by lot.
+    /// Draws a number below `below`.
     #[must_use]
     pub fn chance(below: u64) -> u64 {
         engine::with(|e| e.chance.u64(0..below.max(1)))
@@ -102,8 +102,8 @@ impl Sim {
         engine::with(|e| e.released(lock.addr()));
     }
 
-    /// The profile has the calling thread's time in `f` under this name, beside the places that take it: what `dput`
-    /// has of a lock's time, say. The innermost name counts. Outside of simulated threads it just calls `f`.
+    /// Puts the calling thread's time in `f` into the profile under this name, alongside the places that take it: what
+    /// `dput` has of a lock's time, say. The innermost name counts. Outside of simulated threads it just calls `f`.
     pub fn within<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
         if !engine::inside() {
             return f();
@@ -162,7 +162,7 @@ impl Sim {
     }
 }
 
-/// What computing for `ns` takes on the running thread's core.
+/// Returns what computing for `ns` takes on the running thread's core.
 fn computing(engine: &engine::Engine, ns: u64) -> Ps {
     let busy = engine.machine.cpu.smt_permille;
     ns * if engine.sibling_busy() { u64::from(busy) } else { 1000 }

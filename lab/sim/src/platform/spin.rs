@@ -123,7 +123,7 @@ impl Checks {
         }
     }
 
-    /// When a parked spinner has to ask next.
+    /// Returns when a parked spinner has to ask next.
     fn wake_at(&self, limit: SpinLimit) -> Option<Ps> {
         if limit.owner.is_some() && self.view == OnCpuView::Rseq {
             return Some(self.next);
@@ -132,7 +132,7 @@ impl Checks {
     }
 }
 
-/// Whether another thread is to have the CPU of the running one.
+/// Returns whether another thread is to have the CPU of the running one.
 fn must_go() -> bool {
     engine::with(|e| e.need_resched()) == Some(true)
 }

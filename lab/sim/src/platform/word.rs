@@ -111,7 +111,7 @@ impl<T: Copy + PartialEq> Word for SimWord<T> {
 }
 
 impl SimWord<u32> {
-    /// An exchange of some bytes of the word, least significant first, as some kernels' locks do it; what they were.
+    /// Exchanges some bytes of the word, least significant first, as some kernels' locks do; returns the old ones.
     ///
     /// # Panics
     /// When the bytes are not all within the word.

@@ -33,7 +33,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
     FILES
 }
 
-/// A machine by its name, or a machine file by its path: with a `/` in it, or ending in `.toml`.
+/// Loads a machine by its name, or a machine file by its path: with a `/` in it, or ending in `.toml`.
 ///
 /// # Errors
 ///

@@ -43,7 +43,7 @@ impl Entry {
     }
 }
 
-/// What a class is called, if this machine has such a distance.
+/// Returns what a class is called, if this machine has such a distance.
 fn label(class: usize, topology: &Topology) -> Option<String> {
     match class {
         0 => (topology.threads_per_core > 1).then(|| "core".to_owned()),
@@ -68,8 +68,8 @@ impl Machine {
         self.sources.iter().filter(|source| source.provisional).map(|source| source.key.as_str()).collect()
     }
 
-    /// A hash of all numbers, 16 hexadecimal digits: the same on every host, with every compiler, for files that
-    /// differ in names, sources, units and comments only.
+    /// Returns a hash of all numbers, 16 hexadecimal digits: the same on every host, with every compiler, for files
+    /// that differ in names, sources, units and comments only.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let mut hash = Fnv::new();
@@ -81,7 +81,7 @@ impl Machine {
         format!("{:016x}", hash.0)
     }
 
-    /// Every number with its source, in the order of the file.
+    /// Returns every number with its source, in the order of the file.
     #[must_use]
     pub fn numbers(&self) -> Vec<Number<'_>> {
         let number = |entry: Entry| {
@@ -102,7 +102,7 @@ impl Machine {
         exact.or_else(|| self.sources.iter().find(|source| source.key == group))
     }
 
-    /// All that the engine goes by, in the order of the file.
+    /// Returns all that the engine uses, in the order of the file.
     fn entries(&self) -> Vec<Entry> {
         let mut entries = topology(&self.topology);
         entries.extend(self.cpu_entries());
@@ -205,7 +205,7 @@ fn topology(topology: &Topology) -> Vec<Entry> {
 }
 
 impl Protocol {
-    /// As machine files write it.
+    /// Returns the name that machine files use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -217,7 +217,7 @@ impl Protocol {
 }
 
 impl OnCpuView {
-    /// As machine files write it.
+    /// Returns the name that machine files use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

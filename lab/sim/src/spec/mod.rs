@@ -26,7 +26,7 @@ pub const NS: Ps = 1_000;
 pub struct ByClass(pub Vec<Ps>);
 
 impl ByClass {
-    /// The cost at this distance; beyond the table's end, its last.
+    /// Returns the cost at this distance; beyond the table's end, its last.
     #[inline]
     #[must_use]
     pub fn at(&self, class: Class) -> Ps {

@@ -62,41 +62,41 @@ impl Topology {
         self.hops.iter().copied().max().unwrap_or(0)
     }
 
-    /// The node of a CPU.
+    /// Returns the node of a CPU.
     #[inline]
     #[must_use]
     pub fn node(&self, cpu: u32) -> u32 {
         cpu / self.cpus_per_node()
     }
 
-    /// The core of a CPU, numbered over the whole machine.
+    /// Returns the core of a CPU, numbered over the whole machine.
     #[inline]
     #[must_use]
     pub fn core(&self, cpu: u32) -> u32 {
         cpu / self.threads_per_core
     }
 
-    /// The cluster of a CPU, numbered over the whole machine.
+    /// Returns the cluster of a CPU, numbered over the whole machine.
     #[inline]
     #[must_use]
     pub fn cluster(&self, cpu: u32) -> u32 {
         cpu / (self.cores_per_cluster * self.threads_per_core)
     }
 
-    /// The socket of a node.
+    /// Returns the socket of a node.
     #[must_use]
     pub fn socket(&self, node: u32) -> u32 {
         node * self.sockets / self.nodes
     }
 
-    /// How far two nodes are apart.
+    /// Returns how far two nodes are apart.
     #[inline]
     #[must_use]
     pub fn between_nodes(&self, a: u32, b: u32) -> Class {
         Class::hops(self.hops[(a * self.nodes + b) as usize])
     }
 
-    /// How far two CPUs are apart.
+    /// Returns how far two CPUs are apart.
     #[inline]
     #[must_use]
     pub fn between(&self, a: u32, b: u32) -> Class {

@@ -24,7 +24,7 @@ fn access(word: &Word32, access: Access) {
     }
 }
 
-/// What each of these accesses of one line costs, in nanoseconds, with long pauses in between.
+/// Returns what each of these accesses of one line costs, in nanoseconds, with long pauses in between.
 fn costs(machine: &Arc<Machine>, steps: &'static [(u32, Access)]) -> (Vec<u64>, Counters) {
     let mut sim = Simulation::new(config(machine, 1), steps.len());
     let word = sim.place("word", Word32::new(0));
@@ -195,7 +195,7 @@ fn a_machine_of_many_nodes_and_words_of_sharers_stays_coherent() {
     }
 }
 
-/// When the CPUs' accesses of a line that CPU 0 had begin and end, if they all ask within a moment, in their order.
+/// Returns when the CPUs' accesses of a line that CPU 0 had begin and end, if all ask at about once, in order.
 fn at_once(machine: &Arc<Machine>, gap_ns: u64, warm: Access, what: Access) -> Vec<(u64, u64)> {
     let cpus = machine.topology.cpus();
     let mut sim = Simulation::new(config(machine, 1), cpus as usize);

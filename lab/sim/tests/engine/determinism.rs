@@ -83,7 +83,7 @@ fn machines() -> Vec<Arc<Machine>> {
     vec![support::shared(1, 1), support::shared(2, 3), Arc::new(row(Protocol::Moesi))]
 }
 
-/// One simulation of several, by number.
+/// Returns one simulation of several, by number.
 fn numbered(number: u64) -> Outcome {
     let machines = machines();
     let machine = &machines[number as usize % machines.len()];
@@ -143,7 +143,7 @@ fn many_threads_of_the_host_and_another_order_change_nothing() {
     });
 }
 
-/// What a process of its own prints of a run, in which every address differs.
+/// Returns what a process of its own prints of a run, in which every address differs.
 fn in_another_process() -> String {
     let program = std::env::current_exe().unwrap();
     let arguments = ["--exact", "determinism::prints_a_run", "--nocapture", "--test-threads=1"];
@@ -154,7 +154,7 @@ fn in_another_process() -> String {
 
 const PRINT: &str = "TURNWISE_TEST_PRINTS_A_RUN";
 
-/// All of a run but where the source lies.
+/// Returns all of a run but where the source lies.
 fn digest(outcome: &Outcome) -> String {
     let mut text = format!("{:?}{:?}{:?}{:?}", outcome.counters, outcome.profile, outcome.trace, outcome.locks);
     let mut sum = 0xcbf2_9ce4_8422_2325_u64;

@@ -76,8 +76,8 @@ fn no_wake_up_is_lost_in_random_programs() {
     }
 }
 
-/// One thread sleeps until a flag is set; the other sets it after so long, and wakes. The sleeper's results, and how
-/// often threads slept.
+/// Runs a thread that sleeps until a flag is set, and another that sets it after this long and wakes. Returns the
+/// sleeper's results, and how often threads slept.
 fn sleeper_and_waker(machine: &Arc<Machine>, cpus: [u32; 2], after_ns: u64) -> (Vec<Parked>, u64) {
     let mut sim = Simulation::new(config(machine, 1), 2);
     let flag = sim.place("flag", Word32::new(0));
@@ -303,8 +303,8 @@ fn a_call_that_is_to_sleep_looks_at_the_word_late() {
     }
 }
 
-/// What requeue says that it has woken or moved, if another thread, after so long, changes the word and sleeps on its
-/// new value.
+/// Returns what requeue says that it has woken or moved, if another thread, after this long, changes the word and
+/// sleeps on its new value.
 fn requeue_beside_a_newcomer(after_ns: u64) -> Option<u32> {
     let mut sim = Simulation::new(config(&support::shared(2, 2), 1), 3);
     let (from, to) = (sim.place("from", Word32::new(0)), sim.place("to", Word32::new(0)));

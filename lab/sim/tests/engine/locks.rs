@@ -44,7 +44,7 @@ impl Inside {
     }
 }
 
-/// A schedule: the machine, how many of its CPUs, and what disturbs it.
+/// Yields schedules: the machine, how many of its CPUs, and what disturbs it.
 fn schedules() -> impl Iterator<Item = Config> {
     let perturbs = [
         Perturb::None,
@@ -264,7 +264,7 @@ struct Channel {
 }
 
 impl Channel {
-    /// Whether this call puts; the next takes.
+    /// Returns whether this call puts; the next takes.
     fn puts(&self) -> bool {
         self.turn.replace(self.turn.get() + 1).is_multiple_of(2)
     }
@@ -298,7 +298,7 @@ fn fought_over<L: Clone + 'static>(place: fn(&mut Simulation) -> L, operate: fn(
     assert!(slept > 600, "too few slept to tell: {slept}");
 }
 
-/// How often a thread slept.
+/// Returns how often a thread slept.
 fn fought_over_once<L: Clone + 'static>(config: Config, place: fn(&mut Simulation) -> L, operate: fn(&L)) -> u64 {
     let mut simulation = Simulation::new(config, 80);
     let lock = place(&mut simulation);

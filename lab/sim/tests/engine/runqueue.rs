@@ -12,7 +12,7 @@ use turnwise_sim::{Affinity, Happened, Outcome, Sim, Simulation};
 
 const MS: u64 = 1_000_000;
 
-/// How long a CPU takes to notice its thread after each of these sleeps, in nanoseconds.
+/// Returns how long a CPU takes to notice its thread after each of these sleeps, in nanoseconds.
 fn exits(machine: &Arc<Machine>, sleeps: &[u64]) -> Vec<u64> {
     let mut sim = Simulation::new(traced(machine, 1), 1);
     let all = sleeps.to_vec();
@@ -53,8 +53,8 @@ fn a_guest_sleeps_the_deeper_the_longer_it_was_idle_and_is_interrupted_at_the_pr
     assert_eq!((took(50_000), took(2 * MS)), (2 * 60 + 500, 2 * 60 + 500 + 9_000));
 }
 
-/// A thread on `sleeper` sleeps at 10 us; one on CPU 0 wakes it after so long. What waking takes, and how long the
-/// sleeper was away from its CPU after it was ready.
+/// Makes a thread on `sleeper` sleep at 10 us and one on CPU 0 wake it after this long. Returns what waking takes, and
+/// how long the sleeper was away from its CPU after it was ready.
 fn wake_after(machine: &Arc<Machine>, sleeper: u32, after_ns: u64) -> (u64, u64) {
     let mut sim = Simulation::new(traced(machine, 1), 2);
     let word = sim.place("word", word());
@@ -125,7 +125,7 @@ fn wakers_of_one_queue_wait_for_its_lock_within_a_cache_and_not_beyond() {
     }
 }
 
-/// Where the first of these threads runs.
+/// Returns where the first of these threads runs.
 fn cpus_of_first(outcome: &Outcome) -> Vec<u32> {
     runs(outcome, 0).iter().map(|run| run.1).collect()
 }

@@ -197,7 +197,7 @@ fn a_deadline_that_was_not_needed_disturbs_nothing_later() {
     sim.run().unwrap();
 }
 
-/// How a spin ends, and when, if the owner sleeps from 20 to 60 us, and at 90 us writes the word.
+/// Returns how a spin ends, and when, if the owner sleeps from 20 to 60 us, and at 90 us writes the word.
 fn owner_sleeps(view: OnCpuView) -> (Result<u32, SpinEnd>, u64) {
     let mut sim = Simulation::new(config(&with_view(1, 2, view), 1), 2);
     let word = sim.place("word", Word32::new(0));

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use turnwise::platform::{IntWord, Lane, Platform, Word};
 use turnwise_sim::{Affinity, Config, Placed, Sim, SimWord, Simulation};
 
-/// One node of four CPUs, with store buffers.
+/// Returns one node of four CPUs, with store buffers.
 fn simulation(threads: usize) -> Simulation {
     let mut machine = support::machine(1, 4);
     machine.cpu.store_buffer = true;
@@ -19,13 +19,13 @@ fn word(simulation: &mut Simulation, name: &str) -> Placed<SimWord<u32>> {
     simulation.place(name, SimWord::new(0))
 }
 
-/// What a thread found, for the test to read.
+/// Returns what a thread found, for the test to read.
 fn note<T: Copy + Default + 'static>() -> (Rc<Cell<T>>, Rc<Cell<T>>) {
     let note = Rc::new(Cell::new(T::default()));
     (Rc::clone(&note), note)
 }
 
-/// How long `f` takes, in nanoseconds.
+/// Returns how long `f` takes, in nanoseconds.
 fn takes(f: impl FnOnce()) -> u64 {
     let begin = Sim::time_ns();
     f();

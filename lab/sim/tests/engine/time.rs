@@ -73,7 +73,7 @@ fn run(config: Config, threads: usize) -> Outcome {
     sim.run().unwrap_or_else(|stuck| panic!("{stuck}"))
 }
 
-/// Every kind of machine that matters here.
+/// Returns every kind of machine that matters here.
 fn machines() -> Vec<Machine> {
     let smt = {
         Machine {

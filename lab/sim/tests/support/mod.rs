@@ -60,7 +60,7 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
     Machine { name, title, topology, coherence: lines, cpu, system, sources: Vec::new() }
 }
 
-/// The same, shared.
+/// Returns the same, shared.
 pub fn shared(nodes: u32, cores: u32) -> Arc<Machine> {
     Arc::new(machine(nodes, cores))
 }

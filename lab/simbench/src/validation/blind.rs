@@ -9,7 +9,7 @@ use anyhow::Result;
 /// Simulated milliseconds of each run with more threads than CPUs.
 const OVERSUBSCRIBED_MS: [u64; 2] = [100, 20];
 
-/// How many runs the curves take.
+/// Returns how many runs the curves take.
 ///
 /// # Errors
 /// The published figures cannot be read.
@@ -49,7 +49,7 @@ impl Blind {
         Ok(Blind { published, points, curves, servers })
     }
 
-    /// The results in a few lines.
+    /// Summarises the results in a few lines.
     pub(super) fn summary(&self) -> String {
         let over = self.published.oversubscription.iter().zip(&self.curves);
         let over: Vec<String> = over.map(|(over, curves)| oversubscribed::table(over, curves)).collect();
@@ -62,7 +62,7 @@ impl Blind {
     }
 }
 
-/// The page of the curves alone, with all points.
+/// Returns the page of the curves alone, with all points.
 ///
 /// # Errors
 /// A machine file is wrong, or threads get nowhere.

@@ -99,7 +99,7 @@ fn once(machine: &Arc<Machine>, row: &Published, place: PlaceBody, seed: u64, du
     Ok(outcome.counters.now_ps as f64 / 1_000.0 / done.get().max(1) as f64)
 }
 
-/// The table, as Markdown, and the errors of the kernel's lock.
+/// Returns the table, as Markdown, and the errors of the kernel's lock.
 pub(super) fn table(machine: &Arc<Machine>, effort: Effort, mut tick: impl FnMut()) -> Result<(String, Judged)> {
     let mut text = String::from(
         "| CPUs | tasks | published, ns | the kernel's shape | error | our `mcs` | error | our `queued` | error |\n\

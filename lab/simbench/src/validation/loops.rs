@@ -122,7 +122,7 @@ pub(super) fn once(machine: &Arc<Machine>, place: PlaceLock, loops: &Loops) -> R
     Ok(loops.duration_ns as f64 / done.get().max(1) as f64)
 }
 
-/// The CPUs of a machine as a scheduler fills them: node by node in turn, a core's second thread after all first ones.
+/// Returns the CPUs as a scheduler fills them: node by node in turn, a core's second thread after all first ones.
 pub(super) fn spread(machine: &Machine, cores_per_node: u32) -> Vec<u32> {
     let topology = &machine.topology;
     let (per_core, nodes) = (topology.threads_per_core, topology.nodes);

@@ -72,7 +72,7 @@ fn percent(share: f64) -> String {
     format!("{:+.0}%", share * 100.0)
 }
 
-/// How many runs a validation takes.
+/// Returns how many runs a validation takes.
 ///
 /// # Errors
 /// The published figures cannot be read.
@@ -81,7 +81,7 @@ pub fn runs(inputs: &Inputs) -> Result<usize> {
     Ok(handoff::RUNS + curves::count() + osv::count() + blind::runs(false)? + metal)
 }
 
-/// The page, as Markdown; calls `tick` after each run.
+/// Returns the page, as Markdown; calls `tick` after each run.
 ///
 /// # Errors
 /// A machine file is wrong, or a lock broke its promise.
@@ -162,7 +162,7 @@ fn on_metal(inputs: &Inputs, tick: &mut impl FnMut()) -> Result<String> {
     Ok(text)
 }
 
-/// One host's cells.
+/// Returns one host's cells.
 fn host(report: &Report, machine: &Arc<Machine>, tick: &mut impl FnMut()) -> Result<String> {
     let (table, judged) = metal::table(report, machine, tick)?;
     let cpu = report.machine.cpu.as_deref().unwrap_or("an unknown CPU");
@@ -214,7 +214,7 @@ const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
 mod tests {
     use super::*;
 
-    /// A benchmark's report with two locks, of which one is not ours.
+    /// Returns a benchmark's report with two locks, of which one is not ours.
     fn report() -> Report {
         let lock = |name: &str, ns: f64| {
             serde_json::json!({

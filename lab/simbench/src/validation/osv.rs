@@ -18,12 +18,12 @@ fn rows() -> Result<Vec<(&'static str, u32, f64)>> {
     Ok(LOCKS.into_iter().enumerate().flat_map(column).collect())
 }
 
-/// How many runs the table takes.
+/// Returns how many runs the table takes.
 pub(super) fn count() -> usize {
     rows().map_or(0, |rows| rows.len())
 }
 
-/// The table, as Markdown.
+/// Returns the table, as Markdown.
 pub(super) fn table(mut tick: impl FnMut()) -> Result<String> {
     let machine = Arc::new(spec::load("osv-4")?);
     let mut text = String::from(

@@ -25,13 +25,13 @@ pub(super) struct Curve {
     pub(super) predicted_us: Vec<f64>,
 }
 
-/// The number of threads at which a curve breaks first.
+/// Returns the number of threads at which a curve breaks first.
 pub(super) fn breaks_at(threads: &[u32], us: &[f64]) -> Option<u32> {
     let step = us.windows(2).position(|pair| pair[1] > BREAK * pair[0]);
     step.map(|step| threads[step + 1])
 }
 
-/// How many runs there are.
+/// Returns how many runs there are.
 pub(super) fn count(published: &Oversubscription) -> usize {
     published.threads.len() * (published.us.len() + published.locks.len())
 }
@@ -66,7 +66,7 @@ pub(super) fn predict(published: &Oversubscription, ms: u64, mut tick: impl FnMu
     Ok(curves)
 }
 
-/// The table, and where each curve breaks.
+/// Returns the table, and where each curve breaks.
 pub(super) fn table(published: &Oversubscription, curves: &[Curve]) -> String {
     let mut text = String::from("| lock | |");
     published.threads.iter().for_each(|threads| text += &format!(" {threads} |"));

@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// All points of a lock.
+    /// Predicts all points of a lock.
     fn predict(&self, lock: &str, figures: &[f64], effort: Effort, tick: &mut impl FnMut()) -> Result<Vec<Point>> {
         let machine = Arc::new(spec::load(&self.machine)?);
         let place = find(lock)?;
@@ -101,7 +101,7 @@ impl Server {
     }
 }
 
-/// How many runs there are.
+/// Returns how many runs there are.
 pub(super) fn count(servers: &[Server], effort: Effort) -> usize {
     servers.iter().map(|server| (server.columns(effort).count() + 1) * server.ns.len()).sum()
 }

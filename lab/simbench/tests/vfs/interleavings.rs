@@ -14,7 +14,7 @@ use turnwise_vfs::locks::{Linux37, Linux37Patch2, Linux310, Linux310Dcache, Linu
 /// Schedules of each set of locks; an environment variable may ask for more.
 const RUNS: u64 = 200;
 
-/// A number from the environment.
+/// Returns a number from the environment.
 fn asked(name: &str, otherwise: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|e| panic!("{name}={text}: {e}; give a number")),
@@ -50,7 +50,7 @@ impl Case {
     }
 }
 
-/// One schedule, after which everything must be as the threads left it, and nothing may be left of the file system.
+/// Runs one schedule; afterwards all must be as the threads left it, with no remains of the file system.
 fn schedule<L: LockSet<Sim>>(run: u64) -> Outcome {
     let case = Case::of(run);
     let cpus = case.machine.topology.cpus();

@@ -279,7 +279,7 @@ fn reclaims<L: LockSet<Sim>>(fs: &Fs<L>) {
     }
 }
 
-/// The names in `/shared`, but for `.` and `..`.
+/// Returns the names in `/shared`, but for `.` and `..`.
 fn list<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) -> Vec<Vec<u8>> {
     let shared = fs.0.open(cx, b"/shared", OpenFlags::RDONLY | OpenFlags::DIRECTORY, 0).expect("it stays");
     let (mut names, mut cursor) = (Vec::new(), 0);

@@ -126,8 +126,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         }
     }
 
-    /// Where it is now. The reference is good while the caller is pinned, has a reference to the dentry and a lock that
-    /// keeps renames away, or owns the dentry alone; the signature cannot say that.
+    /// Returns where it is now. The reference is good while the caller is pinned, has a reference to the dentry and a
+    /// lock that keeps renames away, or owns the dentry alone; the signature cannot say that.
     #[inline]
     pub(crate) fn place(&self) -> &Place<H, L> {
         // ORDERING dentry.place: pairs with the store in `set_place`: who sees a place sees what is in it.
@@ -136,7 +136,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         unsafe { &*place }
     }
 
-    /// The place as a pointer, for the caller that retires it: a reference would not do for that.
+    /// Returns the place as a pointer, for the caller that retires it: a reference would not do for that.
     pub(super) fn place_ptr(&self) -> NonNull<Place<H, L>> {
         // SAFETY: never null.
         unsafe { NonNull::new_unchecked(self.place.load(Relaxed)) }
@@ -151,14 +151,14 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         unsafe { NonNull::new_unchecked(old) }
     }
 
-    /// What it stands for at this moment.
+    /// Returns what it stands for at this moment.
     #[inline]
     pub(crate) fn what(&self) -> What {
         // ORDERING dentry.what: pairs with the store in `set_inode`: who sees an inode sees what is in it.
         What::of_word(self.what.load(Acquire))
     }
 
-    /// Its inode at this moment, if there is one. Good while the caller is pinned or has a reference.
+    /// Returns its inode at this moment, if there is one. Good while the caller is pinned or has a reference.
     #[inline]
     pub(crate) fn inode(&self) -> Option<&Inode<H, L>> {
         // ORDERING dentry.inode: pairs with the store in `set_inode`.
@@ -175,7 +175,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         self.what.store(word_for(inode), Release);
     }
 
-    /// What is mounted here. Mounts live as long as the file system.
+    /// Returns what is mounted here. Mounts live as long as the file system.
     #[inline]
     pub(crate) fn mounted(&self) -> Option<NonNull<Mount<H, L>>> {
         // ORDERING dentry.mounted: pairs with the store in `set_mounted`.
@@ -196,7 +196,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         }
     }
 
-    /// Whether no look-up finds it any more.
+    /// Returns whether no look-up finds it any more.
     pub(crate) fn is_unhashed(&self) -> bool {
         self.busy.state.load(Relaxed) & UNHASHED != 0
     }

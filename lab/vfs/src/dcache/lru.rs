@@ -131,7 +131,7 @@ impl<H: Host, L: LockSet<H::Platform>> Lru<H, L> {
         None
     }
 
-    /// How many dentries are in the list, and their bytes.
+    /// Returns how many dentries are in the list, and their bytes.
     pub(super) fn len(&self) -> (usize, usize) {
         let ends = self.ends.lock();
         (ends.dentries, ends.bytes)

@@ -62,7 +62,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
     }
 
-    /// The dentry of a root directory, with one reference; takes over one to the inode.
+    /// Returns the dentry of a root directory, with one reference; takes over one to the inode.
     pub(crate) fn root(&self, inode: &Inode<H, L>) -> DentryPtr<H, L> {
         let at = H::allocate(Dentry::new(NonNull::dangling()));
         // SAFETY: nobody else knows it yet.
@@ -73,8 +73,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         at
     }
 
-    /// The dentry at this place, if the cache has it; `None` may be wrong while there are renames. The caller is
-    /// pinned.
+    /// Returns the dentry at this place, if the cache has it; `None` may be wrong while there are renames. The caller
+    /// is pinned.
     #[inline]
     pub(crate) fn find(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         self.table.find(parent, hash, name)
@@ -94,8 +94,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         found
     }
 
-    /// The dentry at this place with a reference, if the cache has one that is alive. The caller is pinned and has a
-    /// reference to the parent; if it has the directory's `i_mutex` too, nobody else makes one meanwhile.
+    /// Returns the dentry at this place with a reference, if the cache has one that is alive. The caller is pinned and
+    /// has a reference to the parent; if it has the directory's `i_mutex` too, nobody else makes one meanwhile.
     pub(crate) fn get_cached(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         loop {
             let found = self.find_for_sure(parent, hash, name)?;
@@ -107,8 +107,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
     }
 
-    /// A dentry for a place that has none, with one reference. `inode` comes with a reference, which it takes over. The
-    /// caller has the directory's `i_mutex` and a reference to its dentry.
+    /// Makes a dentry for a place that has none, with one reference. `inode` comes with a reference, which it takes
+    /// over. The caller has the directory's `i_mutex` and a reference to its dentry.
     pub(crate) fn make(
         &self,
         parent: DentryPtr<H, L>,
@@ -312,7 +312,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         self.lru.0.len()
     }
 
-    /// The longest chain, and how many are not empty.
+    /// Returns the longest chain, and how many are not empty.
     pub(crate) fn chains(&self) -> (usize, usize) {
         self.table.lengths()
     }

@@ -61,7 +61,7 @@ impl<'b> Prepend<'b> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
-    /// The path from `root` to `spot`, put before what `out` holds. The caller has references to both.
+    /// Writes the path from `root` to `spot`, put before what `out` holds. The caller has references to both.
     pub(crate) fn path(&self, spot: Spot<H, L>, root: Spot<H, L>, out: &mut Prepend<'_>) -> Result<Reached, Errno> {
         let rename = &self.rename.0;
         let pin = H::pin();
@@ -98,8 +98,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
     }
 
-    /// One pass. Ends, since a rename under way cannot make a cycle: it never puts a directory below itself, and if a
-    /// pass meets several renames, the buffer is its bound.
+    /// Makes one pass. Ends, since a rename under way cannot make a cycle: it never puts a directory below itself, and
+    /// if a pass meets several renames, the buffer is its bound.
     fn climb(
         &self,
         _pin: &H::Pin,
@@ -128,7 +128,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         Ok(Reached::Root)
     }
 
-    /// The parent, with a reference, without a lock (`dget_parent`). The caller has a reference to the dentry.
+    /// Returns the parent, with a reference, without a lock (`dget_parent`). The caller has a reference to the dentry.
     pub(crate) fn parent(&self, dentry: &Dentry<H, L>) -> DentryPtr<H, L> {
         let _pin = H::pin();
         loop {
@@ -144,8 +144,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
     }
 
-    /// The parent's inode number, for `..` in a directory: takes no reference, since none of the kernels' file systems
-    /// does. The caller has a reference to the dentry.
+    /// Returns the parent's inode number, for `..` in a directory: takes no reference, since none of the kernels' file
+    /// systems does. The caller has a reference to the dentry.
     pub(crate) fn parent_number(&self, dentry: &Dentry<H, L>) -> u64 {
         let _pin = H::pin();
         // SAFETY: pinned since before it was loaded (invariant 1 of `dentry`).
@@ -153,7 +153,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         parent.inode().map_or(0, Inode::number)
     }
 
-    /// Whether `spot` is `ancestor` or lies below it in the same tree. No directory changes its parent meanwhile.
+    /// Returns whether `spot` is `ancestor` or below it in the same tree. No directory changes its parent meanwhile.
     pub(crate) fn is_below(&self, spot: DentryPtr<H, L>, ancestor: DentryPtr<H, L>) -> bool {
         let _pin = H::pin();
         let mut at = spot;

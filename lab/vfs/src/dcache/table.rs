@@ -54,7 +54,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         unsafe { self.buckets.cast::<Bucket<H, L>>().add((hash >> self.shift) as usize).as_ref() }
     }
 
-    /// The dentry at this place, if the chain has it. The caller is pinned.
+    /// Returns the dentry at this place, if the chain has it. The caller is pinned.
     #[inline]
     pub(super) fn find(&self, parent: NonNull<Dentry<H, L>>, hash: u64, name: &[u8]) -> Option<NonNull<Dentry<H, L>>> {
         // ORDERING chain.link: pairs with the stores in `push` and `take_out`: who sees a dentry sees what is in it.

@@ -26,7 +26,7 @@ impl Kind {
     const ALL: [Kind; 7] =
         [Kind::File, Kind::Directory, Kind::Symlink, Kind::Fifo, Kind::Socket, Kind::CharDevice, Kind::BlockDevice];
 
-    /// Its bits in `st_mode`.
+    /// Returns its bits in `st_mode`.
     pub const fn mode(self) -> u32 {
         match self {
             Kind::File => 0o100_000,
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// The kind that these bits of `st_mode` mean; none: a file, as `mknod` has it.
+    /// Returns the kind that these bits of `st_mode` mean; none: a file, as for `mknod`.
     pub fn of_mode(mode: u32) -> Option<Kind> {
         match mode & FORMAT {
             0 => Some(Kind::File),
@@ -94,7 +94,7 @@ impl Stat {
         self.kind.mode() | self.permissions
     }
 
-    /// Whether this user may do all that `want` says: 4 read, 2 write, 1 execute or search, added up.
+    /// Returns whether this user may do all that `want` says: 4 read, 2 write, 1 execute or search, added up.
     pub fn permits(&self, uid: u32, gid: u32, want: u32) -> bool {
         if uid == 0 {
             let anybody_runs_it = self.kind == Kind::Directory || self.permissions & 0o111 != 0;

@@ -67,7 +67,7 @@ impl<H: Host, L: LockSet<H::Platform>> Directory<H, L> {
         self.names.get(name).map(|held| held.child)
     }
 
-    /// An inode number that nobody has had.
+    /// Returns an inode number that was never used.
     pub(super) fn number(&mut self, space: &Space<H::Platform>) -> u64 {
         if self.numbers.is_empty() {
             let first = space.numbers();
@@ -116,7 +116,7 @@ impl<H: Host, L: LockSet<H::Platform>> Directory<H, L> {
     }
 }
 
-/// Whether a name may stand in a directory.
+/// Checks that a name may stand in a directory.
 ///
 /// # Errors
 /// `NAMETOOLONG`.

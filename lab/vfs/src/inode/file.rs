@@ -115,7 +115,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         Ok((end, locked.write(space, end, from)?))
     }
 
-    /// The first byte from `offset` on that is data or a hole.
+    /// Returns the first byte from `offset` on that is data or a hole.
     ///
     /// # Errors
     /// `NXIO` beyond the end of the file, and where no data follows; `ISDIR`, `INVAL` for what is no file.

@@ -47,7 +47,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
 }
 
 impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
-    /// The inode, for longer than it is locked.
+    /// Returns the inode, for longer than it is locked.
     pub fn inode(&self) -> &'a Inode<H, L> {
         self.inode
     }
@@ -68,8 +68,8 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         }
     }
 
-    /// A new inode for this directory: it takes the directory's group where the directory says so. The caller gets one
-    /// reference, for the entry that it will make, and a link count that has this entry in it.
+    /// Creates a new inode for this directory: it takes the directory's group where the directory says so. The caller
+    /// gets one reference, for the entry that it will make, and a link count that has this entry in it.
     ///
     /// # Errors
     /// `NOSPC` when there are as many inodes as there may be, `NOTDIR`, `NOENT` if the directory was removed,
@@ -88,7 +88,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Inode::allocate(space, number, &new)
     }
 
-    /// The inode of this name; its reference stays the directory's.
+    /// Returns the inode of this name; its reference stays the directory's.
     ///
     /// # Errors
     /// `NOTDIR`, `NAMETOOLONG`.
@@ -99,7 +99,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(directory.find(name))
     }
 
-    /// Whether [`Locked::insert`] of this name would succeed.
+    /// Checks that [`Locked::insert`] of this name would succeed.
     ///
     /// # Errors
     /// `NOTDIR`, `NAMETOOLONG`, `EXIST`; `NOENT` if the directory was removed.
@@ -164,7 +164,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         words.touch_modified();
     }
 
-    /// Whether it is a directory without entries.
+    /// Returns whether it is a directory without entries.
     ///
     /// # Errors
     /// `NOTDIR`.
@@ -172,13 +172,13 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(self.directory()?.is_empty())
     }
 
-    /// Whether it was removed: it has no name any more, and if it is a directory it gets no entries.
+    /// Returns whether it was removed: it has no name any more, and if it is a directory it gets no entries.
     pub fn is_removed(&self) -> bool {
         self.inode.words.links.load(Relaxed) == 0
     }
 
-    /// A directory that is about to be removed: nothing can be made in it from now on. It does not count as one of the
-    /// file system's inodes any more, however long somebody stands in it, or the cache remembers names below it.
+    /// Kills a directory that is about to be removed: nothing can be made in it from now on. It does not count as one
+    /// of the file system's inodes any more, however long somebody stands in it, or the cache remembers names below it.
     ///
     /// # Errors
     /// `NOTDIR`, `NOTEMPTY`.

@@ -84,7 +84,7 @@ pub struct New<'a> {
 }
 
 impl New<'_> {
-    /// Whether there can be such an inode.
+    /// Checks that there can be such an inode.
     pub(crate) fn check(&self) -> Result<(), Errno> {
         match self.target.len() {
             0 if self.kind == Kind::Symlink => Err(Errno::NOENT),
@@ -99,7 +99,7 @@ impl New<'_> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
-    /// The first directory of a file system, with one reference, the caller's.
+    /// Creates the first directory of a file system, with one reference, the caller's.
     ///
     /// # Errors
     /// `NOSPC` if there may be no inodes at all.
@@ -132,7 +132,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         Ok(at)
     }
 
-    /// Its number: unique in its file system, and never given out again.
+    /// Returns its number: unique in its file system, and never given out again.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -147,7 +147,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         self.words.stat(self.number, self.kind, self.device)
     }
 
-    /// Where a symbolic link leads.
+    /// Returns where a symbolic link leads.
     ///
     /// # Errors
     /// `INVAL` if it is none.

@@ -37,7 +37,7 @@ impl<P: Platform> Space<P> {
         }
     }
 
-    /// How full it is.
+    /// Returns how full it is.
     pub fn usage(&self) -> Usage {
         Usage {
             pages: self.pages.limit(),
@@ -47,7 +47,7 @@ impl<P: Platform> Space<P> {
         }
     }
 
-    /// The first of [`NUMBERS_AT_A_TIME`] inode numbers that nobody has had.
+    /// Returns the first of [`NUMBERS_AT_A_TIME`] inode numbers that were never used.
     pub(crate) fn numbers(&self) -> u64 {
         self.next_number.0.fetch_add(NUMBERS_AT_A_TIME, Relaxed)
     }

@@ -10,7 +10,7 @@ use turnwise::platform::{IntWord, Lane, Platform, Word};
 /// In [`Journal::asked`]: the thread that serves shall return.
 const STOP: u32 = 1;
 
-/// What to ask for so that `turn` ends.
+/// Returns what to ask for so that `turn` ends.
 const fn end_of(turn: u32) -> u32 {
     turn.wrapping_add(1) << 1
 }
@@ -43,12 +43,12 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         H::Platform::wake(&self.asked, Lane::Waiters, 1);
     }
 
-    /// Whether a thread serves.
+    /// Returns whether a thread serves.
     pub fn is_served(&self) -> bool {
         self.served.load(Relaxed) == 1
     }
 
-    /// Whether who serves knows that the transaction of this turn shall be committed.
+    /// Returns whether the serving thread knows that the transaction of this turn shall be committed.
     pub(super) fn is_asked(&self, turn: u32) -> bool {
         end_of(turn).wrapping_sub(self.asked.load(Relaxed) & !STOP).cast_signed() <= 0
     }

@@ -107,8 +107,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// A journal of so many MiB, in blocks of 4 KiB: a transaction may have a quarter of it, and is committed when that
-    /// is reserved.
+    /// Returns a journal of this many MiB, in blocks of 4 KiB: a transaction may have a quarter of it, and is committed
+    /// when that is reserved.
     #[must_use]
     pub fn of_mib(mib: u32) -> Config {
         Config { handles_per_commit: u32::MAX, capacity: mib.saturating_mul(64), ..Config::default() }

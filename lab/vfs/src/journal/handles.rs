@@ -78,7 +78,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         }
     }
 
-    /// A handle of the running transaction, if it has room. Under the read lock.
+    /// Returns a handle of the running transaction, if it has room. Under the read lock.
     fn join(&self, turn: u32, blocks: u32) -> Option<Handle<'_, H, L>> {
         let transaction = self.transaction(turn);
         if !self.reserve(transaction, blocks) {

@@ -130,7 +130,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         self.orphans.lock().all()
     }
 
-    /// The transaction of a turn.
+    /// Returns the transaction of a turn.
     fn transaction(&self, turn: u32) -> &Transaction<H::Platform> {
         &self.transactions[turn as usize % 2]
     }

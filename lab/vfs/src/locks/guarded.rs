@@ -27,7 +27,7 @@ impl<L: RawRwLock, T: Sync> Shared<L, T> {
         self.0.lock()
     }
 
-    /// The data, when nobody else can have the lock.
+    /// Returns the data, when no other thread can have the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()
     }

@@ -56,7 +56,7 @@ pub trait LockSet<P: Platform>: Send + Sync + 'static {
     fn get_found(count: &Self::Count) -> bool {
         count.get_live()
     }
-    /// Whether what was read of the tree since the sequence was `sequence` must be read again.
+    /// Returns whether what was read of the tree since the sequence was `sequence` must be read again.
     #[inline]
     fn read_again(rename: &Self::Rename, sequence: u64) -> bool {
         rename.read_retry(sequence)
@@ -83,7 +83,7 @@ pub trait Rename: RawRwLock {
     const PATHS: PathsBy;
     /// Begins an optimistic read; waits while somebody writes.
     fn read_begin(&self) -> u64;
-    /// Whether a writer came since [`Rename::read_begin`] returned `sequence`.
+    /// Returns whether a writer came since [`Rename::read_begin`] returned `sequence`.
     fn read_retry(&self, sequence: u64) -> bool;
 }
 
@@ -121,9 +121,9 @@ pub trait Count: RawLock {
     fn put_quickly(&self) -> bool {
         self.put(|| ())
     }
-    /// If there is no reference and it is not dead: runs `at_kill` with the lock held, then marks it dead; whether it
-    /// did.
+    /// If there is no reference and it is not dead: runs `at_kill` with the lock held, then marks it dead; returns
+    /// whether it did.
     fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
-    /// The references at this moment.
+    /// Returns the references at this moment.
     fn count(&self) -> u32;
 }

@@ -10,7 +10,7 @@ use crate::locks::LockSet;
 use crate::path::{Context, Follow, Path};
 
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// What `stat` or `lstat` tells.
+    /// Returns what `stat` or `lstat` reports.
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`].
@@ -19,7 +19,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         self.look_at(cx, path, follow, Inode::stat)
     }
 
-    /// Where a symbolic link leads.
+    /// Returns where a symbolic link leads.
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`]; `INVAL` if it is none.

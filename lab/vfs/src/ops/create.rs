@@ -104,12 +104,12 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         })
     }
 
-    /// What `mode` and the umask make of a new node.
+    /// Returns what `mode` and the umask make of a new node.
     fn new_node(&self, cx: &Context<'_, 'fs, H, L>, kind: Kind, mode: u32) -> New<'static> {
         New { kind, permissions: mode & 0o7777 & !cx.umask, uid: cx.uid, gid: cx.gid, device: 0, target: b"" }
     }
 
-    /// A new inode behind a negative dentry, in the directory and in the cache.
+    /// Makes a new inode behind a negative dentry, in the directory and in the cache.
     fn make_inode(
         &self,
         entry: &Ref<'_, H, L>,
@@ -130,12 +130,12 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(())
     }
 
-    /// A path from a reference.
+    /// Returns a path from a reference.
     pub(super) fn path_of(&'fs self, parent: &Path<'fs, H, L>, entry: Ref<'_, H, L>) -> Path<'fs, H, L> {
         Path { fs: self, mount: parent.mount, dentry: entry.into_ptr() }
     }
 
-    /// What is mounted on a path, or the path itself.
+    /// Returns what is mounted on a path, or the path itself.
     fn on_top_of(&'fs self, mut path: Path<'fs, H, L>) -> Path<'fs, H, L> {
         while let Some(mount) = path.dentry().mounted() {
             // SAFETY: mounts stay, and have a reference to their root.

@@ -39,7 +39,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Ref<'fs, H, L> {
         unsafe { self.at.as_ref() }
     }
 
-    /// Its inode, if it has one.
+    /// Returns its inode, if it has one.
     fn inode(&self) -> Option<&Inode<H, L>> {
         self.dentry().inode()
     }
@@ -59,8 +59,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Ref<'fs, H, L> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// The dentry of a name in a directory, with a reference; made if there is none. The caller is pinned, has a
-    /// reference to the directory's dentry, and its lock.
+    /// Returns the dentry of a name in a directory, with a reference; made if there is none. The caller is pinned, has
+    /// a reference to the directory's dentry, and its lock.
     pub(crate) fn child_locked(
         &self,
         parent: DentryPtr<H, L>,
@@ -97,7 +97,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(Ref { fs: self, at })
     }
 
-    /// The handle for a change, if there is a journal. Taken after the directories' locks.
+    /// Begins a change: returns its handle, if there is a journal. Taken after the directories' locks.
     fn begin_change(&self, change: Change) -> Option<Handle<'_, H, L>> {
         self.journal.as_ref().map(|journal| journal.start(change))
     }

@@ -210,7 +210,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         if mounted(moved) || mounted(over) { Err(Errno::BUSY) } else { Ok(()) }
     }
 
-    /// The old name goes, the new one means what the old one meant.
+    /// Removes the old name; the new one means what the old one meant.
     fn replace(
         &self,
         job: &Renaming<'_, 'fs, H, L>,
@@ -239,7 +239,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(())
     }
 
-    /// Each name means what the other one meant.
+    /// Exchanges the two names: each means what the other one meant.
     fn exchange(
         &self,
         job: &Renaming<'_, 'fs, H, L>,

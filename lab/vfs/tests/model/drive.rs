@@ -116,7 +116,7 @@ impl<'fs, L: LockSet<Native>> Real<'fs, L> {
         self.slots[slot].as_ref().ok_or(Errno::BADF)
     }
 
-    /// All entries, three at a time.
+    /// Lists all entries, three at a time.
     fn list(&self, directory: &File<'fs, Metal, L>) -> Outcome {
         let (mut names, mut cursor) = (Vec::new(), 0);
         loop {

@@ -154,7 +154,7 @@ impl Reference {
         self.nodes.get_mut(&id).expect("a node that something points to")
     }
 
-    /// A closed slot: whoever compares skips the step.
+    /// Returns the handle of a slot; of a closed one, the error for which the comparison skips the step.
     fn handle(&self, slot: usize) -> Result<Handle, Errno> {
         self.slots[slot].clone().ok_or(Errno::BADF)
     }

@@ -59,7 +59,7 @@ const VICTIMS: &[Victim] = &[
 /// How long a process goes on under its filter, if all of them get their turn.
 const RUN: Duration = Duration::from_millis(30);
 
-/// Each victim under each form of the filter, for as long as the row has, and once at least.
+/// Runs each victim under each form of the filter, for as long as the row has, and once at least.
 fn filtered(session: &mut Session, what: &str, when: &[&str]) -> Result<Outcome> {
     let begun = Instant::now();
     let limits = Limits { length: RUN, patience: session.patience, search: session.search() };

@@ -76,7 +76,7 @@ fn runs_out(session: &mut Session, calls: &'static [libc::c_long], error: Errno)
     Ok(Outcome::Ran(sum))
 }
 
-/// The calls that fail: each in the long form, otherwise a few.
+/// Returns the calls that fail: each in the long form, otherwise a few.
 fn which(session: &mut Session, all: u64) -> Vec<u64> {
     if session.wide {
         return (0..all).collect();
@@ -113,7 +113,7 @@ fn traced(
     once(session, tool, &VICTIM, &mut tracer)
 }
 
-/// A short run of the program, alone or by a tool.
+/// Runs the program for a short time of the program, alone or by a tool.
 fn once(session: &Session, tool: &[&str], victim: &Victim, with: &mut dyn Injector) -> Result<Run> {
     let board = Shared::new()?;
     let program = session.command(victim, "none", &board)?;

@@ -44,14 +44,14 @@ const fn fault(name: &'static str, about: &'static str, run: fn(&mut Session) ->
     Fault { name, about, expected: Expected::Sound, run }
 }
 
-/// All faults, in the order of the page.
+/// Returns all faults, in the order of the page.
 pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
     let families = [stops::FAULTS, deaths::FAULTS, kernel::FAULTS, filters::FAULTS, limits::FAULTS, outputs::FAULTS];
     families.into_iter().chain([cpus::FAULTS, broken::FAULTS]).flatten()
 }
 
 impl Expected {
-    /// What is wrong with the tally, if anything is.
+    /// Returns what is wrong with the tally, if anything is.
     pub(crate) fn verdict(self, tally: &Tally) -> Result<(), &'static str> {
         match self {
             _ if tally.tries == 0 => Err("NOTHING INJECTED"),

@@ -16,7 +16,7 @@ pub(crate) struct Somebody {
 }
 
 impl Somebody {
-    /// Whether this program can be started by them.
+    /// Returns whether this program can be started by them.
     pub(crate) fn may_run(&self, program: &Path) -> bool {
         let version = Command::new(program).arg("--version").uid(self.user).gid(self.user).output();
         version.is_ok_and(|output| output.status.success())

@@ -27,7 +27,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Whether the dynamic loader makes it.
+    /// Returns whether the dynamic loader makes it.
     pub(crate) fn is_the_loaders(&self) -> bool {
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.thread)).unwrap_or_default();
         let holds = |range: &str| {
@@ -123,7 +123,7 @@ impl Tracer {
         }
     }
 
-    /// The stop has arrived: is it where it was aimed at?
+    /// Handles the arrival of the stop: is it where it was aimed at?
     fn hit(&mut self, pid: Pid, board: &Board) -> Result<()> {
         self.aimed = None;
         let is_holder = board.holder.load(Relaxed) == pid.as_raw() as u32;
@@ -253,7 +253,7 @@ mod registers {
     /// Whether calls can be answered here.
     pub(super) const KNOWN: bool = true;
 
-    /// The call that a stopped thread is about to make; `None`: it is gone.
+    /// Returns the call that a stopped thread is about to make; `None`: the thread is gone.
     pub(super) fn call(pid: Pid) -> Result<Option<Call>> {
         let registers = gone_is_fine(ptrace::getregs(pid)).context("cannot read a thread's registers")?;
         Ok(registers.map(|r| Call {
@@ -280,7 +280,7 @@ mod registers {
     }
 }
 
-/// Where the heap of a process ends, or would begin.
+/// Returns where the heap of a process ends, or would begin.
 #[cfg(target_arch = "x86_64")]
 fn end_of_heap(pid: Pid) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).ok();

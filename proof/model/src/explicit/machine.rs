@@ -33,7 +33,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Whether it may have changed the word at `address`.
+    /// Returns whether it may have changed the word at `address`.
     pub(super) fn writes<T>(&self, word: &ExplicitWord<T>) -> bool {
         let other = matches!(self.what, "load" | "cmpxchg failed" | "park" | "wake" | "requeue");
         self.address == std::ptr::from_ref(word).addr() && !other
@@ -172,12 +172,12 @@ pub(super) fn stoppable(what: impl FnOnce()) {
     with(|w| w.state.stops_anywhere = false);
 }
 
-/// Whether thread `number` was stopped for ever.
+/// Returns whether thread `number` was stopped for ever.
 pub(super) fn is_stopped(number: usize) -> bool {
     with(|w| w.state.is_stopped(number))
 }
 
-/// The time, for observers.
+/// Returns the time, for observers.
 pub(super) fn clock() -> u64 {
     with(|w| w.state.clock)
 }
@@ -329,7 +329,7 @@ fn move_sleepers(from: usize, to: usize, at: &'static Location<'static>) -> u32 
     moved
 }
 
-/// The time; it may jump as it is read.
+/// Returns the time, which may jump as it is read.
 #[inline(never)]
 pub(super) fn now() -> u64 {
     let (jumps, moves) = with(|w| (w.state.jumps > 0, w.state.timeouts > 0));
@@ -342,18 +342,18 @@ pub(super) fn now() -> u64 {
     with(|w| w.state.clock)
 }
 
-/// Whether a thread is found off its CPU, if the machine has such.
+/// Returns whether a thread is found off its CPU, if the machine has such.
 #[inline(never)]
 pub(super) fn off_cpu() -> bool {
     inside() && with(|w| w.machine.owners_leave) && suspend(Pending::Ask) == 1
 }
 
-/// An answer of the environment's, one or the other.
+/// Returns an answer of the environment, one or the other.
 pub(super) fn choose() -> bool {
     suspend(Pending::Ask) == 1
 }
 
-/// The process forks if the search says so: whether this is the child, in which no other thread exists.
+/// Forks the process if the search says so; returns whether this is the child, in which no other thread exists.
 pub(super) fn fork() -> bool {
     let child = suspend(Pending::Fork) == 1;
     if child {
@@ -373,7 +373,7 @@ pub(super) fn fork() -> bool {
     child
 }
 
-/// How many forks this process is away from the first.
+/// Returns how many forks this process is away from the first.
 pub(super) fn generation() -> u8 {
     with(|w| w.state.generation)
 }
@@ -402,12 +402,12 @@ pub(super) fn note(what: &'static str, at: &'static Location<'static>, address: 
     WATCH.with_borrow(|watch| watch.iter().for_each(|watch| watch(&record)));
 }
 
-/// Where the running thread did its last operation on a word.
+/// Returns where the running thread did its last operation on a word.
 pub(super) fn place_before() -> Option<&'static Location<'static>> {
     with(|w| w.trace.iter().rfind(|e| e.thread == w.current).map(|e| e.at))
 }
 
-/// The operations so far, in order.
+/// Returns the operations so far, in order.
 pub(super) fn trace() -> String {
     with(|w| {
         let mut out = String::new();
@@ -421,7 +421,7 @@ pub(super) fn trace() -> String {
     })
 }
 
-/// Who waits for what.
+/// Describes which thread waits for what.
 pub(super) fn describe() -> String {
     with(|w| {
         let mut out = String::new();

@@ -53,7 +53,7 @@ impl Arena {
         }
     }
 
-    /// Where `address` lies in it.
+    /// Returns where `address` lies in it.
     pub(super) fn offset(&self, address: usize) -> usize {
         address.wrapping_sub(self.base.addr())
     }
@@ -128,8 +128,8 @@ impl Fiber {
         unsafe { std::ptr::from_ref(&self.coro).cast::<[usize; HANDLE]>().read() }
     }
 
-    /// The lowest address of the stack in use: of the words in the handle that lie in the stack, the initial stack
-    /// pointer and the present one, that is the lower.
+    /// Returns the lowest address of the stack in use: of the words in the handle that lie in the stack, the initial
+    /// stack pointer and the present one, that is the lower.
     fn top(&self) -> usize {
         let inside = self.handle().into_iter().filter(|word| (self.limit..self.base).contains(word));
         inside.filter(|&word| word != self.limit).min().expect("a coroutine that has not ended")

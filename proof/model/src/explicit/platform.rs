@@ -240,8 +240,8 @@ impl<T: Value> ExplicitWord<T> {
     }
 }
 
-/// What an operation answers, once nothing of it is left on the stack below its caller. In a lock's function itself:
-/// hence inlined, all the way.
+/// Returns what an operation answers, once nothing of it is left on the stack below its caller. In a lock's function
+/// itself: hence inlined, all the way.
 #[inline(always)]
 fn clean<R>(answer: R) -> R {
     scrub();

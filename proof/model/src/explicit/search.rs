@@ -259,7 +259,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The start, once more: objects and threads.
+    /// Saves the start again: objects and threads.
     fn save_all(&self) -> (State, Vec<u8>, Vec<Vec<u8>>) {
         let mut objects = Vec::new();
         let state = with(|w| {

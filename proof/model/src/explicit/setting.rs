@@ -24,7 +24,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// A check of these threads and rounds, in which nothing else happens.
+    /// Returns a check of these threads and rounds, in which nothing else happens.
     pub const fn of(threads: usize, rounds: u32) -> Size {
         Size { threads, rounds, jumps: 0, timeouts: 0, interrupts: 0, unwoken: 0, forks: 0, stops: 0 }
     }

@@ -194,8 +194,8 @@ impl State {
         self.threads[thread].pending == Pending::Done
     }
 
-    /// All ways to go on. A thread that is about to do what nobody else sees goes alone, since the order makes no
-    /// difference; `true` then.
+    /// Finds all ways to continue. A thread that is about to do what no other thread sees goes alone, since the order
+    /// makes no difference; `true` then.
     pub(super) fn choices(&self, machine: &Machine, out: &mut Vec<Choice>) -> bool {
         if let Some(thread) = self.threads.iter().position(|t| t.pending == Pending::Local) {
             out.push(Choice { thread: thread as u8, alternative: 0, rescue: false });
@@ -243,14 +243,14 @@ impl State {
         false
     }
 
-    /// Whether a thread that is about to do this may be stopped.
+    /// Returns whether a thread that is about to do this may be stopped.
     fn may_stop(&self, pending: Pending) -> bool {
         let asleep = matches!(pending, Pending::Park | Pending::Asleep { .. });
         let over = matches!(pending, Pending::Unborn | Pending::Stopped | Pending::Done);
         self.stops > 0 && !over && (asleep || self.stops_anywhere)
     }
 
-    /// The sleeper whose deadline passes next.
+    /// Returns the sleeper whose deadline passes next.
     fn next_deadline(&self) -> Option<Choice> {
         let asleep = (0..).zip(&self.threads).filter_map(|(thread, t)| match t.pending {
             Pending::Asleep { deadline, .. } => Some((deadline?, thread)),
@@ -315,7 +315,7 @@ impl State {
     }
 }
 
-/// What the word at `at` holds; its lowest bit, which no address of a word has, says that it is of 64 bits.
+/// Returns what the word at `at` holds; its lowest bit, which no address of a word has, says that it is of 64 bits.
 fn peek(at: usize) -> u64 {
     // SAFETY: threads look at words in the arena and at no others, in a loop or not.
     unsafe {

@@ -104,7 +104,7 @@ impl Purse {
         self.unlock();
     }
 
-    /// The number of waiters.
+    /// Returns the number of waiters.
     fn waiters(&self) -> u32 {
         // SAFETY: the second word of a `repr(C)` condition variable.
         unsafe { &*ptr::from_ref(&self.more).cast::<LoomU32>().add(1) }.fetch_or(0, Relaxed)
@@ -225,7 +225,7 @@ fn newcomers_first() {
     purse.empty_and_free();
 }
 
-/// A waiter of `of`'s coins with its mutex, on the condition variable of another purse.
+/// Starts a waiter of `of`'s coins with its mutex, on the condition variable of another purse.
 fn guest(of: &'static Purse, at: &'static Purse) -> Handle {
     spawn(move || assert!(of.take_of(&of.coins, &at.more, None), "a wait without a deadline has no end but success"))
 }
@@ -263,7 +263,7 @@ fn two_mutexes_in_between() {
     other.empty_and_free();
 }
 
-/// One impatient waiter, one coin.
+/// Starts one impatient waiter, one coin.
 fn impatient(purse: &'static Purse) -> Handle {
     spawn(move || {
         let got = purse.take(Some(EARLY));

@@ -252,7 +252,7 @@ impl Op {
         Said::Nothing
     }
 
-    /// What it says, and the state after it, if nobody else is there. `None`: it may not be called in this state.
+    /// Returns its result and the state after it, if no other thread is there. `None`: not callable in this state.
     fn alone(self, (count, dead): (u32, bool)) -> Option<(Said, (u32, bool))> {
         let may_find = count > 0 && !dead;
         Some(match self {
@@ -273,7 +273,7 @@ impl Op {
 
 type History = Vec<(Op, Said)>;
 
-/// Whether some order of the operations, each thread's in its own, makes all say what they said and ends in `end`.
+/// Returns whether some order of the operations, in each thread's order, gives all their results and ends in `end`.
 fn fits(threads: &[&[(Op, Said)]], state: (u32, bool), end: (u32, bool)) -> bool {
     let first_is = |number: usize| {
         let Some(((op, said), rest)) = threads[number].split_first() else { return false };

@@ -53,7 +53,7 @@ use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 
 pub(crate) use parking::of as parking;
 
-/// All models of all locks.
+/// Returns all models of all locks.
 pub fn all() -> Vec<Model> {
     let mut all = Vec::new();
     let own = [
@@ -75,7 +75,7 @@ pub fn all() -> Vec<Model> {
     all
 }
 
-/// The models of one lock.
+/// Returns the models of one lock.
 pub fn of(lock: Lock) -> Vec<Model> {
     all().into_iter().filter(|m| m.lock == lock).collect()
 }
@@ -194,7 +194,7 @@ pub(crate) trait Settles: RawLock<Platform = Loom> {
     }
 }
 
-/// The word that a lock begins with.
+/// Returns the word that a lock begins with.
 ///
 /// # Safety
 /// `lock` is `repr(C)`, and its first field is a word of 32 bits.

@@ -127,7 +127,7 @@ fn behind(roles: &[Role], leave: Role) -> &'static Guarded {
     wait_behind(owned(), roles, leave)
 }
 
-/// A mutex that the calling thread has.
+/// Returns a mutex that the calling thread has.
 fn owned() -> &'static Guarded {
     let guarded = Guarded::keep();
     guarded.raw.lock();

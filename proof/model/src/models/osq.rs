@@ -37,7 +37,7 @@ struct Queue {
     data: Protected,
 }
 
-/// One stay in the queue; whether it came to be first.
+/// Stays in the queue once; returns whether the thread came to be first.
 fn stay(queue: &Queue) -> bool {
     let me = Loom::me().expect("the threads of this model have slots");
     let first = queue.osq.lock(me, None).is_ok();

@@ -41,7 +41,7 @@ pub(super) fn follow(address: usize) {
     }
 }
 
-/// Whether what is there was freed.
+/// Returns whether what is there was freed.
 pub fn is_freed<T>(at: NonNull<T>) -> bool {
     with(|w| w.memory.dead(at.addr().get()).is_some())
 }

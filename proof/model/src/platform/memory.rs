@@ -61,7 +61,7 @@ impl Memory {
         due.into_iter().try_for_each(|retired| self.free(retired.at))
     }
 
-    /// What lay at this address, if that was freed.
+    /// Returns what lay at this address, if that was freed.
     pub(super) fn dead(&mut self, address: usize) -> Option<&'static str> {
         self.block(address).filter(|block| block.freed).map(|block| block.what)
     }

@@ -83,7 +83,7 @@ impl Chain {
         self.from_start.set(false);
     }
 
-    /// Whether a store by this thread must come after the newest exchange, since it comes after what that took.
+    /// Returns whether a store by this thread must come after the newest exchange, since it comes after what that took.
     fn binds(&self) -> bool {
         let links = self.links.borrow();
         let Some((_newest, earlier)) = links.split_last() else { return false };
@@ -301,7 +301,7 @@ impl LoomU32 {
         cell.map(|cell| cell.compare_exchange(NEVER, NEVER, Relaxed, Relaxed));
     }
 
-    /// What a futex call reads: the newest value, whatever this thread has seen so far, and no ordering with it.
+    /// Returns what a futex call reads: the newest value, whatever this thread has seen so far, without ordering.
     ///
     /// A dropped word has no value, and to a futex call it is a number only.
     pub(super) fn newest(&self) -> Option<u32> {

@@ -102,7 +102,7 @@ loom::thread_local! {
     static NUMBER: Cell<usize> = Cell::new(0);
 }
 
-/// The number of the calling thread in its model, from 0.
+/// Returns the number of the calling thread in its model, from 0.
 pub fn number() -> usize {
     NUMBER.with(Cell::get)
 }
@@ -167,7 +167,7 @@ fn toss(count: usize) -> Rc<[AtomicU32]> {
     coins
 }
 
-/// A choice that loom explores both ways; always `false` once that share of the coins is used up.
+/// Makes a choice that loom explores both ways; always `false` once that share of the coins is used up.
 fn flip(share: impl FnOnce(&mut ModelRun) -> &mut Coins) -> bool {
     let coin = with(|w| {
         let index = if w.staging { None } else { share(w).next() };
@@ -176,7 +176,7 @@ fn flip(share: impl FnOnce(&mut ModelRun) -> &mut Coins) -> bool {
     coin.is_some_and(|(coins, index)| coins[index].load(Relaxed) == 1)
 }
 
-/// Whether a sleeper's deadline comes before anybody else gets to run, as far as it depends on the clock.
+/// Returns whether a sleeper's deadline comes before any other thread gets to run, as far as it depends on the clock.
 pub(super) fn alarm() -> bool {
     flip(|w| &mut w.alarms)
 }
@@ -212,7 +212,7 @@ pub fn set_stage(f: impl FnOnce()) {
     loom::explore();
 }
 
-/// Whether the stage is being set: no time runs out meanwhile.
+/// Returns whether the stage is being set: no time runs out meanwhile.
 pub(super) fn is_staging() -> bool {
     with(|w| w.staging)
 }
@@ -234,7 +234,7 @@ pub fn later() {
     with(|w| w.clock += JUMP_NS);
 }
 
-/// How many threads sleep at this moment.
+/// Returns how many threads sleep at this moment.
 pub fn sleeping() -> usize {
     with(|w| w.sleepers.len())
 }
@@ -287,7 +287,7 @@ pub(super) fn forget(address: usize) {
     });
 }
 
-/// The word at this address, if there is one.
+/// Returns the word at this address, if there is one.
 pub(super) fn registered(address: usize) -> Option<Arc<AtomicU32>> {
     with(|w| w.words.get(&address).cloned())
 }
@@ -353,7 +353,7 @@ pub(super) fn may_sleep() {
     with(|w| assert_eq!(w.threads[me].atomic, 0, "{}: thread {me} sleeps with preemption off", w.name));
 }
 
-/// Which loads are to be tried in both orders.
+/// Returns which loads are to be tried in both orders.
 pub(super) fn races() -> Races {
     RUN.with_borrow(|world| world.as_ref().map_or(Races::None, |w| w.setup.races))
 }
@@ -423,7 +423,7 @@ pub fn saw(what: &'static str) {
     SEEN.with_borrow_mut(|seen| seen.insert(what));
 }
 
-/// What was noted since the last call.
+/// Returns what was noted since the last call.
 pub(crate) fn take_seen() -> BTreeSet<&'static str> {
     SEEN.take()
 }
@@ -442,13 +442,13 @@ pub(super) fn note(what: &'static str, at: &'static Location<'static>, old: u64,
     with(|w| w.trace.push(Event { thread, what, at, old, new }));
 }
 
-/// Where the calling thread did its last operation on a word.
+/// Returns where the calling thread did its last operation on a word.
 pub(super) fn place_before() -> Option<&'static Location<'static>> {
     let thread = number();
     with(|w| w.trace.iter().rfind(|e| e.thread == thread).map(|e| e.at))
 }
 
-/// The last operations of the execution, for a failure report. Empty if there was no execution on this thread.
+/// Returns the last operations of the execution, for a failure report. Empty if there was no execution on this thread.
 pub(crate) fn trace() -> String {
     RUN.with_borrow(|world| {
         let mut out = String::new();
@@ -473,12 +473,12 @@ impl ModelRun {
         self.threads.iter_mut().for_each(|t| t.looks = 0);
     }
 
-    /// The threads that could get on if they were scheduled, or wait.
+    /// Returns the threads that could get on if they were scheduled, or wait.
     fn waiting(&self) -> impl Iterator<Item = &Thread> {
         self.threads.iter().filter(|t| !matches!(t.doing, Doing::Finished | Doing::Joining))
     }
 
-    /// Who waits for what, when nobody gets on.
+    /// Describes which thread waits for what, when none makes progress.
     pub(super) fn describe(&self) -> String {
         let mut out = format!("{}: nobody gets on", self.name);
         for (number, thread) in self.threads.iter().enumerate() {

@@ -32,7 +32,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// A machine with slices of 1 ms.
+    /// Returns a machine with slices of 1 ms.
     pub(crate) fn new(cpus: u32, seed: u64) -> Config {
         Config { cpus, seed, slice_ns: 1_000_000, perturb: Perturb::None }
     }

@@ -28,7 +28,7 @@ impl Words {
         self.dead.store(u32::from(state.dead), SeqCst);
     }
 
-    /// One step, with the lock.
+    /// Does one step, with the lock.
     fn alone(&self, step: impl FnOnce(State) -> (Said, State)) -> Said {
         let _guard = self.lock.lock().expect("no panic");
         let (said, state) = step(self.state());
@@ -42,7 +42,7 @@ fn words(count: Object<'_>) -> &Words {
 }
 
 impl Flaw {
-    /// The record of a count that runs operations so; a sound one runs each in one step.
+    /// Returns the record of a count that runs operations so; a sound one runs each in one step.
     const fn count(self, run: fn(Object, Op) -> Said) -> BrokenRecord {
         let counts = Counts {
             run,

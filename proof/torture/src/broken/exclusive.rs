@@ -100,12 +100,12 @@ fn sleep(lock: Object, sequence: u32, deadline: Option<Deadline>) -> bool {
 }
 
 impl Flaw {
-    /// The record of a lock with this flaw; its condition variable is sound.
+    /// Returns the record of a lock with this flaw; its condition variable is sound.
     pub(super) const fn lock(self, exclusive: Exclusive) -> BrokenRecord {
         self.both(exclusive, CONDVAR)
     }
 
-    /// The record of a sound lock whose condition variable has this flaw.
+    /// Returns the record of a sound lock whose condition variable has this flaw.
     const fn condvar(self, condvar: Condvar) -> BrokenRecord {
         self.both(SOUND, condvar)
     }

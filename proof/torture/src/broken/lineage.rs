@@ -37,7 +37,7 @@ fn hand_off(words: &Words, mut take: impl FnMut() -> bool) {
     }
 }
 
-/// Whether others want the lock.
+/// Leaves; returns whether other threads want the lock.
 fn leave(words: &Words) -> bool {
     // ORDERING broken.count: pairs with the Acquire in `hand_off`.
     words.lock.fetch_sub(1, Release) > 1

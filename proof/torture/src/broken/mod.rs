@@ -46,7 +46,7 @@ const fn flaw(name: &'static str, about: &'static str, caught_by: Catchers) -> F
 }
 
 impl Flaw {
-    /// The record of a lock with this flaw that is made of the words `W`.
+    /// Returns the record of a lock with this flaw that is made of the words `W`.
     const fn of<W: Default + Send + Sync + 'static>(self, ops: Ops) -> BrokenRecord {
         BrokenRecord { lock: LockRecord::new::<W>(self.name, self.about, NATURE, ops), caught_by: self.caught_by }
     }

@@ -20,7 +20,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// The words of the payload, one by one.
+    /// Reads the words of the payload, one by one.
     fn look(&self) -> Payload {
         std::array::from_fn(|word| {
             spin(4);

@@ -179,7 +179,7 @@ fn semaphore<const FAIR: bool>(lock: Object<'_>) -> &Semaphore<FAIR> {
     &of::<OnePermit<FAIR>>(lock).0
 }
 
-/// The operations of a [`Semaphore`].
+/// Returns the operations of a [`Semaphore`].
 pub(super) const fn one_permit<const FAIR: bool>() -> Ops {
     let permits = Permits {
         take: |lock, n| semaphore::<FAIR>(lock).acquire_many(n).forget(),

@@ -29,7 +29,7 @@ thread_local! {
     static TURN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The next of them for this thread.
+/// Returns the next of them for this thread.
 fn settings() -> Tuned {
     let turn = TURN.get();
     TURN.set(turn.wrapping_add(1));

@@ -54,7 +54,7 @@ pub(super) fn tries(arena: &'static Arena, record: &LockRecord, ops: Exclusive) 
     arena.expect_counted(&[&guarded]);
 }
 
-/// A deadline in the next two milliseconds, sometimes a past one, on either clock.
+/// Returns a deadline in the next two milliseconds, sometimes a past one, on either clock.
 pub(super) fn random_deadline(worker: &mut Worker) -> Deadline {
     let (clock, now) =
         if worker.one_in(2) { (Clock::Monotonic, Native::now()) } else { (Clock::Realtime, Native::wall()) };

@@ -203,7 +203,7 @@ fn wait_until(done: impl Fn() -> bool) {
     }
 }
 
-/// Whether this thread of the process is asleep.
+/// Returns whether this thread of the process is asleep.
 fn sleeps(thread: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
     // The name, in parentheses, may contain any of them.

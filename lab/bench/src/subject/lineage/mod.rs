@@ -27,7 +27,7 @@ const fn walks(name: &'static str, threads: usize, mix: Mix, help: &'static str)
     Scenario::tight(&RENAME_LOCK, name, threads, help).busy(300, 300).mix(mix)
 }
 
-/// A scenario of OSv's benchmark of its mutex.
+/// Returns a scenario of OSv's benchmark of its mutex.
 const fn misc_mutex(name: &'static str, threads: usize, pinned: bool, help: &'static str) -> Scenario {
     Scenario { pinned, ..Scenario::tight(&HANDOFF_SPIN, name, threads, help) }
 }

@@ -52,7 +52,7 @@ const RENAME2: u8 = 45;
 const LSEEK: u8 = 46;
 const COPY_FILE_RANGE: u8 = 47;
 
-/// A packet as `/dev/fuse` has it: `fuse_in_header`, and the request's own.
+/// Returns a packet as `/dev/fuse` has it: `fuse_in_header`, and the request's own.
 fn packet(opcode: u8, node: u64, body: &[u8]) -> Vec<u8> {
     let length = (40 + body.len()) as u32;
     let mut packet = [length.to_ne_bytes(), u32::from(opcode).to_ne_bytes()].concat();
@@ -78,8 +78,8 @@ fn counted(opcode: u8, body: &[u8]) -> Option<(usize, usize)> {
 /// least second, beyond which `fuser` panics. Other tests have times with nanoseconds.
 const TIMES: std::ops::Range<usize> = 56..68;
 
-/// The number of a node: 16 of the 64 numbers that each directory has for what is made in it. 0 is the root, 16 the
-/// first node in it, 32 the first in the first directory that something is made in next.
+/// Returns the number of a node: 16 of the 64 numbers that each directory has for what is made in it. 0 is the root, 16
+/// the first node in it, 32 the first in the first directory that something is made in next.
 fn number(node: u8) -> u64 {
     1 + u64::from(node >> 4) * 64 + u64::from(node & 15)
 }
@@ -157,7 +157,7 @@ fn seeds() -> Vec<Vec<u8>> {
     vec![names.concat(), data.concat()]
 }
 
-/// A pair of sockets that keep packets apart, as `/dev/fuse` does.
+/// Returns a pair of sockets that keep packets apart, as `/dev/fuse` does.
 fn pair() -> (UnixStream, OwnedFd) {
     let mut ends = [0; 2];
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;

@@ -34,7 +34,7 @@ fn machine(protocol: Protocol) -> Arc<Machine> {
     Arc::new(machine)
 }
 
-/// The same where reads take modified lines as a whole.
+/// Returns the same where reads take modified lines as a whole.
 fn migratory(protocol: Protocol) -> Arc<Machine> {
     let mut machine = Arc::unwrap_or_clone(machine(protocol));
     machine.coherence.migratory = true;
@@ -55,7 +55,7 @@ fn check(lines: &Lines, cpus: u32) {
     }
 }
 
-/// The watchers read line 1; when each of the winners (CPU, place in the line) has its copy.
+/// Makes the watchers read line 1; returns when each of the winners (CPU, place in the line) has its copy.
 fn refill(lines: &mut Lines, watchers: &[u32], winners: &[(u32, u32)], now: Ps) -> Vec<(u32, Ps)> {
     let mut winners: Vec<Winner> = winners.iter().map(|&(cpu, place)| Winner { cpu, place, at: 0 }).collect();
     let all_hit = watchers.iter().all(|&cpu| lines.hit(1, cpu, Op::Load, now).is_some());

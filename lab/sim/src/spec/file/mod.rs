@@ -188,7 +188,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// A measured time.
+    /// Returns a measured time.
     #[must_use]
     pub fn ns(ns: f64, source: impl Into<String>) -> Cost {
         Cost { ns: Some(ns), cycles: None, source: source.into(), provisional: false }
@@ -286,7 +286,7 @@ pub fn parse(text: &str, origin: &str) -> Result<Machine, SpecError> {
 }
 
 impl MachineFile {
-    /// The machine, if all numbers make sense; `origin` names the file in errors.
+    /// Returns the machine, if all numbers make sense; `origin` names the file in errors.
     ///
     /// # Errors
     ///

@@ -28,7 +28,7 @@ use turnwise::wait::Tuned;
 
 pub(crate) use parking::of as parking;
 
-/// The checks of one lock.
+/// Returns the checks of one lock.
 pub fn of(lock: Lock) -> &'static [Check] {
     match lock {
         Lock::Mutex => mutex::CHECKS,
@@ -47,7 +47,7 @@ pub fn of(lock: Lock) -> &'static [Check] {
     }
 }
 
-/// A check, as a line of a list.
+/// Returns a check, as a line of a list.
 const fn check(
     name: &'static str,
     machine: Machine,
@@ -58,7 +58,7 @@ const fn check(
     Check { name, machine, sizes, shows, body }
 }
 
-/// A check where threads have no slots and sleep at once.
+/// Returns a check where threads have no slots and sleep at once.
 const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
     check(name, Machine::SLEEPS, sizes, shows, body)
 }
@@ -197,7 +197,7 @@ impl Claim {
     }
 }
 
-/// The word that a lock begins with.
+/// Returns the word that a lock begins with.
 ///
 /// # Safety
 /// `lock` is `repr(C)`, and its first field is a word of 32 bits.

@@ -77,7 +77,7 @@ impl Deref for Guarded {
 }
 
 impl Guarded {
-    /// A mutex whose word is watched.
+    /// Returns a mutex whose word is watched.
     pub(super) fn keep(stage: &CheckSetup) -> &'static Guarded {
         stage.keep_watched(Guarded { mutex: Mutex::new(), claim: Claim::new() }, Self::watch)
     }
@@ -184,7 +184,7 @@ fn one_does(stage: &CheckSetup, size: Size, what: fn(&Guarded)) {
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
-/// The first thread has the lock, and comes again and again past the claims of others, which may not come in time.
+/// The first thread has the lock and acquires it repeatedly past the claims of others, which may not come in time.
 fn one_comes_past(stage: &CheckSetup, size: Size) -> &'static Guarded {
     let guarded = Guarded::keep(stage);
     stage.before(0, || guarded.raw.lock());

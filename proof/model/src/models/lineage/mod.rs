@@ -12,7 +12,7 @@ mod rwsem_xadd;
 use super::*;
 use crate::scenarios::{read, write};
 
-/// All models of these locks.
+/// Returns all models of these locks.
 pub(super) fn all() -> Vec<Model> {
     [
         kernel_spin::MODELS,
