@@ -1,7 +1,7 @@
-//! Rare lines: what seldom happens in a lock's slow paths, and must happen in some model.
+//! Rare lines: events that are rare in a lock's slow paths, and must occur in some model.
 //!
-//! A line is a function and what is done to the word there, so that nothing has to be noted in the shipped code.
-//! A model names those that it must enter ([`crate::check::Model::shows`]); each must be entered by some.
+//! A line is a function and an operation on the word there, so that nothing has to be noted in the shipped code. A
+//! model names those that it must enter ([`crate::check::Model::shows`]); some model must enter each.
 
 use crate::check::Lock;
 use crate::lab::{Done, UseSite, UseSites};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// What is done there.
 #[derive(Clone, Copy, Debug)]
 enum What {
-    /// Anything at all.
+    /// Any operation.
     Anything,
     /// These bits are set.
     Sets(u64),
@@ -19,13 +19,13 @@ enum What {
     Clears(u64),
     /// They are found set, and stay so.
     Finds(u64),
-    /// The line in the source says this.
+    /// The line in the source contains this text.
     Says(&'static str),
-    /// A spinner sets these bits, right after its look.
+    /// A spinner sets these bits, right after its poll.
     SpinSets(u64),
     /// It clears them.
     SpinClears(u64),
-    /// Somebody is woken.
+    /// A thread is woken.
     Wakes,
 }
 
@@ -162,8 +162,8 @@ pub fn entered(lock: Lock, sources: &Sources, places: &UseSites) -> BTreeSet<&'s
     of(lock).iter().filter(|line| places.iter().any(|at| shows(line, at))).map(|line| line.name).collect()
 }
 
-/// Operations on words, sleeps and wake-ups in the sources that no model came to: file, line and text. The dentry
-/// cache is not asked: most of its words are numbers of files, which order nothing.
+/// Returns the operations on words, sleeps and wake-ups in the sources that no model reached: file, line and text. The
+/// dentry cache is left out: most of its words are numbers of files, which order nothing.
 pub fn not_entered(lock: Lock, sources: &Sources, places: &UseSites) -> Vec<String> {
     if lock == Lock::Dcache {
         return Vec::new();

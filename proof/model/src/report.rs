@@ -44,7 +44,7 @@ impl Row {
     /// Prints the line, and leaves it in [`FOLDER`], if that is set.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub fn tell(&self) -> io::Result<()> {
         println!("{self}");
         let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else { return Ok(()) };

@@ -75,7 +75,7 @@ impl Sources {
     /// Reads them.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub fn of(lock: Lock) -> io::Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut all = Vec::new();

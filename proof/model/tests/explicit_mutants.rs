@@ -58,7 +58,7 @@ each_lock! {
     preload_cond: PreloadCond,
 }
 
-/// Each of the two counts may be spared, which `mutants.rs` says in its list of exceptions; both may not.
+/// Each of the two counts may be spared, as `mutants.rs` states in its list of exceptions; both together may not.
 #[test]
 fn a_stack_of_slots_without_a_count_of_changes_is_caught() {
     let changes = u64::from(u32::MAX) << 32;

@@ -1,5 +1,5 @@
-//! What the checks transcribe says the same as what ships: function by function, apart from comments, and from where
-//! the words are.
+//! What the checks transcribe is the same as what ships: function by function, apart from comments, and from where the
+//! words are.
 
 use std::fs;
 use std::path::Path;

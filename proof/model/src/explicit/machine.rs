@@ -1,7 +1,7 @@
-//! What the threads of a check ask for, and how they are suspended and resumed.
+//! What the threads of a check request, and how they are suspended and resumed.
 //!
-//! A thread is suspended right before each operation on something that others see. One step of the search is one such
-//! operation with all that the thread does after it on its own.
+//! A thread is suspended right before each operation that others can see. One step of the search is one such operation
+//! with all that the thread then does privately.
 
 use super::memory::{Arena, Suspend};
 use super::setting::{Machine, Size};
@@ -19,7 +19,7 @@ use super::{Explicit, ExplicitWord};
 /// How far the clock jumps: past the time after which a waiter claims the next turn.
 const JUMP_NS: u64 = Policy::DEFAULT.claim_after_ns + 1_000_000;
 
-/// An operation, for the trace and for whoever watches.
+/// An operation, for the trace and for watchers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) thread: usize,
@@ -28,7 +28,7 @@ pub(super) struct Record {
     pub(super) address: usize,
     pub(super) old: u64,
     pub(super) new: u64,
-    /// Its thread's last look was that of a spin.
+    /// Whether its thread's last poll was that of a spin.
     pub(super) spins: bool,
 }
 
@@ -40,7 +40,7 @@ impl Record {
     }
 }
 
-/// Looks at each operation, and may fail the check.
+/// Inspects each operation, and may fail the check.
 pub(super) type Watch = Box<dyn Fn(&Record)>;
 
 /// A check in progress.
@@ -56,7 +56,7 @@ pub(super) struct CheckRun {
 thread_local! {
     static RUN: RefCell<Option<CheckRun>> = const { RefCell::new(None) };
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
-    /// How the running coroutine suspends itself; null outside of one.
+    /// How the running coroutine suspends itself; null outside of a coroutine.
     static SUSPEND: Cell<*const Suspend> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -85,7 +85,7 @@ pub(super) fn ready(threads: &[bool], size: Size) {
     });
 }
 
-/// The check is over. Objects are gone after this.
+/// Ends the check. Objects are gone after this.
 pub(super) fn finish() {
     WATCH.set(None);
     SUSPEND.set(std::ptr::null());
@@ -107,7 +107,7 @@ pub(super) fn act(number: usize, f: impl FnOnce()) {
     with(|w| w.current = before);
 }
 
-/// Before thread `number` goes on by this choice: the way back to it, if it runs already.
+/// Prepares thread `number` to continue by this choice; `suspend` is the way back to it, if it already runs.
 pub(super) fn begin(choice: Choice, suspend: *const Suspend) {
     let left = with(|w| {
         w.current = usize::from(choice.thread);
@@ -149,12 +149,12 @@ fn suspend(pending: Pending) -> u8 {
     unsafe { (*SUSPEND.get()).suspend(()) }
 }
 
-/// The running thread leaves a section, in which `counter` counts it, with its next operation.
+/// Makes the running thread leave a section, in which `counter` counts it, with its next operation.
 pub(super) fn leave(counter: &Cell<u32>) {
     with(|w| w.state.threads[w.current].leaves = counter);
 }
 
-/// Others may take any steps here.
+/// Lets others take any steps here.
 pub(super) fn point() {
     point_before(Pending::Operation);
 }
@@ -188,7 +188,7 @@ pub(super) fn alive(address: usize, at: &'static Location<'static>) {
     assert!(!dead, "thread {} uses a lock after it was freed, at {at}", current());
 }
 
-/// The lock at `value` is freed: nobody may use a word of it from here on.
+/// Marks the lock at `value` as freed: no thread may use a word of it from here on.
 pub(super) fn bury<T>(value: &'static T) {
     let from = std::ptr::from_ref(value).addr();
     with(|w| {
@@ -198,14 +198,14 @@ pub(super) fn bury<T>(value: &'static T) {
     });
 }
 
-/// The thread looked at a word and found this.
+/// Notes that the thread polled a word and found this.
 pub(super) fn read(at: usize, value: u64) {
     if inside() {
         with(|w| w.state.threads[w.current].note_read(at, value));
     }
 }
 
-/// The thread did something: what it read before is no reason to wait.
+/// Notes that the thread did something: what it read before is no reason to wait.
 fn acted() {
     with(|w| w.state.threads[w.current].unsteady = true);
 }
@@ -215,7 +215,7 @@ pub(super) fn begin_to_look() {
     with(|w| w.state.threads[w.current].forget_reads());
 }
 
-/// A pause in a loop of looks. None if nothing was looked at: the loop is a delay.
+/// Pauses in a polling loop. If nothing was polled, the loop is a delay.
 #[inline(never)]
 pub(super) fn relax() {
     if inside() && with(|w| w.state.threads[w.current].read > 0) {
@@ -224,7 +224,7 @@ pub(super) fn relax() {
     }
 }
 
-/// The next look follows at once: it is why the thread goes on.
+/// Notes that the next poll follows at once: it is why the thread continues.
 fn look_again() {
     with(|w| {
         let t = &mut w.state.threads[w.current];
@@ -233,7 +233,7 @@ fn look_again() {
     });
 }
 
-/// After a look in vain: waits for a change, or for the end of the spin.
+/// After an unsuccessful poll: waits for a change, or for the end of the spin.
 #[inline(never)]
 pub(super) fn vain(limit: SpinLimit) -> Result<(), SpinEnd> {
     assert!(inside(), "nobody would ever end this spin");
@@ -342,7 +342,7 @@ pub(super) fn now() -> u64 {
     with(|w| w.state.clock)
 }
 
-/// Returns whether a thread is found off its CPU, if the machine has such.
+/// Returns whether a thread is found off its CPU, if the machine has such threads.
 #[inline(never)]
 pub(super) fn off_cpu() -> bool {
     inside() && with(|w| w.machine.owners_leave) && suspend(Pending::Ask) == 1

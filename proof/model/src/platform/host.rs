@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `allocate` | memory that the calling thread has written, for loom: who loads a pointer to it with `Acquire` in the source means to follow it, and must be ordered after that |
 //! | `free` | the memory is gone: any use of a word in it, or such a load of a pointer to it, fails the model |
-//! | `retire` | the same once the pins of that moment are gone |
-//! | `pin` | sees everything that was unlinked before it pins, as an epoch's fence has it |
-//! | `charge` | what the model wants it to do ([`on_charge`]) |
+//! | `retire` | the same once the pins of that moment are released |
+//! | `pin` | sees everything that was unlinked before it pins, as with an epoch's fence |
+//! | `charge` | what the model sets ([`on_charge`]) |
 //!
 //! Nothing is dropped, so that a use of freed memory is a message and not a crash.
 
@@ -41,7 +41,7 @@ pub(super) fn follow(address: usize) {
     }
 }
 
-/// Returns whether what is there was freed.
+/// Returns whether the object there was freed.
 pub fn is_freed<T>(at: NonNull<T>) -> bool {
     with(|w| w.memory.dead(at.addr().get()).is_some())
 }
@@ -69,7 +69,7 @@ fn free(address: usize) {
     }
 }
 
-/// A thread that may look at what others retire.
+/// A thread that may access what others retire.
 pub struct LoomPin(u32);
 
 impl Drop for LoomPin {

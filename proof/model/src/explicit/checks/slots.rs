@@ -82,7 +82,7 @@ fn slots(stage: &CheckSetup, size: Size) {
         });
     }
     stage.at_end(move || {
-        // One more than there are: a stack that has lost its end may go round.
+        // One more than exist: a stack that has lost its end may form a cycle.
         let left = (0..=SLOTS).filter_map(|_| slots.pop_free()).count();
         assert_eq!(left, SLOTS, "slots are lost, or there twice");
     });
