@@ -1,5 +1,5 @@
-//! What a victim and the driver share: how far each thread is, and what came of it. `victims/board.h` has the same
-//! layout for C.
+//! What a victim and the driver share: how far each thread is, and the outcome. `victims/board.h` has the same layout
+//! for C.
 
 use anyhow::{Context, Result};
 use std::ffi::CStr;
@@ -15,7 +15,7 @@ pub(crate) const THREADS: usize = 8192;
 /// Each thread writes its own line.
 #[repr(C, align(64))]
 pub(crate) struct Line {
-    /// Updates that the thread says it made.
+    /// Updates that the thread reports.
     pub(crate) done: AtomicU64,
     /// 0: not begun, or over.
     pub(crate) tid: AtomicU32,
@@ -25,11 +25,11 @@ pub(crate) struct Line {
 
 #[repr(C, align(128))]
 pub(crate) struct Board {
-    /// The driver says: come to an end.
+    /// Set by the driver: the victim must come to an end.
     pub(crate) stop: AtomicU32,
-    /// The victim says: `first` and `second` are what came of it.
+    /// Set by the victim: `first` and `second` are the outcome.
     pub(crate) finished: AtomicU32,
-    /// The thread that has the lock, roughly; 0: nobody.
+    /// The thread that has the lock, roughly; 0: none.
     pub(crate) holder: AtomicU32,
     /// Of children that the victim forked.
     pub(crate) hangs: AtomicU32,
@@ -37,9 +37,9 @@ pub(crate) struct Board {
     pub(crate) tries: AtomicU64,
     /// Two threads inside, or a wrong answer of a call.
     pub(crate) broken: AtomicU64,
-    /// Updates that the dead made and did not say.
+    /// Updates that dead threads made and did not report.
     pub(crate) extra: AtomicU64,
-    /// The pair, changed under the lock and nowhere else: it must be what the threads say.
+    /// The pair, changed under the lock and nowhere else: it must equal what the threads report.
     pub(crate) first: AtomicU64,
     pub(crate) second: AtomicU64,
     /// How often which state was met, as the victim counts them.
@@ -53,7 +53,7 @@ pub(crate) struct Board {
 struct Padded([u8; 128]);
 
 impl Board {
-    /// Updates that the threads say they made.
+    /// Returns the updates that the threads report.
     pub(crate) fn said(&self) -> u64 {
         self.extra.load(Relaxed) + self.line.iter().map(|line| line.done.load(Relaxed)).sum::<u64>()
     }
@@ -75,7 +75,7 @@ impl Shared {
     /// Creates an empty board, whose descriptor a started program inherits.
     pub(crate) fn new() -> Result<Self> {
         let name: &CStr = c"turnwise-faults";
-        // SAFETY: the name is a string; the descriptor is new, and nobody else's.
+        // SAFETY: the name is a string; the descriptor is new, and has no other owner.
         let file = unsafe {
             let descriptor = libc::memfd_create(name.as_ptr(), 0);
             if descriptor < 0 {
@@ -112,7 +112,7 @@ impl Shared {
 impl Deref for Shared {
     type Target = Board;
     fn deref(&self) -> &Board {
-        // SAFETY: mapped until `self` goes, aligned to a page, and all of it is atomic words or never looked at; every
+        // SAFETY: mapped until `self` is dropped, aligned to a page, and all of it is atomic words or never read; every
         // bit pattern is valid, and the memory began as zeros.
         unsafe { &*self.at }
     }

@@ -5,7 +5,7 @@ use crate::faults::{Expected, Fault, Outcome};
 use std::time::Duration;
 use turnwise_present::machine::Machine;
 
-/// One fault, and what it came to.
+/// One fault, and its outcome.
 pub(crate) struct Row {
     fault: &'static Fault,
     /// Tries, updates, lost, hangs, longest stall; or why there are none.

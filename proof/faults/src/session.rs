@@ -1,4 +1,4 @@
-//! What all faults need: where the programs are, chance, time, and the victims.
+//! What all faults need: the programs' places, chance, time, and the victims.
 
 use crate::board::Shared;
 use crate::inject::Injector;
@@ -111,7 +111,7 @@ const PTHREADS: &[&str] = &["pthreads.c", "deeds.c", "filters.c", "kinds.c"];
 
 pub(crate) struct Session {
     rng: SmallRng,
-    /// C victims and the preload library, where any user may read them.
+    /// C victims and the preload library, in a place that any user may read.
     scratch: TempDir,
     /// Where cargo put the programs.
     built: PathBuf,
@@ -132,7 +132,7 @@ impl Session {
             Session { rng: SmallRng::seed_from_u64(seed), scratch, built: built.to_owned(), wide, length, patience };
         session.compile("pthreads", PTHREADS)?;
         if cfg!(target_arch = "x86_64") {
-            // What it defines takes the C library's place for the preload library, too.
+            // Its definitions take the C library's place for the preload library, too.
             session.compile("stepped", &[PTHREADS, &["clock.c", "-Wl,--export-dynamic"]].concat())?;
         }
         session.compile("processes", &["processes.c"])?;
@@ -155,12 +155,12 @@ impl Session {
         self.scratch.path().join(name)
     }
 
-    /// Chance of its own for an injector.
+    /// Returns a random-number generator for an injector.
     pub(crate) fn rng(&mut self) -> SmallRng {
         SmallRng::seed_from_u64(self.rng.next_u64())
     }
 
-    /// Somebody of whom nothing runs, who may read what is here.
+    /// Returns a user who has no processes and may read what is here.
     pub(crate) fn somebody(&self) -> Result<Somebody> {
         let (user, home) = (700_000 + std::process::id() % 100_000, self.path("home"));
         fs::create_dir_all(&home).context("cannot make a folder for another user")?;
@@ -205,8 +205,8 @@ impl Session {
         command.args([&descriptor, victim.lock, deed, &threads]);
         command.env("LD_PRELOAD", self.path(&format!("{}.so", libraries::PRELOAD)));
         command.env(environment::LOCK, victim.policy).env("XDG_RUNTIME_DIR", self.scratch.path());
-        // Also where system calls are filtered, as they are by some injectors. Where the program's own filter looks out
-        // for calls that it would not make, a view is not wished for.
+        // Also where system calls are filtered, as some injectors do. Where the program's own filter watches for calls
+        // that it would not make, a view is not wanted.
         if deed.starts_with("deny:") {
             command.env_remove("TURNWISE_LIVE");
         } else {
@@ -233,7 +233,7 @@ impl Session {
         3 * self.patience
     }
 
-    /// Those of the victims that this form runs, and the limits of each.
+    /// Returns the victims that this form runs, and the limits of each.
     fn chosen(&self, victims: &[Victim]) -> (Vec<Victim>, Limits) {
         let chosen: Vec<_> = victims.iter().copied().filter(|victim| self.wide || !victim.wide).collect();
         let length = self.length / chosen.len().max(1) as u32;

@@ -72,7 +72,7 @@ fn complain(why: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Prints, or ends the process with a complaint. Whoever closed the pipe may still want the exit status.
+/// Prints, or ends the process with a complaint. A caller that closed the pipe may still want the exit status.
 fn say(text: &str) {
     if let Err(why) = turnwise_present::ending::print(text) {
         complain(&format!("{why:#}"));

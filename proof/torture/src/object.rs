@@ -5,13 +5,13 @@ use std::fmt::Debug;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A lock, or whatever else is tortured, of any type. (A type of its own: a reference to a `&dyn Any` would pass for
+/// A lock, or another object under torture, of any type. (A type of its own: a reference to a `&dyn Any` would pass for
 /// another one.)
 #[derive(Clone, Copy)]
 pub struct Object<'a>(&'a (dyn Any + Send + Sync));
 
 impl<'a> Object<'a> {
-    /// `lock`, whose type is forgotten.
+    /// Wraps `lock` and forgets its type.
     pub fn new<L: Send + Sync + 'static>(lock: &'a L) -> Self {
         Object(lock)
     }

@@ -1,4 +1,4 @@
-//! A kernel that answers otherwise than it mostly does: an old one, one behind a container's filter, a busy one.
+//! A kernel whose answers are unusual: an old one, one behind a container's filter, a busy one.
 
 use super::{Fault, Outcome, fault};
 use crate::inject::Nothing;

@@ -1,9 +1,9 @@
-//! What a program may have runs out: memory, descriptors, threads.
+//! Resources of a program that run out: memory, descriptors, threads.
 //!
-//! Not the program on our locks alone, the tools around it too. A run is right if the program comes to its end with
-//! every update counted, whatever the tool then says of its own troubles, or if it is refused: an exit status other
-//! than 0 and a reason, no panic and no signal but Rust's own abort, which says so. Calls of the dynamic loader pass:
-//! what it does without memory (often a crash) is the C library's.
+//! This concerns not only the program on our locks, but also the tools around it. A run is right if the program comes
+//! to its end with every update counted, whatever the tool then reports about its own troubles, or if it is refused: an
+//! exit status other than 0 and a reason, no panic and no signal but Rust's own abort, with its message. Calls of the
+//! dynamic loader pass: what it does without memory (often a crash) is the C library's.
 
 use super::{Fault, Outcome, fault};
 use crate::board::Shared;
@@ -150,7 +150,7 @@ fn few_descriptors(session: &mut Session) -> Result<Outcome> {
     limited(session, &VICTIM, 3, limit).map(Outcome::Ran)
 }
 
-/// Root has no such limit, so somebody else runs it, of whom nothing else runs.
+/// Root has no such limit, so it runs as another user, one without other processes.
 fn few_processes(session: &mut Session) -> Result<Outcome> {
     if !nix::unistd::geteuid().is_root() {
         return Ok(Outcome::Skipped("only root can run programs as somebody who runs nothing else".into()));
@@ -166,7 +166,7 @@ fn few_processes(session: &mut Session) -> Result<Outcome> {
 /// Right, or refused with a reason.
 fn judge(run: Run, place: &str) -> Tally {
     let Run { mut tally, finished, ended, said } = run;
-    // Rust's runtime wants a stack for the signals of each thread, and ends the process if there is none.
+    // Rust's runtime needs a stack for the signals of each thread, and ends the process if there is none.
     let by_runtime = said.contains("failed to allocate an alternative stack");
     let aborts = by_runtime || said.contains("memory allocation of");
     let refused = match ended {

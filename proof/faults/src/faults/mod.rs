@@ -1,4 +1,4 @@
-//! The table of faults, and what each came to.
+//! The table of faults, and the outcome of each.
 
 mod broken;
 mod cpus;
@@ -13,13 +13,13 @@ use crate::run::Tally;
 use crate::session::Session;
 use anyhow::Result;
 
-/// What a row must come to.
+/// The outcome that a row must have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expected {
     /// Nothing lost, nothing hung.
     Sound,
     /// The lock is wrong on purpose: something lost, or a hang before that is counted (two inside that both unlock may
-    /// leave a lock that nobody gets).
+    /// leave a lock that no thread gets).
     Loses,
     /// The lock is wrong on purpose: a hang.
     Hangs,

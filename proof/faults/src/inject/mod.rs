@@ -12,7 +12,7 @@ use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 use std::process::Command;
 
-/// Does something to a victim while it runs. The driver calls it from one thread, as ptrace demands.
+/// Does something to a victim while it runs. The driver calls it from one thread, as ptrace requires.
 pub(crate) trait Injector {
     /// Before the victim starts.
     fn prepare(&mut self, _: &mut Command) {}

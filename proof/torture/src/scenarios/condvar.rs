@@ -1,4 +1,4 @@
-//! Condition variables: no notification is lost, no wait ends early, and whoever comes back has the lock.
+//! Condition variables: no notification is lost, no wait ends early, and a waiter that returns has the lock.
 
 use super::exclusion::random_deadline;
 use crate::arena::{Arena, Guarded, Worker, dawdle};
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use turnwise::platform::Native;
 
-/// How one comes to own the lock, and its condition variable.
+/// The operations by which the lock is owned, and its condition variable.
 type Lock = (Exclusive, Condvar);
 
 /// A number that only the owner of the lock touches.

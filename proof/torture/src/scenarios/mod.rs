@@ -24,7 +24,7 @@ pub struct ScenarioRecord {
     pub name: &'static str,
     /// What it does, and what it would catch.
     pub about: &'static str,
-    /// What it does with such a lock, unless the lock lacks what it needs.
+    /// What it does with such a lock, unless the lock lacks what the scenario needs.
     pub plan: fn(&'static LockRecord) -> Option<Plan>,
 }
 

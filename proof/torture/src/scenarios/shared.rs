@@ -1,4 +1,4 @@
-//! Readers beside one another, never beside a writer.
+//! Readers alongside one another, never alongside a writer.
 
 use super::exclusion::{briefly, random_deadline};
 use super::order::Patience;

@@ -1,4 +1,4 @@
-//! A file system as the scenarios see it, on the locks of any kernel, in memory that crashes who uses it too late.
+//! A file system as the scenarios see it, on the locks of any kernel, in memory that makes a late use crash.
 
 mod fence;
 
@@ -23,7 +23,7 @@ pub trait Tree: Send + Sync {
     fn visit(&self, path: &str, visit: &mut dyn FnMut(&dyn Spot)) -> Result<(), Errno>;
     /// Returns which inode a name leads to, without staying there.
     fn look(&self, path: &str) -> Result<u64, Errno>;
-    /// Reclaims up to so many unused dentries; how many it did.
+    /// Reclaims up to this many unused dentries; returns how many it did.
     fn shrink(&self, dentries: usize) -> usize;
     /// Files and directories that there are, found or not.
     fn inodes(&self) -> u64;
