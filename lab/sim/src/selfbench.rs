@@ -1,4 +1,4 @@
-//! How fast the simulator is on this host, beside its bare switch from stack to stack in the same run.
+//! How fast the simulator is on this host, compared with its bare switch from stack to stack in the same run.
 
 use crate::engine::there_and_back;
 use crate::spec::Machine;
@@ -17,7 +17,7 @@ pub struct Row {
     pub what: String,
     /// Simulated accesses to memory.
     pub accesses: u64,
-    /// CPU time of the host, seconds: what else runs there does not count.
+    /// CPU time of the host, seconds: other activity there does not count.
     pub seconds: f64,
 }
 
@@ -32,7 +32,7 @@ impl Row {
 /// The speed of the simulator.
 #[derive(Clone, Debug)]
 pub struct SelfBench {
-    /// To another stack and back, where nothing else is done, per second.
+    /// Round trips to another stack, without other work, per second.
     pub switches_per_s: f64,
     /// Simulated workloads.
     pub rows: Vec<Row>,
@@ -43,7 +43,7 @@ pub struct SelfBench {
 /// Measures for some seconds, on one thread of the host.
 ///
 /// # Errors
-/// The host does not tell CPU times.
+/// The host does not report CPU times.
 ///
 /// # Panics
 /// When a lock of the benchmark deadlocks.

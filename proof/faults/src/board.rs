@@ -58,7 +58,7 @@ impl Board {
         self.extra.load(Relaxed) + self.line.iter().map(|line| line.done.load(Relaxed)).sum::<u64>()
     }
 
-    /// Updates that the threads made and the lock's data do not have, and times at which exclusion was seen broken.
+    /// Returns the updates that the threads made and the lock's data lack, plus the violations of exclusion seen.
     pub(crate) fn lost(&self) -> u64 {
         let (first, second) = (self.first.load(Relaxed), self.second.load(Relaxed));
         self.broken.load(Relaxed) + self.said().abs_diff(first) + first.abs_diff(second)

@@ -34,7 +34,7 @@ struct Arena {
     pair: UnsafeCell<Pair>,
 }
 
-// SAFETY: `pair` is reached only by who has the lock, or after all threads are over; the board is atomic words.
+// SAFETY: only the thread with the lock reaches `pair`, or any after all are over; the board is atomic words.
 unsafe impl Sync for Arena {}
 // SAFETY: a lock, which any thread may use, and memory that the lock protects may go to another thread.
 unsafe impl Send for Arena {}

@@ -1,7 +1,7 @@
-//! Sleep and wake-up, in the shape of Linux's futex: on a word, if it still holds what was expected.
+//! Sleep and wake-up, in the shape of Linux's futex: on a word, if it still holds the expected value.
 //!
-//! A call enters the kernel, then locks a hash bucket, whose line it takes from whoever used it last, and leaves the
-//! kernel again. Sleepers are woken in the order of their coming, within their lane.
+//! A call enters the kernel, then locks a hash bucket, whose line it takes from its last user, and leaves the kernel
+//! again. Sleepers are woken in order of arrival, within their lane.
 
 use super::charge::{Doing, Kind};
 use super::lines::Op;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use turnwise::platform::{Lane, Parked};
 
-/// Who sleeps on a word.
+/// The threads that sleep on a word.
 pub(crate) struct Bucket {
     line: u32,
     queue: VecDeque<(u32, Lane)>,
@@ -61,8 +61,8 @@ impl Engine {
         !self.bucket(word).queue.is_empty()
     }
 
-    /// The running thread sleeps on `word`, or only until `until`. The caller suspends; afterwards
-    /// [`Engine::parked`] tells how it ended.
+    /// Makes the running thread sleep on `word`, or only until `until`. The caller suspends; afterwards
+    /// [`Engine::parked`] returns how it ended.
     pub(crate) fn sleep(&mut self, word: Option<usize>, lane: Lane, until: Option<Ps>, at: CallSite) {
         let thread = self.current;
         self.assert_may_leave("sleeps", Some(at));

@@ -1,5 +1,5 @@
-//! Who asks for, has and releases which lock, as the workload says: for hand-off statistics, for the trace, and for the
-//! report about a run that makes no progress.
+//! Which threads request, hold and release which lock, as the workload reports it: for hand-off statistics, for the
+//! trace, and for the report about a run that makes no progress.
 
 use super::Engine;
 use super::trace::Happened;

@@ -1,30 +1,30 @@
 //! Time, cache lines, CPUs and threads.
 //!
-//! Everything that happens has a time in integer picoseconds; events of one time happen in the order of their making,
-//! and all chance comes from one seeded generator, so a seed is a run. Threads are fibers that run the locks' own
-//! code up to the next operation, whose cost decides when they go on. As long as nothing else happens before that, they
-//! go on without a switch.
+//! Everything that happens has a time in integer picoseconds; events of one time happen in order of creation, and all
+//! chance comes from one seeded generator, so a seed determines a run. Threads are fibers that run the locks' own code
+//! up to the next operation, whose cost decides when they continue. If nothing else happens before that, they continue
+//! without a switch.
 //!
 //! Invariants (docs/design.md has them in full):
 //! 1. a line has an owner or sharers;
 //! 2. an access happens at one moment and sees the last write before it;
 //! 3. requests for a line are served in the order of their arrival, one transfer for writing at a time;
-//! 4. who is parked on lines is asked after every write to them;
-//! 5. who sleeps on a word fell asleep while it held the expected value, and is in one queue;
+//! 4. threads parked on lines are polled after every write to them;
+//! 5. a thread that sleeps on a word fell asleep while it held the expected value, and is in one queue;
 //! 6. the profile adds up to elapsed time x CPUs;
 //! 7. a thread is in one place, a bound one only on its CPU;
-//! 8. a configuration and a seed are a run.
+//! 8. a configuration and a seed determine a run.
 //!
-//! Nothing may follow from where the host's compiler or allocator puts a word: addresses go through `memory.rs` first.
+//! Nothing may depend on where the host's compiler or allocator puts a word: addresses go through `memory.rs` first.
 //!
 //! | file | what |
 //! |---|---|
 //! | `run.rs` | a simulation from start to end |
-//! | `fibers.rs`, `switch.rs` | threads as fibers, and how the host goes from one to another |
+//! | `fibers.rs`, `switch.rs` | threads as fibers, and how the host switches from one to another |
 //! | `cpu.rs`, `thread.rs` | what is known about a CPU and about a thread |
 //! | `queue.rs` | events |
-//! | `memory.rs`, `stacks.rs`, `lines.rs` | which word is on which line; who has the line |
-//! | `heap.rs`, `grace.rs`, `objects.rs` | objects that come and go; when nobody sees them any more |
+//! | `memory.rs`, `stacks.rs`, `lines.rs` | which word is on which line; which CPUs have the line |
+//! | `heap.rs`, `grace.rs`, `objects.rs` | objects that come and go; when no thread sees them any more |
 //! | `access.rs`, `posted.rs` | accesses, and spinning on lines; the store buffer |
 //! | `sched.rs`, `place.rs` | slices, preemption, migration; where a woken thread goes |
 //! | `runqueue.rs` | run queues as memory |
@@ -89,7 +89,7 @@ use std::sync::Arc;
 use thread::Thread;
 use turnwise::platform::ThreadSlot;
 
-/// How the running thread must go on.
+/// How the running thread must continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub(crate) enum Flow {
@@ -128,14 +128,14 @@ pub(crate) struct Engine {
     profile: Profile,
     trace: Option<Vec<TraceEvent>>,
     pub(crate) chance: fastrand::Rng,
-    /// Room for those who need wait no longer, and for places to draw.
+    /// Room for winners, and for places to draw.
     winners: Vec<lines::Winner>,
     places: Vec<u32>,
     perturb: perturb::State,
     counts: Counts,
     last_progress: Ps,
     owner: fibers::Owner,
-    /// What a spinner that stays away takes a line to cost, in nanoseconds: a running mean of its looks.
+    /// The cost of a line as estimated by a backing-off spinner, in nanoseconds: a running mean of its polls.
     pub(crate) line_ns: u32,
 }
 
@@ -164,13 +164,13 @@ pub(crate) fn inside() -> bool {
     !ENGINE.get().is_null()
 }
 
-/// Looks at the engine. `f` must not call into code that does so, too: locks, workloads.
+/// Accesses the engine. `f` must not call into code that does so, too: locks, workloads.
 #[inline]
 pub(crate) fn with<R>(f: impl FnOnce(&mut Engine) -> R) -> R {
     let engine = ENGINE.get();
     assert!(!engine.is_null(), "only a simulated thread can do this");
     // SAFETY: set while a thread runs, whose code is all that runs on this thread of the host then; references made
-    // here end before it is suspended or looks again.
+    // here end before it is suspended or calls this again.
     f(unsafe { &mut *engine })
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Engine) -> R) -> R {
 pub(crate) fn forget(address: usize) {
     let engine = WHOLE.get();
     if !engine.is_null() {
-        // SAFETY: as in `with`; words are dropped by threads, and by nobody while the engine looks at itself.
+        // SAFETY: as in `with`; words are dropped by threads, and never while the engine accesses itself.
         unsafe { &mut *engine }.table.forget(address);
     }
 }
@@ -192,7 +192,7 @@ pub(crate) fn step(f: impl FnOnce(&mut Engine) -> Flow) {
     }
 }
 
-/// Runs `f`, in which accesses to words cost nothing and nobody else runs.
+/// Runs `f`, in which accesses to words cost nothing and no other thread runs.
 pub(crate) fn for_free<R>(f: impl FnOnce() -> R) -> R {
     let engine = ENGINE.replace(std::ptr::null_mut());
     let result = f();
@@ -200,7 +200,7 @@ pub(crate) fn for_free<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Gets the line of an address, after the store buffer if that must be; its number.
+/// Gets the line of an address, after the store buffer if necessary; returns its number.
 #[inline]
 pub(crate) fn reach(address: usize, op: Op, doing: Doing) -> u32 {
     let (line, flow) = with(|e| {
@@ -212,7 +212,7 @@ pub(crate) fn reach(address: usize, op: Op, doing: Doing) -> u32 {
     line
 }
 
-/// As [`reach`], where the line is known.
+/// Does as [`reach`], where the line is known.
 #[inline]
 pub(crate) fn reach_line(line: u32, op: Op, doing: Doing) {
     let flow = with(|e| if e.must_drain(line, op) { None } else { Some(e.access(line, op, doing)) });
@@ -281,7 +281,7 @@ impl Engine {
         }
     }
 
-    /// Has the CPU do something else from now on, after charging what it has done.
+    /// Makes the CPU do something else from now on, after charging what it has done.
     #[inline]
     fn does(&mut self, cpu: u32, doing: Doing) {
         if self.cpus[cpu as usize].doing == doing {
@@ -291,8 +291,8 @@ impl Engine {
         self.cpus[cpu as usize].doing = doing;
     }
 
-    /// Charges the time up to now: before somebody reads the profile, or another thread or scope is charged. What the
-    /// CPU does changes in [`Engine::does`], which settles.
+    /// Charges the time up to now: before the profile is read, or another thread or scope is charged. The CPU's
+    /// activity changes in [`Engine::does`], which settles.
     #[inline]
     fn settle(&mut self, cpu: u32) {
         let cpu = &mut self.cpus[cpu as usize];
@@ -344,7 +344,7 @@ impl Engine {
         self.on_cpu[thread as usize].clone()
     }
 
-    /// CPUs that threads may use.
+    /// Returns the number of CPUs that threads may use.
     pub(crate) fn cpus_allowed(&self) -> u32 {
         self.allowed.len() as u32
     }
@@ -367,8 +367,8 @@ impl Engine {
         self.shares_core(self.current_cpu)
     }
 
-    /// Returns whether another CPU of this one's core executes instructions. One that polls while it is idle does; one
-    /// that spins pauses, which leaves the core to the other.
+    /// Returns whether another CPU of this one's core executes instructions. One that polls while idle does; one that
+    /// spins pauses, which leaves the core to the other.
     fn shares_core(&self, cpu: u32) -> bool {
         let per_core = self.machine.topology.threads_per_core;
         let first = cpu / per_core * per_core;

@@ -1,17 +1,17 @@
-//! Run queues as memory: each CPU's queue has a line and a lock, which others come for.
+//! Run queues as memory: each CPU's queue has a line and a lock, which other CPUs fetch.
 //!
-//! - Whoever wakes a thread needs the thread's own line (its state), then the line of the queue that it goes to. Both
-//!   come from where they were used last.
+//! - A waker needs the woken thread's own line (its state), then the line of the queue that it goes to. Both come from
+//!   where they were used last.
 //! - Among CPUs that share a last-level cache the waker locks the queue (`ttwu_queue` of Linux 3.10). The CPU itself
 //!   has it locked while it switches, so that a waker can wait for a switch. To other CPUs the waker sends an interrupt
-//!   and leaves the thread on a list beside the queue, without the lock.
+//!   and leaves the thread on a list next to the queue, without the lock.
 //! - A waker waits until the thread's CPU has switched away from it (`while (p->on_cpu)` in `try_to_wake_up`).
-//! - A CPU that goes on with a thread takes its queue's line back.
-//! - A CPU that is about to be idle looks at the queues of others, nearest first, and takes a thread where two are: but
-//!   only if its idle times are long (`idle_balance`). Each look is a load of that queue's line.
+//! - A CPU that continues with a thread takes its queue's line back.
+//! - A CPU that is about to be idle polls the queues of others, nearest first, and takes a thread where two are: but
+//!   only if its idle times are long (`idle_balance`). Each poll is a load of that queue's line.
 //!
-//! What is at hand in the own cache costs nothing here: it is part of what the machine file says a wake-up and a switch
-//! take.
+//! Lines in the CPU's own cache cost nothing here: they are part of what the machine file states for a wake-up and a
+//! switch.
 
 use super::charge::Doing;
 use super::cpu::MIGRATION_COST;

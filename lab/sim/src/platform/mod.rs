@@ -6,7 +6,7 @@
 //! | `spin_until` | a thread parked on lines |
 //! | `park`, `wake`, `requeue` | a futex, with the costs of a call, a switch and a wake-up |
 //! | `preempt_off`, `preempt_on` | in a kernel, sections in which a thread keeps its CPU; elsewhere nothing |
-//! | `on_cpu` | what a kernel, a program or nobody can tell, as the machine file says |
+//! | `on_cpu` | what a kernel or a program can tell, or nothing, as the machine file states |
 //! | `touch` | accesses of the protected data's lines |
 
 mod ask;
@@ -23,8 +23,8 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 
-/// The simulated machine as a platform. Waiting is for simulated threads; everything else also works outside of them,
-/// for free.
+/// The simulated machine as a platform. Waiting is only for simulated threads; everything else also works outside of
+/// them, for free.
 pub struct Sim;
 
 /// The token of the first thread; those below are special.
@@ -194,7 +194,7 @@ unsafe impl Platform for Sim {
             half_call(at);
             return None;
         }
-        // Nobody can come or go in between: both buckets are locked.
+        // No thread can come or go in between: both buckets are locked.
         let first = engine::with(|e| e.take_sleeper(futex, Lane::Waiters));
         let moved = engine::with(|e| e.move_sleepers(futex, to.addr()));
         first.into_iter().for_each(|thread| rouse(thread, at));

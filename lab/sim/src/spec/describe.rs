@@ -15,7 +15,7 @@ pub struct Number<'a> {
     pub provisional: bool,
 }
 
-/// What one key of the file says.
+/// The content of one key of the file.
 struct Entry {
     key: String,
     /// The value as people read it.
@@ -43,7 +43,7 @@ impl Entry {
     }
 }
 
-/// Returns what a class is called, if this machine has such a distance.
+/// Returns the name of a class, if this machine has such a distance.
 fn label(class: usize, topology: &Topology) -> Option<String> {
     match class {
         0 => (topology.threads_per_core > 1).then(|| "core".to_owned()),
@@ -54,7 +54,7 @@ fn label(class: usize, topology: &Topology) -> Option<String> {
     }
 }
 
-/// Picoseconds as nanoseconds, with as many decimals as there are.
+/// Formats picoseconds as nanoseconds, with all their decimals.
 fn ns(time: Ps) -> String {
     let (whole, rest) = (time / super::NS, time % super::NS);
     let text = format!("{whole}.{rest:03}");
@@ -62,7 +62,7 @@ fn ns(time: Ps) -> String {
 }
 
 impl Machine {
-    /// Keys of the numbers that are recalled or guessed, in the order of the file.
+    /// Returns the keys of the numbers that are recalled or guessed, in the order of the file.
     #[must_use]
     pub fn provisional(&self) -> Vec<&str> {
         self.sources.iter().filter(|source| source.provisional).map(|source| source.key.as_str()).collect()
@@ -135,7 +135,7 @@ impl Machine {
         let table = |key, times| Entry::times(key, times, &self.topology, Class::SAME_CORE);
         let line = u64::from(costs.line_bytes);
         let protocol = costs.protocol.name();
-        // A hash of its own for what most files leave out; the hash of all others stays.
+        // A separate hash for what most files leave out; the hash of all others stays.
         let (text, bits) = match costs.migratory {
             true => (format!("{protocol}, migratory"), vec![costs.protocol as u64, 1]),
             false => (protocol.to_owned(), vec![costs.protocol as u64]),
@@ -228,8 +228,8 @@ impl OnCpuView {
     }
 }
 
-/// FNV-1a, 64 bits. Fingerprints are compared across programs and years, which std's hasher does not promise;
-/// nobody forges them, so that a cryptographic hash would be a dependency for nothing.
+/// FNV-1a, 64 bits. Fingerprints are compared across programs and years, which std's hasher does not guarantee; they
+/// are not forged, so that a cryptographic hash would be a needless dependency.
 struct Fnv(u64);
 
 impl Fnv {

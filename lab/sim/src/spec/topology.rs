@@ -49,8 +49,8 @@ impl Topology {
         self.clusters_per_node * self.cores_per_cluster * self.threads_per_core
     }
 
-    /// CPUs of the first `nodes` nodes, as `numactl --cpunodebind` leaves them to a program. The machine stays as it
-    /// is. With more nodes than there are: all.
+    /// Returns the CPUs of the first `nodes` nodes, as `numactl --cpunodebind` leaves them to a program. The machine
+    /// stays as it is. With more nodes than exist: all.
     #[must_use]
     pub fn cpus_of_first_nodes(&self, nodes: u32) -> Vec<u32> {
         (0..nodes.min(self.nodes) * self.cpus_per_node()).collect()

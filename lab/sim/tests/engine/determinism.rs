@@ -1,4 +1,4 @@
-//! A seed is a run: the same events at the same times, whatever else the host does.
+//! A seed determines a run: the same events at the same times, whatever else the host does.
 
 use crate::support;
 use crate::world::{row, traced, word};
@@ -9,7 +9,7 @@ use turnwise::{Condvar, McsLock, Mutex, RwSem, TicketLock, backoff::NoBackoff};
 use turnwise_sim::spec::{Machine, Protocol};
 use turnwise_sim::{Affinity, Config, Outcome, Perturb, Sim, Simulation};
 
-/// What the threads of the run share.
+/// The state that the threads of the run share.
 struct Shared {
     mutex: Mutex<u64, Sim>,
     changed: Condvar<Sim>,
@@ -17,11 +17,11 @@ struct Shared {
     ticket: TicketLock<u64, NoBackoff, Sim>,
     mcs: McsLock<u64, Sim>,
     word: crate::world::Word32,
-    /// On the host's heap. Their sections are long, so that threads note what became of spins.
+    /// On the host's heap. Their sections are long, so that threads note how spins ended.
     elsewhere: [Box<Mutex<u64, Sim>>; 5],
 }
 
-/// Threads that use a bit of everything, also words on their stacks and on the host's heap.
+/// Runs threads that use a bit of everything, also words on their stacks and on the host's heap.
 fn run(config: Config, threads: usize) -> Outcome {
     let mut sim = Simulation::new(config, threads);
     let shared = sim.place(

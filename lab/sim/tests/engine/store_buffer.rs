@@ -116,7 +116,7 @@ fn stores_happen_in_their_order_whatever_their_lines_cost() {
     assert_eq!(seen.get(), 2, "who sees the second store sees the first");
 }
 
-/// Two threads store to one word each and look at the other's: what each saw.
+/// Two threads store to one word each and read the other's; returns what each saw.
 fn store_buffering(fence: bool) -> (u32, u32) {
     let mut simulation = simulation(2);
     let words = [word(&mut simulation, "x"), word(&mut simulation, "y")];
@@ -134,7 +134,7 @@ fn store_buffering(fence: bool) -> (u32, u32) {
                 Sim::fence(SeqCst);
             }
             note.set(other.load(Relaxed));
-            Sim::compute(1_000); // who leaves its CPU has stored
+            Sim::compute(1_000); // a thread that leaves its CPU has stored
         });
     }
     simulation.run().expect("everybody gets on");

@@ -61,8 +61,8 @@ fn table(ns: [u64; 6]) -> ByClass {
     ByClass(ns.iter().map(|ns| ns * NS).collect())
 }
 
-/// Four nodes in a row, each of two clusters of two cores of two threads: every distance there is, each at a cost of
-/// its own.
+/// Returns four nodes in a row, each of two clusters of two cores of two threads: every possible distance, each at a
+/// cost of its own.
 pub(crate) fn row(protocol: Protocol) -> Machine {
     let mut machine = crate::support::machine(1, 1);
     let hops = (0..16u8).map(|place| (place / 4).abs_diff(place % 4)).collect();

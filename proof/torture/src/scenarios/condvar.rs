@@ -90,7 +90,7 @@ pub(super) fn one_each(arena: &'static Arena, record: &LockRecord, (ops, condvar
             if after {
                 (0..some).for_each(|_| (condvar.notify_one)(guarded.lock));
             }
-            // Nobody makes or takes the lock until the takers were there: who was not woken now never will be.
+            // No thread makes or takes items until the takers were there: a taker not woken now never will be.
             while items.get() != 0 && !last {
                 std::thread::sleep(Duration::from_micros(20));
             }

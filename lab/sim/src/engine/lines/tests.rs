@@ -1,4 +1,4 @@
-//! The directory alone: random requests, and the moments that a whole run can hardly be steered to.
+//! The directory alone: random requests, and moments that are hard to reach in a whole run.
 
 use super::{Lines, NOBODY, Op, Winner};
 use crate::spec::{ByClass, Class, Machine, NS, Protocol, Ps, Topology, load};
@@ -41,7 +41,7 @@ fn migratory(protocol: Protocol) -> Arc<Machine> {
     Arc::new(machine)
 }
 
-/// Whether the entry, and what it says of each CPU, is one writer or many readers.
+/// Checks that the entry, and its record of each CPU, is one writer or many readers.
 fn check(lines: &Lines, cpus: u32) {
     lines.check().unwrap();
     let entry = &lines.entries[1];
@@ -142,7 +142,7 @@ fn a_tenure_ends_within_a_quarter_of_the_next_transfer() {
         let keeps = |time| lines.hit(1, 0, Op::Rmw, time).is_some();
         assert!(!keeps(first + 15 * NS), "a quarter of 60 ns");
         assert!(lines.hit(1, 2, Op::Load, first).is_none(), "who was not served has no tenure");
-        // Nobody stands in line: it has the line, and needs no tenure.
+        // No request is queued: it has the line, and needs no tenure.
         assert!(lines.hit(1, 1, Op::Rmw, Ps::MAX).is_some());
     }
     let mut lines = lines_of(&machine(Protocol::Mesif), 1);

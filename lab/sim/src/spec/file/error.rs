@@ -25,7 +25,7 @@ impl SpecError {
         SpecError::at(key, problem, origin, text)
     }
 
-    /// Returns an error that is not about what stands in a file.
+    /// Returns an error that is not about a file's content.
     pub(in crate::spec) fn of_name(shown: String) -> SpecError {
         SpecError { line: None, key: String::new(), shown }
     }
@@ -44,7 +44,7 @@ impl fmt::Display for SpecError {
 
 impl Error for SpecError {}
 
-/// What messages call such files.
+/// The name of such files in messages.
 pub(in crate::spec) const SORT: &str = "machine file";
 
 const ADVICE: Advice = Advice {

@@ -10,7 +10,7 @@ impl MachineFile {
     ///
     /// # Errors
     ///
-    /// None for files whose numbers fit TOML; says which does not.
+    /// None for files whose numbers fit TOML; states which does not.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         let mut text = String::new();
         for (key, value) in [("name", &self.name), ("title", &self.title)] {
@@ -24,7 +24,7 @@ impl MachineFile {
     }
 }
 
-/// Writes one table, its inner tables on a line each: twenty `[cpu.load_hit]` lines would be no table to read.
+/// Writes one table, its inner tables on a line each: twenty `[cpu.load_hit]` lines would not be a readable table.
 fn section(text: &mut String, name: &str, table: &impl Serialize) -> Result<(), toml::ser::Error> {
     let _ = writeln!(text, "\n[{name}]");
     for (key, value) in &Table::try_from(table)? {
