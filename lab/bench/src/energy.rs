@@ -1,4 +1,4 @@
-//! What the processors use, where the machine tells: the counters of Linux's powercap (RAPL), one for each package.
+//! The processors' energy, where the machine reports it: the counters of Linux's powercap (RAPL), one for each package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ pub(crate) fn read() -> Option<Reading> {
     METER.as_ref().ok()?.read()
 }
 
-/// Joules from one reading to a later one.
+/// Returns the joules from one reading to a later one.
 pub(crate) fn joules(begin: &Reading, end: &Reading) -> Option<f64> {
     Some(METER.as_ref().ok()?.joules(begin, end))
 }
 
-/// Why energy is left out; `None`: it is not.
+/// Returns why energy is left out; `None`: it is not.
 pub(crate) fn left_out() -> Option<String> {
     METER.as_ref().err().cloned()
 }
@@ -33,7 +33,7 @@ struct Meter(Vec<Counter>);
 
 struct Counter {
     file: PathBuf,
-    /// After this it begins again from zero.
+    /// After this value it wraps to zero.
     most_uj: u64,
 }
 

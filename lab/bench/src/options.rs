@@ -10,7 +10,7 @@ pub struct Options {
     pub subject: &'static Subject,
     /// Locks to run; empty: those that each scenario is about.
     pub locks: Vec<String>,
-    /// Locks of shared objects, which run in every scenario, beside the others.
+    /// Locks of shared objects, which run in every scenario, with the others.
     pub plugged: Vec<&'static LockInfo>,
     /// Scenarios and groups of scenarios; empty: the subject's default.
     pub scenarios: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the scenarios asked for, in which any of the locks asked for can run.
+    /// Returns the requested scenarios in which any of the requested locks can run.
     ///
     /// # Errors
     /// There are none.

@@ -50,13 +50,13 @@ pub(crate) struct Way {
     pub(crate) release: Function,
 }
 
-/// A lock of a shared object, which stays loaded for good.
+/// A lock of a shared object, which stays loaded permanently.
 ///
-/// Invariants: (1) the functions are the object's, which promises that they do what the header says; (2) a lock has
+/// Invariants: (1) the functions are the object's, which guarantees that they do what the header states; (2) a lock has
 /// `size` bytes, from 1 to `SIZE_MAX`, and need not be aligned to more than `ALIGN_MAX`.
 #[derive(Clone, Copy, Debug)]
 pub struct Plugin {
-    /// What it calls itself.
+    /// The name that it gives itself.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
@@ -66,7 +66,7 @@ pub struct Plugin {
     init: Option<Function>,
     destroy: Option<Function>,
     pub(crate) alone: Way,
-    /// For readers, if it lets them in together.
+    /// For readers, if it admits them together.
     pub(crate) shared: Option<Way>,
     try_lock: Option<Try>,
 }
@@ -75,7 +75,7 @@ impl Plugin {
     /// Loads the shared object and tries its lock.
     ///
     /// # Errors
-    /// It cannot be loaded, its table is none, or its lock does not do what a lock does.
+    /// It cannot be loaded, its table is invalid, or its lock does not do what a lock does.
     pub fn load(file: &Path) -> Result<Plugin> {
         let table = table(file)?;
         // SAFETY: the object is loaded for good.
@@ -85,7 +85,7 @@ impl Plugin {
         Ok(plugin)
     }
 
-    /// Returns what the table says, looked through.
+    /// Checks the table and returns its content.
     ///
     /// # Safety
     /// The table is that of an object which stays loaded.
@@ -114,7 +114,7 @@ impl Plugin {
         Ok(Plugin { name, help, spins: table.spins != 0, size, init, destroy, alone, shared, try_lock })
     }
 
-    /// Takes a lock and gives it back, in each way that there is; in a thread of its own, which may not come back.
+    /// Takes a lock and gives it back, in each possible way; in a thread of its own, which may not come back.
     fn tried(self) -> Result<()> {
         let (tell, told) = channel();
         let trial = thread::Builder::new().spawn(move || tell.send(self.trial()));
@@ -158,7 +158,7 @@ impl Plugin {
 /// A lock of a plugin in memory of its own, at another address than the one before it; and room behind it, on the same
 /// line if that has any.
 pub(crate) struct Memory {
-    /// In one of them.
+    /// Within one of the lines.
     address: *mut c_void,
     _lines: Vec<Apart<UnsafeCell<[u8; ALIGN_MAX]>>>,
     destroy: Option<Function>,
@@ -175,7 +175,7 @@ impl Memory {
         let each = (plugin.room_at() + room).div_ceil(ALIGN_MAX);
         let place = NEXT.fetch_add(1, Relaxed) % PLACES * each;
         let lines: Vec<_> = (0..each * PLACES).map(|_| Apart(UnsafeCell::new([0; ALIGN_MAX]))).collect();
-        // SAFETY: there are so many lines and more; they stay where they are when the vector moves.
+        // SAFETY: there are this many lines and more; they stay where they are when the vector moves.
         let address = unsafe { lines.as_ptr().add(place) }.cast_mut().cast();
         let memory = Memory { address, _lines: lines, destroy: plugin.destroy };
         plugin.init.into_iter().for_each(|init| memory.call(init));
@@ -191,7 +191,7 @@ impl Memory {
     /// Calls a function of its plugin.
     #[inline]
     pub(crate) fn call(&self, function: Function) {
-        // SAFETY: invariants 1 and 2 of `Plugin`: so many bytes, aligned, and zero until `init`, are the lock's.
+        // SAFETY: invariants 1 and 2 of `Plugin`: this many bytes, aligned, and zero until `init`, are the lock's.
         unsafe { function(self.address) };
     }
 }
@@ -204,10 +204,10 @@ impl Drop for Memory {
 
 /// Returns the object's table; its version has been checked.
 fn table(file: &Path) -> Result<Table> {
-    // With its folder, so that the loader does not look for it elsewhere.
+    // With its folder, so that the loader does not search for it elsewhere.
     let path = file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?;
     let path = CString::new(path.into_os_string().into_encoded_bytes()).context("a path has no zero bytes")?;
-    // SAFETY: the path ends in 0. What the object does as it is loaded is what the user asked for.
+    // SAFETY: the path ends in 0. The user asked for whatever the object does as it is loaded.
     let object = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     let loadable = || {
         format!(

@@ -8,21 +8,21 @@ use crate::subject::{LockInfo, Waiting};
 use std::time::Duration;
 use turnwise_present::stats::Spread;
 
-/// What the samples of one lock showed, before it is summed up.
+/// What the samples of one lock showed, before they are summed up.
 pub struct Samples {
     /// The lock.
     pub lock: &'static LockInfo,
-    /// Who reads and who writes in them.
+    /// Which threads read and which write in them.
     pub roles: Roles,
     /// The throughput pass, by round.
     pub plain: Vec<Outcome>,
-    /// What a cache line cost around each of these, nanoseconds; `None`: there is one core alone.
+    /// What a cache line cost around each of these, nanoseconds; `None`: there is only one core.
     pub line_ns: Vec<Option<f64>>,
     /// Waits of the timed pass.
     pub waits: Option<WaitTimes>,
     /// Why there are fewer samples than rounds.
     pub gave_up: Option<String>,
-    /// Samples of either pass that lasted more than twice as long as asked for.
+    /// Samples of either pass that lasted more than twice as long as requested.
     pub disturbed: u32,
     /// What was peculiar about them.
     pub situation: Situation,
@@ -121,7 +121,7 @@ impl Samples {
         }
     }
 
-    /// Among those with the same role; of two roles, the less fair.
+    /// Returns the fairness among threads with the same role; of two roles, the less fair.
     fn fairness(&self, ops: &[Counts]) -> f64 {
         let totals: Vec<u64> = ops.iter().map(|ops| ops.total()).collect();
         match self.roles {
@@ -191,7 +191,7 @@ impl Samples {
         self.gave_up.iter().cloned().chain(self.starved()).chain(stalled).chain(disturbed).collect()
     }
 
-    /// Samples in which one kind did nothing while the other did.
+    /// Returns a note on samples in which one kind did nothing while the other did.
     fn starved(&self) -> Option<String> {
         let Roles::Apart { .. } = self.roles else { return None };
         let starved = |kind| self.plain.iter().filter(|o| o.total() > 0 && o.count(kind) == 0).count() as u32;

@@ -35,7 +35,7 @@ impl fmt::Display for Setting {
     }
 }
 
-/// Lets these hold for all our locks in this process, from now on.
+/// Applies these to all our locks in this process, from now on.
 ///
 /// # Errors
 /// One number is set twice.

@@ -1,5 +1,5 @@
-//! Scenarios under a CPU quota, which holds for all threads of a process: so these tests have one to themselves, and
-//! take turns.
+//! Scenarios under a CPU quota, which holds for all threads of a process: so these tests have a process to themselves,
+//! and take turns.
 
 use std::sync::Mutex;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Every lock of this project: its name, its size, where it comes from, what it promises, and its type.
+//! Every lock of this project: its name, its size, where it comes from, what it guarantees, and its type.
 //!
 //! [`LOCKS`] is the one list. Benchmark, simulation, torture and reproduction take locks from it by name: [`visit`]
 //! calls a method of a [`Visit`] with the lock's type.
@@ -22,7 +22,7 @@ pub use visit::{Of, OnePermit, RefCount, Visit};
 pub enum Home {
     /// The locks to use.
     Turnwise,
-    /// The documents' locks, to measure.
+    /// The papers' locks, to measure.
     Lineage,
 }
 
@@ -39,17 +39,17 @@ pub struct Entry {
     pub home: Home,
     /// Its size, with the features of this build.
     pub bytes: usize,
-    /// The document or paper that it follows.
+    /// The source that it follows: a case study or another paper.
     pub source: &'static str,
     /// Which waiter gets it next.
     pub order: &'static str,
-    /// For how long those who come later may overtake a waiter.
+    /// For how long later arrivals may overtake a waiter.
     pub overtaken: &'static str,
     /// What its waiters do.
     pub waiters: &'static str,
     /// Whether a waiter can give up at a deadline.
     pub timed: bool,
-    /// What happens when a thread acquires what it has.
+    /// What happens when a thread acquires a lock that it has.
     pub again: &'static str,
     /// What torture may expect of it.
     pub nature: Nature,

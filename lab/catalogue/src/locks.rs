@@ -154,7 +154,7 @@ const NEVER: &str = "never";
 const UNTIL_QUEUED: &str = "until queued";
 const ADAPTIVE: &str = "spin, sleep";
 
-/// What comes next, and for how long a waiter may be overtaken.
+/// The order of service, and for how long a waiter may be overtaken.
 type Order = (&'static str, &'static str);
 const ANY: Order = ("any", NO_BOUND);
 const HANDOFF: Order = ("any, hand-off", "4 ms");
@@ -214,7 +214,7 @@ const fn ia64(type_name: &'static str, summary: &'static str) -> Entry {
     lineage(type_name, summary, "spin_backoff", Nature::SPINNER)
 }
 
-/// Handed to the first in the queue; those that spin may take what is on offer.
+/// Handed to the first in the queue; spinners may take an offered lock.
 const fn osv(type_name: &'static str, summary: &'static str, overtaken: &'static str, nature: Nature) -> Entry {
     let entry = lineage(type_name, summary, "handoff_spin", nature).order(("FIFO, offer", overtaken));
     entry.waiters(ADAPTIVE).again("counted")

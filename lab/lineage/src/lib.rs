@@ -1,7 +1,7 @@
-//! The locks of the five documents that Turnwise grew out of, as they were then: before and after.
+//! The locks of the five papers from which Turnwise grew, as they were then: before and after.
 //!
 //! They are for measuring and reproducing, not for use: programs should use `turnwise`'s own. There is one file per
-//! lock; what a document changed is a policy of the one type, so that before and after differ in nothing else.
+//! lock; what a paper changed is a policy of the one type, so that before and after differ in nothing else.
 #![no_std]
 
 #[cfg(test)]

@@ -50,8 +50,8 @@ pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Returns the section in the world `W`, where it costs nothing to look at run time which section it is: one copy of
-/// the threads' loop for each lock.
+/// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
+/// threads' loop for each lock.
 pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter: W::Jitter) -> impl Workload {
     Load::<(Exclusive, W, L), _>::of(Any::of(section, jitter))
 }
@@ -95,7 +95,7 @@ impl<W: Environment> Body<W> for Work<W::Jitter> {
         let count = data.count;
         data.chain = W::work(data.chain, self.inside);
         touch::<W>(data, true);
-        // The compiler must take it that anybody may have changed the data here.
+        // The compiler must assume that any thread may have changed the data here.
         let data = black_box(data);
         data.count = count + 1;
         data.mirror += 1;
@@ -197,7 +197,7 @@ impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Load<(Exclusiv
         self.body.outside(local);
     }
 
-    /// Mutual exclusion: no increment was lost. (A tight section leaves the mirror alone.)
+    /// Checks mutual exclusion: no increment was lost. (A tight section leaves the mirror alone.)
     fn check(lock: &L, done: Counts, _torn: bool) -> anyhow::Result<()> {
         lock.with(|data| *data).check(done.write)
     }

@@ -28,20 +28,20 @@ pub enum Waiting {
     Sleeps,
     /// It spins for ever.
     Spins,
-    /// There is nobody to wait for.
+    /// It never waits.
     Never,
 }
 
 /// A lock that can be benchmarked.
 #[derive(Debug)]
 pub struct LockInfo {
-    /// What `--lock` and the reports call it.
+    /// Its name in `--lock` and the reports.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
     /// What its waiters do.
     pub waiting: Waiting,
-    /// One to judge, rather than one to judge by.
+    /// Whether it is judged, rather than a yardstick.
     pub ours: bool,
     sampler: Sampler,
 }
@@ -118,7 +118,7 @@ impl LockInfo {
     /// Returns a lock of a shared object, for as long as the program runs.
     ///
     /// # Errors
-    /// The subject has no place for it, or has a lock of this name.
+    /// The subject cannot take it, or has a lock of this name.
     pub fn plugged(plugin: &'static Plugin, subject: &Subject) -> anyhow::Result<LockInfo> {
         let (name, subject_name) = (plugin.name, subject.name);
         let Some(sample) = subject.plugged else {
@@ -141,7 +141,7 @@ impl LockInfo {
     /// Measures one sample of a workload with this lock.
     ///
     /// # Errors
-    /// When a thread cannot be started, or when the lock broke its promise.
+    /// When a thread cannot be started, or when the lock broke its guarantee.
     pub fn sample(&self, plan: &Plan) -> anyhow::Result<Outcome> {
         let sample = match self.sampler {
             Sampler::By(sample) => sample,
@@ -155,20 +155,20 @@ impl LockInfo {
 
 /// Scenarios that the same locks run in.
 pub struct Group {
-    /// What `--scenario` calls it.
+    /// Its name in `--scenario`.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
     /// The locks that can run in it, in the order of reports.
     pub locks: &'static [LockInfo],
-    /// Those that run when none are asked for.
+    /// The locks that run by default.
     pub default: &'static [&'static str],
     /// The locks with the fastest of which the others' speeds are compared; none: the fastest peer.
     pub reference: &'static [&'static str],
 }
 
 impl Group {
-    /// In which all locks run if none are asked for, and are compared with the fastest peer.
+    /// Returns a group in which all locks run by default, and are compared with the fastest peer.
     const fn of(name: &'static str, help: &'static str, locks: &'static [LockInfo]) -> Group {
         Group { name, help, locks, default: &["all"], reference: &[] }
     }
@@ -178,7 +178,7 @@ impl Group {
         Group { reference, ..self }
     }
 
-    /// Sets the locks that run when none are asked for.
+    /// Sets the locks that run by default.
     const fn by_default(self, default: &'static [&'static str]) -> Group {
         Group { default, ..self }
     }
@@ -198,7 +198,7 @@ pub enum Times {
     },
     /// Asleep with the lock.
     Sleep {
-        /// What the kernel is asked for.
+        /// In a system call.
         inside_ns: u64,
     },
 }
@@ -220,22 +220,22 @@ impl Times {
 /// The mix of reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mix {
-    /// Everybody writes.
+    /// All threads write.
     Write,
-    /// Everybody reads in this many of a hundred operations.
+    /// All threads read in this many of a hundred operations.
     Mixed(u8),
     /// Some only write, the others only read.
     Apart {
         /// This many threads write.
         writers: usize,
-        /// Nanoseconds of arithmetic after each write, beside what everybody does outside.
+        /// Nanoseconds of arithmetic after each write, in addition to the work of all outside.
         rest_ns: u64,
     },
 }
 
 /// A situation.
 pub struct Scenario {
-    /// What `--scenario` and the reports call it.
+    /// Its name in `--scenario` and the reports.
     pub name: &'static str,
     /// One line for lists and headings.
     pub help: &'static str,
@@ -247,17 +247,17 @@ pub struct Scenario {
     pub times: Times,
     /// The mix of reads and writes.
     pub mix: Mix,
-    /// What else there is.
+    /// Further circumstances.
     pub situation: Situation,
     /// Each thread stays on one CPU.
     pub pinned: bool,
-    /// The scenario before it, which differs by its number of threads: their rounds are interleaved, so that it can be
-    /// said how the locks scale.
+    /// The scenario before it, which differs by its number of threads: their rounds are interleaved, which shows how
+    /// the locks scale.
     pub scales: Option<&'static str>,
 }
 
 impl Scenario {
-    /// Nothing but the lock, everybody writes.
+    /// Returns a scenario with only the lock, where all threads write.
     pub(crate) const fn tight(
         group: &'static Group,
         name: &'static str,
@@ -289,7 +289,7 @@ impl Scenario {
         Scenario { situation: Situation { locks, ..self.situation }, ..self }
     }
 
-    /// Sets what runs beside it; whoever shares a CPU stays there.
+    /// Sets what runs alongside it; a thread that shares a CPU stays there.
     pub(crate) const fn beside(self, neighbour: Neighbour) -> Scenario {
         let pinned = matches!(neighbour, Neighbour::OnLastThread);
         Scenario { situation: Situation { neighbour, ..self.situation }, pinned, ..self }
@@ -305,12 +305,12 @@ impl Scenario {
         Scenario { situation: Situation { arrivals: Some(arrivals), ..self.situation }, ..self }
     }
 
-    /// Marks its threads as such that wait for each other's turns.
+    /// Marks its threads as waiting for each other's turns.
     pub(crate) const fn turns(self) -> Scenario {
         Scenario { situation: Situation { turns: true, ..self.situation }, ..self }
     }
 
-    /// Returns whether threads, one lock and sections are all of it, so that it can be simulated.
+    /// Returns whether it consists of threads, one lock and sections only, so that it can be simulated.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.situation == Situation::PLAIN
@@ -345,21 +345,21 @@ fn steps(ns: u64) -> u32 {
 
 /// A sort of locks, and everything that is measured of it.
 pub struct Subject {
-    /// What the command line calls it.
+    /// Its name on the command line.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
     /// Every group, in order.
     pub groups: &'static [&'static Group],
-    /// Those that run when no scenario is asked for.
+    /// The scenarios that run by default.
     pub default: &'static [&'static str],
     /// Every scenario, in the order of reports.
     pub scenarios: &'static [Scenario],
     /// The columns of its tables: names of [figures](crate::figure::FIGURES), in groups.
     pub figures: &'static [&'static [&'static str]],
-    /// Pairs of locks whose difference a document published.
+    /// Pairs of locks whose difference a paper published.
     pub comparisons: &'static [Comparison],
-    /// How a lock of a shared object is measured, where it can be.
+    /// How a lock of a shared object is measured, where that is possible.
     pub plugged: Option<PluggedSample>,
 }
 

@@ -1,5 +1,5 @@
-//! Trees of names: our file system on today's locks and on those of the documents' kernels, and what one might use in
-//! place of it.
+//! Trees of names: our file system on today's locks and on those of the papers' kernels, and possible replacements for
+//! it.
 
 use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
 use crate::adapt::trees::{Holding, LockedTree, OurPaths, Ours, Table, Tmpfs, TmpfsPaths};

@@ -23,10 +23,10 @@
 //! 1. A thread that changes the count from free has the lock.
 //! 2. A waiter that sleeps is in the list, and the count is below 0; an `unlock` that finds it so sets the count to
 //!    free and wakes the first in the list, under `wait_lock`. The first stays in the list until it has the lock.
-//! 3. The list is empty or the count is below 0, but between that release and the next waiter's look at the count.
+//! 3. The list is empty or the count is below 0, except between that release and the next waiter's check of the count.
 //!
 //! **`unlock` touches the lock after releasing it**: the slow half sets the count to free, and then still has
-//! `wait_lock`. A thread that got the lock and frees its memory at once frees it under the last owner's hands.
+//! `wait_lock`. A thread that got the lock and frees its memory at once frees it while the last owner still uses it.
 
 pub mod mcs;
 pub mod policy;

@@ -11,7 +11,7 @@ use turnwise::platform::{DefaultPlatform, Lane, Platform, Word};
 
 /// A waiter's word: it has been handed the lock.
 const WOKEN: u32 = 0;
-/// A waiter's word: it is awake and looks now and then.
+/// A waiter's word: it is awake and polls occasionally.
 const AWAKE: u32 = 1;
 /// A waiter's word: it sleeps, or is about to.
 const ASLEEP: u32 = 2;
