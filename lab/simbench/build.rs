@@ -1,5 +1,5 @@
-//! Writes a table of all functions of the locks and workloads, so that a profile of a simulated run, whose times come
-//! with places in the source, can name them.
+//! Writes a table of all functions of the locks and workloads, so that a profile of a simulated run, whose times carry
+//! places in the source, can name them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

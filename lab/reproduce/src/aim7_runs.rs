@@ -1,4 +1,4 @@
-//! AIM7 on the documents' machine, as both documents that measured it have it.
+//! AIM7 on the papers' machine, as in both papers that measured it.
 
 use super::Context;
 use super::mean::mean;
@@ -11,13 +11,13 @@ use turnwise_present::stats::Spread;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_vfs::journal;
 
-/// The documents' file systems have small journals.
+/// The papers' file systems have small journals.
 const JOURNAL_MIB: u32 = 4;
 
-/// What is not in a workfile.
+/// Values that are not in a workfile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constants {
-    /// What a job computes for itself.
+    /// The private computation of a job.
     pub(super) compute_ns: f64,
     /// How much more that takes on two nodes, as a share; with more nodes more of the memory is far away.
     pub(super) tax: f64,
@@ -50,7 +50,7 @@ pub(super) struct Run {
     pub(super) ramp_ns: u64,
     pub(super) warm_up_ns: u64,
     pub(super) measured_ns: u64,
-    /// Every user runs all of its jobs once, as long as that takes, instead of a window.
+    /// Every user runs all of its jobs once, for as long as that takes, instead of a window.
     pub(super) whole: bool,
 }
 
@@ -60,12 +60,12 @@ pub(super) fn machine() -> Result<Arc<Machine>> {
 }
 
 impl Run {
-    /// About how long it takes, beside others: simulated time of all CPUs.
+    /// Returns about how long it takes, compared with others: simulated time of all CPUs.
     pub(super) fn cost(&self) -> u64 {
         u64::from(self.nodes * self.machine.topology.cpus_per_node()) * (self.warm_up_ns + self.measured_ns)
     }
 
-    /// Jobs a minute, and where the time went. A run that got stuck is an error that says who waits for what.
+    /// Returns jobs a minute, and where the time went. A stuck run is an error that states which thread waits for what.
     pub(super) fn run(&self) -> Result<Outcome> {
         let workfile = Workfile::load(self.workfile).map_err(|fault| anyhow!("{fault:?}"))?;
         let locks = Set::find(self.locks).with_context(|| format!("no set of locks '{}'", self.locks))?;
@@ -92,7 +92,7 @@ impl Run {
     }
 }
 
-/// One run with some seeds: a crowd at a lock comes and goes, so that one window says little.
+/// One run with some seeds: a crowd at a lock comes and goes, so that one window shows little.
 pub(super) struct Sample(pub(super) Vec<Outcome>);
 
 impl Sample {

@@ -1,7 +1,7 @@
 //! A search for one to three constants of a workload, by simulated evaluations.
 //!
 //! Nelder and Mead's simplex (`argmin`) in the logarithms of the constants, within bounds. Each constant is rounded to
-//! three digits before it is tried, so that what is reported is what was run, and what was tried is not tried again.
+//! three digits before it is tried, so that the reported value is the one that was run, and none is tried twice.
 
 use anyhow::{Result, anyhow, ensure};
 use argmin::core::{CostFunction, Executor, State};
@@ -57,11 +57,11 @@ struct Search<'a, F> {
     unknowns: &'a [Unknown],
     misfit: RefCell<F>,
     known: RefCell<BTreeMap<Vec<u64>, f64>>,
-    /// The solver cannot bear an error at its first corners: it is kept here, and nothing is tried any more.
+    /// The solver does not tolerate an error at its first corners: it is kept here, and nothing is tried any more.
     failure: RefCell<Option<anyhow::Error>>,
 }
 
-/// What a place costs where the evaluation failed.
+/// The cost of a place where the evaluation failed.
 const FAILED: f64 = 1e300;
 
 impl<F: FnMut(&[f64]) -> Result<f64>> Search<'_, F> {
@@ -85,7 +85,7 @@ impl<F: FnMut(&[f64]) -> Result<f64>> CostFunction for &Search<'_, F> {
     type Param = Vec<f64>;
     type Output = f64;
 
-    /// Places beyond the bounds cost more than the bound itself, the farther the more.
+    /// Returns the cost of a place; beyond the bounds it exceeds that of the bound itself, and grows with the distance.
     fn cost(&self, places: &Vec<f64>) -> Result<f64, argmin::core::Error> {
         let beyond: f64 = places.iter().map(|place| (place - place.clamp(0.0, 1.0)).abs()).sum();
         if self.failure.borrow().is_some() {

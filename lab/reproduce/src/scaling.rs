@@ -1,5 +1,5 @@
-//! What the documents' authors would see today: their workloads on a modern machine of 1 to 1024 CPUs. Predictions of
-//! the simulator, beside which nothing was published.
+//! What the papers' authors would see today: their workloads on a modern machine of 1 to 1024 CPUs. These are
+//! predictions of the simulator, without published counterparts.
 
 use super::report::{Plot, Series};
 use anyhow::Result;
@@ -23,8 +23,8 @@ pub(super) fn machine_of_a_kernel() -> Result<Arc<Machine>> {
     Ok(Arc::new(machine))
 }
 
-/// So many CPUs of the machine, and on how many of its nodes they are: whole nodes, or a part of the first one, whose
-/// other cores are not there.
+/// Returns this many CPUs of the machine, and the number of its nodes that they are on: whole nodes, or a part of the
+/// first one, whose other cores do not exist.
 pub(super) fn part(machine: &Arc<Machine>, cpus: u32) -> (Arc<Machine>, u32) {
     let each = machine.topology.cpus_per_node();
     if cpus >= each {
@@ -49,12 +49,12 @@ pub(super) struct Scaling {
 }
 
 impl Scaling {
-    /// Without rows yet. `counted`: `CPUs` or `threads`; `unit`: of the figures.
+    /// Creates one without rows. `counted`: `CPUs` or `threads`; `unit`: of the figures.
     pub(super) fn new(title: &str, unit: &'static str, counted: &'static str) -> Scaling {
         Scaling { title: format!("Predicted, on {MACHINE}: {title}"), unit, counted, rows: vec![] }
     }
 
-    /// A lock's figures, one for each number of CPUs.
+    /// Adds a lock's figures, one for each number of CPUs.
     pub(super) fn push(&mut self, lock: &str, figures: impl IntoIterator<Item = f64>) {
         let figures: Vec<f64> = figures.into_iter().collect();
         debug_assert_eq!(figures.len(), COUNTS.len(), "{lock}: a figure for each");

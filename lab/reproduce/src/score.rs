@@ -4,7 +4,7 @@ use crate::report::{DocumentReport, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How many came out, of how many.
+/// How many were right, of how many.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Score {
     /// Rows that kept their bounds.

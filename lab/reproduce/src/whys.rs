@@ -1,5 +1,5 @@
-//! What may explain the misses of each document: a sentence of physics, and the experiment that would settle it. A
-//! sentence is shown if something that it is about is missed. They are written in `words.toml` of each document.
+//! What may explain the misses of each paper: a sentence of physics, and the experiment that would settle it. A
+//! sentence is shown if something that it is about is missed. They are written in `words.toml` of each paper.
 
 use crate::report::{Claim, DocumentReport, Row, Verdict};
 use serde::{Deserialize, Serialize};

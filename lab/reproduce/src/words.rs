@@ -1,4 +1,4 @@
-//! What is said of a document beside its figures: `words.toml` in its folder.
+//! The text about a paper apart from its figures: `words.toml` in its folder.
 
 use crate::report::DocumentReport;
 use crate::whys::Why;
@@ -17,7 +17,7 @@ pub(crate) type Number<'a> = (&'a str, &'a dyn Display);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Words {
-    /// What the threads do; else it is published.
+    /// What the threads do; otherwise it is published.
     workload: Option<String>,
     chosen: Vec<String>,
     facts: Vec<String>,
@@ -47,7 +47,7 @@ impl Words {
 /// Returns what is known about a paper's misses.
 ///
 /// # Errors
-/// There is no such document.
+/// If there is no such paper.
 pub fn whys(document: &str) -> Result<Vec<Why>> {
     Ok(Words::of(document, &[])?.whys)
 }

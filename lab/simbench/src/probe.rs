@@ -1,4 +1,4 @@
-//! What is recorded of a simulated acquisition: everything, since looking is free.
+//! What is recorded of a simulated acquisition: everything, since observation is free.
 
 use hdrhistogram::Histogram;
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Counted references to places in the tree, and who asks.
+//! Counted references to places in the tree, and the callers of operations.
 
 use crate::Vfs;
 use crate::dcache::DentryPtr;
@@ -13,7 +13,7 @@ use std::fmt;
 
 /// A counted reference to a place in the tree: a mount and a dentry. Clone gets, drop puts.
 ///
-/// It always stands for something that exists: a file, directory or other node, perhaps one whose name was removed.
+/// It always stands for an existing file, directory or other node, perhaps one whose name was removed.
 pub struct Path<'fs, H: Host, L: LockSet<H::Platform>> {
     pub(crate) fs: &'fs Vfs<H, L>,
     pub(crate) mount: MountPtr<H, L>,
@@ -100,7 +100,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
         self.dentry().is_unhashed()
     }
 
-    /// Returns what is called `name` in this directory; mount points are crossed, symbolic links are not followed.
+    /// Returns the child `name` of this directory; mount points are crossed, symbolic links are not followed.
     ///
     /// # Errors
     /// `NOENT`, `NOTDIR`, `NAMETOOLONG`; `INVAL` if `name` is not one component.
@@ -124,7 +124,7 @@ pub enum Follow {
     No,
 }
 
-/// Who asks, and from where.
+/// The user that asks, and from where.
 pub struct Context<'a, 'fs, H: Host, L: LockSet<H::Platform>> {
     /// Where paths with a leading slash begin, and what `..` does not leave.
     pub root: &'a Path<'fs, H, L>,
@@ -152,7 +152,7 @@ impl<'a, 'fs, H: Host, L: LockSet<H::Platform>> Context<'a, 'fs, H, L> {
         Context { root, at, uid: 0, gid: 0, umask: 0 }
     }
 
-    /// Checks that this user may do all that `want` says: 4 read, 2 write, 1 execute or search, added up.
+    /// Checks that this user may do all that `want` contains: 4 read, 2 write, 1 execute or search, added up.
     pub(crate) fn may(&self, inode: &Inode<H, L>, want: u32) -> Result<(), Errno> {
         if self.uid == 0 && want & 1 == 0 || inode.stat().permits(self.uid, self.gid, want) {
             return Ok(());

@@ -11,7 +11,7 @@ use crate::path::Path;
 use std::fmt;
 use turnwise::{Lock, RawLock};
 
-/// How large a file system may become, and what it is like.
+/// The limits and properties of a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// The dentry cache has 2 to the power of this many hash chains.
@@ -169,7 +169,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         self.journal.as_ref()
     }
 
-    /// Reclaims up to so many unused dentries; returns how many there were.
+    /// Reclaims up to this many unused dentries; returns how many there were.
     pub fn shrink(&self, dentries: usize) -> usize {
         self.dcache.shrink(dentries)
     }
@@ -177,7 +177,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Vfs<H, L> {
     fn drop(&mut self) {
-        // No path lives any more, so all dentries but the roots and the mount points are unused, or have children.
+        // No path lives any more, so all dentries except the roots and the mount points are unused, or have children.
         let mounts = std::mem::take(self.mounts.get_mut());
         for mount in mounts.iter().rev() {
             // SAFETY: mounts live until the end of this function.
@@ -187,7 +187,7 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Vfs<H, L> {
         }
         while self.dcache.shrink(usize::MAX) > 0 {}
         for mount in mounts {
-            // SAFETY: its own reference to its root; nobody uses the mount any more.
+            // SAFETY: its own reference to its root; the mount is no longer in use.
             unsafe {
                 self.dcache.end_root(mount.as_ref().root);
                 H::free(mount);

@@ -1,6 +1,6 @@
-//! The file system against one that is as simple as can be: random sequences of operations, every result compared
-//! (errno included), and every few steps the whole tree: names, attributes, contents, link counts, inode identity,
-//! `d_path` of everything, and what is used of the limits. The cache is shrunk in between.
+//! The file system against the simplest possible one: random sequences of operations, every result compared (errno
+//! included), and every few steps the whole tree: names, attributes, contents, link counts, inode identity, `d_path` of
+//! everything, and the use of the limits. The cache is shrunk in between.
 //!
 //! A failure prints the seed and a shortest sequence that fails. `TURNWISE_VFS_SEEDS=FROM..TO` runs other seeds.
 

@@ -69,7 +69,7 @@ fn rename<L: LockSet<Native>>(fs: &Fs<L>, from: &str, to: &str) -> Result<(), Er
 }
 
 /// Two levels are renamed in turns, and the leaf is moved from directory to directory, so that only some pairs of names
-/// ever exist. Nobody may see another.
+/// ever exist. No thread may see another.
 fn paths_are_never_torn<L: LockSet<Native>>() {
     let fs = Fs::<L>::new(crowded(0)).expect("a file system");
     make(&fs, &["/p0", "/l", "/r", "/l/a0", "/l/a0/deep"], &["/p0/f0", "/l/a0/deep/file"]);
@@ -116,7 +116,7 @@ fn paths_are_never_torn<L: LockSet<Native>>() {
     assert!(paths.load(Relaxed) > 0);
 }
 
-/// What stays where it is must be found all the time, whatever goes on in its chain and however often it is reclaimed.
+/// What stays where it is must be found all the time, whatever happens in its chain and however often it is reclaimed.
 fn what_stays_is_always_found<L: LockSet<Native>>(cache_bytes: usize) {
     let fs = Fs::<L>::new(crowded(cache_bytes)).expect("a file system");
     make(&fs, &["/stay", "/stay/a", "/stay/a/b", "/m", "/n"], &["/stay/a/b/file", "/m/x", "/over"]);
@@ -275,7 +275,7 @@ fn directories_move_about<L: LockSet<Native>>() {
     assert_eq!((directories, files), (4, vec![&b"/fa"[..], b"/fb", b"/fc", b"/fd"]), "each is there once");
 }
 
-/// Working directories that are moved and removed under those who are in them.
+/// Working directories that are moved and removed under the processes in them.
 fn working_directories_go<L: LockSet<Native>>() {
     let fs = Fs::<L>::new(crowded(0)).expect("a file system");
     make(&fs, &["/w", "/w/x"], &[]);

@@ -1,5 +1,5 @@
-//! The one constant, what a job computes, from one figure: whoever computes longer comes to the locks less often, so it
-//! falls as the constant grows; and where the queue at the root forms, it falls at once.
+//! The one constant, what a job computes, from one figure: a job that computes longer comes to the locks less often, so
+//! it falls as the constant grows; and where the queue at the root forms, it falls at once.
 
 use super::{LOCKS, plan};
 use crate::Context;

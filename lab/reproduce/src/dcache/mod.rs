@@ -19,14 +19,14 @@ use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
 
 const NAME: &str = "dcache";
-/// The document's two kernels, what became of the patches, and today's locks.
+/// The paper's two kernels, the merged form of the patches, and today's locks.
 const LOCKS: [&str; 4] = ["linux-3.10", "linux-3.10-dcache", "linux-3.12", "today"];
 /// Why rows of single commands are not judged.
 const WHOSE: &str = "whose time it is the document cannot tell: see the notes";
 /// Where in [`LOCKS`] they are.
 const TODAY: usize = 3;
 const USERS: u32 = 1000;
-/// The document's neutral tests, which run on a real mount: what they showed there, by hand (docs/mount.md).
+/// The paper's neutral tests, which run on a real mount: what they showed there, by hand (docs/mount.md).
 const NEUTRAL: [&str; 3] = [
     "on a mount, 2 CPUs, patched over baseline: 0.973 (0.911 to 1.154)",
     "not run: the mount has no /proc",
@@ -35,7 +35,7 @@ const NEUTRAL: [&str; 3] = [
 /// File systems and directories for the users' files: what AIM7's script makes.
 const DISKS: u32 = 16;
 /// Jobs of a tenth: then every CPU has seen many of them before the window begins, and the queue at the root, which
-/// takes tens of milliseconds to form with whole ones, is there or not.
+/// takes tens of milliseconds to form with whole ones, is either there or not.
 const SCALE: u32 = 10;
 /// Users are forked one after the other over this time: a thousand at once would begin in a queue.
 const RAMP_NS: u64 = 4_000_000;
@@ -59,7 +59,7 @@ fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, comp
     }
 }
 
-/// Seeds of each kernel under the profiler, in the fit as in the tables: a mean of both states hangs on them.
+/// Returns the seeds of each kernel under the profiler, in the fit as in the tables: a mean of both states needs them.
 fn runs(context: &Context<'_>) -> u64 {
     context.choose(2, 5)
 }
@@ -85,8 +85,8 @@ impl Sample {
     }
 }
 
-/// Per cent of the busy time that a command spends in taking spin locks, waiting included, but for those that the
-/// kernel takes with interrupts off; `total`: those that the document lists, whose sum its total is.
+/// Returns the per cent of the busy time that a command spends in taking spin locks, waiting included, except for those
+/// that the kernel takes with interrupts off; `total`: those that the paper lists, whose sum its total is.
 fn spin_percent(outcome: &Outcome, command: &str) -> f64 {
     let spent = |comm: &str, scope| outcome.command_share(comm, scope, SPIN_LOCKS) * 100.0;
     let share = |comm: &str| spent(comm, None) - spent(comm, Some(QUIET));
@@ -97,7 +97,7 @@ fn spin_percent(outcome: &Outcome, command: &str) -> f64 {
     percent + 0.0 // a sum of nothing is -0
 }
 
-/// The commands that the document lists.
+/// The commands that the paper lists.
 const LISTED: [Comm; 3] = [Comm::Reaim, Comm::Ls, Comm::True];
 
 /// Functions that take and wait for a spin lock or the rename lock, in the kernels and today.
@@ -233,7 +233,7 @@ fn tables(published: &Dcache, profiled: &[Sample]) -> Result<Vec<Table>> {
     rows.push(profiled[0].fill(again, |outcome| spin_percent(outcome, "reaim")));
     let today = Some("the locks of turnwise throughout".to_owned());
     let spin = Table { title: "Time in spin locks".to_owned(), unit: "% of busy time".to_owned(), today, rows };
-    // What the document's split leaves out is other callers' of the spin lock.
+    // What the paper's split leaves out belongs to other callers of the spin lock.
     let said = &published.baseline_split_of_reaim;
     let sum: f64 = said.values().sum();
     let of_all: f64 = said.keys().map(|name| profiled[0].split(name)).sum();

@@ -1,4 +1,4 @@
-//! The published rows beside ours; the other techniques; the same workload here.
+//! The published rows next to ours; the other techniques; the same workload here.
 
 use super::load::Shape;
 use super::load::Shown;
@@ -124,7 +124,7 @@ impl Curves {
 
 /// Two threads that meet for a part of the run only.
 pub(super) fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<Listing> {
-    // So much of its work has the first done when the other begins; an uncontended round takes 25 ns.
+    // The first has done this much of its work when the other begins; an uncontended round takes 25 ns.
     const ALONE_PERCENT: [u64; 6] = [0, 25, 50, 75, 90, 100];
     const ROUND_NS: u64 = 25;
     let rounds = all_rounds(context) / 2;

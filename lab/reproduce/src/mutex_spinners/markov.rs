@@ -23,7 +23,7 @@ fn throughput(cpus: u32, away: f64, service: f64, line: f64) -> f64 {
     served.sum()
 }
 
-/// Throughput on 10, 20, 40 and 80 CPUs of the chain that has the wanted ones on 10, 40 and 80.
+/// Returns the throughput on 10, 20, 40 and 80 CPUs of the chain that has the wanted ones on 10, 40 and 80.
 pub(super) fn chain(wanted: [f64; 4]) -> Result<[f64; 4]> {
     let away = 10.0 / wanted[0];
     let unknown =

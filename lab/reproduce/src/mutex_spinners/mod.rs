@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `model.rs` | runs of AIM7, and the constants that are fitted |
-//! | `tables.rs` | the published rows beside ours, and more |
+//! | `tables.rs` | the published rows next to ours, and more |
 //! | `today.rs` | curves to 1024 CPUs |
 //! | `markov.rs` | one lock as a Markov chain, for comparison |
 

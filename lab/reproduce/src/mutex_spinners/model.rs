@@ -1,4 +1,4 @@
-//! AIM7's file server mix on the document's kernels, and the constants that are not known.
+//! AIM7's file server mix on the paper's kernels, and the unknown constants.
 
 use crate::Context;
 use crate::aim7_runs::{self, Constants, Run, Sample};
@@ -21,18 +21,18 @@ pub(super) const TODAY: &str = "today";
 /// All users are forked at once, and wait for each other at first: after a sixth of this time 1500 of them leave most
 /// of 80 CPUs idle, whatever the mix.
 const WARM_UP_NS: u64 = 60_000_000;
-/// So long does a user have its CPU if it does not sleep: the machine file's `min_granularity`.
+/// How long a user has its CPU if it does not sleep: the machine file's `min_granularity`.
 const SLICE_NS: u64 = 3_000_000;
 /// Slices that each user has had before a window begins where users come to wait for locks. Until it has had one, a
-/// user is no part of the crowd at them, and its CPU is busy.
+/// user is not part of the crowd at them, and its CPU is busy.
 const SLICES: u64 = 2;
-/// Where that is: with fewer nodes hardly anybody waits, and every window is alike.
+/// Where that is: with fewer nodes hardly any user waits, and every window is alike.
 pub(super) const CROWDED_NODES: u32 = 4;
-/// The users of the rows that the constants are fitted on: of many more than CPUs the fewest, and so the fastest.
+/// The users of the rows that the constants are fitted on: the fewest that far outnumber CPUs, and so the fastest.
 const FITTED_USERS: u32 = 600;
 /// Directories for the users' files: what AIM7's script makes.
 pub(super) const DIRECTORIES: u32 = 16;
-/// The bracket that the search for the time at the orphan list starts with: with the lower bound nobody waits on 4
+/// The bracket that the search for the time at the orphan list starts with: with the lower bound no user waits on 4
 /// nodes, with the upper one most do.
 const ORPHAN_NS: [f64; 2] = [400.0, 2_000.0];
 
@@ -83,7 +83,7 @@ impl Model {
         samples.pop().context("one for each run")
     }
 
-    /// Where nobody waits all CPUs are busy, and a job takes their number x 60 s / jobs a minute: what is missing is
+    /// Where no user waits all CPUs are busy, and a job takes their number x 60 s / jobs a minute: what is missing is
     /// computed, on one node by itself, on two as the tax.
     fn compute_more(&mut self, context: &Context<'_>, nodes: u32) -> Result<()> {
         let jpm = self.sample(context, nodes)?.mean(|outcome| outcome.jpm);
@@ -151,7 +151,7 @@ impl Model {
         if nodes < CROWDED_NODES { WARM_UP_NS } else { turns_ns.max(WARM_UP_NS) }
     }
 
-    /// CPUs of the first so many nodes.
+    /// Returns the CPUs of this many first nodes.
     fn cpus(&self, nodes: u32) -> u64 {
         let topology = &self.machine.topology;
         (0..topology.cpus()).filter(|&cpu| topology.node(cpu) < nodes).count() as u64
@@ -179,7 +179,7 @@ pub(super) fn is_fitted(range: &str, nodes: u32, column: usize) -> bool {
     users(range) == FITTED_USERS && nodes < 8 && column == 2
 }
 
-/// Seeds of a cell: where users come to wait, one says little.
+/// Returns the seeds of a cell: where users come to wait, one shows little.
 pub(super) fn seeds(context: &Context<'_>, nodes: u32) -> u64 {
     if nodes < CROWDED_NODES || context.least { 1 } else { context.choose(2, 6) }
 }

@@ -1,4 +1,4 @@
-//! The published rows beside ours; the chain; the same workload here.
+//! The published rows next to ours; the chain; the same workload here.
 
 use super::NAME;
 use super::markov::chain;
@@ -262,7 +262,7 @@ fn functions(kernel: &str) -> &'static [&'static str] {
 /// Runs every workload with the second patch and without it, on 8 nodes.
 pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Table> {
     const RANGES: [&str; 3] = ["10-100", "200-1000", "1100-2000"];
-    // In short, those that the document has a difference for, where the crowd is there soonest.
+    // In the short version, those that the paper has a difference for, where the crowd is there soonest.
     let wanted = |workload: &WorkloadRow| -> &[usize] {
         let differs = workload.change[1].abs() >= NOTHING;
         context.choose(if differs { &[1] } else { &[] }, &[0, 1, 2])
@@ -304,8 +304,8 @@ pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Table> {
 /// The mix whose users meet at mutexes only as they start and end (`anon_vma`, the areas of the files that they map).
 const WHOLE: &str = "short";
 
-/// Returns the same run from the first job to the last of all users, each job whole: in a window nobody starts or ends,
-/// and of jobs of a 50th starts and ends would be too large a part.
+/// Returns the same run from the first job to the last of all users, each job whole: in a window no user starts or
+/// ends, and of jobs of a 50th starts and ends would be too large a part.
 fn from_start_to_end(context: &Context<'_>, run: Run) -> Run {
     if context.least { run } else { Run { whole: true, scale: 1, ..run } }
 }

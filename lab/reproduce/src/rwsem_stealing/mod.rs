@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `load.rs` | what the threads do |
 //! | `model.rs` | runs of it |
-//! | `tables.rs` | the published rows beside ours, and more |
+//! | `tables.rs` | the published rows next to ours, and more |
 
 mod load;
 mod model;

@@ -1,4 +1,4 @@
-//! The published rows beside ours; other locks, machines and hold times; the same workload here.
+//! The published rows next to ours; other locks, machines and hold times; the same workload here.
 
 use super::NAME;
 use super::load::{ForkTest, Shape};
@@ -52,13 +52,13 @@ impl Found {
         }
     }
 
-    /// From the lock granted in order to the one that is stolen, seed by seed.
+    /// Returns the ratio of the stealing lock to the one granted in order, seed by seed.
     fn ratio(&self, figure: fn(&Shown) -> f64) -> Mean {
         let pairs = self.each(FIFO).iter().zip(self.each(STEALING));
         mean(pairs.map(|(fifo, stealing)| figure(stealing) / figure(fifo)))
     }
 
-    /// Forks of the whole run, if the lock granted in order is to have as many switches as published.
+    /// Returns the forks of the whole run, if the lock granted in order is to have as many switches as published.
     pub(super) fn forks(&self, published: &RwsemStealing) -> f64 {
         (published.voluntary_context_switches[0] / self.of(FIFO).switches).round()
     }

@@ -6,7 +6,7 @@
 //! | `load.rs` | what the threads do |
 //! | `locks.rs` | the locks that they want |
 //! | `model.rs` | runs of it, and the three constants that are fitted |
-//! | `tables.rs` | the published rows beside ours, and more |
+//! | `tables.rs` | the published rows next to ours, and more |
 
 mod load;
 mod locks;

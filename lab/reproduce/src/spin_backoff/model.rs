@@ -15,7 +15,7 @@ use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
 
-/// The locks that the file can be behind: the document's two, and what it chose instead.
+/// The locks that the file can be behind: the paper's two, and what it chose instead.
 pub(super) const SPIN: &str = "inode-lock-spin";
 pub(super) const BACK_OFF: &str = "inode-lock-backoff";
 pub(super) const RWSEM: &str = "inode-lock-rwsem";
@@ -33,7 +33,7 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    /// As much private work before each acquisition.
+    /// The private work before each acquisition.
     pub(super) const PRIVATE_NS: u64 = 5_000;
 
     pub(super) fn shape(self, lock: &str, threads: u32, files: u32) -> Shape {
@@ -54,8 +54,8 @@ pub(super) struct Run {
     /// Acquisitions of all threads, about.
     pub(super) effort: u32,
     pub(super) seed: u64,
-    /// As [`Shape::watched`]: beside the workers one thread is always busy, and has a CPU of its own unless the machine
-    /// is full.
+    /// As [`Shape::watched`]: in addition to the workers one thread is always busy, and has a CPU of its own unless the
+    /// machine is full.
     pub(super) watched: bool,
     /// As [`Shape::inode`].
     pub(super) inode: bool,
@@ -173,7 +173,7 @@ impl Model {
         }
     }
 
-    /// Seconds of the whole series: wall, system, user with that of the busy thread.
+    /// Returns seconds of the whole series: wall, system, user with that of the busy thread.
     pub(super) fn seconds(&self, took: Took) -> [f64; 3] {
         let of_all = |ns: f64| ns * self.files / 1e9;
         [of_all(took.wall_ns), of_all(took.system_ns), of_all(took.user_ns + took.wall_ns)]
@@ -184,7 +184,7 @@ impl Model {
 pub(super) const ON: [&str; 3] =
     ["spin_backoff.rows[0].spin[0]", "spin_backoff.rows[0].spin[2]", "spin_backoff.rows[3].spin[0]"];
 
-/// User seconds without those of the busy thread.
+/// Returns user seconds without those of the busy thread.
 fn user_of_workers([wall, _, user]: [f64; 3]) -> f64 {
     user - wall
 }

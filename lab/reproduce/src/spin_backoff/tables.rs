@@ -1,4 +1,4 @@
-//! The published rows beside ours; other locks; the same workload here.
+//! The published rows next to ours; other locks; the same workload here.
 
 use super::load::{Shape, Took};
 use super::locks::{WithLock, with_lock};
@@ -211,7 +211,7 @@ impl Curves {
     }
 }
 
-/// Wall seconds where the owner changes fields on the lock's line, as it does where the lock is an inode's.
+/// Returns wall seconds where the owner changes fields on the lock's line, as it does where the lock is an inode's.
 pub(super) fn inode(context: &Context<'_>, model: &Model) -> Result<Listing> {
     let locks = [SPIN, BACK_OFF];
     let run = |lock, cpus| Run { inode: true, ..model.run(context, lock, cpus) };
@@ -226,13 +226,13 @@ pub(super) fn inode(context: &Context<'_>, model: &Model) -> Result<Listing> {
     Ok(listing)
 }
 
-/// a and b of a n + b n^2 through what was measured at 8 and at 64.
+/// Returns a and b of a n + b n^2 through the measurements at 8 and at 64.
 fn parabola([at_8, at_64]: [f64; 2]) -> [f64; 2] {
     let quadratic = (at_64 / 64.0 - at_8 / 8.0) / 56.0;
     [at_8 / 8.0 - 8.0 * quadratic, quadratic]
 }
 
-/// a n + b n^2 beside the published wall times.
+/// Lists a n + b n^2 next to the published wall times.
 pub(super) fn baseline(published: &SpinBackoff) -> Listing {
     let wall: Vec<f64> = published.rows.iter().map(|row| row.spin[0]).collect();
     let [a, b] = parabola([wall[0], wall[3]]);

@@ -1,8 +1,8 @@
 //! LockHammer's curves as a blind test: its protocol on machines that were made from other sources.
 //!
 //! Each thread has a CPU of its own, in the order of the data, and acquires the lock a fixed number of times; in
-//! between it computes, and touches nothing. The figure is the time of the whole run, shared out over all
-//! acquisitions. What a run takes without a lock, mostly the end of its threads, is taken from the data and added.
+//! between it computes, and touches nothing. The figure is the time of the whole run, divided by the number of all
+//! acquisitions. The time of a run without a lock, mostly the end of its threads, is taken from the data and added.
 
 use super::Judged;
 use super::published::Curves;
@@ -72,7 +72,7 @@ pub(super) fn count(published: &[Curves], effort: Effort) -> usize {
 /// Predicts all points.
 ///
 /// # Errors
-/// A machine or a lock is missing, or threads get nowhere.
+/// A machine or a lock is missing, or threads make no progress.
 pub(super) fn predict(published: &[Curves], effort: Effort, mut tick: impl FnMut()) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for curves in published {

@@ -1,12 +1,12 @@
-//! What the simulator is worth: its predictions beside what others published and what this machine measures. Facts go
-//! in (machine files), predictions come out; nothing is fitted to a published lock table.
+//! The accuracy of the simulator: its predictions next to what others published and what this machine measures. Facts
+//! go in (machine files), predictions come out; nothing is fitted to a published lock table.
 //!
 //! | file | what |
 //! |---|---|
 //! | `handoff.rs`, `qspinlock.rs` | a hand-over on Westmere-EX, published and simulated |
 //! | `curves.rs` | which locks collapse |
 //! | `osv.rs` | OSv's mutex, published and simulated |
-//! | `blind.rs` | published curves as blind tests: which, and what is said of them |
+//! | `blind.rs` | published curves as blind tests: which, and the comments on them |
 //! | `lockhammer.rs`, `oversubscribed.rs` | locks alone on two servers; with more threads than CPUs |
 //! | `servers.rs`, `loops.rs` | `locktorture`, semaphores and mutexes on servers; a loop of threads around a lock |
 //! | `published.rs`, `small_locks.rs` | the published figures; the locks that they are of |
@@ -84,7 +84,7 @@ pub fn runs(inputs: &Inputs) -> Result<usize> {
 /// Returns the page, as Markdown; calls `tick` after each run.
 ///
 /// # Errors
-/// A machine file is wrong, or a lock broke its promise.
+/// A machine file is wrong, or a lock broke its guarantee.
 pub fn page(inputs: &Inputs, mut tick: impl FnMut()) -> Result<String> {
     let westmere = Arc::new(spec::load("westmere-ex-80")?);
     let mut text = head(inputs);

@@ -1,4 +1,4 @@
-//! OSv's mutex in OSv's benchmark, on a machine like the one that the document was measured on.
+//! OSv's mutex in OSv's benchmark, on a machine like the paper's.
 
 use super::percent;
 use crate::run::{Plan, run};

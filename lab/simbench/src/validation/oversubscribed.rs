@@ -1,7 +1,7 @@
 //! Locks with more threads than CPUs: where the curves break.
 //!
-//! A section reads and writes two lines, the time outside is 100 turns of an empty loop, nobody is pinned. The figure
-//! is the time for each completed section. What the published axis means is not said, so only ratios are judged.
+//! A section reads and writes two lines, the time outside is 100 turns of an empty loop, no thread is pinned. The
+//! figure is the time for each completed section. The published axis is not explained, so only ratios are judged.
 
 use super::lockhammer::find;
 use super::loops::{self, Loops, Section};
@@ -39,7 +39,7 @@ pub(super) fn count(published: &Oversubscription) -> usize {
 /// Predicts the curves: those of the data, and others on the same machine.
 ///
 /// # Errors
-/// A machine or a lock is missing, or threads get nowhere.
+/// A machine or a lock is missing, or threads make no progress.
 pub(super) fn predict(published: &Oversubscription, ms: u64, mut tick: impl FnMut()) -> Result<Vec<Curve>> {
     let machine = Arc::new(spec::load(&published.machine)?);
     let mut rows: BTreeMap<&str, Option<&Vec<f64>>> =

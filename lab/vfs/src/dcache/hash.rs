@@ -2,7 +2,7 @@
 //!
 //! The hash is a chain of folded multiplications (the two halves of a 128-bit product, exclusive-or), seeded per file
 //! system and by the directory, so that equal names in different directories lie in different chains. It needs no
-//! secret strength: who makes long chains slows down only the file system that is his own.
+//! cryptographic strength: a user who makes long chains slows down only his own file system.
 
 /// Odd constants without a pattern: the fractional parts of pi and e.
 const K1: u64 = 0x243f_6a88_85a3_08d3;
@@ -54,7 +54,7 @@ fn last_word(path: &[u8], rest: &[u8]) -> u64 {
     }
 }
 
-/// Returns the top bit of each byte that is a slash. Above the lowest one there may be others too many.
+/// Returns the top bit of each byte that is a slash. Above the lowest one there may be false ones.
 #[inline(always)]
 const fn slashes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;

@@ -1,9 +1,9 @@
 //! Paths out of dentries: up the tree, name by name, while others may rename what is on the way.
 //!
-//! Each place is seen whole, but two places that were never true at the same time could give a path that never was. So
-//! the rename lock's sequence has to be the same before and after; if it is not, the path is read again with renames
-//! shut out. In the kernels before that, whoever read a path shut renames out from the start, and read each name under
-//! its dentry's lock: as a writer of the rename lock at first, as a blocking reader with the document's patches.
+//! Each place is seen whole, but two places that were never true at the same time could give a path that never existed.
+//! So the rename lock's sequence has to be the same before and after; if it is not, the path is read again with renames
+//! excluded. In earlier kernels, a reader of a path excluded renames from the start, and read each name under its
+//! dentry's lock: as a writer of the rename lock at first, as a blocking reader with the paper's patches.
 
 use super::dentry::Dentry;
 use super::place::Place;
@@ -21,13 +21,13 @@ pub(crate) type Spot<H, L> = (MountPtr<H, L>, DentryPtr<H, L>);
 /// How a path ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reached {
-    /// At the root that was asked for.
+    /// At the requested root.
     Root,
     /// At another one: the spot does not lie below that root.
     Outside,
 }
 
-/// A path that grows to the left, in somebody's buffer.
+/// A path that grows to the left, in the caller's buffer.
 pub(crate) struct Prepend<'b> {
     buffer: &'b mut [u8],
     start: usize,
@@ -133,7 +133,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         let _pin = H::pin();
         loop {
             let parent = dentry.place().parent();
-            // SAFETY: pinned since before it was loaded. If it is dead, the dentry has another one by now.
+            // SAFETY: pinned since before it was loaded. If it is dead, the dentry already has another one.
             if L::get_found(&unsafe { parent.as_ref() }.busy.count) {
                 if dentry.place().parent() == parent {
                     return parent;

@@ -1,5 +1,5 @@
 //! Where a dentry is: under which parent, and by which name. Immutable once published; a rename gives the dentry
-//! another place, so that one load says all, and nothing of it can be torn.
+//! another place, so that one load yields all of it, and it cannot be torn.
 
 use super::dentry::Dentry;
 use crate::host::Host;

@@ -1,4 +1,4 @@
-//! An inode whose lock one holds: everything that changes it, and a directory's entries.
+//! A locked inode: everything that changes it, and a directory's entries.
 
 use super::attributes::{Kind, SET_GID, SetAttributes};
 use super::directory::{DirEntry, Directory, check_name};
@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use turnwise::RawLock;
 use turnwise::platform::{IntWord, Word};
 
-/// An inode whose `i_mutex` one holds. The lock order is: file system's rename lock, directory, its entry, data.
+/// An inode whose `i_mutex` is held. The lock order is: file system's rename lock, directory, its entry, data.
 pub struct Locked<'a, H: Host, L: LockSet<H::Platform>> {
     inode: &'a Inode<H, L>,
 }
@@ -28,7 +28,7 @@ impl<H: Host, L: LockSet<H::Platform>> Deref for Locked<'_, H, L> {
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Locked<'_, H, L> {
     fn drop(&mut self) {
-        // SAFETY: whoever made this had locked it.
+        // SAFETY: the creator of this had locked it.
         unsafe { self.inode.mutex.0.unlock() };
     }
 }
@@ -68,12 +68,12 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         }
     }
 
-    /// Creates a new inode for this directory: it takes the directory's group where the directory says so. The caller
-    /// gets one reference, for the entry that it will make, and a link count that has this entry in it.
+    /// Creates a new inode for this directory, with the directory's group if the directory requires it. The caller gets
+    /// one reference, for the entry that it will make, and a link count that includes this entry.
     ///
     /// # Errors
-    /// `NOSPC` when there are as many inodes as there may be, `NOTDIR`, `NOENT` if the directory was removed,
-    /// `NAMETOOLONG` and `NOENT` for a symbolic link's target.
+    /// `NOSPC` at the limit of inodes, `NOTDIR`, `NOENT` if the directory was removed, `NAMETOOLONG` and `NOENT` for a
+    /// symbolic link's target.
     pub fn create(&mut self, space: &Space<H::Platform>, new: &New<'_>) -> Result<NonNull<Inode<H, L>>, Errno> {
         new.check()?;
         if self.is_removed() {
@@ -124,7 +124,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(())
     }
 
-    /// Removes an entry; its reference is now the caller's. Link counts of the inode itself are the caller's business.
+    /// Removes an entry; its reference is now the caller's. The caller handles the link counts of the inode itself.
     ///
     /// # Errors
     /// `NOTDIR`, `NAMETOOLONG`, `NOENT`.
@@ -138,8 +138,8 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(child)
     }
 
-    /// Lets a name mean another inode, in one step: takes over one reference of the caller's, and gives the old one's.
-    /// The entry moves behind all others for those who read the directory.
+    /// Makes a name mean another inode, in one step: takes over one reference of the caller's, and returns the old
+    /// one's. The entry moves behind all others for readers of the directory.
     ///
     /// # Errors
     /// `NOTDIR`, `NAMETOOLONG`, `NOENT`; the reference stays the caller's.
@@ -150,7 +150,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(old)
     }
 
-    /// Sizes are what the kernel's tmpfs shows: 20 bytes for each entry.
+    /// Updates sizes as the kernel's tmpfs does: 20 bytes for each entry.
     fn entries_changed(&self, entries: i64, more_links: u32, fewer_links: u32) {
         const ENTRY_BYTES: i64 = 20;
         let words = &self.inode.words;
@@ -177,8 +177,8 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         self.inode.words.links.load(Relaxed) == 0
     }
 
-    /// Kills a directory that is about to be removed: nothing can be made in it from now on. It does not count as one
-    /// of the file system's inodes any more, however long somebody stands in it, or the cache remembers names below it.
+    /// Kills a directory that is about to be removed: nothing can be made in it from now on. It no longer counts as one
+    /// of the file system's inodes, however long a process stays in it, or the cache remembers names below it.
     ///
     /// # Errors
     /// `NOTDIR`, `NOTEMPTY`.
@@ -192,8 +192,8 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(())
     }
 
-    /// Shows the entries from a cursor on, `.` and `..` first, until `show` says that it has enough. A cursor is 0, or
-    /// what an entry had as `next`; it stays good whatever comes and goes.
+    /// Shows the entries from a cursor on, `.` and `..` first, until `show` returns that it has enough. A cursor is 0,
+    /// or an entry's `next`; it stays valid whatever comes and goes.
     ///
     /// # Errors
     /// `NOTDIR`; `NOENT` if the directory was removed.

@@ -1,7 +1,7 @@
-//! The operations, by what they do to the tree. What they have in common is here.
+//! The operations, by what they do to the tree. Their common parts are here.
 //!
 //! A change locks the directory (`i_mutex`), starts a handle of the journal, changes the directory's own entries, and
-//! then the cache, all before it unlocks: who gets the lock next finds both alike.
+//! then the cache, all before it unlocks: the next owner of the lock finds both alike.
 
 mod attributes;
 mod create;

@@ -21,7 +21,7 @@ pub(crate) enum Last {
     DotDot,
 }
 
-/// Links that may be followed on one way.
+/// Links that may be followed in one walk.
 const LINKS: u32 = 40;
 
 impl Reference {
@@ -148,7 +148,7 @@ impl Reference {
         self.open_end(end, how, slot)
     }
 
-    /// Resolves a path as `O_CREAT` does: a link at the end that leads nowhere leads to the new file.
+    /// Resolves a path as `O_CREAT` does: a dangling link at the end leads to the new file.
     fn end_or_new(&mut self, path: &[u8], how: Opening) -> Result<End, Errno> {
         let (mut from, mut path, mut links) = (self.cwd, path.to_vec(), 0);
         loop {
