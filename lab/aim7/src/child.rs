@@ -15,7 +15,7 @@ use turnwise_vfs::LockSet;
 
 /// What all users share.
 pub struct Site<H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
-    /// What the run is like.
+    /// The setup of the run.
     pub setup: Setup,
     /// The size of a job's file, in KiB.
     pub file_kib: u32,
@@ -62,7 +62,7 @@ pub struct Child<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
 pub(super) const MESSAGE_BYTES: usize = 4096;
 
 impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L> {
-    /// User `number`, forked from the driver.
+    /// Creates user `number`, forked from the driver.
     ///
     /// # Errors
     /// There are too many processes, or the file system refuses.
@@ -94,7 +94,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         self.chance.shuffle(&mut self.deck);
     }
 
-    /// Runs every job of the workfile as often as it says.
+    /// Runs every job of the workfile the specified number of times.
     ///
     /// # Errors
     /// As [`Child::next_job`].
@@ -147,13 +147,13 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         Ok(())
     }
 
-    /// Computes for about so long: from half as long to half as long again.
+    /// Computes for about this long: from half to one and a half times that.
     fn compute(&mut self, ns: u64) {
         let ns = ns / 2 + self.chance.u64(0..=ns);
         self.computed = H::Platform::compute(self.computed, ns);
     }
 
-    /// Returns the share of a count that is left by the scale; what does not divide evenly is left to chance.
+    /// Returns the share of a count that the scale leaves; a remainder is decided by chance.
     pub(super) fn scaled(&mut self, count: u32) -> u32 {
         let scale = self.site.setup.scale;
         count / scale + u32::from(self.chance.u32(0..scale) < count % scale)

@@ -21,12 +21,12 @@ pub(super) struct Home<'s, H: Host<Platform: Environment>, L: LockSet<H::Platfor
     number: u32,
     /// Where files of the present job go.
     directory: u32,
-    /// By directory: whether a file is there that is created again and again, and one that gets links.
+    /// By directory: whether the repeatedly created file is there, and one that gets links.
     created: Vec<bool>,
     linked: Vec<bool>,
     programs: File<'s, H, L>,
     pub(super) terminal: File<'s, H, L>,
-    /// Where to go on reading there.
+    /// Where to continue reading there.
     cursor: u64,
     looked: u32,
 }
@@ -112,7 +112,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// So many entries of the directory of programs; after the last one comes the first.
+    /// Reads this many entries of the directory of programs; after the last one comes the first.
     pub(super) fn read_entries(&mut self, mut entries: u32) -> Result<()> {
         while entries > 0 {
             let (mut seen, mut cursor) = (0, self.cursor);
@@ -168,7 +168,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(system.unlink(&cx, &name)?)
     }
 
-    /// Creates a file of so many blocks, works on it, and removes it.
+    /// Creates a file of this many blocks, works on it, and removes it.
     pub(super) fn disk(&mut self, disk: Disk, blocks: u32, chance: &mut fastrand::Rng, block: &mut [u8]) -> Result<()> {
         let (system, cx, name) = (self.system(), self.cx(), self.own("disk"));
         let block = &mut block[..BLOCK];

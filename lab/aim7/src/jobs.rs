@@ -1,7 +1,7 @@
 //! Every job that a workfile can name, and what it asks of the kernel.
 //!
-//! The counts are facts about AIM7's jobs; how each of them is done here is in `perform.rs`. What a job computes for
-//! itself is one number for all jobs, since the published figures tell no more than its mean.
+//! The counts are facts about AIM7's jobs; how each of them is done here is in `perform.rs`. The private computation of
+//! a job is one number for all jobs, since the published figures give only its mean.
 
 use super::meter::Comm;
 use serde::Serialize;
@@ -13,19 +13,19 @@ use turnwise_present::names;
 pub struct Job {
     /// As workfiles call it.
     pub name: &'static str,
-    /// What it does, one after another; nothing: it only computes.
+    /// What it does, in order; nothing: it only computes.
     pub steps: &'static [Step],
 }
 
 /// A part of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Creates the same file again and again and closes it, then removes it.
+    /// Repeatedly creates the same file and closes it, then removes it.
     CreateClose {
         /// How often.
         times: u32,
     },
-    /// Creates a file, makes so many links to it, and removes all of them.
+    /// Creates a file, makes this many links to it, and removes all of them.
     Links {
         /// How many links.
         links: u32,
@@ -125,7 +125,7 @@ pub struct Disk {
     pub half: bool,
     /// Every write waits for the disk.
     pub sync: bool,
-    /// After writing it, reads it in so many blocks of the size, 1 for all.
+    /// After writing it, reads it in this many blocks of the size, 1 for all.
     pub reads: bool,
     /// After writing it, writes it again, at random places.
     pub rewrites: bool,

@@ -1,7 +1,7 @@
 //! How the steps of a job are done.
 //!
 //! A step is a number of rounds, between which the child computes. What a job does once, such as making the pipe that
-//! its messages go through, a scaled-down job does with a chance of one in the scale; the object stays meanwhile.
+//! its messages go through, a scaled-down job does with a probability of one in the scale; the object stays meanwhile.
 //!
 //! A child process runs on its parent's thread, which would wait for it anyway: what a fork and its wait cost in
 //! switches is part of their charge, and not counted.
@@ -23,7 +23,7 @@ use turnwise_vfs::{File, LockSet, Work};
 const ENTRIES: u32 = 100;
 /// Rounds of a step that touches memory.
 const PAGE_ROUNDS: u32 = 100;
-/// Steps in which memory that was given back is asked for again.
+/// Steps in which returned memory is requested again.
 const BREAKS: u32 = 16;
 /// Faults of a child that ends at once, of its parent after the fork, of `ls -l` on 29 files and of a shell that does
 /// nothing, forks included: counted by getrusage under Linux 6.18, whose faults bring 16 pages of a file, so that there
@@ -36,7 +36,7 @@ const SHELL_FAULTS: u32 = 159;
 const SIGNAL: u32 = 10;
 
 impl Step {
-    /// Returns how often it does what it does.
+    /// Returns how many times the step is done.
     pub(super) fn rounds(self) -> u32 {
         match self {
             Step::CreateClose { times } | Step::Fork { times } | Step::Signals { times } => times,
@@ -162,7 +162,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         H::Platform::becomes(comm.name());
     }
 
-    /// What the making and ending of processes costs beside locks.
+    /// Charges the cost of making and ending processes, without locks.
     #[track_caller]
     fn charge(&self, ns: u32) {
         let ns = u64::from(ns) * u64::from(self.site.setup.process_permille) / 1000;
@@ -170,8 +170,8 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     }
 
     /// Runs the processes of a script, each the child of the one before: the last becomes the program that the script
-    /// runs, the one before it the script (and before that the shell that was told to run it, which needs no process of
-    /// its own for that: recalled). One before these only waits, as `system` has it.
+    /// runs, the one before it the script (and before that the shell that started it, which needs no separate process
+    /// for that: recalled). One before these only waits, as `system` does.
     fn script(&mut self, forks: u32, execs: u32, shell: Comm) -> Result<()> {
         if forks == 0 {
             return Ok(());
@@ -188,7 +188,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     }
 
     /// Makes the process a program: its file is found and read, and its parts are mapped. Until its name changes, the
-    /// kernel works for what the process was.
+    /// kernel works on behalf of the former program.
     pub(super) fn exec(&mut self, comm: Comm) -> Result<()> {
         let kernel = &self.site.kernel;
         self.charge(costs::EXEC);
@@ -208,7 +208,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// Maps the open parts of a program from this one on, and changes what may be done with some of them.
+    /// Maps the open parts of a program from this one on, and changes the protection of some of them.
     fn map(&mut self, program: &Program<'_, H, L>, from: usize) -> Result<()> {
         for &(image, ref part) in program.mappings(from) {
             self.task.mm.map(image, &self.site.kernel);
@@ -222,7 +222,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// Has a profiler ask for the path of what has been mapped, or got another protection.
+    /// Has a profiler ask for the path of a part that was mapped, or got another protection.
     fn profile(&mut self, part: &File<'_, H, L>) -> Result<()> {
         if self.site.setup.profiler {
             self.home.profile_mapping(part, self.meters.at(self.comm))?;

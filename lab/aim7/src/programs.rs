@@ -1,8 +1,8 @@
-//! What processes run: a shell, scripts and `ls`, their libraries, and what they look at.
+//! The processes' programs: a shell, scripts and `ls`, their libraries, and the files that they read.
 //!
 //! | path | what |
 //! |---|---|
-//! | `/bin` of the first file system | programs: what `dir_rtns_1` reads and an exec opens; `sh` is a link |
+//! | `/bin` of the first file system | programs: those that `dir_rtns_1` reads and an exec opens; `sh` is a link |
 //! | `/lib` there | libraries; programs know them by links to files with versions in their names |
 //! | `/etc` there | where users and groups are named |
 //! | `/dev/tty` there | the terminal, whose name a process may ask for |
@@ -16,21 +16,21 @@ use turnwise_bench::environment::Environment;
 use turnwise_vfs::Host;
 use turnwise_vfs::{Context, File, Follow, LockSet, OpenFlags, Vfs};
 
-/// Entries of the directory of programs, beside those that are run.
+/// Entries of the directory of programs, in addition to those that are run.
 const PROGRAMS: u32 = 120;
-/// What programs map beside themselves: a shell the first three, `ls` all of them. The first is what the kernel maps
-/// with a program, and which finds the others.
+/// The libraries that programs map: a shell the first three, `ls` all of them. The first is the one that the kernel
+/// maps with a program, and which finds the others.
 const LIBRARIES: [&str; 8] =
     ["ld.so", "libc.so", "libdl.so", "librt.so", "libpthread.so", "libselinux.so", "libacl.so", "libattr.so"];
 /// Of the libraries, those of a shell.
 const SHELL_LIBRARIES: usize = 3;
 /// Mappings of a file that is a part of a program: its code and its data.
 const MAPPINGS: usize = 2;
-/// How often the loader changes what may be done with a part: once for itself and the program, whose data it closes
-/// after relocation; for a library a gap between code and data before that (glibc: `dl-load.c`, `dl-reloc.c`).
+/// How often the loader changes the protection of a part: once for itself and the program, whose data it closes after
+/// relocation; for a library a gap between code and data before that (glibc: `dl-load.c`, `dl-reloc.c`).
 const PROTECTIONS: usize = 1;
 const LIBRARY_PROTECTIONS: usize = 2;
-/// The files that programs are made of have numbers: AIM7's driver, the shell, `ls`, and the libraries.
+/// The files that programs are made of are numbered: AIM7's driver, the shell, `ls`, and the libraries.
 pub(super) const IMAGES: usize = FIRST_LIBRARY + LIBRARIES.len();
 const SHELL: usize = 1;
 const LS: usize = 2;
@@ -39,10 +39,10 @@ const FIRST_LIBRARY: usize = 3;
 pub(super) const DRIVER: [usize; 6] = [0, 0, FIRST_LIBRARY, FIRST_LIBRARY, FIRST_LIBRARY + 1, FIRST_LIBRARY + 1];
 /// The terminal of all users.
 pub(super) const TERMINAL: &str = "/dev/tty";
-/// Where users are.
+/// The users' working directory.
 pub(super) const WORKING_DIRECTORY: &str = "/usr/local/aim7";
-/// What is there: AIM7's driver, its workfiles, scripts and texts, and what a run writes, as its set-up and its script
-/// have them (counted in its sources; a directory in which somebody has worked has more).
+/// Its content: AIM7's driver, its workfiles, scripts and texts, and what a run writes, as its set-up and its script
+/// have them (counted in its sources; a directory that has been worked in has more).
 const LISTED: [&str; 29] = [
     "_README.hp",
     "aim_1.sh",
@@ -74,9 +74,9 @@ const LISTED: [&str; 29] = [
     "workfile.shared",
     "workfile.short",
 ];
-/// What `ls -l` asks about each of them, by its name: what it is like, its label, its access list (recalled).
+/// The questions of `ls -l` about each of them, by name: attributes, label, access list (recalled).
 const QUESTIONS: u32 = 3;
-/// Where users are named, and groups.
+/// The file of users; groups have another.
 const USERS_FILE: &str = "/etc/passwd";
 const GROUPS_FILE: &str = "/etc/group";
 
@@ -107,7 +107,7 @@ fn library(name: &str) -> String {
     format!("/lib/{name}")
 }
 
-/// A program that has been opened, and those of its libraries that have been.
+/// An opened program, and its opened libraries.
 pub(super) struct Program<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
     parts: Vec<(usize, File<'s, H, L>)>,
     libraries: &'static [&'static str],
@@ -196,8 +196,8 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// Asks what its terminal is called: that is a link of `/proc` to an open file, and is made as `getcwd`'s path is.
-    /// Then it looks whether that is still there.
+    /// Asks for the name of its terminal, a link in `/proc` to an open file, which is made like `getcwd`'s path. Then
+    /// it checks whether that still exists.
     pub(super) fn terminal_name(&self, meter: &mut Meter) -> Result<()> {
         let path = self.path_of(&self.terminal, meter)?;
         ensure!(path == TERMINAL.as_bytes(), "the terminal is called {}", path.escape_ascii());

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use std::fmt;
 use std::str::FromStr;
 
-/// No run has more: so many threads at a time a simulation can have, and a user a process number.
+/// The maximum for a run: a simulation can have this many threads, and each user needs a process number.
 pub(crate) const USERS_MAX: u32 = 10_000;
 
 /// Distinct numbers of users, in the order in which they were typed.

@@ -13,7 +13,7 @@ use turnwise_vfs::locks::{
 
 /// A set of locks.
 pub struct Set {
-    /// What `--locks` calls it.
+    /// Its name in `--locks`.
     pub name: &'static str,
     /// One line.
     pub help: &'static str,

@@ -1,4 +1,4 @@
-//! Time: the CPU's counter for what one CPU does, the system's clock for what two do.
+//! Time: the CPU's counter for events on one CPU, the system's clock for those on two.
 
 use std::sync::LazyLock;
 use turnwise::platform::{Native, Platform};

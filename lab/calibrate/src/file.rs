@@ -72,7 +72,7 @@ impl Calibration {
         let smt = self.all("cpu.smt_slowdown").next();
         let smt = match smt {
             Some(f) => Some((f.value / 1000.0, f.source(), f.provisional)),
-            // A grid of cores with two threads that none of the CPUs that may be used has.
+            // A grid of cores with two threads, which none of the permitted CPUs has.
             None if self.grid.topology.threads_per_core > 1 => Some((1.5, "a guess: no two siblings".to_owned(), true)),
             None => None,
         };
@@ -253,12 +253,12 @@ fn idle_exit(figure: &Figure, interrupt: Option<&Figure>) -> Option<IdleExit> {
     })
 }
 
-/// To picoseconds, the simulator's unit, at least one.
+/// Rounds to picoseconds, the simulator's unit, at least one.
 fn rounded(ns: f64) -> f64 {
     (ns * 1000.0).round().max(1.0) / 1000.0
 }
 
-/// Who answers reads of shared lines cannot be seen from outside.
+/// Returns a guess: which cache answers reads of shared lines cannot be seen from outside.
 fn protocol(cpu: &str) -> (Protocol, &'static str) {
     if cpu.contains("Intel") {
         (Protocol::Mesif, "Intel's, by the maker's name")

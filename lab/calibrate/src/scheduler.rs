@@ -20,7 +20,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Of the kernel under `root` (`/sys`) with this release, which runs `cpus` CPUs.
+    /// Reads those of the kernel under `root` (`/sys`) with this release, which runs `cpus` CPUs.
     pub(super) fn read(root: &Path, release: &str, cpus: u32) -> Settings {
         let setting = |name: &str| {
             let text = fs::read_to_string(root.join("kernel/debug/sched").join(name)).ok()?;
@@ -112,7 +112,7 @@ pub(super) fn slices(cpu: u32, busy_ns: u64) -> Result<Vec<f64>> {
     Ok(together(&[cpu, cpu], member)?.concat())
 }
 
-/// Looks at the clock all the time; a gap says that something else ran. The first stretch and the last are cut off.
+/// Reads the clock all the time; a gap means that something else ran. The first stretch and the last are cut off.
 fn stretches(busy_ns: u64, mut now: impl FnMut() -> u64) -> Vec<f64> {
     /// Longer than an interrupt, shorter than any slice.
     const GAP_NS: u64 = 200_000;

@@ -1,13 +1,13 @@
-//! Pages without a script: one file with its style and its pictures in it. They ask for nothing from anywhere.
+//! Pages without a script: one file with its style and its pictures in it. They load nothing from anywhere.
 
 use turnwise_profile::output::page::{THEME, escaped};
 
 /// That of the simulator's page.
 const STYLE: &str = include_str!("sim/page/page.css");
-/// What these pages have beside it.
+/// What these pages have in addition.
 const MORE: &str = include_str!("still.css");
 
-/// Returns a page of this title, with what `main` has.
+/// Returns a page of this title, with the content `main`.
 pub(crate) fn page(title: &str, main: &str) -> String {
     styled(title, &[STYLE, MORE].concat(), main)
 }
@@ -25,7 +25,7 @@ pub(crate) fn styled(title: &str, style: &str, main: &str) -> String {
     )
 }
 
-/// Plain text, and what is between backticks as code.
+/// Returns plain text, and what is between backticks as code.
 pub(crate) fn prose(text: &str) -> String {
     let escaped = escaped(text);
     let parts: Vec<&str> = escaped.split('`').collect();

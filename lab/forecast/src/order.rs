@@ -1,8 +1,8 @@
 //! A recorded program on a simulated machine, its acquisitions in their order: each recorded thread is a simulated one,
-//! which does again what the thread did in its stretches, from one to the next and again from the first.
+//! which repeats what the thread did in its stretches, from one to the next and again from the first.
 //!
-//! Times are those of the recorded machine: what a section takes there it takes everywhere. Threads are those that were
-//! recorded, whatever the number of CPUs.
+//! Times are those of the recorded machine: a section takes the same time everywhere. Threads are the recorded ones,
+//! whatever the number of CPUs.
 
 use crate::futex::{FutexMutex, FutexRwLock};
 use crate::slices::{Part, Slice, cut};
@@ -17,7 +17,7 @@ use turnwise_sim::Sim;
 use turnwise_sim::experiment::{Experiment, Ran, ThreadGroup};
 use turnwise_sim::spec::Machine;
 
-/// The most locks that are replayed: those that are taken most. At others threads only compute.
+/// The most locks that are replayed: the most frequently taken. At others threads only compute.
 pub const MOST_TRACED: usize = 512;
 /// The name of the C library's locks.
 pub const LIBC: &str = "libc";
@@ -50,7 +50,7 @@ impl Prediction {
         self.acquisitions / self.recorded_ns * 1e9
     }
 
-    /// By what the prediction is off the recorded rate, as a share of that.
+    /// Returns the deviation of the prediction from the recorded rate, as a share of that.
     #[must_use]
     pub fn error(&self) -> f64 {
         self.per_s() / self.recorded_per_s() - 1.0
@@ -115,17 +115,17 @@ impl Replay {
         self.slices.iter().map(|slice| slice.threads.len()).max().unwrap_or(0)
     }
 
-    /// Replays it on the first `cpus` CPUs of a machine, with the locks of this name: [`LIBC`], [`ADAPTIVE`], or one
-    /// of the catalogue.
+    /// Replays it on the first `cpus` CPUs of a machine, with the locks of this name: [`LIBC`], [`ADAPTIVE`], or one of
+    /// the catalogue.
     ///
     /// # Errors
-    /// There is no such lock, or it is of another kind; the machine is too small; the threads get nowhere.
+    /// There is no such lock, or it is of another kind; the machine is too small; the threads make no progress.
     pub fn on(&self, machine: &Arc<Machine>, cpus: u32, lock: &str, seed: u64) -> Result<Prediction> {
         self.run(machine, cpus, lock, (seed, Look::default()))
     }
 
-    /// Replays it as it was recorded: with what the recorder does where a thread waits. It tries the lock, looks around
-    /// if that fails, and only then waits; and it takes notes before the program goes on with the lock.
+    /// Replays it as it was recorded: with the recorder's work where a thread waits. It tries the lock, collects data
+    /// if that fails, and only then waits; and it takes notes before the program continues with the lock.
     ///
     /// # Errors
     /// As [`Replay::on`].
@@ -258,7 +258,7 @@ impl Run<'_> {
     }
 }
 
-/// A lock of the program, whichever of them it is, on cache lines of its own.
+/// Any lock of the program, on cache lines of its own.
 #[repr(align(128))]
 struct Slot<M, S> {
     mutex: M,
@@ -420,7 +420,7 @@ impl Crew {
             Sim::sleep(begin);
         }
         let stretches = &part.stretches;
-        // Threads of one kind began at the same time, and would go on in step.
+        // Threads of one kind began at the same time, and would continue in step.
         let first = Sim::chance(stretches.len() as u64) as usize;
         for turn in 0.. {
             if Sim::time_ns() >= until_ns {

@@ -27,7 +27,7 @@ pub(crate) struct Slice {
 pub(crate) struct Part {
     /// Which thread of the trace.
     pub(crate) thread: usize,
-    /// Its stretches that stand for what it does.
+    /// The stretches that represent what it does.
     pub(crate) stretches: Vec<usize>,
     /// From which to which part of the slice it lives: 0 is its beginning, 1 its end.
     pub(crate) lives: (f64, f64),
@@ -45,7 +45,7 @@ impl Slice {
     }
 }
 
-/// Cuts the run where threads come and go, and what is long in between into equal parts.
+/// Cuts the run where threads come and go, and long parts in between into equal ones.
 pub(crate) fn cut(trace: &Trace) -> Vec<Slice> {
     let all: u64 = trace.threads.iter().map(|thread| thread.acquisitions).sum();
     let busy: Vec<&TracedThread> =

@@ -8,7 +8,7 @@ use turnwise_recording::{
     STEP_SLEPT, STEP_WAITED, StepCopy,
 };
 
-/// What kind of lock it is.
+/// The kind of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A mutex.
@@ -24,16 +24,16 @@ pub enum Kind {
 pub struct TracedLock {
     /// Where it lay.
     pub address: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What a thread did next. Locks are places in [`Trace::locks`].
+/// The next action of a thread. Locks are places in [`Trace::locks`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Act {
     /// It ran, ns.
     Run(f32),
-    /// It was off its CPU by its own will, ns.
+    /// It was voluntarily off its CPU, ns.
     Sleep(f32),
     /// It acquired a lock.
     Acquire {
@@ -77,7 +77,7 @@ pub struct TracedThread {
     pub stretches: Vec<Stretch>,
 }
 
-/// What the recorder does where a thread has to wait, on average.
+/// The recorder's work where a thread has to wait, on average.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Look {
     /// From the lock call to the wait, ns.
@@ -101,7 +101,7 @@ pub struct Trace {
     pub kept: f64,
     /// Share of the time in stretches that threads waited on condition variables.
     pub awaited: f64,
-    /// What it took to record waits.
+    /// The time that recording waits took.
     pub look: Look,
 }
 
@@ -152,7 +152,7 @@ struct Clock {
     start: u64,
     end: u64,
     ns_per_tick: f64,
-    /// What reading it takes, ticks.
+    /// The time that reading it takes, ticks.
     takes: u64,
 }
 
@@ -195,14 +195,14 @@ impl Clock {
     }
 }
 
-/// A stretch that goes on.
+/// An unfinished stretch.
 #[derive(Default)]
 struct Open {
     stretch: Stretch,
     /// Places of the locks that are held; `None`: one that is not replayed, since the thread has it already.
     held: Vec<(u32, Option<u32>)>,
     ns: f64,
-    /// What the last times were too short, ns: the next ones are that much shorter.
+    /// By how much the last times were too short, ns: the next ones are shortened by that.
     missing: f32,
 }
 
@@ -263,7 +263,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Of a step at a lock: the lock's number, its place, and whether it is read.
+    /// Returns, of a step at a lock, the lock's number, its place, and whether it is read.
     fn sort(&mut self, trace: &mut Trace, step: &StepCopy) -> Option<(u32, u32, bool)> {
         if step.what != STEP_ACQUIRE && step.what != STEP_RELEASE {
             return None;

@@ -12,7 +12,7 @@ pub(crate) const OPERATIONS: [&str; 6] = ["create", "write", "stat", "open", "re
 /// Bytes of a read and a write.
 const BYTES: usize = 4096;
 
-/// Does each operation on every one of `files` files in a new directory; seconds for each of [`OPERATIONS`].
+/// Does each operation on every one of `files` files in a new directory; returns seconds for each of [`OPERATIONS`].
 pub(crate) fn round(mount: &Path, files: usize) -> Result<[f64; OPERATIONS.len()]> {
     let directory = mount.join("round");
     std::fs::create_dir_all(&directory)?;

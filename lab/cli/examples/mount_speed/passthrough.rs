@@ -214,7 +214,7 @@ impl Filesystem for Passthrough {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        // SAFETY: the kernel releases a handle once; nobody uses it any more.
+        // SAFETY: the kernel releases a handle once; it is no longer in use.
         unsafe { rustix::io::close(fh.0 as i32) };
         reply.ok();
     }

@@ -1,4 +1,4 @@
-//! What `turnwise-lab aim7` found, as data and as text.
+//! The result of `turnwise-lab aim7`, as data and as text.
 
 use serde::Serialize;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use turnwise_present::machine::Machine;
 use turnwise_present::table::{self, Cell, CellAlignment, Table};
 use turnwise_simbench::report::SimMachine;
 
-/// The format of [`Report`] as JSON. Raised when a field changes its meaning or goes away.
+/// The format of [`Report`] as JSON. Raised when a field changes its meaning or is removed.
 pub(crate) const FORMAT: &str = "turnwise-aim7/1";
 
 /// Rows of a profile that are shown.
@@ -33,7 +33,7 @@ pub(crate) struct Report {
     pub(crate) jobs_per_user: u32,
     /// By how much less a job did than AIM7's.
     pub(crate) scale: u32,
-    /// What one of AIM7's jobs computed for itself.
+    /// The private computation of one of AIM7's jobs.
     pub(crate) compute_ns: u32,
     /// Directories of the users' files.
     pub(crate) directories: u32,

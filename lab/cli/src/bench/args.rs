@@ -1,4 +1,4 @@
-//! The command line of `bench`. Which names are right depends on the subject, so they are looked at in a second step,
+//! The command line of `bench`. Which names are right depends on the subject, so they are checked in a second step,
 //! with the same messages as if clap had known them from the start.
 
 use anyhow::ensure;
@@ -20,7 +20,7 @@ pub(crate) struct BenchArgs {
     plugged: Vec<&'static LockInfo>,
 }
 
-/// What makes no sense where nothing runs.
+/// Flags that make no sense without a run.
 const FOR_A_RUN: [&str; 7] = ["subject", "lock", "scenario", "against", "plugin", "peer_plugin", "list"];
 
 /// Compare locks on this machine
@@ -128,7 +128,7 @@ impl std::ops::Deref for BenchArgs {
     }
 }
 
-/// Does the second step: clap's own parser of possible values, now that they are known.
+/// Does the second step: clap's own parser of possible values, which are now known.
 fn check<'a>(name: &str, known: Vec<&'static str>, typed: impl Iterator<Item = &'a String>) -> Result<(), clap::Error> {
     let mut cmd = Flags::augment_args(Command::new("bench"));
     cmd.build();
@@ -176,7 +176,7 @@ impl Flags {
 }
 
 impl BenchArgs {
-    /// Returns what was asked for, as the library takes it.
+    /// Returns the requested options, as the library takes them.
     pub(crate) fn options(&self) -> Options {
         Options {
             subject: self.subject(),

@@ -21,7 +21,7 @@ pub(crate) enum Style {
     Html,
 }
 
-/// What each number is; printed with every report.
+/// The meaning of each number; printed with every report.
 const LEGEND: &[&str] = &[
     "per op: interval / operations of all threads, median of the samples. CPU per op: getrusage of the process, same.",
     "per read, per write: interval / operations of that kind of all threads, likewise.",
@@ -42,11 +42,11 @@ const LEGEND: &[&str] = &[
      fastest in each cell. Least fair: what was left for whoever got least, 1 is fair.",
 ];
 
-/// Below the table of documents.
+/// The note below the table of papers.
 const DOCUMENTS: &str = "here: median of the rounds; after / before paired by round. As published: other workloads on \
      other machines (published.toml has the sources), so the direction can be compared, seldom the size.";
 
-/// What a report has, each part a text; empty if it has no such part.
+/// The parts of a report as text, each empty if there is none.
 pub(super) struct Parts {
     pub(super) heading: String,
     pub(super) scenarios: Vec<String>,

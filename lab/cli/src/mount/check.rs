@@ -1,4 +1,4 @@
-//! What could stand in the way of a mount, found before anything is done, and said in words.
+//! Obstacles to a mount, found before anything is done, and reported in words.
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
@@ -13,7 +13,7 @@ const HELPER: &str = "fusermount3";
 /// Checks that a file system can be mounted here.
 ///
 /// # Errors
-/// No FUSE on this machine, no right to mount, or a directory that is none, is not empty, or is a mount point already.
+/// No FUSE on this machine, no permission to mount, or the path is not an empty directory, or is a mount point already.
 pub(super) fn check(directory: &Path) -> Result<()> {
     directory_is_free(directory)?;
     drop(open_device()?);

@@ -1,4 +1,4 @@
-//! Between the file system's values and those of the FUSE protocol.
+//! Conversion between the file system's values and those of the FUSE protocol.
 
 use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -74,7 +74,7 @@ fn time(ns: i64) -> SystemTime {
 /// Converts a time from a request to nanoseconds since 1970; beyond the years 1677 to 2262, the nearest possible.
 ///
 /// `fuser` 0.18 subtracts the nanoseconds of a time before 1970, which the kernel means to be added: -2 s and 0.3 s are
-/// -1.7 s, and arrive as -2.3 s. This takes it back.
+/// -1.7 s, and arrive as -2.3 s. This undoes it.
 pub(super) fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),

@@ -1,4 +1,4 @@
-//! What `--stats` prints besides the kernel's requests.
+//! What `--stats` prints in addition to the kernel's requests.
 
 use turnwise_vfs::Stats;
 

@@ -6,16 +6,16 @@ use turnwise_vfs::errno::Errno;
 use turnwise_vfs::inode::{DirEntry, Kind, New, Seek, SetAttributes, Usage};
 use turnwise_vfs::{Config, Context, File, LockSet, Metal, OpenFlags, Path, RenameFlags, Stats, Vfs};
 
-/// A file system that lives as long as the process: nodes refer to it, and the FUSE session wants them for ever.
+/// A file system that lives as long as the process: nodes refer to it, and the FUSE session needs them for ever.
 pub(super) struct Tree<L: LockSet<Native>> {
     fs: &'static Vfs<Metal, L>,
     root: Node<L>,
 }
 
-/// What the kernel calls a node: something that exists, perhaps without a name.
+/// The kernel's node: something that exists, perhaps without a name.
 pub(super) type Node<L> = Path<'static, Metal, L>;
 
-/// Bits of a directory's mode: what is made in it belongs to its group.
+/// Bits of a directory's mode: new nodes in it belong to its group.
 const SET_GID: u32 = 0o2000;
 
 impl<L: LockSet<Native>> Tree<L> {
@@ -42,7 +42,7 @@ impl<L: LockSet<Native>> Tree<L> {
         self.fs.usage()
     }
 
-    /// Whoever asks is allowed to: user 0, at this directory.
+    /// Returns the context of user 0 at this directory: the caller's rights were checked.
     fn at<'a>(&'a self, directory: &'a Node<L>) -> Context<'a, 'static, Metal, L> {
         Context::new(&self.root, directory)
     }
@@ -99,7 +99,7 @@ impl<L: LockSet<Native>> Tree<L> {
         node.set_attributes(wanted)
     }
 
-    /// The kernel keeps files open; here each access opens what it touches, which takes one reference.
+    /// Opens a node for one access, which takes one reference; only the kernel keeps files open.
     fn open(&self, node: &Node<L>, flags: OpenFlags) -> Result<File<'static, Metal, L>, Errno> {
         node.open(&self.at(&self.root), flags)
     }

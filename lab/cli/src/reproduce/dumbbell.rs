@@ -1,10 +1,10 @@
-//! A document's informative rows as dots on an axis for each table: what was published, what was simulated, and the
-//! range of seeds.
+//! A paper's informative rows as dots on an axis for each table: published figures, simulated ones, and the range of
+//! seeds.
 
 use turnwise_present::chart::Axis;
 use turnwise_reproduce::report::{DocumentReport, Row, figure};
 
-/// Rows of a document that text has room for.
+/// Rows of a paper that fit in text.
 const MOST: usize = 12;
 /// Columns of text.
 const WIDTH: usize = 118;
@@ -29,7 +29,7 @@ pub(crate) fn panels(document: &DocumentReport) -> Vec<Panel<'_>> {
     tables.filter(|(_, rows)| !rows.is_empty()).map(|(title, rows)| Panel::new(title, rows)).collect()
 }
 
-/// Ours at its least and at its greatest: of all seeds, else by the standard error.
+/// Returns our least and greatest figure: of all seeds, else by the standard error.
 pub(crate) fn range(row: &Row) -> Option<(f64, f64)> {
     row.range.or_else(|| row.ours.zip(row.standard_error).map(|(ours, error)| (ours - error, ours + error)))
 }

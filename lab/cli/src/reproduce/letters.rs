@@ -1,4 +1,4 @@
-//! Curves drawn with letters: one for each, dots between its points. What is far apart has a logarithmic axis.
+//! Curves drawn with letters: one for each, dots between its points. Widely spread values have a logarithmic axis.
 
 use turnwise_present::chart::Axis;
 use turnwise_reproduce::report::{Plot, figure};

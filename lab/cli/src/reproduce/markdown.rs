@@ -50,7 +50,7 @@ fn rows(listing: &Listing) -> String {
     text
 }
 
-/// Nothing of it is taken for Markdown.
+/// Escapes text so that none of it is taken for Markdown.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*").replace("__", "\\_\\_")
 }

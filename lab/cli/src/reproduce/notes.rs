@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use turnwise_reproduce::report::{DocumentReport, Row};
 
-/// A remark that is as short as this, and of one row alone, stands in its row.
+/// A remark of at most this length, and of one row alone, stands in its row.
 const SHORT: usize = 30;
 
-/// All notes of a document: those of its rows, then its own.
+/// All notes of a paper: those of its rows, then its own.
 pub(crate) struct Notes<'a> {
     texts: Vec<&'a str>,
 }
@@ -42,7 +42,7 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// Returns what a row has to say.
+/// Returns the remarks of a row.
 fn said(row: &Row) -> impl Iterator<Item = &str> {
     let unjudged = row.unjudged.as_deref().filter(|_| !row.fitted);
     [unjudged, row.remark.as_deref()].into_iter().flatten()

@@ -1,4 +1,4 @@
-//! A document's tables as columns of text, and what there is to say about it: what all of text, Markdown and HTML show.
+//! A paper's tables as columns of text, and the remarks on it: what all of text, Markdown and HTML show.
 
 use super::notes::Notes;
 use turnwise_reproduce::report::{
@@ -45,13 +45,13 @@ fn verdict(row: &Row) -> &str {
     }
 }
 
-/// Our figure, with its standard error where it is a mean.
+/// Returns our figure, with its standard error where it is a mean.
 fn ours(row: &Row) -> String {
     let ours = row.ours.map_or_else(|| "-".to_owned(), figure);
     row.standard_error.map_or(ours.clone(), |error| format!("{ours} \u{b1} {}", figure(error)))
 }
 
-/// Today's locks beside those of a table; of neighbours that have the same figure the last, which has all patches.
+/// Returns today's locks next to those of a table; of neighbours with the same figure the last, which has all patches.
 pub(crate) fn today(table: &Table) -> Option<Listing> {
     let what = table.today.as_ref()?;
     let title = format!("{} [{}]: {what}, simulated on the document's machine", table.title, table.unit);
@@ -124,7 +124,7 @@ pub(crate) fn setting(document: &DocumentReport) -> Vec<String> {
     ]
 }
 
-/// `what a job computes: 2.91 ms, on "AIM7 fserver: 200-1000 users, nodes: 1, patches 1 and 2"`.
+/// Returns `what a job computes: 2.91 ms, on "AIM7 fserver: 200-1000 users, nodes: 1, patches 1 and 2"`.
 fn fitted(document: &DocumentReport, fitted: &Fitted) -> String {
     let row = document.rows().find(|row| row.key == fitted.on || row.key.ends_with(&fitted.on));
     let on = row.map_or_else(|| fitted.on.clone(), |row| format!("\"{}\"", row.label));

@@ -30,7 +30,7 @@ impl Axis {
 /// One line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Series {
-    /// The lock, and what else tells this line from another.
+    /// The lock, and what else distinguishes this line from another.
     pub(crate) name: String,
     /// Places in [`SimReport::cells`], with x rising.
     pub(crate) cells: Vec<usize>,

@@ -10,7 +10,7 @@ const WIDTH: u16 = 120;
 /// Before a number that is recalled or guessed.
 const MARK: &str = "?";
 
-/// In place of a source that is that of the number above, too.
+/// Replaces a source that is the same as the number's above.
 const AS_ABOVE: &str = "\"";
 
 /// Returns all numbers in nanoseconds, with sources; those that are recalled or guessed have a mark.

@@ -1,4 +1,4 @@
-//! `turnwise-lab sim merge`: the parts of a sweep put together, which is byte for byte the sweep run in one go.
+//! `turnwise-lab sim merge`: the parts of a sweep put together, byte for byte equal to the sweep run in one go.
 
 use super::part::Part;
 use anyhow::{Context, Result, bail, ensure};

@@ -3,7 +3,7 @@
 use super::range::Ranges;
 use anyhow::{Result, ensure};
 
-/// What is simulated at a time.
+/// One simulated run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CellPlan {
     /// Its place in the whole sweep, from 0.
@@ -22,7 +22,7 @@ pub(crate) struct CellPlan {
 /// Seeds are below this, so that they survive a JSON reader whose numbers are all floating-point.
 pub(crate) const SEEDS: u64 = 1 << 53;
 
-/// How many CPUs and threads the cells have, as the user said it.
+/// How many CPUs and threads the cells have, as the user stated it.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Axes {
     pub(crate) cpus: Option<Ranges>,

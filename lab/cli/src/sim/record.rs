@@ -17,9 +17,9 @@ use turnwise_profile::model::Profile;
 use turnwise_recording::reader::Recording;
 use turnwise_sim::spec::Machine;
 
-/// Tells readers which fields to expect.
+/// Informs readers of the fields to expect.
 const FORMAT: &str = "turnwise-record-1";
-/// The machine to ask about, if none is named.
+/// The default machine.
 const ASKED: &str = "graviton4";
 
 /// All that is predicted of a recorded program.
@@ -29,7 +29,7 @@ pub(super) struct RecordReport {
     pub(super) commit: Option<String>,
     pub(super) seed: u64,
     pub(super) recorded: Recorded,
-    /// The simulation of the recorded run itself; `None`: on which machine that was is not known.
+    /// The simulation of the recorded run itself; `None`: the machine of that run is not known.
     pub(super) check: Option<Point>,
     pub(super) points: Vec<Point>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Recorded {
     pub(super) machine: String,
     pub(super) policy: String,
     pub(super) cpus: u32,
-    /// The most that took locks at once.
+    /// The most threads that took locks at once.
     pub(super) threads: usize,
     pub(super) seconds: f64,
     pub(super) acquisitions: f64,
@@ -62,7 +62,7 @@ pub(super) struct Point {
     pub(super) cpus: u32,
     pub(super) lock: String,
     pub(super) acquisitions_per_s: f64,
-    /// As many times as fast as recorded.
+    /// The rate as a multiple of the recorded one.
     pub(super) times_recorded: f64,
     /// Share of the threads' time that they wait for locks.
     pub(super) waiting: f64,
@@ -73,7 +73,7 @@ pub(super) struct Point {
 /// Replays the recording.
 ///
 /// # Errors
-/// It cannot be read, or does not keep what a replay takes; a machine is too small; the threads get nowhere.
+/// It cannot be read, or lacks what a replay needs; a machine is too small; the threads make no progress.
 pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
     let file = flags.record.as_deref().context("--record names no file")?;
     turnwise_bench::setting::hold(&flags.set)?;
@@ -142,7 +142,7 @@ fn asked(flags: &Flags, own: Option<&Arc<Machine>>, threads: usize) -> Result<Ve
     Ok(asked)
 }
 
-/// Doubling, and at last all: more CPUs than threads change nothing.
+/// Returns doubling numbers, and at last all: more CPUs than threads change nothing.
 fn counts(most: u32) -> Vec<u32> {
     let powers = (0..32).map(|bit| 1_u32 << bit).take_while(|count| *count < most);
     powers.chain([most]).collect()
@@ -156,7 +156,7 @@ fn own_lock(policy: &str) -> &str {
     }
 }
 
-/// A recorded program, with what its locks are called.
+/// A recorded program, with the names of its locks.
 struct Program {
     replay: Replay,
     /// Of each lock of the trace.
@@ -208,7 +208,7 @@ impl Program {
     }
 }
 
-/// Returns what a lock is called.
+/// Returns the name of a lock.
 fn name(profile: &Profile, address: u64) -> String {
     let found = profile.locks.iter().find(|lock| lock.address == address);
     found.map_or_else(|| format!("{address:#x}"), |lock| lock.name.clone())

@@ -1,5 +1,5 @@
-//! What a replay of a recorded program says, as a page: a picture for each machine, and the text's table. It has no
-//! script and asks for nothing.
+//! The result of a replay of a recorded program, as a page: a picture for each machine, and the text's table. It has no
+//! script and loads nothing.
 
 use super::record::{Point, RecordReport};
 use super::record_text::{TITLES, cells, checked, notes, recorded};
@@ -50,7 +50,7 @@ fn table(report: &RecordReport) -> String {
     format!("<h2>All predictions</h2>\n<table>\n<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>\n")
 }
 
-/// Where things lie in a picture.
+/// The geometry of a picture.
 struct Scale {
     first: f64,
     last: f64,

@@ -1,4 +1,4 @@
-//! What a replay of a recorded program says, as text and as a page.
+//! The result of a replay of a recorded program, as text and as a page.
 
 use super::record::{Point, RecordReport};
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use turnwise_profile::text::shortened;
 const WIDTH: usize = 100;
 /// Of a lock's name.
 const NAME: usize = 30;
-/// An error beyond this is said to be one.
+/// An error beyond this is reported as one.
 const GOOD: f64 = 0.15;
 
 /// Renders the whole report, for people.
@@ -92,7 +92,7 @@ fn predictions(report: &RecordReport) -> String {
     table.to_string()
 }
 
-/// Returns what the figures rest on, and what they do not know.
+/// Returns what the figures rest on, and what they leave out.
 pub(super) fn notes(report: &RecordReport) -> Vec<String> {
     let run = &report.recorded;
     let mut notes = vec![format!(

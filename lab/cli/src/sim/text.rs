@@ -49,7 +49,7 @@ fn header(report: &SimReport) -> String {
     text + &wrapped("repeat: ", &words(&report.command), " ")
 }
 
-/// Words after a title, on as many lines as they need.
+/// Returns words after a title, on as many lines as they need.
 fn wrapped(title: &str, words: &[String], between: &str) -> String {
     let mut lines = vec![title.to_owned()];
     for (place, word) in words.iter().enumerate() {
@@ -73,8 +73,8 @@ fn table<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
     table
 }
 
-/// Throughput of each curve (a column) at each x (a row), and how far it falls from its peak. As many tables as it
-/// takes for the columns to fit.
+/// Renders throughput of each curve (a column) at each x (a row), and how far it falls from its peak. It takes enough
+/// tables for the columns to fit.
 fn speeds(report: &SimReport, curves: &Curves) -> String {
     let mut tables: Vec<Vec<&Series>> = Vec::new();
     let mut free = 0;
@@ -108,7 +108,7 @@ fn speed_table(report: &SimReport, curves: &Curves, lines: &[&Series]) -> Table 
     table
 }
 
-/// Where each curve is highest, and what is left of that at its end.
+/// Adds where each curve is highest, and what is left of that at its end.
 fn add_peaks(table: &mut Table, report: &SimReport, axis: Axis, lines: &[&Series]) {
     let peaks: Vec<Option<Peak>> = lines.iter().map(|line| Peak::of(report, axis, line)).collect();
     let row = |title: &str, value: &dyn Fn(&Peak) -> String| {
@@ -192,7 +192,7 @@ fn detail(figures: &Figures) -> [String; 9] {
     ]
 }
 
-/// Returns what to know about the figures of single cells.
+/// Returns the notes on the figures of single cells.
 fn notes(report: &SimReport) -> String {
     let mut text = String::new();
     for cell in &report.cells {
@@ -223,7 +223,7 @@ fn profiles(report: &SimReport, curves: &Curves) -> String {
 fn profile_line(row: &ProfileRow) -> String {
     let place = row.place.as_deref().map(|place| format!(" ({place})")).unwrap_or_default();
     let line = format!("  {:>5.1}%  {:<8} {}{place}", row.share * 100.0, row.kind, row.function);
-    // A generic function's full name can be very long; its end says least.
+    // A generic function's full name can be very long; its end is the least informative.
     let cut = line.chars().count() > usize::from(WIDTH);
     if cut { line.chars().take(usize::from(WIDTH) - 1).chain(['…']).collect() } else { line }
 }

@@ -1,4 +1,4 @@
-//! `turnwise-lab sim validate`: the simulator's predictions beside what was published and measured.
+//! `turnwise-lab sim validate`: the simulator's predictions next to published and measured figures.
 
 use super::args::ValidateArgs;
 use super::setup;
@@ -17,7 +17,7 @@ use turnwise_simbench::validation::{self, Inputs, blind};
 /// Writes the page.
 ///
 /// # Errors
-/// The report or the machine cannot be read, the page cannot be written, a lock broke its promise.
+/// The report or the machine cannot be read, the page cannot be written, a lock broke its guarantee.
 pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
     let output_file = OutputFile::asked("--markdown", args.markdown.as_deref())?;
     let page = if args.curves { curves(args)? } else { everything(args)? };
@@ -68,7 +68,7 @@ fn read(file: &Path) -> Result<Report> {
     Ok(report)
 }
 
-/// Returns what makes this page again, without the paths of this host.
+/// Returns the command that makes this page again, without the paths of this host.
 fn command(args: &ValidateArgs) -> String {
     let bench = match args.bench.len() {
         0 => String::new(),

@@ -11,7 +11,7 @@ fn number(report: &Value, key: &str) -> Option<f64> {
 
 #[test]
 fn a_quick_run_measures_plausible_numbers_and_writes_a_machine() {
-    // Beside other programs one of the two CPUs may be away in most of a measurement.
+    // Next to other programs one of the two CPUs may be away in most of a measurement.
     assert!((0..5).any(|_| a_quick_run_is_plausible()), "near is dearer than far");
 }
 

@@ -27,7 +27,7 @@ const struct turnwise_plugin turnwise_plugin = {
 };
 ";
 
-/// Returns a shared object of this source, compiled as the documentation says.
+/// Returns a shared object of this source, compiled as documented.
 fn compiled(directory: &Path, name: &str, source: &Path, flags: &[&str]) -> PathBuf {
     let object = directory.join(name);
     let mut compiler = Command::new("cc");

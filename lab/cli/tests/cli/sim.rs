@@ -8,7 +8,7 @@ use std::path::Path;
 const SWEEP: &[&str] =
     &["sim", "--lock", "mutex,ticket", "--cpus", "1,4,12", "--duration", "100us", "--warm-up", "10us", "--seed", "5"];
 
-/// Runs the sweep with these flags, too; what it prints.
+/// Also runs the sweep with these flags; returns its output.
 fn sweep(flags: &[&str]) -> String {
     expect(0, &[SWEEP, flags].concat()).0
 }

@@ -94,7 +94,7 @@ fn profile(parallel: f64) -> Vec<ProfileRow> {
     rows
 }
 
-/// Why a cell found nothing.
+/// Returns the reason why a cell found nothing.
 pub(crate) fn stuck() -> Stuck {
     Stuck {
         what: "deadlock at 1.5 ms".to_owned(),
