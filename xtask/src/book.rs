@@ -1,6 +1,6 @@
-//! `cargo xtask book`: what mdbook calls between reading the pages and writing the book (`docs/book.toml`). On GitHub
+//! `cargo xtask book`: called by mdbook between reading the pages and writing the book (`docs/book.toml`). On GitHub
 //! and in an editor a page links to files of the whole repository; a book has only its pages. `cargo xtask book check`
-//! builds the book and follows every link of what was built.
+//! builds the book and follows every link of the result.
 
 use crate::check::need::tool;
 use anyhow::{Context, Result, ensure};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     question: Vec<String>,
 }
 
-/// Reads a book as mdbook has it, and writes it again.
+/// Reads a book in mdbook's form, and writes it again.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     match args.question.first().map(String::as_str) {
         Some("check") => return check(),
@@ -53,7 +53,7 @@ fn check() -> Result<bool> {
     Ok(dead.is_empty())
 }
 
-/// Returns the built pages by their paths, but for the one that repeats all others and the one for a server's errors.
+/// Returns the built pages by their paths, except the one that repeats all others and the one for a server's errors.
 fn built_pages(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let mut pages = BTreeMap::new();
     for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
@@ -102,7 +102,7 @@ fn inside_of(page: &Path, link: &str) -> PathBuf {
     target
 }
 
-/// Every chapter, however deep: what has a path and a content.
+/// Collects every chapter, at any depth: values with a path and a content.
 fn chapters(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(chapters),
@@ -142,7 +142,7 @@ fn page(path: &str, content: &str) -> String {
     text
 }
 
-/// Where a link goes that mdbook would break.
+/// The destination of a link that mdbook would break.
 #[derive(PartialEq, Debug)]
 enum Place {
     /// Out of the book.

@@ -1,4 +1,4 @@
-//! Checks with names, of which some are quick: what `cargo xtask supply` and `cargo xtask dist` consist of.
+//! Named checks, some of them quick: the parts of `cargo xtask supply` and `cargo xtask dist`.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// How a check ended that found nothing wrong.
 pub(crate) enum Outcome {
-    /// What it looked at.
+    /// What it checked.
     Ok(String),
     /// Why it could not run.
     Skipped(String),
@@ -47,7 +47,7 @@ pub(crate) struct Which {
     named: Vec<String>,
 }
 
-/// Runs the checks of `cargo xtask COMMAND` that are asked for; `true` if none failed.
+/// Runs the requested checks of `cargo xtask COMMAND`; returns `true` if none failed.
 pub(crate) fn run<A>(command: &str, checks: &[Check<A>], which: &Which, args: &A) -> Result<bool> {
     if which.list {
         for check in checks {

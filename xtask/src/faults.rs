@@ -32,7 +32,7 @@ pub(crate) struct Args {
     faults: Vec<String>,
 }
 
-/// Builds what it needs and runs it; `true` if nothing was lost, and nothing hung.
+/// Builds what it needs and runs it; returns `true` if nothing was lost, and nothing hung.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     if !cargo(&build(args.release))? {
         return Ok(false);

@@ -10,7 +10,7 @@ use std::process::Command;
 /// Where the C API lives.
 pub(super) const CRATE: &str = "crates/capi";
 
-/// What rustc says that programs need with the static library: `rustc --print native-static-libs`.
+/// What programs need with the static library, according to `rustc --print native-static-libs`.
 const PRIVATE_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc";
 
 #[derive(Args)]
@@ -59,7 +59,7 @@ impl Install {
     }
 }
 
-/// Puts below `root` what is found below `prefix` later; the libraries in its folder `lib`.
+/// Puts below `root` what is later found below `prefix`; the libraries in its folder `lib`.
 pub(crate) fn lay(built: &Path, root: &Path, prefix: &Path, lib: &str) -> Result<()> {
     libraries(built, &root.join(lib))?;
     for header in ["turnwise.h", "turnwise.hpp", "turnwise_tsan.h"] {

@@ -15,7 +15,7 @@ pub(crate) struct Case {
     #[serde(default)]
     pub(crate) setup: String,
     pub(crate) script: String,
-    /// What it must print; else what it prints alone.
+    /// What it must print; otherwise what it prints alone.
     pub(crate) answer: Option<String>,
     #[serde(default)]
     pub(crate) quick: bool,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Where Debian's programs are: before whatever else the caller's path has of the same name.
+/// Where Debian's programs are: before other programs of the same name in the caller's path.
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/games";
 
 /// Returns the path in which cases find their programs.
@@ -35,7 +35,7 @@ pub(super) fn missing(case: &Case) -> Option<&str> {
     case.needs.iter().map(String::as_str).find(|need| !is_here(need))
 }
 
-/// Makes a folder for the case, in memory where that can be: disks are not what is asked.
+/// Makes a folder for the case, in memory where possible: disks are not being tested.
 pub(super) fn folder() -> Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };

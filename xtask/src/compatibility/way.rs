@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// No run takes longer; what does is said to hang.
+/// No run takes longer; one that does is reported as hanging.
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// What a script runs under.
@@ -38,7 +38,7 @@ impl Way {
     }
 }
 
-/// What a script did.
+/// The outcome of a script.
 pub(super) struct Ran {
     /// None: it did not end in time.
     pub(super) status: Option<ExitStatus>,
@@ -76,7 +76,7 @@ impl Ran {
     }
 }
 
-/// What every script begins with: its outputs apart from the tool's, and a look whether our library is there.
+/// The beginning of every script: its outputs apart from the tool's, and a check whether our library is there.
 const BEGIN: &str = r#"exec >"$TW_ANSWER" 2>"$TW_SAID"
 if [ -n "$TW_LIBRARY" ] && ! grep -q "$TW_LIBRARY" /proc/self/maps; then
     echo "$TW_LIBRARY is not loaded" >&2
@@ -140,7 +140,7 @@ pub(super) fn set_up(case: &Case, here: &Path, folder: &Path) -> Result<()> {
 }
 
 /// Returns a command whose words are to follow, with the signals as at a terminal: a shell's background jobs, and what
-/// they start, are deaf to these, and Python's tests of threads fail then.
+/// they start, ignore these, and Python's tests of threads fail then.
 fn with_signals() -> Command {
     let mut command = Command::new("env");
     command.arg("--default-signal=INT,QUIT");
@@ -154,7 +154,7 @@ fn surroundings(command: &mut Command, here: &Path, folder: &Path, dir: &Path) {
     command.stdin(Stdio::null());
 }
 
-/// Runs a command for a bounded time; whatever is left of its process group is killed. `None`: it did not end.
+/// Runs a command for a bounded time, and kills what is left of its process group. `None`: it did not end.
 pub(super) fn bounded(mut command: Command, limit: Duration) -> Result<Option<ExitStatus>> {
     let mut child =
         command.process_group(0).spawn().with_context(|| format!("cannot run {}", command.get_program().display()))?;

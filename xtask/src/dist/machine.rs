@@ -1,4 +1,4 @@
-//! What is packed for which machine: this one, or arm64, by Debian's cross compiler and qemu's user mode.
+//! The target machines of packages: this one, or arm64, by Debian's cross compiler and qemu's user mode.
 
 use crate::checks::{must, output};
 use crate::foreign;
@@ -21,14 +21,14 @@ int main(void) {
 pub(super) struct Machine {
     /// As Rust calls its processor.
     pub(super) arch: &'static str,
-    /// What the names of its compiler and of the programs beside it begin with.
+    /// The prefix of the names of its compiler and the related programs.
     tools: &'static str,
     /// The words before a command of its.
     around: Vec<String>,
 }
 
 impl Machine {
-    /// This one.
+    /// Returns this one.
     pub(super) fn own() -> Self {
         Self { arch: ARCH, tools: "", around: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! What the C library exports, beside the list that is kept: programs that were linked with it go on working.
+//! The exports of the C library, compared with the kept list: programs that were linked with it continue to work.
 
 use super::machine::Machine;
 use super::{Args, PACKAGING, VERSION, portable};

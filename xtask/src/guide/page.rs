@@ -7,11 +7,11 @@ use std::path::Path;
 /// A page.
 pub(super) struct Page {
     pub(super) name: String,
-    /// Blocks that mean something, each with its line.
+    /// Blocks with a meaning, each with its line.
     pub(super) blocks: Vec<(usize, Block)>,
 }
 
-/// What a code block is for.
+/// The purpose of a code block.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Block {
     Run { script: String, status: i32 },

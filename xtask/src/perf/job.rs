@@ -16,7 +16,7 @@ use turnwise_present::stats::median;
 /// Samples of a cell in one run, whose median counts: each begins with new threads.
 pub(super) const SAMPLES: u32 = 4;
 
-/// What a cell's values are.
+/// The meaning of a cell's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
@@ -87,7 +87,7 @@ impl Job {
         jobs
     }
 
-    /// Runs it under the old version (0) or the new one (1); a value for each cell.
+    /// Runs it under the old version (0) or the new one (1); returns a value for each cell.
     pub(super) fn run(&self, versions: &Versions, index: usize, how: &How) -> Result<Vec<f64>> {
         let version = &versions[index];
         match &self.what {
@@ -110,7 +110,7 @@ impl How {
 fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
     let file = tempfile::NamedTempFile::new().context("cannot make a file")?;
     let mut command = how.command(&version.bench);
-    // Quick: no more than two samples beside these, in which every wait is timed.
+    // Quick: at most two samples in addition to these, in which every wait is timed.
     command.args(["bench", subject, "--lock", lock, "--quick", "--samples", &SAMPLES.to_string()]);
     command.args(["--sample-ms", &how.sample_ms.to_string()]);
     if let Some(told) = &version.told {

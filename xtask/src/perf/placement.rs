@@ -1,6 +1,6 @@
 //! Another placement of the same code. Where the linker puts a function decides which cache lines and predictors it
 //! shares with others, and that alone has made a cell 11% faster or slower: what two builds of a commit disagree on is
-//! no property of the commit.
+//! not a property of the commit.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -17,8 +17,8 @@ pub(super) enum Placement {
     Shuffled(u32),
 }
 
-/// A linker for cargo: the ordinary one, told to shuffle. Its name is that of no linker, so that the compiler keeps
-/// to the kind of its own.
+/// A linker for cargo: the ordinary one, with shuffling. Its name is not that of a known linker, so that the compiler
+/// keeps to its default kind.
 const LINKER: &str = "linker-that-shuffles";
 
 impl Placement {
@@ -27,7 +27,7 @@ impl Placement {
         (0..number).map(|seed| if seed == 0 { Placement::Plain } else { Placement::Shuffled(seed) })
     }
 
-    /// Returns what the names of its files end with.
+    /// Returns the suffix of the names of its files.
     pub(super) fn suffix(self) -> String {
         match self {
             Placement::Plain => String::new(),
@@ -42,7 +42,7 @@ impl Placement {
         }
     }
 
-    /// Lets a cargo link so; the linker lies in `folder`. Builds within that build inherit it.
+    /// Makes a cargo link this way; the linker lies in `folder`. Builds within that build inherit it.
     pub(super) fn apply(self, cargo: &mut Command, folder: &Path) -> Result<()> {
         let Placement::Shuffled(seed) = self else { return Ok(()) };
         let linker = folder.join(format!("{LINKER}-{seed}"));
@@ -54,7 +54,7 @@ impl Placement {
     }
 }
 
-/// LLVM's linker draws the order of the functions from a seed. Other linkers refuse to, and so does this.
+/// Returns the script: LLVM's linker orders the functions by a seed. Other linkers refuse to, and so does this.
 fn script(seed: u32) -> String {
     format!("#!/bin/sh\nexec cc \"$@\" '-Wl,--shuffle-sections=.text*={seed}'\n")
 }

@@ -15,10 +15,10 @@ const APART: f64 = 7.0;
 /// The speeds that the axis shows at least, which is logarithmic, and its lines.
 const SPEEDS: [f64; 2] = [0.36, 4.6];
 const LINES: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 4.0];
-/// As many as the style has colours for.
+/// The number of the style's colours.
 const MACHINES: usize = 2;
 
-/// Draws the report in `folder`, and beside it the newest of another machine. The first orders the rows.
+/// Draws the report in `folder`, and next to it the newest of another machine. The first orders the rows.
 pub(crate) fn picture(folder: &Path) -> Result<String> {
     let runs = folder.parent().context("a folder of reports has no parent")?;
     let mut folders = record::newest_of_each(runs, "programs.json", Some(folder))?;

@@ -8,9 +8,9 @@ use tempfile::TempDir;
 
 /// A program that can be run.
 pub(crate) struct Ready {
-    /// With everything put in.
+    /// With all placeholders replaced.
     pub(crate) command: Vec<String>,
-    /// Its files; gone when dropped.
+    /// Its files; removed when dropped.
     _folder: TempDir,
 }
 

@@ -1,4 +1,4 @@
-//! What the README says of the programs: made of the newest report of each machine, as their pages are.
+//! The README's text on the programs: made of the newest report of each machine, like their pages.
 
 use super::picture::{origin, speeds};
 use super::report::{Entry, Report, geometric_mean};
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use std::fmt::Write;
 use std::path::Path;
 
-/// A place in the README, and what is written there.
+/// A place in the README, and its content.
 struct Block {
     begin: &'static str,
     write: fn(&[Report]) -> String,
@@ -20,10 +20,10 @@ const BLOCKS: [Block; 2] = [
 const END: &str = "<!-- end of what is written -->\n";
 /// No line is longer.
 const COLUMNS: usize = 100;
-/// Machines that are told, the newest first.
+/// Machines that are listed, the newest first.
 const MACHINES: usize = 2;
 
-/// The README with these lines as the reports in `runs` have them; `None`: it has no place for them.
+/// Returns the README with these lines as in the reports in `runs`; `None`: it has no place for them.
 pub(crate) fn told(readme: &str, runs: &Path) -> Result<Option<String>> {
     let mut folders = record::newest_of_each(runs, "programs.json", None)?;
     folders.truncate(MACHINES);
@@ -91,7 +91,7 @@ fn no_gains(reports: &[Report]) -> String {
     text
 }
 
-/// "Java, one monitor 1.00 (0.63 to 1.11)"
+/// Formats "Java, one monitor 1.00 (0.63 to 1.11)".
 fn shown(entry: &Entry, [speed, low, high]: [f64; 3]) -> String {
     format!("{} {speed:.2} ({low:.2} to {high:.2})", entry.name)
 }

@@ -10,29 +10,29 @@ use std::fmt::Write;
 use std::path::Path;
 use turnwise_present::others::Others;
 
-/// When a field changes its meaning or goes away, the number is raised.
+/// When a field changes its meaning or is removed, the number is raised.
 const FORMAT: &str = "turnwise-programs/1";
 
-/// All that was found: what page and picture are made of.
+/// All results: what page and picture are made of.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Report {
     format: String,
     pub(super) date: String,
     pub(super) commit: String,
-    /// Parts of names, if not all programs were asked for.
+    /// Parts of names, if not all programs were requested.
     names: Vec<String>,
     /// Runs under each policy.
     pub(super) runs: u32,
-    /// Options that asked for more columns.
+    /// Options that requested more columns.
     #[serde(default)]
     options: Vec<String>,
-    /// What was asked for and cannot be had here, and why.
+    /// What was requested but is unavailable here, and why.
     #[serde(default)]
     left_out: Option<String>,
     pub(super) programs: Vec<Entry>,
 }
 
-/// A program, and what became of it.
+/// A program, and its outcome.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -127,7 +127,7 @@ const COLUMNS: &[Column] = &[
     Column { name: "under a quota of one CPU", get: |m| m.quota, bound_mean: None },
 ];
 
-/// Those of them in which anything was measured.
+/// Returns those of them in which anything was measured.
 fn columns(entries: &[Entry]) -> Vec<&'static Column> {
     let known = |column: &&Column| measured(entries).any(|(_, measured)| (column.get)(measured).is_some());
     COLUMNS.iter().filter(known).collect()
@@ -374,7 +374,7 @@ fn one_cpu(page: &mut String, entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// Of the estimates; `None` of nothing.
+/// Returns the geometric mean of the estimates; `None` of nothing.
 pub(super) fn geometric_mean(speeds: &[Speed]) -> Option<f64> {
     let sum: f64 = speeds.iter().map(|[speed, ..]| speed.ln()).sum();
     (!speeds.is_empty()).then(|| (sum / speeds.len() as f64).exp())

@@ -1,14 +1,14 @@
-//! The README's line about the reproduction: made of the raw report, as its page is.
+//! The README's line about the reproduction: made of the raw report, like its page.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// What stands around the line.
+/// The marks around the line.
 const BEGIN: &str = "<!-- score: `cargo xtask results reproduction` writes this line -->\n";
 const END: &str = "<!-- end of the score -->\n";
 
-/// Writes the report's score into the README. Reports of before it was in them leave the README as it is.
+/// Writes the report's score into the README. Reports from before it existed leave the README as it is.
 pub(super) fn tell(report: &Path, readme: &Path) -> Result<()> {
     let report = super::json::read(report)?;
     let Some(line) = line(&report["score"]) else { return Ok(()) };

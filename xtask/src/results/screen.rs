@@ -153,7 +153,7 @@ fn figure(value: &Value, shown: impl Fn(f64) -> String) -> String {
     value.as_f64().map_or_else(String::new, shown)
 }
 
-/// Three digits, also of what is far below 1.
+/// Formats three digits, also of values far below 1.
 fn ratio(value: f64) -> String {
     if value == 0.0 || value.abs() >= 0.01 { three(value) } else { format!("{value:.1e}") }
 }

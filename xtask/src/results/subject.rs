@@ -1,4 +1,4 @@
-//! What can be measured: a page in `docs/results` each.
+//! The subjects of measurement: a page in `docs/results` each.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl Subject {
         }
     }
 
-    /// Returns what its picture shows, for readers who do not see it.
+    /// Returns a description of its picture, for readers who do not see it.
     pub(crate) fn shows(&self) -> &'static str {
         match self.source {
             Source::Bench(..) => "Speed of each lock against the reference, scenario by scenario",

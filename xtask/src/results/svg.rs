@@ -1,8 +1,8 @@
-//! What the pictures of results share: colours, axes, and values with their intervals.
+//! The common parts of the pictures of results: colours, axes, and values with their intervals.
 
 use std::fmt::Write;
 
-/// Colours that can be told apart without red and green, on a background of the picture's own.
+/// Colours that can be distinguished without red and green, on a background of the picture's own.
 const STYLE: &str = "\
 text{font:13px system-ui,sans-serif;fill:#1f2328}.bound{font-weight:600}.small{font-size:11px}.title{font-size:16px;\
 font-weight:600}.ground{fill:#fff}.slower{fill:#f3f0ea}.line{stroke:#d0d7de}.one{stroke:#57606a;stroke-width:1.5}\
@@ -77,7 +77,7 @@ impl Axis {
             one - left,
             bottom - top
         );
-        // Labels are as wide as this at most; the one at 1 comes before the others.
+        // Labels are at most this wide; the one at 1 comes before the others.
         const LABEL: f64 = 30.0;
         let mut free_from = f64::NEG_INFINITY;
         for &line in &self.lines {

@@ -1,4 +1,4 @@
-//! What cargo knows of packages: `cargo metadata`.
+//! Cargo's knowledge of packages: `cargo metadata`.
 
 use super::output;
 use anyhow::{Context, Result};
@@ -24,14 +24,14 @@ pub(super) struct Package {
     pub(super) rust_version: Option<String>,
     pub(super) manifest_path: PathBuf,
     pub(super) features: BTreeMap<String, Vec<String>>,
-    /// What its manifest says to other programs, docs.rs among them.
+    /// Its manifest's settings for other programs, docs.rs among them.
     #[serde(default)]
     pub(super) metadata: serde_json::Value,
     #[serde(default)]
     pub(super) targets: Vec<Target>,
 }
 
-/// A library, a program, or what else is made of a package.
+/// A library, a program, or another product of a package.
 #[derive(Deserialize)]
 pub(super) struct Target {
     pub(super) name: String,
@@ -50,7 +50,7 @@ impl Package {
     }
 }
 
-/// Packages of builds for `target` with all features; for all targets, if none is named.
+/// Reads the packages of builds for `target` with all features; for all targets, if none is named.
 pub(super) fn read(target: Option<&str>) -> Result<Graph> {
     let mut line = vec!["cargo", "metadata", "--format-version=1", "--locked", "--all-features"];
     line.extend(target.iter().flat_map(|target| ["--filter-platform", target]));

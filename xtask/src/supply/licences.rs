@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const RULES: &str = "deny.toml";
 
-/// What is read of `deny.toml`.
+/// The part of `deny.toml` that is read.
 #[derive(Deserialize)]
 struct Rules {
     graph: Targets,
@@ -54,7 +54,7 @@ struct Sources {
     allow_registry: Vec<String>,
 }
 
-/// Compares; what was compared.
+/// Compares; returns what was compared.
 pub(super) fn run() -> Result<Outcome> {
     let rules = std::fs::read_to_string(RULES).with_context(|| format!("cannot read {RULES}"))?;
     let rules: Rules = toml::from_str(&rules).with_context(|| format!("{RULES} is not as this check reads it"))?;
@@ -103,7 +103,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Packages in several versions that no rule excepts, and exceptions without such a package.
+    /// Lists packages in several versions that no rule excepts, and exceptions without such a package.
     fn duplicates(&self, packages: &[&Package]) -> Vec<String> {
         let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for package in packages {

@@ -1,6 +1,6 @@
 //! The rule against circles of files. A file uses another if one of its paths outside tests leads there, by way of
-//! re-exports if need be. (A re-export is no use, and neither is `mod x;`. What a module uses of the modules inside it
-//! does not count either: it is made of them.)
+//! re-exports if need be. (A re-export is not a use, and neither is `mod x;`. What a module uses of the modules inside
+//! it does not count either: it is made of them.)
 
 use super::{Report, Rule};
 use crate::tidy::tree::{Tree, is_test};

@@ -70,7 +70,7 @@ fn dependency_listed(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// Dependencies that are not our own crates, and where each is first named.
+/// Returns dependencies that are not our own crates, and where each is first named.
 fn used(tree: &Tree, report: &mut Report<'_>) -> BTreeMap<String, (String, usize)> {
     let mut used = BTreeMap::new();
     for file in tree.files.iter().filter(|f| f.path.rsplit('/').next() == Some("Cargo.toml")) {
@@ -235,7 +235,7 @@ fn link_resolves(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// Returns the path that a link means, relative to the workspace; `None`: elsewhere, or a place in the same file.
+/// Returns the target path of a link, relative to the workspace; `None`: elsewhere, or a place in the same file.
 fn local(from: &str, link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
         return None;

@@ -1,4 +1,4 @@
-//! The page that says how each promise is proved: what it names must be there.
+//! The page that states how each promise is proved: what it names must exist.
 
 use super::{Report, Rule};
 use crate::tidy::tree::{File, Tree};
@@ -56,12 +56,12 @@ fn rows(page: &File) -> Vec<(usize, Vec<&str>)> {
     found
 }
 
-/// Returns what stands in backquotes.
+/// Returns the parts in backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// Returns the names of all tests, also of those that a macro makes, of sentences of the conformance programs, of
+/// Returns the names of all tests, including those that a macro makes, of sentences of the conformance programs, of
 /// models and of scenarios.
 fn proofs(tree: &Tree) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
@@ -116,7 +116,7 @@ fn fault(tree: &Tree, command: &str) -> Option<String> {
     }
 }
 
-/// `-p PACKAGE`, perhaps `--test TARGET`, `--lib` or `--features LIST`, perhaps a part of the tests' names.
+/// Checks `-p PACKAGE`, perhaps `--test TARGET`, `--lib` or `--features LIST`, perhaps a part of the tests' names.
 fn test_fault(tree: &Tree, arguments: &[&str]) -> Option<String> {
     let (mut folder, mut target, mut filter) = (None, None, None);
     let mut words = arguments.iter().take_while(|word| **word != "--");

@@ -1,4 +1,4 @@
-//! The budget of lines: `sizes.toml` says how many each crate may have.
+//! The budget of lines: `sizes.toml` states how many each crate may have.
 
 use super::tree::{File, Tree};
 use super::{Report, Rule};
@@ -50,7 +50,7 @@ fn sums(tree: &Tree) -> BTreeMap<String, usize> {
     sums
 }
 
-/// Returns the lines of a file but for its modules under `#[cfg(test)]`.
+/// Returns the number of lines of a file without its modules under `#[cfg(test)]`.
 fn counted(file: &File) -> usize {
     let lines: Vec<&str> = file.text.lines().collect();
     let (mut counted, mut at) = (0, 0);

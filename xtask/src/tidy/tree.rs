@@ -44,7 +44,7 @@ impl Tree {
         let names = String::from_utf8(out.stdout).context("a file's name is not UTF-8")?;
         let mut files = Vec::new();
         for name in names.split_terminator('\0') {
-            // Deleted but not yet staged, or not text: nothing to look at.
+            // Deleted but not yet staged, or not text: nothing to check.
             if let Ok(text) = std::fs::read_to_string(root.join(name)) {
                 files.push(File::new(name, text));
             }
@@ -132,7 +132,7 @@ fn each_token(tokens: TokenStream, visit: &mut dyn FnMut(&[TokenTree], usize)) {
     }
 }
 
-/// First and last line of something.
+/// Returns first and last line of something.
 pub(crate) fn span_lines(node: &impl Spanned) -> (usize, usize) {
     let span = node.span();
     (span.start().line, span.end().line)

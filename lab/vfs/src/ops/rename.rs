@@ -1,6 +1,6 @@
 //! Rename: within a directory, across directories, over a target, and exchange of two names.
 //!
-//! Across directories the file system's rename mutex comes first, so that the tree's shape stays fixed; then the two
+//! Across directories the file system's rename mutex comes first, so that ancestry stays fixed; then the two
 //! directories' locks, an ancestor before its descendant, else by number; then a directory that is replaced.
 
 use super::{Ref, call};
