@@ -150,7 +150,7 @@ enum Place {
     Readme,
 }
 
-/// `None`: the link is right in the book, too.
+/// Returns the destination; `None`: the link is right in the book, too.
 fn inside(from: &str, link: &str) -> Option<Place> {
     if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
         return None;

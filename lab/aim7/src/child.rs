@@ -88,7 +88,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         })
     }
 
-    /// The jobs of a user, in random order.
+    /// Shuffles the jobs of a user.
     fn shuffle(&mut self) {
         self.deck = deck(&self.site.setup);
         self.chance.shuffle(&mut self.deck);
@@ -122,7 +122,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         Ok(())
     }
 
-    /// As if it had run some of its jobs already: users do not march in step.
+    /// Makes the user begin as if it had run some of its jobs already: users do not march in step.
     pub fn skip_some(&mut self) {
         self.shuffle();
         let skipped = self.chance.usize(0..self.deck.len());

@@ -43,7 +43,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(Home { files, roots, at, number, directory, created, linked, programs, terminal, cursor, looked })
     }
 
-    /// A job on disks gets the next directory.
+    /// Moves a job on disks to the next directory.
     pub(super) fn next_directory(&mut self, job: &Job) {
         let on_disk = |step: &Step| {
             matches!(step, Step::CreateClose { .. } | Step::Links { .. } | Step::Disk(_) | Step::Sources { .. })
@@ -63,7 +63,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Context::new(root, root)
     }
 
-    /// On the first file system, from the working directory.
+    /// Returns the first file system, and a context at the working directory.
     pub(super) fn first(&self) -> (&'s Vfs<H, L>, Context<'_, 's, H, L>) {
         (&self.files.systems[0], Context::new(&self.roots[0], &self.at))
     }
@@ -73,7 +73,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         format!("/disk/{}/{kind}{}", self.directory, self.number).into_bytes()
     }
 
-    /// `creat` and `close` of the same file.
+    /// Does `creat` and `close` of the same file.
     pub(super) fn create_close(&mut self) -> Result<()> {
         drop(self.system().open(&self.cx(), &self.own("create"), CREATE, 0o777)?);
         self.created[self.directory as usize] = true;
@@ -144,7 +144,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         paths
     }
 
-    /// It ends, and gives them back.
+    /// Gives them back, as a process that ends.
     pub(super) fn give_paths(paths: [Path<'s, H, L>; 2], meter: &mut Meter) {
         let begin = H::Platform::stamp();
         drop(paths);

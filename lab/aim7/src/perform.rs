@@ -230,7 +230,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// The process touches its first pages.
+    /// Touches the process's first pages.
     fn settle_in(&self, faults: u32) {
         self.task.mm.settle_in(faults, &self.site.kernel);
     }

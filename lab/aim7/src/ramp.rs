@@ -38,7 +38,7 @@ impl fmt::Display for Ramp {
     }
 }
 
-/// `8`, `4-8`, `10-90:10`, or `10..100`: both ends, and the script's steps between them.
+/// Expands `8`, `4-8`, `10-90:10`, or `10..100`: both ends, and the script's steps between them.
 fn expand(part: &str) -> Result<Vec<u32>> {
     if let Some((low, high)) = part.split_once("..") {
         let (low, high) = ordered(low, high)?;

@@ -258,7 +258,7 @@ impl<'a> Line<'a> {
         Fault { file: self.file.to_owned(), line: self.number, column, message }
     }
 
-    /// Behind the last word.
+    /// Returns a fault behind the last word.
     fn fault_after(&self, text: &str, message: String) -> Fault {
         let column = text.trim_end().chars().count() + 1;
         Fault { file: self.file.to_owned(), line: self.number, column, message }
@@ -272,7 +272,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// `10K`, `1m` or `1G`, in KiB.
+/// Parses `10K`, `1m` or `1G`, in KiB.
 fn kib(text: &str) -> Result<u32, String> {
     let complaint = || format!("`{text}` is not a size: a whole number and K, M or G, as in 10K; 1024G at most");
     let shift = match text.bytes().last().map(|unit| unit.to_ascii_uppercase()) {

@@ -45,7 +45,7 @@ pub trait Environment: Platform {
     #[inline]
     fn becomes(_command: &'static str) {}
 
-    /// In a thread that will sleep, before its first operation.
+    /// Prepares a thread that will sleep, before its first operation.
     fn prepare_to_sleep() {}
 }
 
@@ -78,7 +78,7 @@ impl Environment for Native {
         <Native as Platform>::now()
     }
 
-    /// The kernel rounds sleeps up by 50 us otherwise.
+    /// Makes sleeps exact: the kernel otherwise rounds them up by 50 us.
     fn prepare_to_sleep() {
         // SAFETY: sets the calling thread's timer slack to 1 ns; no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };

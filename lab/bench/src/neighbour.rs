@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// CPU time of a process.
+    /// Returns the CPU time of a process.
     fn cpu_time(process: libc::pid_t) -> Option<Duration> {
         let mut clock = 0;
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

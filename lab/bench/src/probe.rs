@@ -11,10 +11,10 @@ pub trait Probe {
     /// Notes that the lock at this address will be requested.
     #[inline(always)]
     fn asks(&self, _lock: *const u8) {}
-    /// It was acquired, alone for a write.
+    /// Notes that it was acquired, alone for a write.
     #[inline(always)]
     fn acquired(&self, _lock: *const u8, _kind: Kind) {}
-    /// It will be released.
+    /// Notes that it will be released.
     #[inline(always)]
     fn releases(&self, _lock: *const u8, _kind: Kind) {}
     /// Records that the lock was requested and acquired at these times, and has been released.
@@ -90,7 +90,7 @@ impl Probe for Timed {
     }
 }
 
-/// Out of line: the lock has been released, and every lock has its own copy of the callers.
+/// Records a wait. Out of line: the lock has been released, and every lock has its own copy of the callers.
 #[inline(never)]
 fn record(waits: &mut WaitTimes, kind: Kind, ns: u64) {
     waits.get_mut(kind).saturating_record(ns);

@@ -229,7 +229,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Of a histogram of nanoseconds; `None` if it is empty.
+    /// Summarises a histogram of nanoseconds; `None` if it is empty.
     #[must_use]
     pub fn of(waits: &Histogram<u64>) -> Option<Waits> {
         (!waits.is_empty()).then(|| Waits {

@@ -176,10 +176,10 @@ pub trait Workload: Copy + Send + Sync + 'static {
     /// Creates a fresh lock.
     fn shared(self) -> Self::Shared;
 
-    /// For the thread of this number.
+    /// Returns the private state of the thread of this number.
     fn local(self, roles: Roles, thread: usize) -> Self::Local;
 
-    /// In the thread, before its first operation.
+    /// Prepares the thread, before its first operation.
     fn prepare(self) {}
 
     /// Returns the operations between two checks of the stop signal; more than one where both cost the same.

@@ -217,7 +217,7 @@ fn all_waits(waits: &WaitTimes) -> Option<Waits> {
     Waits::of(&all)
 }
 
-/// "1 sample", "2 samples".
+/// Returns "1 sample", "2 samples".
 fn samples(n: u32) -> String {
     format!("{n} sample{}", if n == 1 { "" } else { "s" })
 }

@@ -61,7 +61,7 @@ fn check_roles(name: &str, roles: Roles, outcome: &Outcome) {
     }
 }
 
-/// Every scenario of a subject with each of its locks.
+/// Runs every scenario of a subject with each of its locks.
 fn figures_are_sane(subject: &str) {
     let subject = SUBJECTS.iter().find(|s| s.name == subject).expect(subject);
     // A quota would apply to all tests of this process: `quota.rs` has one of its own.

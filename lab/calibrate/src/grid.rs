@@ -142,7 +142,7 @@ fn parts<W: Ord>(cpus: &[Cpu], whole: impl Fn(&Cpu) -> W, part: impl Fn(&Cpu) ->
     sets.values().map(BTreeSet::len).collect()
 }
 
-/// Rounded, and at least 1.
+/// Returns the mean, rounded, and at least 1.
 fn mean(counts: &[usize]) -> u32 {
     let (sum, number) = (counts.iter().sum::<usize>(), counts.len().max(1));
     (((2 * sum + number) / (2 * number)) as u32).max(1)

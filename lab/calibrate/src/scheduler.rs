@@ -97,7 +97,7 @@ impl Settings {
     }
 }
 
-/// Major and minor number of `6.18.44-fc`.
+/// Returns major and minor number of `6.18.44-fc`.
 fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))

@@ -169,7 +169,7 @@ fn list(path: &Path) -> Option<Vec<u32>> {
     parse_list(&text(path)?).ok().filter(|list| !list.is_empty())
 }
 
-/// `2048K` as bytes.
+/// Parses `2048K` as bytes.
 fn bytes(size: &str) -> Option<u64> {
     let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match &size[digits.len()..] {

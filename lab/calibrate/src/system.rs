@@ -191,7 +191,7 @@ fn idle_for(nap_ns: u64, before_idle_ns: u64) -> u64 {
     nap_ns - before_idle_ns.min(nap_ns / 2)
 }
 
-/// From the shortest to the longest nap, in words.
+/// Returns the range from the shortest to the longest nap, in words.
 fn length((shortest, longest): (u64, u64)) -> String {
     let us = |ns: u64| ns as f64 / 1e3;
     if shortest == longest { format!("{} us", us(shortest)) } else { format!("{} to {} us", us(shortest), us(longest)) }

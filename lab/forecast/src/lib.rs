@@ -135,7 +135,7 @@ fn run<M: RawLock, S: RawRwLock>(
 }
 
 impl Program {
-    /// Of an acquisition, on average.
+    /// Returns the hold time of an acquisition, on average.
     #[must_use]
     pub fn hold_ns(&self) -> f64 {
         let all: u64 = self.sites.iter().map(|site| site.acquisitions).sum();

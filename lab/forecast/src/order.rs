@@ -205,7 +205,7 @@ const WINDOW_NS: std::ops::RangeInclusive<f64> = 60e6..=300e6;
 type Play<'a> = dyn Fn(&Experiment, Crew) -> Result<Ran<Counted>> + 'a;
 
 impl Run<'_> {
-    /// With these locks. Only the locks themselves are compiled for each type.
+    /// Runs it with these locks. Only the locks themselves are compiled for each type.
     fn with<M: RawLock, S: RawRwLock>(self) -> Result<Prediction> {
         self.all(&|scene, crew| {
             scene.run("the recorded program", Cast::<M, S>::new(crew), |cast: &Cast<M, S>| cast.crew.counts.counted())

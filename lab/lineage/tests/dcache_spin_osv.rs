@@ -199,7 +199,7 @@ fn readers_of_the_rwsem_come_together() {
     unsafe { lock.unlock() };
 }
 
-/// Recursion on one thread, the refusal on another, then exclusion.
+/// Tests recursion on one thread, the refusal on another, then exclusion.
 fn osv<V: osv_mutex::Policy>() {
     let lock = OsvMutex::<V>::new();
     // SAFETY: the callers have acquired it before, on the same thread.

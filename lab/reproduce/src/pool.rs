@@ -6,9 +6,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A receiver of progress reports.
 pub trait Progress: Sync {
-    /// A paper begins, which takes about this many runs.
+    /// Notes that a paper begins, which takes about this many runs.
     fn begin(&self, document: &str, runs: usize);
-    /// A run is done.
+    /// Notes that a run is done.
     fn done(&self, what: &str);
 }
 

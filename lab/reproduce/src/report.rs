@@ -241,25 +241,25 @@ impl Row {
         Row { bound: Some(bound), ..self }
     }
 
-    /// On which a number was fitted, if so.
+    /// Marks the row as fitted on, if so.
     #[must_use]
     pub fn fitted_if(self, fitted: bool) -> Row {
         Row { fitted, ..self }
     }
 
-    /// With the standard error of our figure.
+    /// Adds the standard error of our figure.
     #[must_use]
     pub fn give_or_take(self, standard_error: Option<f64>) -> Row {
         Row { standard_error, ..self }
     }
 
-    /// With the least and the greatest of our figures, if there are several.
+    /// Adds the least and the greatest of our figures, if there are several.
     #[must_use]
     pub fn from_to(self, range: Option<(f64, f64)>) -> Row {
         Row { range, ..self }
     }
 
-    /// With which little can go wrong, if so.
+    /// Marks the row as one with which little can go wrong, if so.
     #[must_use]
     pub fn routine_if(self, routine: bool) -> Row {
         Row { routine, ..self }
@@ -277,7 +277,7 @@ impl Row {
         Row { remark: Some(remark.into()), ..self }
     }
 
-    /// (ours - published) / published.
+    /// Returns (ours - published) / published.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
         let (published, ours) = self.published.zip(self.ours)?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub trait ThreadGroup: Sync + 'static {
     /// Returns how many there are.
     fn threads(&self) -> usize;
-    /// What one of them does, from start to end.
+    /// Does what one of them does, from start to end.
     fn act(&self, thread: usize);
 }
 

@@ -78,7 +78,7 @@ fn switches_per_s() -> io::Result<f64> {
     Ok(f64::from(switches) / (cpu_seconds()? - begin))
 }
 
-/// CPU time of the calling thread of the host.
+/// Returns the CPU time of the calling thread of the host.
 fn cpu_seconds() -> io::Result<f64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable.

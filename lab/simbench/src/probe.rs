@@ -17,12 +17,12 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// From asking to having the lock.
+    /// Returns the times from request to acquisition.
     pub(super) fn wait(&self) -> Option<Waits> {
         Waits::of(&self.wait)
     }
 
-    /// From having the lock to having released it.
+    /// Returns the times from acquisition to release.
     pub(super) fn hold(&self) -> Option<Waits> {
         Waits::of(&self.hold)
     }

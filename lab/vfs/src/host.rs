@@ -40,7 +40,7 @@ pub trait Host: Send + Sync + 'static {
     /// Returns memory for a value; in a simulator on simulated lines, according to the value's layout.
     fn allocate<T: 'static>(value: T) -> NonNull<T>;
 
-    /// Memory for `count` values side by side.
+    /// Returns memory for `count` values side by side.
     fn allocate_many<T: 'static>(count: usize, make: impl FnMut(usize) -> T) -> NonNull<[T]>;
 
     /// Drops the value and frees its memory.

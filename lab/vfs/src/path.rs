@@ -147,7 +147,7 @@ impl<H: Host, L: LockSet<H::Platform>> Clone for Context<'_, '_, H, L> {
 impl<H: Host, L: LockSet<H::Platform>> Copy for Context<'_, '_, H, L> {}
 
 impl<'a, 'fs, H: Host, L: LockSet<H::Platform>> Context<'a, 'fs, H, L> {
-    /// User and group 0, without a umask.
+    /// Creates a context of user and group 0, without a umask.
     pub fn new(root: &'a Path<'fs, H, L>, at: &'a Path<'fs, H, L>) -> Self {
         Context { root, at, uid: 0, gid: 0, umask: 0 }
     }

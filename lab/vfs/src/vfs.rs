@@ -35,7 +35,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// 65536 chains, 64 MiB of unused dentries, no other limits, no journal.
+    /// Returns 65536 chains, 64 MiB of unused dentries, no other limits, no journal.
     fn default() -> Config {
         Config {
             buckets_log2: 16,

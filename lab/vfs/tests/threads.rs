@@ -14,7 +14,7 @@ const RUN: Duration = Duration::from_millis(if cfg!(miri) { 100 } else { 250 });
 /// Steps that every thread makes, however slow the machine is (Miri takes seconds to start one).
 const AT_LEAST: usize = 12;
 
-/// Few chains, so that everything meets in them, and a cache that holds next to nothing.
+/// Returns few chains, so that everything meets in them, and a cache that holds next to nothing.
 fn crowded(cache_bytes: usize) -> Config {
     Config { buckets_log2: 2, cache_bytes, ..Config::default() }
 }

@@ -59,7 +59,7 @@ impl Victim {
         Victim { program: Program::Processes, lock, policy: "adaptive", threads: 4, wide: false, spins: false }
     }
 
-    /// In the long form alone.
+    /// Restricts it to the long form.
     pub(crate) const fn long(self) -> Self {
         Victim { wide: true, ..self }
     }

@@ -95,7 +95,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// [`Width::Wide`] if the environment has `TURNWISE_MODEL_WIDE=1`.
+    /// Returns [`Width::Wide`] if the environment has `TURNWISE_MODEL_WIDE=1`.
     pub fn from_environment() -> Width {
         if std::env::var_os("TURNWISE_MODEL_WIDE").is_some_and(|v| v == "1") { Width::Wide } else { Width::Bounded }
     }

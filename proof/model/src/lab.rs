@@ -132,7 +132,7 @@ pub trait Value: Copy + PartialEq + 'static {
     /// Returns the bits.
     fn bits(self) -> u64;
 
-    /// `new`, but for the `kept` bits of `old`.
+    /// Returns `new`, except for the `kept` bits of `old`.
     fn mix(old: Self, new: Self, kept: u64) -> Self;
 }
 

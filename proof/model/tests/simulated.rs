@@ -13,7 +13,7 @@ use turnwise::{Condvar, LockRef, Mutex, RawMutex, SeqRwLock};
 
 const CLAIM_AFTER_NS: u64 = Policy::DEFAULT.claim_after_ns;
 
-/// `threads` that each do this.
+/// Returns `threads` bodies that each do this.
 fn each(threads: usize, body: impl Fn(usize) + 'static) -> Vec<Body> {
     let body = Rc::new(body);
     let one = |number| -> Body {

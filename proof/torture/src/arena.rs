@@ -306,7 +306,7 @@ pub struct Guarded<'a> {
 }
 
 impl<'a> Guarded<'a> {
-    /// `lock`, protecting a new pair.
+    /// Guards a new pair with `lock`.
     pub fn new(lock: Object<'a>, ops: Exclusive) -> Self {
         let zero = || AtomicU64::new(0);
         Guarded { lock, ops, owner: zero(), upgradable: zero(), first: zero(), second: zero() }
@@ -327,7 +327,7 @@ impl<'a> Guarded<'a> {
         self.owner.store(worker.number as u64 + 1, Relaxed);
     }
 
-    /// The section: counts, with `pause` in the middle.
+    /// Runs the section: counts, with `pause` in the middle.
     pub fn count(&self, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
         let (first, second) = (self.first.load(Relaxed), self.second.load(Relaxed));
         if first != second {

@@ -103,7 +103,7 @@ fn row(case: &Case, outcome: &Outcome) -> String {
     }
 }
 
-/// Text for a cell of a table.
+/// Returns text for a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

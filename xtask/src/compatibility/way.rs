@@ -147,7 +147,7 @@ fn with_signals() -> Command {
     command
 }
 
-/// An environment that is the same everywhere.
+/// Sets an environment that is the same everywhere.
 fn surroundings(command: &mut Command, here: &Path, folder: &Path, dir: &Path) {
     command.env_clear().envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]).env("PATH", prepare::path());
     command.env("HOME", dir).env("DIR", dir).env("INPUT", folder).env("HERE", here);

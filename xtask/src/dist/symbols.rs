@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The list, also the package's: the loader's name of the library, then each symbol with the version that it is since.
 pub(super) const LIST: &str = "debian/libturnwise.symbols";
 
-/// Compares.
+/// Compares the two.
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let built = match built(args)? {
         Ok(folder) => folder,

@@ -73,7 +73,7 @@ fn host() -> Result<String> {
 mod tests {
     use super::*;
 
-    /// Sixteen functions, each of which only the linker can place.
+    /// Returns sixteen functions, each of which only the linker can place.
     fn source() -> String {
         let one = |n: u32| {
             format!("#[inline(never)] #[unsafe(no_mangle)] extern \"C\" fn f{n}(x: u64) -> u64 {{ x * {n} ^ x }}\n")

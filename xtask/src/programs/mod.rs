@@ -132,7 +132,7 @@ enum ReportPath<'a> {
     Output,
 }
 
-/// A report on some programs must not take the place of that on all.
+/// Returns where the report goes: one on some programs must not replace that on all.
 fn place(args: &Args) -> ReportPath<'_> {
     match &args.markdown {
         Some(file) => ReportPath::File(file),

@@ -91,7 +91,7 @@ impl Report {
     }
 }
 
-/// "1.93 times as fast (1.85 to 2.01)".
+/// Formats "1.93 times as fast (1.85 to 2.01)".
 fn speed(measured: &Measured) -> String {
     let [speed, low, high] = measured.speed;
     format!("{speed:.2} times as fast ({low:.2} to {high:.2})")
@@ -108,7 +108,7 @@ pub(super) fn line(measured: &Measured) -> String {
         + &also.map(|(name, speed)| format!("; {name}: {}", interval(Some(speed)))).collect::<String>()
 }
 
-/// "1.69 (1.60 to 1.80)"; empty: not run so.
+/// Formats "1.69 (1.60 to 1.80)"; empty: not run that way.
 fn interval(speed: Option<Speed>) -> String {
     speed.map_or_else(String::new, |[speed, low, high]| format!("{speed:.2} ({low:.2} to {high:.2})"))
 }

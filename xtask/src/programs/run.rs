@@ -232,7 +232,7 @@ pub(crate) fn last_lines(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Twice as many under ours, half as many again on one CPU, a tenth less recorded.
+    /// Returns a comparison: twice as many under ours, half as many again on one CPU, a tenth less recorded.
     fn comparison() -> String {
         let summary = |policy: &str, median: f64, to_baseline: serde_json::Value| {
             serde_json::json!({ "metric": "ops", "policy": policy, "median": median, "q1": 0.9 * median,

@@ -54,7 +54,7 @@ pub(crate) struct Run {
 }
 
 impl Record {
-    /// Of today, this machine and this commit.
+    /// Creates the record of today, this machine and this commit.
     pub(crate) fn now(runs: &Path) -> Result<Record> {
         let machine = Machine::here();
         let commit = machine::commit().context("git does not say which commit this is")?;

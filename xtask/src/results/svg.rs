@@ -23,7 +23,7 @@ pub(crate) fn head(title: &str, heading: &str, height: f64) -> String {
     )
 }
 
-/// Text that is not markup.
+/// Escapes text so that it is not markup.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -57,7 +57,7 @@ pub(super) fn read(target: Option<&str>) -> Result<Graph> {
     serde_json::from_str(&output(&line)?).context("`cargo metadata` prints what is not understood")
 }
 
-/// Our crates that are to be published.
+/// Returns our crates that are to be published.
 pub(super) fn published() -> Result<Vec<Package>> {
     Ok(read(None)?.packages.into_iter().filter(Package::is_published).collect())
 }

@@ -20,7 +20,7 @@ const UNFETCHED: &str = "the database of advisories, on github.com, cannot be fe
 /// The system of the lists of the shipped packages.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Why a tool cannot be used: it is not installed.
+/// Returns why a tool cannot be used: it is not installed.
 fn absent(tool: &str) -> Option<Outcome> {
     let subcommand = tool.strip_prefix("cargo-").unwrap_or(tool);
     let found = Command::new(tool).args([subcommand, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();

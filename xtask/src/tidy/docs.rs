@@ -102,7 +102,7 @@ fn dependencies(table: &toml::Table) -> Vec<String> {
     names
 }
 
-/// First cells of the table's rows, in backquotes.
+/// Returns the first cells of the table's rows, in backquotes.
 fn listed(tree: &Tree) -> BTreeMap<String, usize> {
     let lines = tree.get(DEPENDENCIES).into_iter().flat_map(File::lines);
     lines

@@ -179,7 +179,7 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         self.tables.change(1);
     }
 
-    /// A page is touched for the first time.
+    /// Touches a page for the first time.
     pub fn fault(&self, kernel: &Kernel<H, L>) {
         let _areas = self.areas.read();
         charge::<H>(costs::FAULT);

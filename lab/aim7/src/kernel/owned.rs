@@ -18,7 +18,7 @@ unsafe impl<H: Host, T: Send> Send for Owned<H, T> {}
 unsafe impl<H: Host, T: Sync> Sync for Owned<H, T> {}
 
 impl<H: Host, T> Owned<H, T> {
-    /// Memory for a value.
+    /// Allocates memory for a value.
     pub fn new(value: T) -> Self {
         Owned { at: H::allocate(value), value: PhantomData }
     }

@@ -58,13 +58,13 @@ pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter:
 
 /// The two halves of an operation.
 pub(super) trait Body<W: Environment>: Copy + Send + Sync + 'static {
-    /// In the thread, before the first operation.
+    /// Prepares the thread, before the first operation.
     fn prepare(self) {}
     fn inside(self, data: &mut Protected);
     fn outside(self, _local: &mut u64) {}
 }
 
-/// The section is about to read the data, or to write it.
+/// Announces that the section is about to read the data, or to write it.
 #[inline(always)]
 #[track_caller]
 fn touch<W: Environment>(data: &mut Protected, write: bool) {

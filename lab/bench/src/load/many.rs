@@ -61,7 +61,7 @@ impl<L: Lock<Protected>> Workload for Load<(Many, L), OneOf> {
         Body::<Native>::outside(self.body.body, &mut local.chain);
     }
 
-    /// Mutual exclusion: no increment was lost behind any of them.
+    /// Checks mutual exclusion: no increment was lost behind any of them.
     fn check(locks: &Self::Shared, done: Counts, _torn: bool) -> anyhow::Result<()> {
         let all = locks.iter().map(|lock| lock.0.with(|data| *data)).fold(Protected::default(), Protected::and);
         all.check(done.write)

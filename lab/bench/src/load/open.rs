@@ -142,7 +142,7 @@ impl<L: Lock<Protected>> Workload for Load<(Open, L), Served> {
         }
     }
 
-    /// Mutual exclusion: no increment was lost.
+    /// Checks mutual exclusion: no increment was lost.
     fn check(lock: &L, done: Counts, _torn: bool) -> anyhow::Result<()> {
         lock.with(|data| *data).check(done.write)
     }

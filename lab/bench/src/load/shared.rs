@@ -123,7 +123,7 @@ fn change<W: Environment, B: Body<W>>(body: B, data: &mut Record) {
     data[3] += 1;
 }
 
-/// The section is about to read the data, or to write it.
+/// Announces that the section is about to read the data, or to write it.
 #[inline(always)]
 #[track_caller]
 fn touch<W: Environment>(data: &Record, write: bool) {

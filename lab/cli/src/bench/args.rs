@@ -85,7 +85,7 @@ pub(crate) struct Flags {
     pub(crate) list: bool,
 }
 
-/// With the whole of its complaint, of which clap would show the beginning.
+/// Parses a setting, with its whole error message, of which clap would show the beginning.
 fn setting(text: &str) -> Result<Setting, String> {
     text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
 }

@@ -77,7 +77,7 @@ pub(crate) fn render(report: &Report, style: Style) -> String {
     [heading, scenarios.concat(), left_out, summary, verdict, documents, "\n".to_owned(), legend].concat()
 }
 
-/// Those that tables of this subject show.
+/// Returns those that tables of this subject show.
 fn figures(subject: &str) -> Vec<&'static Figure> {
     match Subject::find(subject) {
         Some(subject) => subject.figures.concat().into_iter().filter_map(figure::find).collect(),

@@ -44,7 +44,7 @@ fn row(verdict: &Verdict, what: &str, score: &Score, first: bool) -> Vec<String>
     ]
 }
 
-/// "0.09 (the few)".
+/// Formats "0.09 (the few)".
 fn share(share: &Share) -> String {
     let whose = match share.of {
         ShareOf::Threads => "threads",

@@ -32,7 +32,7 @@ impl FromStr for Schedule {
     }
 }
 
-/// `1000:50us`: how often, how long.
+/// Parses `1000:50us`: how often, how long.
 fn amounts(text: &str) -> Result<(u32, u64)> {
     let (often, long) = text.split_once(':').with_context(|| format!("{text:?} is not N:TIME, as 1000:50us"))?;
     let per_million = often.parse().ok().filter(|n| (1..=1_000_000).contains(n));

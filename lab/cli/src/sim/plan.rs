@@ -46,7 +46,7 @@ impl Size<'_> {
 }
 
 impl Axes {
-    /// With no axis named: powers of two, and all CPUs.
+    /// Returns the axes, by default powers of two, and all CPUs.
     pub(crate) fn or_default(self, size: Size<'_>) -> Axes {
         if self != Axes::default() {
             return self;

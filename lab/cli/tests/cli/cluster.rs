@@ -25,7 +25,7 @@ fn process(directory: &Path, program: &str) -> Command {
     command
 }
 
-/// The parts that lie in a folder are the sweep.
+/// Checks that the parts in a folder are the sweep.
 fn check(folder: &Path) {
     let files: Vec<_> = (1..=PARTS).map(|part| folder.join(format!("{part}.json"))).collect();
     let files: Vec<&str> = files.iter().map(|file| shown(file)).collect();

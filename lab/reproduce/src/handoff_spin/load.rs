@@ -74,7 +74,7 @@ impl<W: Environment, L: Lock<Shared>> MiscMutex<W, L> {
         }
     }
 
-    /// After the run; `begin` is when the first thread was started.
+    /// Returns the results after the run; `begin` is when the first thread was started.
     pub(super) fn shown(&self, begin: u64) -> Shown {
         let Shared { count, changes, .. } = self.lock.with(|shared| *shared);
         assert_eq!(count, u64::from(self.shape.threads) * u64::from(self.shape.rounds), "the lock let two in at once");

@@ -122,7 +122,7 @@ impl Curves {
     }
 }
 
-/// Two threads that meet for a part of the run only.
+/// Lists two threads that meet for only a part of the run.
 pub(super) fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<Listing> {
     // The first has done this much of its work when the other begins; an uncontended round takes 25 ns.
     const ALONE_PERCENT: [u64; 6] = [0, 25, 50, 75, 90, 100];

@@ -5,7 +5,7 @@
 use crate::fit::{Unknown, distance, fit};
 use anyhow::Result;
 
-/// Served per time unit.
+/// Returns the number served per time unit.
 fn throughput(cpus: u32, away: f64, service: f64, line: f64) -> f64 {
     // Birth and death: p[k+1] / p[k] = (n - k) / a * (s + c (k+1) / 2).
     let mut weights = vec![1.0_f64];

@@ -84,7 +84,7 @@ impl Cells {
         row.ours(ours).give_or_take(error).within(Bound::Points(10.0)).routine_if(routine)
     }
 
-    /// At 1500 users on 8 nodes: the first row.
+    /// Returns the table at 1500 users on 8 nodes: the first row.
     pub(super) fn profile(&self) -> Result<Table> {
         const SMALL: Bound = Bound::ShareOrPoints(0.25, 1.0);
         let mut rows = Vec::new();

@@ -43,7 +43,7 @@ impl Curves {
         Ok(Curves { seconds: seconds.collect(), published: model.published.clone() })
     }
 
-    /// With each seed, on each number of CPUs.
+    /// Returns the times with each seed, on each number of CPUs.
     fn of(&self, lock: &str) -> &[Seconds] {
         let found = self.seconds.iter().find(|(other, _)| *other == lock);
         found.map_or(&[], |(_, seconds)| seconds)

@@ -235,7 +235,7 @@ impl Engine {
         }
     }
 
-    /// The thread of `cpu` stops watching; other events for it are void.
+    /// Makes the thread of `cpu` stop watching; other events for it are void.
     pub(super) fn end_spin(&mut self, cpu: u32, why: SpinEnded) {
         let thread = self.cpus[cpu as usize].thread.expect("a thread spins there");
         let thread = &mut self.threads[thread as usize];

@@ -56,7 +56,7 @@ impl Owner {
     }
 }
 
-/// The running thread waits until it is resumed.
+/// Suspends the running thread until it is resumed.
 #[inline(never)]
 pub(crate) fn suspend() {
     let engine = ENGINE.get();

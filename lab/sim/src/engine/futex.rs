@@ -23,7 +23,7 @@ pub(crate) struct Bucket {
 type CallSite = &'static Location<'static>;
 
 impl Engine {
-    /// Half of a call: the way in, or the way out. In the kernel it is none.
+    /// Charges half of a call: the entry, or the exit. Nothing if already in the kernel.
     pub(crate) fn half_call(&mut self, at: CallSite) -> Flow {
         self.in_call(self.machine.system.syscall / 2, at)
     }
@@ -93,7 +93,7 @@ impl Engine {
         Some(thread)
     }
 
-    /// A thread that was taken out of its bucket becomes ready on a CPU.
+    /// Makes a thread that was taken out of its bucket ready on a CPU.
     pub(crate) fn rouse(&mut self, thread: u32, cpu: u32, how: Parked, by: Option<u32>) {
         self.threads[thread as usize].parked = how;
         let last = self.last_cpu(thread);
@@ -116,7 +116,7 @@ impl Engine {
         count
     }
 
-    /// The thread's time to sleep is over.
+    /// Handles the end of the thread's time to sleep.
     pub(super) fn alarm(&mut self, thread: u32, generation: u32) {
         let t = &self.threads[thread as usize];
         let At::Asleep { word, .. } = t.at else { return };

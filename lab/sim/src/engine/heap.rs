@@ -49,7 +49,7 @@ pub(crate) struct Heap {
     live: usize,
 }
 
-/// Size and alignment of the class of a layout.
+/// Returns size and alignment of the class of a layout.
 fn class_of(layout: Layout) -> (usize, usize) {
     let align = layout.align().max(MIN_ALIGN);
     let bytes = layout.size().max(1);

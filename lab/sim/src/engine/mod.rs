@@ -174,7 +174,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Engine) -> R) -> R {
     f(unsafe { &mut *engine })
 }
 
-/// A word is dropped.
+/// Notes that a word is dropped.
 #[inline(never)]
 pub(crate) fn forget(address: usize) {
     let engine = WHOLE.get();
@@ -184,7 +184,7 @@ pub(crate) fn forget(address: usize) {
     }
 }
 
-/// Like [`with`], and waits if that takes time.
+/// Does as [`with`], and waits if that takes time.
 #[inline]
 pub(crate) fn step(f: impl FnOnce(&mut Engine) -> Flow) {
     if with(f) == Flow::Suspend {
@@ -258,7 +258,7 @@ impl Engine {
         self.leave_to(scope)
     }
 
-    /// The running thread is this program from now on.
+    /// Makes the running thread this program from now on.
     pub(crate) fn becomes(&mut self, command: &'static str) {
         let before = self.thread().scope;
         let scope = self.profile.running(before, command);

@@ -165,7 +165,7 @@ impl Engine {
         }
     }
 
-    /// The first store in the buffer happens.
+    /// Lets the first store in the buffer happen.
     fn complete_first(&mut self, cpu: u32) {
         let Some(store) = self.cpus[cpu as usize].stores.waiting.pop_front() else { return };
         if store.is_request() {
@@ -176,7 +176,7 @@ impl Engine {
         self.wrote(store.line);
     }
 
-    /// The thread of this CPU leaves it: its stores happen.
+    /// Flushes the stores of this CPU's thread, which leaves it.
     pub(super) fn flush_stores(&mut self, cpu: u32) {
         while !self.cpus[cpu as usize].stores.waiting.is_empty() {
             self.complete_first_early(cpu);

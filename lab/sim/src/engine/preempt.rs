@@ -20,7 +20,7 @@ impl Engine {
         self.machine.system.on_cpu == OnCpuView::Exact
     }
 
-    /// The running thread begins a section.
+    /// Begins a section of the running thread.
     pub(crate) fn preempt_off(&mut self, at: CallSite) {
         if self.is_kernel() {
             let sections = &mut self.thread().sections;
@@ -43,14 +43,14 @@ impl Engine {
         self.section_over()
     }
 
-    /// The running thread calls the kernel.
+    /// Notes that the running thread calls the kernel.
     pub(crate) fn enter_kernel(&mut self) {
         if self.is_kernel() {
             self.thread().sections.calls += 1;
         }
     }
 
-    /// It is back.
+    /// Notes that it is back.
     pub(crate) fn leave_kernel(&mut self) -> Flow {
         if !self.is_kernel() {
             return Flow::On;

@@ -289,7 +289,7 @@ impl Engine {
         }
     }
 
-    /// The running thread ends.
+    /// Ends the running thread.
     pub(super) fn end_thread(&mut self) {
         self.assert_may_leave("ends", None);
         self.leave(self.current_cpu, At::Ended, Happened::Ends);

@@ -175,7 +175,7 @@ impl Engine {
         self.cpus[cpu as usize].activity = Activity::Operation;
     }
 
-    /// The CPU's thread leaves it.
+    /// Makes the CPU's thread leave it.
     pub(super) fn leave(&mut self, cpu: u32, to: At, why: Happened) {
         self.settle(cpu);
         self.flush_stores(cpu);
@@ -222,7 +222,7 @@ impl Engine {
         true
     }
 
-    /// The CPU switches to its next thread, or to none.
+    /// Switches the CPU to its next thread, or to none.
     pub(super) fn dispatch(&mut self, cpu: u32) {
         let (next, at) = match self.take_ready(cpu) {
             Some(thread) => (Some(thread), self.now),

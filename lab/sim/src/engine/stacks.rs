@@ -59,7 +59,7 @@ impl Stacks {
         (block != 0).then(|| Stacks::at(offset, block))
     }
 
-    /// The word is in use from now on.
+    /// Marks the word as in use from now on.
     pub(super) fn begin(&mut self, offset: usize) {
         if self.blocks[offset / BLOCK] & WORDS == 0 {
             let owner = self.owner(offset);
@@ -100,7 +100,7 @@ impl Stacks {
 mod tests {
     use super::Stacks;
 
-    /// Two stacks of 4 KiB, and words in use there.
+    /// Returns two stacks of 4 KiB, and words in use there.
     fn stacks(used: &[usize]) -> Stacks {
         let mut stacks = Stacks::new(2, 4096);
         used.iter().for_each(|&offset| stacks.begin(offset));

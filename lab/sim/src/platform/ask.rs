@@ -97,7 +97,7 @@ impl Sim {
         engine::with(|e| e.acquired(lock.addr(), exclusive));
     }
 
-    /// The calling thread has released the lock.
+    /// Notes that the calling thread has released the lock.
     pub fn released(lock: *const u8) {
         engine::with(|e| e.released(lock.addr()));
     }

@@ -266,12 +266,12 @@ unsafe impl Platform for Sim {
     }
 }
 
-/// Half of a system call.
+/// Does half of a system call.
 fn half_call(at: &'static Location<'static>) {
     enter(at, Engine::half_call);
 }
 
-/// Part of a system call; the store buffer is empty before it.
+/// Does part of a system call; the store buffer is empty before it.
 fn enter(at: &'static Location<'static>, part: fn(&mut Engine, &'static Location<'static>) -> Flow) {
     engine::step(Engine::drain);
     engine::step(|e| part(e, at));

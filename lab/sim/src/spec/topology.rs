@@ -12,7 +12,7 @@ impl Class {
     /// Two cores of a node.
     pub const SAME_NODE: Class = Class(2);
 
-    /// Two nodes this number of hops apart.
+    /// Returns the class of two nodes this number of hops apart.
     #[must_use]
     pub const fn hops(hops: u8) -> Class {
         Class(2 + hops)
@@ -37,13 +37,13 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// CPUs in all: hardware threads.
+    /// Returns the number of all CPUs: hardware threads.
     #[must_use]
     pub fn cpus(&self) -> u32 {
         self.nodes * self.cpus_per_node()
     }
 
-    /// CPUs of a node.
+    /// Returns the number of CPUs of a node.
     #[must_use]
     pub fn cpus_per_node(&self) -> u32 {
         self.clusters_per_node * self.cores_per_cluster * self.threads_per_core

@@ -124,7 +124,7 @@ fn transfers_are_counted_where_a_line_comes_from_a_cache() {
     assert_eq!((counted.transfers, counted.remote_transfers), (4, 2));
 }
 
-/// Random accesses of random words by every CPU, checked against what a memory without caches would hold.
+/// Makes random accesses of random words by every CPU, checked against what a memory without caches would hold.
 fn random_accesses(machine: &Arc<Machine>, seed: u64, perturb: Perturb) {
     const WORDS: usize = 5;
     let cpus = machine.topology.cpus();

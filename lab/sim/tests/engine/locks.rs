@@ -92,7 +92,7 @@ fn torture<L: 'static>(make: impl Fn() -> L, operate: fn(&L, &Inside), end: impl
     }
 }
 
-/// A section: mostly short, sometimes longer than a slice.
+/// Runs a section: mostly short, sometimes longer than a slice.
 fn section() {
     Sim::compute(match Sim::chance(50) {
         0 => 1_000_000,

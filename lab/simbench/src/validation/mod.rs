@@ -57,7 +57,7 @@ impl Judged {
         self.0.iter().filter(|error| error.abs() <= bound).count()
     }
 
-    /// Within a factor, either way.
+    /// Returns how many are within a factor, either way.
     fn within_factor(&self, factor: f64) -> usize {
         self.0.iter().filter(|&&error| (1.0 / factor..=factor).contains(&(1.0 + error))).count()
     }

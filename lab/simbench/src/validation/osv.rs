@@ -11,7 +11,7 @@ use turnwise_sim::spec;
 /// The locks, in the order of the columns of `handoff_spin` in `published.toml`.
 const LOCKS: [&str; 2] = ["osv-mutex-no-spin", "osv-mutex-spin"];
 
-/// Lock, threads, published nanoseconds per acquisition.
+/// Returns lock, threads, published nanoseconds per acquisition.
 fn rows() -> Result<Vec<(&'static str, u32, f64)>> {
     let published: HandoffSpin = published::typed("handoff_spin")?;
     let column = |(n, lock)| published.rows.iter().map(move |row| (lock, row.threads, row.ns[n]));

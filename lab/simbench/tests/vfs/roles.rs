@@ -112,7 +112,7 @@ pub(crate) fn play<L: LockSet<Sim>>(fs: &Placed<Fs<L>>, role: Role, number: usiz
     }
 }
 
-/// An operation is done; some time passes until the next.
+/// Ends an operation; some time passes until the next.
 fn pause() {
     Sim::progress();
     Sim::compute(Sim::chance(1_000));
@@ -315,7 +315,7 @@ fn lists<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) {
     }
 }
 
-/// When all others are done: exactly what they left is there.
+/// Checks, when all others are done, that exactly what they left is there.
 fn all_is_there<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, left: &BTreeSet<Vec<u8>>) {
     let expected: BTreeSet<Vec<u8>> = left.iter().cloned().chain(STAY.map(<[u8]>::to_vec)).collect();
     let names = list(fs, cx);

@@ -77,7 +77,7 @@ impl<H: Host, L: LockSet<H::Platform>> Directory<H, L> {
         self.numbers.start - 1
     }
 
-    /// The name is not in use.
+    /// Inserts an entry, whose name must not be in use.
     pub(super) fn insert(&mut self, name: &[u8], child: Child<H, L>) {
         let cursor = self.next_cursor;
         self.next_cursor += 1;

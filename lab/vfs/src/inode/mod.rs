@@ -189,7 +189,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         self.words.touch_changed();
     }
 
-    /// It was renamed: this is a change of the inode, as in most file systems.
+    /// Notes a rename: this is a change of the inode, as in most file systems.
     pub fn renamed(&self) {
         self.words.touch_changed();
     }

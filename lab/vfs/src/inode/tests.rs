@@ -43,7 +43,7 @@ impl RootOnly {
         self.make(self.root(), name, Kind::File).expect("a new file")
     }
 
-    /// As unlink does it.
+    /// Removes a name like unlink.
     fn remove(&self, name: &[u8]) {
         let child = self.root().lock().remove(name).expect("there is such a name");
         // SAFETY: the entry's reference is ours now.

@@ -84,7 +84,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(self.dcache.make(parent, hash, name, inode))
     }
 
-    /// [`Vfs::child_locked`], returned as a [`Ref`].
+    /// Does as [`Vfs::child_locked`], and returns it as a [`Ref`].
     fn entry(
         &self,
         parent: DentryPtr<H, L>,

@@ -130,7 +130,7 @@ fn once(session: &Session, tool: &[&str], victim: &Victim, with: &mut dyn Inject
     watch(&board, command, with, limits)
 }
 
-/// With each limit from `least` to 40, or with some of them.
+/// Runs with each limit from `least` to 40, or with some of them.
 fn limited(session: &mut Session, victim: &Victim, least: u64, limit: impl Fn(u64) -> Limited) -> Result<Tally> {
     const MOST: u64 = 40;
     let mut sum = Tally::default();
@@ -150,7 +150,7 @@ fn few_descriptors(session: &mut Session) -> Result<Outcome> {
     limited(session, &VICTIM, 3, limit).map(Outcome::Ran)
 }
 
-/// Root has no such limit, so it runs as another user, one without other processes.
+/// Runs as another user, one without other processes, since root has no such limit.
 fn few_processes(session: &mut Session) -> Result<Outcome> {
     if !nix::unistd::geteuid().is_root() {
         return Ok(Outcome::Skipped("only root can run programs as somebody who runs nothing else".into()));
@@ -163,7 +163,7 @@ fn few_processes(session: &mut Session) -> Result<Outcome> {
     limited(session, &VICTIM.threads(16), 1, limit).map(Outcome::Ran)
 }
 
-/// Right, or refused with a reason.
+/// Judges whether a run is right, or refused with a reason.
 fn judge(run: Run, place: &str) -> Tally {
     let Run { mut tally, finished, ended, said } = run;
     // Rust's runtime needs a stack for the signals of each thread, and ends the process if there is none.

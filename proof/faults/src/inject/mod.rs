@@ -14,9 +14,9 @@ use std::process::Command;
 
 /// Does something to a victim while it runs. The driver calls it from one thread, as ptrace requires.
 pub(crate) trait Injector {
-    /// Before the victim starts.
+    /// Called before the victim starts.
     fn prepare(&mut self, _: &mut Command) {}
-    /// The victim runs.
+    /// Called when the victim runs.
     fn started(&mut self, _: Pid) {}
     /// Takes its next step, and soon returns.
     fn step(&mut self, board: &Board) -> Result<()>;

@@ -175,7 +175,7 @@ fn go_on(pid: Pid, signal: Option<Signal>) -> Result<()> {
     gone_is_fine(ptrace::cont(pid, signal)).map(drop).with_context(|| format!("cannot let thread {pid} go on"))
 }
 
-/// `None`: the thread is gone.
+/// Turns the error of a thread that is gone into `None`.
 fn gone_is_fine<T>(result: nix::Result<T>) -> nix::Result<Option<T>> {
     match result {
         Err(Errno::ESRCH) => Ok(None),

@@ -76,7 +76,7 @@ pub(super) fn start(machine: Machine, size: Size) {
     }
 }
 
-/// The bodies are there.
+/// Resets the state once the bodies are there.
 pub(super) fn ready(threads: &[bool], size: Size) {
     with(|w| {
         let clock = w.state.clock;
@@ -121,7 +121,7 @@ pub(super) fn begin(choice: Choice, suspend: *const Suspend) {
     SUSPEND.set(suspend);
 }
 
-/// After a step: how to get back to the thread.
+/// Ends a step; returns how to get back to the thread.
 pub(super) fn end(done: bool) -> *const Suspend {
     if done {
         with(|w| w.state.threads[w.current].pending = Pending::Done);
@@ -129,7 +129,7 @@ pub(super) fn end(done: bool) -> *const Suspend {
     SUSPEND.replace(std::ptr::null())
 }
 
-/// The running coroutine has begun.
+/// Notes that the running coroutine has begun.
 pub(super) fn begun(suspend: &Suspend) {
     SUSPEND.set(suspend);
 }
@@ -210,7 +210,7 @@ fn acted() {
     with(|w| w.state.threads[w.current].unsteady = true);
 }
 
-/// The thread begins to wait for a change.
+/// Notes that the thread begins to wait for a change.
 pub(super) fn begin_to_look() {
     with(|w| w.state.threads[w.current].forget_reads());
 }

@@ -225,7 +225,7 @@ impl<L: Settles> Guarded<L> {
     }
 }
 
-/// All threads, the first included, do the same.
+/// Makes all threads, the first included, do the same.
 fn together(threads: u32, body: impl Fn() + Copy + Send + 'static) {
     let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
     body();

@@ -39,14 +39,14 @@ impl Guarded {
         keep(Guarded { raw: RawReentrantMutex::new_in(), data: Protected::new() })
     }
 
-    /// Two sections, one within the other.
+    /// Runs two sections, one within the other.
     fn section(&self) {
         assert!(!self.raw.is_mine(), "the lock is somebody's who does not have it");
         self.raw.lock();
         self.leave();
     }
 
-    /// What a thread that has the lock does.
+    /// Does what a thread that has the lock does.
     fn leave(&self) {
         assert!(self.raw.is_mine() && self.raw.try_lock(), "the owner cannot enter again");
         self.data.add();

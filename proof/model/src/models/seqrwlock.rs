@@ -47,7 +47,7 @@ impl Guarded {
         keep(Guarded { raw: Raw::new_in(), words, data: Protected::new() })
     }
 
-    /// Both words, in no order.
+    /// Reads both words, without ordering.
     fn look(&self) -> [u64; 2] {
         [self.words[0].load(Relaxed), self.words[1].load(Relaxed)]
     }

@@ -31,7 +31,7 @@ pub(super) fn check_alive(address: usize) {
     }
 }
 
-/// The calling thread has loaded a pointer and means to follow it.
+/// Notes that the calling thread has loaded a pointer and means to follow it.
 pub(super) fn follow(address: usize) {
     let block = with(|w| w.memory.block(address).map(|block| (Rc::clone(&block.made), block.freed, block.what)));
     if let Some((made, freed, what)) = block.filter(|_| !std::thread::panicking()) {
@@ -46,7 +46,7 @@ pub fn is_freed<T>(at: NonNull<T>) -> bool {
     with(|w| w.memory.dead(at.addr().get()).is_some())
 }
 
-/// From now on in this execution, `f` runs at each [`Host::charge`].
+/// Runs `f` at each [`Host::charge`] from now on in this execution.
 pub fn on_charge(f: impl Fn(Work) + 'static) {
     with(|w| w.memory.on_charge = Some(Rc::new(f)));
 }

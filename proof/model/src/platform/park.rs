@@ -67,7 +67,7 @@ fn asleep(thread: usize, deadline: Option<Deadline>) -> Parked {
     }
 }
 
-/// The operation on the word that this thread sleeps on, so that loom tries it before and after a wake-up there.
+/// Does the operation on the word that this thread sleeps on, so that loom tries it before and after a wake-up there.
 fn leave_word(thread: usize) {
     loop {
         let word_of = |w: &mut world::ModelRun| w.sleepers.iter().find(|s| s.thread == thread).map(|s| s.word);

@@ -341,7 +341,7 @@ fn set_doing(doing: Doing) {
     with(|w| w.threads[me].doing = doing);
 }
 
-/// The calling thread begins or ends a section with preemption off.
+/// Begins or ends a section of the calling thread with preemption off.
 pub(super) fn preempt(change: impl FnOnce(u32) -> u32) {
     let me = number();
     with(|w| w.threads[me].atomic = change(w.threads[me].atomic));

@@ -97,7 +97,7 @@ fn quiet(busy: impl Fn() -> bool) {
     }
 }
 
-/// Every other call takes a while.
+/// Takes a while at every other call.
 fn slow_every_other() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     if CALLS.fetch_add(1, Relaxed).is_multiple_of(2) {

@@ -66,7 +66,7 @@ impl Visit<Native> for Record {
     fn rwsem(self, _: Of<RawRwSem>) -> LockRecord {
         self.of::<RawRwSem>(own::RWSEM)
     }
-    /// With few slots, so that it fits on a page.
+    /// Returns it with few slots, so that it fits on a page.
     fn big_reader<const N: usize>(self, _: Of<RawBigReaderLock<N>>) -> LockRecord {
         self.of::<RawBigReaderLock<8>>(own::big_reader::<8>())
     }

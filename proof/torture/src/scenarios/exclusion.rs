@@ -7,7 +7,7 @@ use rand::RngExt;
 use std::time::Duration;
 use turnwise::platform::{Clock, Deadline, Native, Platform};
 
-/// A short section with a few random instructions.
+/// Runs a short section with a few random instructions.
 pub(super) fn briefly(worker: &mut Worker) {
     let looks = worker.rng.random_range(0..8);
     spin(looks);

@@ -28,7 +28,7 @@ pub(super) fn comers(arena: &'static Arena, record: &LockRecord, ops: Exclusive)
     arena.expect_counted(&[&guarded]);
 }
 
-/// A few threads that live for a few sections; each takes a slot and gives it back.
+/// Runs a few threads that live for a few sections; each takes a slot and gives it back.
 fn batch(arena: &Arena, guarded: &Guarded, comers: usize) {
     std::thread::scope(|s| {
         for number in 1..=comers {

@@ -256,7 +256,7 @@ impl Run<'_> {
     }
 }
 
-/// Memory of this process that is there, in KiB.
+/// Returns the resident memory of this process, in KiB.
 fn resident_kib() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();
     let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0);
@@ -265,7 +265,7 @@ fn resident_kib() -> u64 {
     pages * page.unsigned_abs() / 1024
 }
 
-/// CPU time of this process.
+/// Returns the CPU time of this process.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes to a place of its own.

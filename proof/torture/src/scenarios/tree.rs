@@ -50,7 +50,7 @@ fn work<R>(worker: &mut Worker, step: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The names of both levels go from 0 over 1 and 2 to 0, the upper one first.
+/// Moves the names of both levels from 0 over 1 and 2 to 0, the upper one first.
 fn rename_both(worker: &mut Worker, tree: &dyn Tree) {
     for at in 0..3 {
         let next = (at + 1) % 3;

@@ -92,7 +92,7 @@ impl Host for Fenced {
         pin.flush(); // soon, so that a late user meets the fence
     }
 
-    /// Now and then a thread stays between two components of a path.
+    /// Occasionally keeps a thread between two components of a path.
     fn charge(work: Work) {
         thread_local! {
             static UNTIL_PAUSE: Cell<u32> = const { Cell::new(1) };

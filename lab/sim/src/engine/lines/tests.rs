@@ -12,7 +12,7 @@ fn lines_of(machine: &Arc<Machine>, seed: u64) -> Lines {
     lines
 }
 
-/// Two nodes of three CPUs, one hop apart.
+/// Returns two nodes of three CPUs, one hop apart.
 fn machine(protocol: Protocol) -> Arc<Machine> {
     let mut machine = load("westmere-ex-80").expect("it is built in");
     machine.topology = Topology {

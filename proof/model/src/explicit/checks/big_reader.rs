@@ -44,7 +44,7 @@ impl Guarded {
         stage.keep_watched(Guarded::new(), Self::watch)
     }
 
-    /// The rare lines.
+    /// Notes the rare lines.
     fn watch(&self, record: &Record) {
         // SAFETY: the gate comes first in a `repr(C)` lock.
         let gate = unsafe { word(&self.raw) };
