@@ -16,7 +16,7 @@ use turnwise_vfs::Host;
 use turnwise_vfs::journal::Journal;
 use turnwise_vfs::{Config, Context, Errno, LockSet, OpenFlags, Vfs};
 
-/// Files that a compilation looks at.
+/// Files that a compilation reads the attributes of.
 pub(super) const HEADERS: u32 = 57;
 /// A block of a file, in bytes.
 pub(super) const BLOCK: usize = 1024;

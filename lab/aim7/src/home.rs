@@ -128,7 +128,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// Asks where it is.
+    /// Gets the path of the working directory.
     pub(super) fn working_directory(&mut self) -> Result<()> {
         let (first, cx) = self.first();
         let path = first.getcwd(&cx)?;

@@ -1,4 +1,4 @@
-//! Every job that a workfile can name, and what it asks of the kernel.
+//! Every job that a workfile can name, and its requests to the kernel.
 //!
 //! The counts are facts about AIM7's jobs; how each of them is done here is in `perform.rs`. The private computation of
 //! a job is one number for all jobs, since the published figures give only its mean.
@@ -30,14 +30,14 @@ pub enum Step {
         /// How many links.
         links: u32,
     },
-    /// Gives memory back and asks for it again in 16 steps.
+    /// Gives memory back and requests it again in 16 steps.
     Break {
         /// How often.
         rounds: u32,
     },
-    /// Asks for memory and touches its pages.
+    /// Requests memory and touches its pages.
     Pages {
-        /// Calls that ask for memory.
+        /// Calls that request memory.
         breaks: u32,
         /// Pages touched.
         faults: u32,
@@ -73,7 +73,7 @@ pub enum Step {
         /// How many.
         entries: u32,
     },
-    /// Asks for its working directory, its terminal, its user and the like.
+    /// Gets its working directory, its terminal, its user and the like.
     Identity {
         /// How often.
         times: u32,
@@ -230,7 +230,7 @@ impl Job {
         Job::find(&names::nearest(name, JOBS.iter().map(|job| job.name.into()))?)
     }
 
-    /// Returns what it asks of the kernel, with files of this many KiB.
+    /// Returns its requests to the kernel, with files of this many KiB.
     #[must_use]
     pub fn operations(&self, file_kib: u32) -> Operations {
         self.steps.iter().map(|step| step.operations(file_kib)).fold(Operations::default(), |all, one| all + one)
@@ -262,7 +262,7 @@ pub struct Operations {
     pub faults: u64,
     /// Signals sent.
     pub signals: u64,
-    /// Paths of working directories asked for.
+    /// Requests for the path of the working directory.
     pub paths: u64,
     /// Messages written and read.
     pub messages: u64,

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `workfile.rs` | which jobs a user runs, and how often; the workfiles that come with the program |
-//! | `jobs.rs`, `perform.rs` | every job, and what it asks of the kernel; how that is done |
+//! | `jobs.rs`, `perform.rs` | every job, and its requests to the kernel; how they are made |
 //! | `child.rs`, `home.rs`, `files.rs` | a user; what it does with files; the file systems |
 //! | `kernel/` | what processes contend on, the file system apart |
 //! | `setup.rs`, `sets.rs`, `ramp.rs` | the parameters of a run; its locks; numbers of users |

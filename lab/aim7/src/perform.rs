@@ -116,7 +116,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// Gives 64 KiB back, and asks for them again in 16 steps.
+    /// Gives 64 KiB back, and requests them again in 16 steps.
     fn give_back_and_ask(&mut self) {
         H::charge(Work::Call);
         self.task.mm.adjust(-i64::from(BREAKS));

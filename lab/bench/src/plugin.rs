@@ -233,7 +233,7 @@ fn table(file: &Path) -> Result<Table> {
          of this version",
         file.display()
     );
-    // SAFETY: the number says that it is a table of this version.
+    // SAFETY: the number shows that it is a table of this version.
     Ok(unsafe { table.read_unaligned() })
 }
 

@@ -88,7 +88,7 @@ pub struct Method {
 pub struct ScenarioReport {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub help: String,
     /// Threads on one lock.
     pub threads: usize,
@@ -189,7 +189,7 @@ impl LockReport {
     }
 }
 
-/// What a thread got whose CPU is shared with a busy process; of threads that roam, the least that one got.
+/// What a thread that shares its CPU with a busy process got; of threads that roam, the least.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Beside {
     /// Its CPU time over the interval: next to one busy process half of it is fair.
@@ -211,7 +211,7 @@ pub struct KindReport {
     pub speed: Option<Spread>,
 }
 
-/// How long acquisitions took, from asking to having the lock, nanoseconds; over all timed samples.
+/// How long acquisitions took, from request to acquisition, nanoseconds; over all timed samples.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Waits {
     /// Acquisitions timed.

@@ -105,8 +105,8 @@ impl Samples {
         }
     }
 
-    /// A sample without an operation counts as if it had one: its figures are then lower bounds, rather than missing
-    /// from the median, which would flatter a lock that stalls. [`Samples::notes`] says so.
+    /// Returns a figure per operation; a sample without one counts as if it had one. The result is then a lower bound,
+    /// and the sample not missing from the median, which would flatter a lock that stalls ([`Samples::notes`]).
     fn per(&self, figure: fn(&Outcome) -> f64, operations: impl Fn(&Outcome) -> u64) -> Vec<f64> {
         self.plain.iter().map(|o| figure(o) / operations(o).max(1) as f64).collect()
     }

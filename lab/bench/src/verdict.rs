@@ -128,7 +128,7 @@ fn score(
     Some(Score { cells: cells.len(), mean, worst, missing })
 }
 
-/// Returns the least of what the report says of shares.
+/// Returns the smallest of the report's shares.
 fn least_share(scenario: &ScenarioReport, lock: &LockReport) -> Option<Share> {
     let one = |spread: Option<Spread>, of| {
         spread.map(|spread| Share { scenario: scenario.name.clone(), of, share: spread.median })

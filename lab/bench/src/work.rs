@@ -1,4 +1,4 @@
-//! Work that takes a known time without asking a clock: a chain of dependent arithmetic, measured once per process.
+//! Work that takes a known time without reading a clock: a chain of dependent arithmetic, measured once per process.
 
 use std::collections::HashMap;
 use std::hint::black_box;

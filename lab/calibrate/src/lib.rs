@@ -99,7 +99,7 @@ impl Calibration {
 /// How thoroughly to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Fewer repetitions, for a first look.
+    /// Fewer repetitions, for a first impression.
     pub quick: bool,
 }
 

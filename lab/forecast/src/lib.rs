@@ -204,7 +204,7 @@ impl<M: RawLock, S: RawRwLock> Pair<M, S> {
     /// # Safety
     /// The caller has it in this mode.
     unsafe fn unlock(&self, mode: Mode) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match mode {
                 Mode::Mutex => self.mutex.unlock(),

@@ -304,7 +304,7 @@ impl<M: RawLock, S: RawRwLock> Locks for [Slot<M, S>; MOST_TRACED] {
 
     unsafe fn unlock(&self, place: usize, (kind, reader): (Kind, bool)) {
         let slot = &self[place];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match (kind, reader) {
                 (Kind::Mutex, _) => slot.mutex.unlock(),

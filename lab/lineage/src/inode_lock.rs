@@ -86,7 +86,7 @@ pub struct InodeLock<V: Policy, P: Platform = DefaultPlatform> {
 
 unlocked!(InodeLock<V> { inner: V::UNLOCKED });
 
-// SAFETY: the lock inside keeps these promises.
+// SAFETY: the lock inside keeps these guarantees.
 unsafe impl<V: Policy, P: Platform> RawLock for InodeLock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;

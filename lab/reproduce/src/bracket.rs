@@ -23,7 +23,7 @@ impl Tried {
         mean(self.figures.iter().copied()).1
     }
 
-    /// Returns whether the seeds cannot tell the figure from this one: the mean is within two standard errors.
+    /// Returns whether the seeds cannot distinguish the figure from this one: the mean is within two standard errors.
     fn agrees(&self, wanted: f64) -> bool {
         self.standard_error().is_some_and(|error| (self.mean() - wanted).abs() <= 2.0 * error)
     }

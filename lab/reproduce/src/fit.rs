@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// A constant that is not known.
 #[derive(Clone, Copy, Debug)]
 pub struct Unknown {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// Not below this; above 0.
     pub low: f64,

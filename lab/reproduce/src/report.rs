@@ -60,7 +60,7 @@ pub struct DocumentReport {
     pub chosen: Vec<String>,
     /// The published tables, row by row.
     pub tables: Vec<Table>,
-    /// What was asked of the whole paper.
+    /// The requirements on the whole paper.
     pub bars: Vec<Bar>,
     /// Other runs: of other machines, other constants, and on metal.
     pub listings: Vec<Listing>,
@@ -82,7 +82,7 @@ pub struct DocumentReport {
 /// A number that was fitted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fitted {
-    /// What it is.
+    /// Its description.
     pub what: String,
     /// Its value.
     pub value: f64,
@@ -159,7 +159,7 @@ impl Bound {
 pub struct Row {
     /// Its place in `published.toml`; a figure that follows from others has `a / b`.
     pub key: String,
-    /// What it is.
+    /// Its description.
     pub label: String,
     /// As published, in words.
     pub said: String,
@@ -390,10 +390,10 @@ impl Claim {
     }
 }
 
-/// Something asked of a paper as a whole.
+/// A requirement on a paper as a whole.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bar {
-    /// What was asked.
+    /// The requirement.
     pub asked: String,
     /// What was found.
     pub found: String,

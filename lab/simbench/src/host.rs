@@ -79,7 +79,7 @@ impl Host for Simulated {
     }
 
     unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: the caller's promise: from `allocate`, and not used any more.
+        // SAFETY: guaranteed by the caller: from `allocate`, and not used any more.
         unsafe {
             at.drop_in_place();
             Sim::free(at.cast(), Layout::new::<T>());
@@ -87,7 +87,7 @@ impl Host for Simulated {
     }
 
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
-        // SAFETY: the caller's promise: from `allocate_many`, and not used any more.
+        // SAFETY: guaranteed by the caller: from `allocate_many`, and not used any more.
         unsafe {
             let layout = Layout::for_value(at.as_ref());
             at.drop_in_place();

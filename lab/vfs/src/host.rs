@@ -97,7 +97,7 @@ impl Host for Metal {
 
     #[inline]
     unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: the caller's promise: from `allocate`, which leaked a box, and not used any more.
+        // SAFETY: guaranteed by the caller: from `allocate`, which leaked a box, and not used any more.
         drop(unsafe { Box::from_raw(at.as_ptr()) });
     }
 

@@ -30,7 +30,7 @@ fn sequence(seed: u64) -> Vec<Step> {
     (0..STEPS).map(|_| Step::random(&mut random)).collect()
 }
 
-/// Returns the seeds of a test, or those that were asked for.
+/// Returns the seeds of a test, or the requested ones.
 fn seeds(default: Range<u64>) -> Range<u64> {
     let Ok(asked) = std::env::var("TURNWISE_VFS_SEEDS") else { return default };
     let (from, to) = asked.split_once("..").expect("TURNWISE_VFS_SEEDS is FROM..TO");

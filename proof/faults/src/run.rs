@@ -177,7 +177,7 @@ fn reap(pid: Pid, injector: &mut dyn Injector, board: &Board) -> Result<Option<W
     Ok(None)
 }
 
-/// Returns where the threads of a process are: by gdb if there is one, otherwise as the kernel says.
+/// Returns where the threads of a process are: by gdb if there is one, otherwise according to the kernel.
 fn stacks(pid: Pid) -> String {
     let gdb = Command::new("timeout")
         .args(["20", "gdb", "-batch", "-ex", "thread apply all bt 12", "-p", &pid.to_string()])

@@ -49,7 +49,7 @@ fn make(record: &LockRecord) -> Object<'static> {
     unsafe { (record.place)(std::ptr::from_mut(room).cast()) }
 }
 
-/// Runs until the board says stop.
+/// Runs until the board is set to stop.
 pub(crate) fn run(descriptor: RawFd, name: &str, threads: usize) -> Result<()> {
     let board = Shared::inherited(descriptor)?;
     let record = LOCKS.iter().find(|record| record.name == if name == CONDVAR { "mutex" } else { name });

@@ -275,7 +275,7 @@ pub(crate) fn visit(place: &'static Location<'static>) {
     at(place, |_| ());
 }
 
-/// Returns the ordering to use at `place`, where the source says `order`.
+/// Returns the ordering to use at `place`, where the source has `order`.
 pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Ordering) -> Ordering {
     at(place, |known| {
         if order == Relaxed {
@@ -323,7 +323,7 @@ pub(crate) fn changed(
     });
 }
 
-/// Returns how many a wake-up at `place` shall wake, where the source says `count`.
+/// Returns how many a wake-up at `place` shall wake, where the source has `count`.
 pub(crate) fn waking(place: &'static Location<'static>, count: u32) -> u32 {
     at(place, |known| {
         known.done.wakes = known.done.wakes.max(count);

@@ -15,7 +15,7 @@
 //! | [`sources`], [`tags`] | the lock sources as text, and the `ORDERING` comments in them |
 //! | [`explicit`] | explicit-state checks: every interleaving, without a bound on preemptions |
 //!
-//! `docs/models.md` says what the models prove and what they do not.
+//! `docs/models.md` states what the models prove and what they do not.
 
 pub mod check;
 pub mod explicit;

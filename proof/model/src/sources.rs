@@ -1,4 +1,4 @@
-//! The lock sources as text: which function a place is in, and what its line says.
+//! The lock sources as text: which function a place is in, and the text of its line.
 
 use crate::check::Lock;
 use crate::lab::UseSite;

@@ -147,7 +147,7 @@ fn a_touch_after_the_release_is_caught() {
             });
             lock.unlock();
             if last {
-                // SAFETY: everybody has released the lock; its memory stays.
+                // SAFETY: all threads have released the lock; its memory stays.
                 unsafe { ptr::drop_in_place(ptr::from_ref(lock).cast_mut()) };
             } else {
                 lock.word.load(Relaxed); // no longer holds the lock

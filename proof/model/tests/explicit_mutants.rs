@@ -1,4 +1,4 @@
-//! Every wake-up is needed: left out, it makes an explicit-state check fail, or `mutants.rs` says why it is spared.
+//! Every wake-up is needed: left out, it makes an explicit-state check fail, or `mutants.rs` states why it is spared.
 
 use std::collections::BTreeSet;
 use turnwise_model::check::{Cause, Lock, Width};

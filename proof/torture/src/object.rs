@@ -22,7 +22,7 @@ pub fn of<L: 'static>(object: Object<'_>) -> &L {
     object.0.downcast_ref().expect("a lock of the record whose operation this is")
 }
 
-/// Returns what `Debug` says of the lock.
+/// Returns the `Debug` form of the lock.
 pub fn debug_of<L: Debug + 'static>(object: Object) -> String {
     format!("{:?}", of::<L>(object))
 }

@@ -214,7 +214,7 @@ pub struct Permits {
 pub struct LockRecord {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub about: &'static str,
     /// What holds for it.
     pub nature: Nature,
@@ -270,14 +270,14 @@ impl LockRecord {
 /// # Safety
 /// As for [`LockRecord::place`].
 pub(crate) unsafe fn place<L: Default + Send + Sync + 'static>(at: *mut u8) -> Object<'static> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(at, L::default()) }
 }
 
 /// # Safety
 /// As for [`LockRecord::place`].
 unsafe fn place_raw<L: RawLock>(at: *mut u8) -> Object<'static> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(at, L::new_in()) }
 }
 

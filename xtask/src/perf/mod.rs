@@ -201,7 +201,7 @@ impl Args {
     }
 }
 
-/// Makes the pairs of builds that were asked for; one at least.
+/// Makes the requested pairs of builds; one at least.
 fn builds(args: &Args) -> Result<Vec<Versions>> {
     for (option, given) in [("--old-program", &args.old_program), ("--new-program", &args.new_program)] {
         if !given.is_empty() && given.len() != args.builds as usize {

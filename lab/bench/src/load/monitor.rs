@@ -60,7 +60,7 @@ pub trait Pattern: Copy + Send + Sync + 'static {
 pub struct PingPong;
 
 impl Pattern for PingPong {
-    /// Whose turn it is.
+    /// The thread whose turn it is.
     type State = usize;
 
     fn state(_threads: usize) -> usize {

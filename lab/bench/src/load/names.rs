@@ -28,7 +28,7 @@ pub fn all_paths() -> impl Iterator<Item = String> {
 
 /// A question that threads repeatedly ask of a tree with every file of [`all_paths`], a fresh one for each sample.
 pub trait Question: Sized + 'static {
-    /// What is asked.
+    /// The tree that is asked.
     type Tree: Sync + 'static;
     /// A file that is there, as the question wants it.
     type About: Send + 'static;
@@ -43,7 +43,7 @@ pub trait Question: Sized + 'static {
     fn ask(tree: &'static Self::Tree, about: &Self::About) -> bool;
 }
 
-/// Whose files a thread asks for.
+/// The owner of the files that a thread asks for.
 pub trait Whose: Copy + Send + Sync + 'static {
     /// Returns the directory at the top for the thread of this number.
     fn top(thread: usize) -> usize;

@@ -85,7 +85,7 @@ impl Schedule {
 fn wait_until(due_ns: u64) {
     let due = libc::timespec { tv_sec: (due_ns / 1_000_000_000) as _, tv_nsec: (due_ns % 1_000_000_000) as _ };
     while Native::stamp() < due_ns {
-        // SAFETY: `due` is readable, and the rest of an interrupted sleep is not asked for.
+        // SAFETY: `due` is readable, and the rest of an interrupted sleep is not requested.
         unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &due, std::ptr::null_mut()) };
     }
 }

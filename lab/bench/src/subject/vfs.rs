@@ -19,7 +19,7 @@ pub static SUBJECT: Subject = Subject {
 };
 
 impl LockInfo {
-    /// Returns a file system that is asked what is at a path, or for the path of something.
+    /// Returns a file system that is queried for what is at a path, or for the path of something.
     const fn tree<Q: Question, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
         LockInfo::by(names::sample::<Q, W>, name, Sleeps, help)
     }

@@ -190,7 +190,7 @@ impl<L: LockSet<Native>> Server<L> {
     }
 }
 
-/// Returns the first `len` bytes of a buffer that is at least so long afterwards.
+/// Returns the first `len` bytes of a buffer, which is extended if it is shorter.
 fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if buffer.len() < len {
         buffer.resize(len, 0);
@@ -399,7 +399,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         self.counts.add(Operation::Open);
-        // "Never ask again": the kernel opens and closes files by itself from now on.
+        // "Never ask again": the kernel opens and closes files itself from now on.
         if self.caches() {
             return reply.error(fuser::Errno::ENOSYS);
         }

@@ -13,7 +13,7 @@ pub(crate) const APPENDIX: &str = "Appendix: every row";
 /// The title of what goes beyond the papers.
 pub(crate) const TODAY: &str = "Appendix: today's locks under the same workloads";
 
-/// Why bounds are what they are.
+/// The reasons for the bounds.
 const BOUNDS: &str = "Bounds: 25% is the error of simulators of this class (Sniper); 10 points for a change, 1 for a \
                       small share; a factor 1.5 where only the machine's class is known; 6.6% is what a n + b n^2 \
                       reaches.";

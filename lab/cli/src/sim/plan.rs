@@ -55,7 +55,7 @@ impl Axes {
         Axes { cpus: Some(Ranges(powers.chain([size.cpus]).collect())), ..Axes::default() }
     }
 
-    /// Returns the flags that say the same.
+    /// Returns the flags that state the same.
     pub(crate) fn flags(&self) -> Vec<String> {
         let axes = [("--cpus", &self.cpus), ("--nodes", &self.nodes), ("--threads", &self.threads)];
         axes.into_iter()

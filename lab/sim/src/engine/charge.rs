@@ -112,7 +112,7 @@ impl Profile {
         self.scope([command, name])
     }
 
-    /// Returns the scope of another program when it does what this one says.
+    /// Returns the scope of another program with the activity of this one.
     pub(crate) fn running(&mut self, scope: Scope, command: &'static str) -> Scope {
         let [_, name] = self.scopes[usize::from(scope.0)];
         self.scope([command, name])

@@ -149,7 +149,7 @@ impl Posted {
     /// No other code accesses the word at this moment.
     #[inline]
     pub(super) unsafe fn write(&self) {
-        // SAFETY: the contract of `Posted::new` and the caller's promise.
+        // SAFETY: the contract of `Posted::new` and the caller's guarantee.
         unsafe { copy(self.value, self.word, self.bytes) };
     }
 }
@@ -161,7 +161,7 @@ impl Posted {
 #[inline]
 pub(crate) unsafe fn copy(value: MaybeUninit<u64>, to: *mut u8, bytes: usize) {
     let from = value.as_ptr().cast::<u8>();
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match bytes {
             0 => {}

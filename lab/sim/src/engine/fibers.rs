@@ -130,7 +130,7 @@ impl Engine {
             let _inside = Inside;
             ENGINE.set(engine);
             WHOLE.set(engine);
-            // SAFETY: this is the owner's stack, and `self` is not used before it goes on.
+            // SAFETY: this is the owner's stack, and `self` is not used before it continues.
             unsafe { go(engine, None, Some(thread)) };
         }
         self.owner.stop.take().expect("the owner goes on for a reason")

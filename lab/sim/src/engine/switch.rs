@@ -184,7 +184,7 @@ pub(super) unsafe fn prepare(top: usize, entry: Entry, argument: usize) -> Suspe
     debug_assert!(top.is_multiple_of(16) && size_of_val(&frame).is_multiple_of(16));
     let at = top - size_of_val(&frame);
     let to = std::ptr::with_exposed_provenance_mut(at);
-    // SAFETY: below `top`, which is the caller's promise.
+    // SAFETY: below `top`, as the caller guarantees.
     unsafe { std::ptr::write(to, frame) };
     at
 }

@@ -1,4 +1,4 @@
-//! What workloads ask of the machine, in addition to what locks do.
+//! What workloads request of the machine, in addition to what locks do.
 
 use super::{Sim, half_call};
 use crate::engine::{self, Doing, Kind, SimPin};
@@ -8,7 +8,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use turnwise::platform::Lane;
 
-/// What workloads ask of the machine. Free of charge unless stated otherwise.
+/// What workloads request of the machine. Free of charge unless stated otherwise.
 impl Sim {
     /// Computes for `ns`, and may be preempted meanwhile. Outside of simulated threads it takes no time.
     #[track_caller]

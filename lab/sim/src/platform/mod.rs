@@ -1,6 +1,6 @@
 //! `Sim`: the simulated machine, as a lock sees it.
 //!
-//! | what a lock asks for | what it gets |
+//! | what a lock requests | what it gets |
 //! |---|---|
 //! | words | words of the simulated memory, on lines as their types lay them out |
 //! | `spin_until` | a thread parked on lines |

@@ -162,7 +162,7 @@ pub(super) unsafe fn store(to: *mut u8, value: MaybeUninit<u64>, bytes: usize, a
     let (line, posted) = engine::with(|e| {
         let line = e.line(to.addr());
         let posted = e.posts(line, to.addr()).then(|| {
-            // SAFETY: it lies in the arena, as `posts` says, which stays in place.
+            // SAFETY: it lies in the arena, as `posts` returned, which stays in place.
             e.post(unsafe { Posted::new(line, to, value, bytes) });
             e.spend(doing, e.machine.cpu.store_hit)
         });

@@ -140,7 +140,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     /// # Safety
     /// The caller has one.
     pub(crate) unsafe fn get(&self, at: DentryPtr<H, L>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         H::within("path_get", || unsafe { at.as_ref() }.busy.count.get());
     }
 
@@ -156,7 +156,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
                 return;
             }
             let pin = H::pin();
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             if unsafe { self.put_with_pin(&pin, at) }.is_some_and(|bytes| bytes > self.cache_bytes) {
                 drop(pin);
                 self.shrink_to(self.cache_bytes, BATCH);

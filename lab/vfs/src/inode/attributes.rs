@@ -94,7 +94,7 @@ impl Stat {
         self.kind.mode() | self.permissions
     }
 
-    /// Returns whether this user may do all that `want` says: 4 read, 2 write, 1 execute or search, added up.
+    /// Returns whether this user may do all that `want` contains: 4 read, 2 write, 1 execute or search, added up.
     pub fn permits(&self, uid: u32, gid: u32, want: u32) -> bool {
         if uid == 0 {
             let anybody_runs_it = self.kind == Kind::Directory || self.permissions & 0o111 != 0;

@@ -206,7 +206,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
     /// The caller owns a reference, and does not use it any more.
     pub unsafe fn put(at: NonNull<Self>, space: &Space<H::Platform>, pin: &H::Pin) {
         let mut dead = Vec::new();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { Self::put_one(at, space, pin, &mut dead) };
         while let Some(at) = dead.pop() {
             // SAFETY: the entry it came from owned a reference.

@@ -1,4 +1,4 @@
-//! Asking for commits, and making them.
+//! Requesting commits, and making them.
 
 use super::handles::{DRAINING, Transaction};
 use super::{Journal, Phase};

@@ -19,7 +19,7 @@ pub enum Change {
     Attributes,
 }
 
-/// Blocks that a handle may change, by what it is for: reserved while it is open.
+/// Blocks that a handle may change, by its purpose: reserved while it is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Credits {
     /// For [`Change::Create`].

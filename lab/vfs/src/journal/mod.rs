@@ -9,10 +9,10 @@
 //!   it releases the lock, so that they come for the read lock while it still wakes others;
 //! - a thread that comes for a handle and finds no running transaction, as after a commit all threads do that were
 //!   woken at once: the first begins one, the others check and start over;
-//! - a thread that finds no room in the running transaction, to ask for its commit, unless another did;
-//! - a thread that ends a handle and finds more reserved than a transaction may have, as when many fail: to ask, too.
+//! - a thread that finds no room in the running transaction, to request its commit, unless another did;
+//! - a thread that ends a handle and finds more reserved than a transaction may have, as when many fail: for that, too.
 //!
-//! | what | ext4's | who writes it |
+//! | what | ext4's | written by |
 //! |---|---|---|
 //! | `state` | `j_state_lock` and what it protects | handles read; writers: see above |
 //! | `updates` | `t_updates`: open handles; the top bit means that a commit waits for them | every handle, twice |
@@ -35,7 +35,7 @@
 //! |---|---|
 //! | `config.rs` | what handles are for, what they reserve, how the journal behaves |
 //! | `handles.rs` | handles, and the transactions that they join |
-//! | `committing.rs` | asking for commits, and making them |
+//! | `committing.rs` | requesting commits, and making them |
 //! | `orphans.rs` | files that are being shortened |
 
 mod committing;

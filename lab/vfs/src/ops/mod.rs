@@ -107,7 +107,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// # Safety
     /// The caller owns it, and does not use it any more.
     pub(crate) unsafe fn put_inode(&self, inode: NonNull<Inode<H, L>>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { Inode::put(inode, &self.dcache.space, &H::pin()) };
     }
 }

@@ -35,7 +35,7 @@ const READ_ONLY: &str = "mount -t tmpfs -o ro turnwise \"$DIR\" && exec \"$@\"";
 
 /// What is written there.
 enum Written {
-    /// What the user asked for: refused, with the file's name.
+    /// Output that the user requested: refused, with the file's name.
     Asked(&'static str),
     /// Output that the program does not depend on: it continues, with its own answer.
     Aside(&'static str, &'static str),

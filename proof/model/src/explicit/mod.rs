@@ -16,7 +16,7 @@
 //! | [`platform`] | [`Explicit`] and its words |
 //! | `checks` | the checks, one file per lock |
 //!
-//! `docs/models.md` says what is explored, why equal bytes are equal states, and what the checks do not show.
+//! `docs/models.md` states what is explored, why equal bytes are equal states, and what the checks do not show.
 
 pub mod check;
 mod checks;

@@ -1,6 +1,6 @@
 //! [`Explicit`]: the platform that checks run on, and its words.
 //!
-//! | what a lock asks for | what it gets |
+//! | what a lock requests | what it gets |
 //! |---|---|
 //! | words | cells of the machine's memory; others may take any steps before each operation |
 //! | `spin_until`, `relax`, `nap` | a poll; the next when a polled word has changed |

@@ -199,7 +199,7 @@ pub(crate) trait Settles: RawLock<Platform = Loom> {
 /// # Safety
 /// `lock` is `repr(C)`, and its first field is a word of 32 bits.
 unsafe fn word<L>(lock: &L) -> &LoomU32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { &*ptr::from_ref(lock).cast() }
 }
 

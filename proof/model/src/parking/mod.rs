@@ -27,10 +27,10 @@ pub(crate) trait Parking<P: Machine>: 'static {
     /// Returns a table without sleepers.
     fn new() -> Self;
 
-    /// Does what [`Platform::park`] says.
+    /// Does as [`Platform::park`].
     fn park(&self, word: &P::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;
 
-    /// Does what [`Platform::wake`] says.
+    /// Does as [`Platform::wake`].
     fn wake(&self, word: *const P::U32, lane: Lane, count: u32) -> u32;
 }
 

@@ -1,6 +1,6 @@
 //! `LoomHost`: where a file system lives in a model. Memory is tracked, and stays to the end of the execution.
 //!
-//! | what a file system asks for | what it gets |
+//! | what a file system requests | what it gets |
 //! |---|---|
 //! | `allocate` | memory that the calling thread has written, for loom: who loads a pointer to it with `Acquire` in the source means to follow it, and must be ordered after that |
 //! | `free` | the memory is gone: any use of a word in it, or such a load of a pointer to it, fails the model |

@@ -1,6 +1,6 @@
 //! `Loom`: the machine that the locks run on under the model checker loom.
 //!
-//! | what a lock asks for | what it gets |
+//! | what a lock requests | what it gets |
 //! |---|---|
 //! | words | loom's atomics, with the orderings that the laboratory hands out |
 //! | `park`, `wake`, `requeue` | a table of sleepers; no happens-before edge comes with a wake-up |
@@ -12,7 +12,7 @@
 //! | `preempt_off`, `preempt_on` | counted: a thread that sleeps or ends has it on (but a model's first thread) |
 //! | `need_resched` | `None`; in a model of a kernel ([`Setup::kernel`]) no, yes, no, yes |
 //! | `on_cpu` | `Unknown` |
-//! | `cpus` | what the model says ([`Setup::cpus`]) |
+//! | `cpus` | the model's number ([`Setup::cpus`]) |
 //! | `generation` | 0, and one more after each [`forked`] |
 
 mod host;

@@ -40,7 +40,7 @@ fn map(bytes: usize) -> NonNull<u8> {
 /// # Safety
 /// From `map`, with this many bytes, and no longer in use.
 unsafe fn fence(at: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let failed = unsafe { libc::mprotect(at.as_ptr().cast(), bytes, libc::PROT_NONE) };
     assert_eq!(failed, 0, "a fence: {}", std::io::Error::last_os_error());
     let mut freed = FREED.lock().unwrap_or_else(|e| e.into_inner());
@@ -63,7 +63,7 @@ impl Host for Fenced {
 
     fn allocate<T: 'static>(value: T) -> NonNull<T> {
         let at = map(size_of::<T>().max(1)).cast::<T>();
-        // SAFETY: new pages, aligned to more than any value here asks for.
+        // SAFETY: new pages, aligned to more than any value here requires.
         unsafe { at.write(value) };
         at.as_ptr().expose_provenance(); // the freeing thread may have only a shared reference
         at

@@ -202,7 +202,7 @@ impl Claim {
 /// # Safety
 /// `lock` is `repr(C)`, and its first field is a word of 32 bits.
 unsafe fn word<L>(lock: &L) -> &ExplicitWord<u32> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { &*ptr::from_ref(lock).cast() }
 }
 

@@ -107,7 +107,7 @@ impl Shared {
             self.lock();
             return true;
         }
-        // SAFETY: the first half of the word, which a futex call looks at.
+        // SAFETY: the first half of the word, which a futex call checks.
         let futex = unsafe { &*words.futex() };
         let parked = loop {
             match Explicit::park(futex, seen, Lane::Waiters, may_leave.map(|_| SOON)) {

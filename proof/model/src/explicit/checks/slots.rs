@@ -136,7 +136,7 @@ impl Area {
         let cpu = if area.is_null() {
             CPU_LIMIT
         } else {
-            // SAFETY: memory of the check, which notices a look after its end.
+            // SAFETY: memory of the check, which detects an access after its end.
             unsafe { (*area).cpu_id.load(Relaxed) }
         };
         self.observers.fetch_sub(1, Release);

@@ -57,7 +57,7 @@ unsafe impl<L: RawLock> RawLock for Quiet<L> {
     }
     unsafe fn unlock(&self) {
         if !panicking() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.0.unlock() };
         }
     }
@@ -66,7 +66,7 @@ unsafe impl<L: RawLock> RawLock for Quiet<L> {
     }
 }
 
-// SAFETY: the lock inside keeps the promises of `RawRwLock` until a model has failed.
+// SAFETY: the lock inside keeps the guarantees of `RawRwLock` until a model has failed.
 unsafe impl<L: RawRwLock> RawRwLock for Quiet<L> {
     fn read(&self) {
         if !panicking() {
@@ -78,7 +78,7 @@ unsafe impl<L: RawRwLock> RawRwLock for Quiet<L> {
     }
     unsafe fn unlock_read(&self) {
         if !panicking() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.0.unlock_read() };
         }
     }
