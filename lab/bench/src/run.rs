@@ -204,8 +204,8 @@ pub trait Workload: Copy + Send + Sync + 'static {
     /// Called when the threads have been told to stop: those that wait for others' actions then stop waiting.
     fn stop(_shared: &Self::Shared) {}
 
-    /// Returns whether the lock kept its guarantee. `done` is what all threads did, in the interval or not; `torn`: one
-    /// of them saw a torn state.
+    /// Checks that the lock kept its guarantee. `done` is what all threads did, in the interval or not; `torn`: one of
+    /// them saw a torn state.
     ///
     /// # Errors
     /// When it did not.
@@ -226,7 +226,7 @@ trait ThreadBody: Sync {
     fn run_thread(&self, context: &ThreadContext<'_>, probe: Option<Timed>) -> Share;
     /// Ends the waits of threads for each other.
     fn stop(&self);
-    /// Returns whether the lock kept its guarantee.
+    /// Checks that the lock kept its guarantee.
     fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()>;
 }
 

@@ -227,7 +227,7 @@ impl CellState {
 trait ThreadBody {
     /// Runs the loop of one thread.
     fn run_thread(&self, state: &CellState, thread: usize, probe: SimProbe);
-    /// Returns whether the lock kept its guarantee.
+    /// Checks that the lock kept its guarantee.
     fn check(&self, done: Counts, torn: bool) -> Result<()>;
 }
 

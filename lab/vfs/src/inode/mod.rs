@@ -69,7 +69,7 @@ unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Inode<H, L> {}
 /// The properties of a new inode.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// Returns the kind of the inode.
+    /// The kind of the inode.
     pub kind: Kind,
     /// Its permission bits, the umask taken off.
     pub permissions: u32,

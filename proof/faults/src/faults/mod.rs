@@ -51,7 +51,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
 }
 
 impl Expected {
-    /// Returns what is wrong with the tally, if anything is.
+    /// Judges the tally; the error is what is wrong with it.
     pub(crate) fn verdict(self, tally: &Tally) -> Result<(), &'static str> {
         match self {
             _ if tally.tries == 0 => Err("NOTHING INJECTED"),

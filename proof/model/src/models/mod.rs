@@ -203,7 +203,7 @@ unsafe fn word<L>(lock: &L) -> &LoomU32 {
     unsafe { &*ptr::from_ref(lock).cast() }
 }
 
-/// Returns when this many threads sleep.
+/// Waits until this many threads sleep.
 fn sleepers(count: usize) {
     while sleeping() < count {
         rest();

@@ -127,7 +127,7 @@ impl Guarded {
         self.leave_fairly();
     }
 
-    /// Returns whether only flags of departed sleepers, and a stopped thread's pending hand-off, remain.
+    /// Checks that only flags of departed sleepers, and a stopped thread's pending hand-off, remain.
     fn is_free(&self) {
         let word = u64::from(self.word().peek());
         let promised = if is_stopped(0) { 0 } else { HANDOFF | GRANTED };
