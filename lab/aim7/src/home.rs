@@ -199,7 +199,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(system.unlink(&cx, &name)?)
     }
 
-    /// Looks at what a compilation looks at.
+    /// Reads the attributes of a file that a compilation looks at.
     pub(super) fn look_at_source(&mut self) -> Result<()> {
         self.looked = (self.looked + 1) % HEADERS;
         let name = format!("/disk/{}/fakeh/h{}", self.directory, self.looked);
@@ -208,7 +208,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// Makes what a compilation makes, and removes it.
+    /// Makes a file that a compilation makes, and removes it.
     pub(super) fn make_source(&mut self) -> Result<()> {
         let (system, cx, name) = (self.system(), self.cx(), self.own("fakeh/object"));
         drop(system.open(&cx, &name, CREATE, 0o666)?);

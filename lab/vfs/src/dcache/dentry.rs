@@ -171,7 +171,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
     pub(crate) fn set_inode(&self, inode: &Inode<H, L>) {
         // ORDERING dentry.inode: pairs with the load in `inode`.
         self.inode.store(std::ptr::from_ref(inode).cast_mut(), Release);
-        // ORDERING dentry.what: pairs with the load in `what`; after the inode, so that seeing this is seeing that.
+        // ORDERING dentry.what: pairs with the load in `what`; after the inode, which a reader of this word then sees.
         self.what.store(word_for(inode), Release);
     }
 

@@ -57,7 +57,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
     /// Returns the dentry at this place, if the chain has it. The caller is pinned.
     #[inline]
     pub(super) fn find(&self, parent: NonNull<Dentry<H, L>>, hash: u64, name: &[u8]) -> Option<NonNull<Dentry<H, L>>> {
-        // ORDERING chain.link: pairs with the stores in `push` and `take_out`: seeing a dentry means seeing its data.
+        // ORDERING chain.link: pairs with the stores in `push` and `take_out`: the finder of a dentry sees its content.
         let mut at = NonNull::new(self.bucket(hash).head.load(Acquire));
         while let Some(found) = at {
             // SAFETY: the caller is pinned (invariant 1 of `dentry`).
