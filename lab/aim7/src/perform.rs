@@ -292,7 +292,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         self.home.disk(disk, blocks, &mut self.chance, &mut self.message)
     }
 
-    /// Returns one of the files that a compilation makes, and its share of those that it looks at.
+    /// Makes one of a compilation's files, and reads the attributes of its share of the files that it looks at.
     fn source(&mut self, round: u32, stats: u32, creates: u32) -> Result<()> {
         let until = |round: u32| round * stats / creates;
         for _ in until(round)..until(round + 1) {

@@ -85,7 +85,7 @@ impl Sample {
     }
 }
 
-/// Returns the per cent of the busy time that a command spends in taking spin locks, waiting included, except for those
+/// Returns the percentage of busy time that a command spends in taking spin locks, waiting included, except for those
 /// that the kernel takes with interrupts off; `total`: those that the paper lists, whose sum its total is.
 fn spin_percent(outcome: &Outcome, command: &str) -> f64 {
     let spent = |comm: &str, scope| outcome.command_share(comm, scope, SPIN_LOCKS) * 100.0;
