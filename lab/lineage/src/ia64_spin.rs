@@ -12,7 +12,7 @@
 //! | policy | before each poll it backs off for | from | tends to |
 //! |---|---|---|---|
 //! | [`Plain`] | nothing | | |
-//! | [`ExponentialCode`] | d, then d becomes `((d << 1) & 0x1fff) \| 0xf`: 13 bits, as the document's code has it | clock & 0x3f | 8191 |
+//! | [`ExponentialCode`] | d, then d becomes `((d << 1) & 0x1fff) \| 0xf`: 13 bits, as in the paper's code | clock & 0x3f | 8191 |
 //! | [`ExponentialProse`] | the same with 14 bits, as in the paper's prose | clock & 0xf | 16383 |
 //!
 //! The sequence does not wrap to small values, as the mask might suggest: its low bits are ones, so it converges to the

@@ -9,7 +9,7 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0 | `WAITS` | the first of the line is a writer: newcomers join the line | that writer | that writer, as it takes the lock |
+//! | 0 | `WAITS` | the first of the queue is a writer: newcomers join it | that writer | that writer, as it takes the lock |
 //! | 1 | `WRITER` | a writer has the lock | that writer | that writer, in `unlock` |
 //! | 8..32 | readers | how many have the lock, or are about to find out | readers | readers |
 //!

@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | 4 | count | free, held, or held and a thread may sleep: see below | all threads |
 //! | 8 | `wait_lock` | guards the list | [`KernelTicketLock`] |
-//! | 4 | owner | token of the owner, 0: none, or not yet, or no more | the thread that takes the lock; `unlock`, first of all |
+//! | 4 | owner | token of the owner, 0: none, or not yet, or no longer | the thread that takes the lock; `unlock`, first of all |
 //! | 16 | list | the sleepers, longest first | the owner of `wait_lock` |
 //! | 8 | spinners | tail of the MCS queue: with patch 2 only | spinners |
 //!
