@@ -20,7 +20,7 @@
 //! 3. The thread that kills a dentry (whose `kill_unused` returned so) has taken it out of its chain before, under
 //!    `d_lock`, and alone retires it.
 //! 4. A dentry that is found live may be used until its reference is given back; one that is found only under a pin may
-//!    be read, and may be dead.
+//!    only be read, and may be dead.
 //! 5. `UNHASHED` is set by a thread that has a reference, under the directory's `i_mutex`; so a thread that brings the
 //!    count to 0 afterwards sees it, and kills the dentry.
 //! 6. A hashed dentry with count 0 is in the list of unused ones, or about to be put there by the thread that brought
