@@ -1,5 +1,5 @@
-//! Writes a table of all functions of the locks and workloads, so that a profile of a simulated run, whose times come
-//! with places in the source, can name them.
+//! Writes a table of all functions of the locks and workloads, so that a profile of a simulated run, whose times carry
+//! places in the source, can name them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// All files of Rust below a folder, in order.
+/// Returns all files of Rust below a folder, in order.
 fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<_> = fs::read_dir(folder)?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
     paths.sort();
@@ -50,7 +50,7 @@ fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What functions outside of types are called after: `mutex::spin` for `mutex/spin.rs`, `mutex` for `mutex/mod.rs`.
+/// Returns what functions outside types are named after: `mutex::spin` for `mutex/spin.rs`, `mutex` for `mutex/mod.rs`.
 fn module(file: &str) -> String {
     let path = file.split_once("/src/").map_or(file, |(_, path)| path);
     let path = path.trim_end_matches(".rs").trim_end_matches("/mod");

@@ -1,4 +1,4 @@
-//! `cargo xtask asm`: what the generic lock compiles to, beside the same instructions written by hand.
+//! `cargo xtask asm`: the generic lock's machine code, next to the same instructions written by hand.
 
 use anyhow::{Context, Result, bail};
 use std::process::Command;
@@ -9,7 +9,7 @@ const PAIRS: &[(&str, &str)] =
 /// Columns of the left side.
 const WIDTH: usize = 58;
 
-/// Prints the pairs side by side; `true` if the fast paths have equally many locked instructions.
+/// Prints the pairs side by side; returns `true` if the fast paths have equally many locked instructions.
 pub(crate) fn run() -> Result<bool> {
     let args = ["build", "--quiet", "--profile", "dist", "-p", "turnwise", "--example", "fastpath"];
     let built = Command::new("cargo").args(args).status().context("cannot start cargo")?;
@@ -47,7 +47,7 @@ fn disassemble(function: &str) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// One instruction, with a symbol's name without its module and hash.
+/// Formats one instruction, with a symbol's name without its module and hash.
 fn tidy_line(line: &str) -> String {
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((code, symbol)) = line.split_once('<') else { return line };

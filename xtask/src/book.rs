@@ -1,6 +1,6 @@
-//! `cargo xtask book`: what mdbook calls between reading the pages and writing the book (`docs/book.toml`). On GitHub
+//! `cargo xtask book`: called by mdbook between reading the pages and writing the book (`docs/book.toml`). On GitHub
 //! and in an editor a page links to files of the whole repository; a book has only its pages. `cargo xtask book check`
-//! builds the book and follows every link of what was built.
+//! builds the book and follows every link of the result.
 
 use crate::check::need::tool;
 use anyhow::{Context, Result, ensure};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     question: Vec<String>,
 }
 
-/// Reads a book as mdbook has it, and writes it again.
+/// Reads a book in mdbook's form, and writes it again.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     match args.question.first().map(String::as_str) {
         Some("check") => return check(),
@@ -53,7 +53,7 @@ fn check() -> Result<bool> {
     Ok(dead.is_empty())
 }
 
-/// The built pages by their paths, but for the one that repeats all others and the one for a server's errors.
+/// Returns the built pages by their paths, except the one that repeats all others and the one for a server's errors.
 fn built_pages(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let mut pages = BTreeMap::new();
     for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
@@ -89,7 +89,7 @@ fn dead_links(pages: &BTreeMap<PathBuf, String>) -> Result<(BTreeSet<String>, us
     Ok((dead, followed))
 }
 
-/// The file that a link of a page means.
+/// Returns the file that a link of a page means.
 fn inside_of(page: &Path, link: &str) -> PathBuf {
     let mut target = page.parent().map(Path::to_path_buf).unwrap_or_default();
     for part in link.split('/') {
@@ -102,7 +102,7 @@ fn inside_of(page: &Path, link: &str) -> PathBuf {
     target
 }
 
-/// Every chapter, however deep: what has a path and a content.
+/// Collects every chapter, at any depth: values with a path and a content.
 fn chapters(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(chapters),
@@ -117,8 +117,8 @@ fn chapters(value: &mut Value) {
     }
 }
 
-/// A page of the book, which lies at `path` below docs: links out of the book become text, and those to a README go to
-/// the page that mdbook makes of it.
+/// Renders a page of the book, which lies at `path` below docs: links out of the book become text, and those to a
+/// README go to the page that mdbook makes of it.
 fn page(path: &str, content: &str) -> String {
     let mut text = content.to_owned();
     let links: Vec<_> = Parser::new(content)
@@ -142,7 +142,7 @@ fn page(path: &str, content: &str) -> String {
     text
 }
 
-/// Where a link goes that mdbook would break.
+/// The destination of a link that mdbook would break.
 #[derive(PartialEq, Debug)]
 enum Place {
     /// Out of the book.
@@ -150,7 +150,7 @@ enum Place {
     Readme,
 }
 
-/// `None`: the link is right in the book, too.
+/// Returns the destination; `None`: the link is right in the book, too.
 fn inside(from: &str, link: &str) -> Option<Place> {
     if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
         return None;

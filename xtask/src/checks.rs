@@ -1,4 +1,4 @@
-//! Checks with names, of which some are quick: what `cargo xtask supply` and `cargo xtask dist` consist of.
+//! Named checks, some of them quick: the parts of `cargo xtask supply` and `cargo xtask dist`.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// How a check ended that found nothing wrong.
 pub(crate) enum Outcome {
-    /// What it looked at.
+    /// What it checked.
     Ok(String),
     /// Why it could not run.
     Skipped(String),
@@ -47,7 +47,7 @@ pub(crate) struct Which {
     named: Vec<String>,
 }
 
-/// Runs the checks of `cargo xtask COMMAND` that are asked for; `true` if none failed.
+/// Runs the requested checks of `cargo xtask COMMAND`; returns `true` if none failed.
 pub(crate) fn run<A>(command: &str, checks: &[Check<A>], which: &Which, args: &A) -> Result<bool> {
     if which.list {
         for check in checks {
@@ -81,7 +81,7 @@ pub(crate) fn run<A>(command: &str, checks: &[Check<A>], which: &Which, args: &A
     Ok(ok)
 }
 
-/// A command that is shown, runs in `folder`, and must succeed.
+/// Shows a command and runs it in `folder`; it must succeed.
 pub(crate) fn must(folder: &Path, env: &[(&str, &OsStr)], line: &[&str]) -> Result<()> {
     println!("+ {}", line.join(" "));
     let status = Command::new(line[0])
@@ -97,7 +97,7 @@ pub(crate) fn must(folder: &Path, env: &[(&str, &OsStr)], line: &[&str]) -> Resu
     Ok(())
 }
 
-/// What a command prints, which must succeed.
+/// Returns the output of a command, which must succeed.
 pub(crate) fn output(line: &[&str]) -> Result<String> {
     let out = Command::new(line[0]).args(&line[1..]).stdin(Stdio::null()).output();
     let out = out.with_context(|| format!("cannot start {}", line[0]))?;
@@ -107,7 +107,7 @@ pub(crate) fn output(line: &[&str]) -> Result<String> {
     String::from_utf8(out.stdout).with_context(|| format!("{} prints what is not UTF-8", line.join(" ")))
 }
 
-/// Whether a program can be started.
+/// Returns whether a program can be started.
 pub(crate) fn is_here(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     faults: Vec<String>,
 }
 
-/// Builds what it needs and runs it; `true` if nothing was lost, and nothing hung.
+/// Builds what it needs and runs it; returns `true` if nothing was lost, and nothing hung.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     if !cargo(&build(args.release))? {
         return Ok(false);
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(status.success())
 }
 
-/// How cargo builds it. In dev it is the whole workspace: a selection of packages has other features than what `cargo
+/// Returns how cargo builds it. In dev the whole workspace: a selection of packages has other features than what `cargo
 /// test --workspace` has built, so that in CI nearly all was built again. A release of all would take longer still.
 fn build(release: bool) -> Vec<&'static str> {
     if release {

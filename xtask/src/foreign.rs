@@ -1,21 +1,21 @@
 //! `cargo xtask foreign`: the test suites for other processors, run by qemu's user mode.
 //!
-//! Where a processor is not this machine's, the kernel is told of qemu in a namespace of its own (Linux 6.7 and later),
-//! so that programs start programs there as they do at home, and nothing of the machine changes. The programs and
-//! libraries are those of Debian's cross compilers.
+//! For a processor that is not this machine's, qemu is registered with the kernel in a namespace of its own (Linux 6.7
+//! and later), so that programs start programs there as they do natively, and nothing of the machine changes. The
+//! programs and libraries are those of Debian's cross compilers.
 
 use anyhow::{Context, Result};
 use std::process::{Command, Stdio};
 
-/// One that tests can be run for.
+/// A processor that tests can be run for.
 pub(crate) struct Processor {
     name: &'static str,
     target: &'static str,
-    /// What Debian's names for its compiler begin with.
+    /// The prefix of Debian's names for its compiler.
     pub(crate) tools: &'static str,
     /// The program that runs its programs; none where this machine does.
     qemu: Option<Qemu>,
-    /// What the suites are, by cargo's arguments.
+    /// The suites, by cargo's arguments.
     suites: &'static [&'static str],
     /// The same in a few minutes.
     quick: &'static [&'static str],
@@ -24,7 +24,7 @@ pub(crate) struct Processor {
 /// An interpreter of programs.
 struct Qemu {
     program: &'static str,
-    /// Bytes 5 to 8 and 17 to 20 of its programs, as the kernel's `binfmt_misc` wants them: class, order and version;
+    /// Bytes 5 to 8 and 17 to 20 of its programs, as the kernel's `binfmt_misc` needs them: class, order and version;
     /// an executable or shared object; the machine.
     class: &'static str,
     kind: &'static str,
@@ -38,7 +38,7 @@ const LOCKS: &str = "-p turnwise -p turnwise-recording --lib --tests -- --skip t
 const LOCKS_FEATURES: &str =
     "-p turnwise --lib --tests --features lock_api,stats,order-check -- --skip two_versions_link";
 /// Without the tests of speed, of valgrind, of the C library's robust mutexes, which stay taken under qemu, and of what
-/// the live view needs and qemu lacks: docs/lab/0055 says what, for each.
+/// the live view needs and qemu lacks: docs/lab/0055 states what, for each.
 const PROGRAMS: &str = "-p turnwise-capi -p turnwise-preload \
      --test programs --test conformance --test policies --test run_probe --test secure --test live -- \
      --skip attributes_and_special_mutexes --skip a_full_disk_costs --skip a_kernel_that_cannot_make_pages_writable \
@@ -102,7 +102,7 @@ static PROCESSORS: [Processor; 4] = [
     },
 ];
 
-/// Mounts the kernel's table of interpreters in the namespace that this runs in, writes a row, and goes on.
+/// Mounts the kernel's table of interpreters in the namespace that this runs in, writes a row, and continues.
 const IN_NAMESPACE: &str = "mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc && \
      printf %s \"$1\" >/proc/sys/fs/binfmt_misc/register && shift && exec \"$@\"";
 
@@ -117,7 +117,7 @@ pub(crate) struct Args {
     processors: Vec<String>,
 }
 
-/// The one that packages are made for, too.
+/// Returns the processor for which packages are also made.
 pub(crate) fn arm64() -> &'static Processor {
     &PROCESSORS[0]
 }
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 }
 
 impl Processor {
-    /// Why its programs do not run here, if they do not.
+    /// Returns why its programs do not run here, if they do not.
     pub(crate) fn trouble(&self) -> Result<Option<String>> {
         let compiler = format!("{}gcc", self.tools);
         if !is_here(&compiler) {
@@ -167,7 +167,7 @@ impl Processor {
         format!("g++-{} libc6-dev-{debian}-cross", self.tools.trim_end_matches('-'))
     }
 
-    /// The first words of a command in which the kernel knows how to run its programs.
+    /// Returns the first words of a command in which the kernel knows how to run its programs.
     pub(crate) fn words(&self) -> Vec<String> {
         let Some(qemu) = &self.qemu else { return vec!["env".to_owned()] };
         let begin = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", IN_NAMESPACE, "sh"];
@@ -176,7 +176,7 @@ impl Processor {
         words
     }
 
-    /// The same as a command; the words of another are to follow.
+    /// Returns the same as a command; the words of another are to follow.
     fn around(&self) -> Command {
         let words = self.words();
         let mut command = Command::new(&words[0]);
@@ -188,19 +188,19 @@ impl Processor {
         format!("/usr/{}", self.tools.trim_end_matches('-'))
     }
 
-    /// Runs one suite; `true` if all tests passed.
+    /// Runs one suite; returns `true` if all tests passed.
     fn test(&self, suite: &str) -> Result<bool> {
         let mut command = self.around();
         let name = self.target.to_uppercase().replace('-', "_");
         command.env(format!("CARGO_TARGET_{name}_LINKER"), format!("{}gcc", self.tools));
-        // Where a compiler for the processor is asked for by the tests.
+        // For tests that need a compiler for the processor.
         command.env("CROSS_COMPILE", self.tools);
         if self.qemu.is_none() {
             let folder = format!("{}/lib", self.libraries());
             let flags = format!("-Clink-arg=-Wl,--dynamic-linker={folder}/ld-linux.so.2,-rpath,{folder}");
             command.env(format!("CARGO_TARGET_{name}_RUSTFLAGS"), flags);
         }
-        // Less to link: nobody debugs these.
+        // Less to link: these are not debugged.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0");
         command.args(["cargo", "test", "--no-fail-fast", "--target-dir", "target/foreign", "--target", self.target]);
         command.args(suite.split_whitespace()).stdin(Stdio::null());
@@ -210,7 +210,7 @@ impl Processor {
 }
 
 impl Qemu {
-    /// A row of the kernel's table: qemu is opened now (`F`), outside of the mount namespaces of tests.
+    /// Returns a row of the kernel's table: qemu is opened now (`F`), outside of the mount namespaces of tests.
     fn row(&self) -> String {
         let Qemu { class, kind, kind_mask, .. } = self;
         let zeros = r"\x00".repeat(8);
@@ -232,7 +232,7 @@ fn is_here(program: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Whether a program that begins with these bytes is the row's.
+    /// Returns whether a program that begins with these bytes is the row's.
     fn takes(row: &str, program: &[u8]) -> bool {
         let bytes = |text: &str| -> Vec<u8> {
             let text = text.replace("ELF", r"\x45\x4c\x46");

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: the targets of `cargo test`, driven by libFuzzer, for as long as one likes (`proof/fuzz`).
+//! `cargo xtask fuzz`: the targets of `cargo test`, driven by libFuzzer, for any length of time (`proof/fuzz`).
 
 use crate::checks::output;
 use anyhow::{Context, Result, bail, ensure};
@@ -7,21 +7,21 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// What `proof/fuzz/src/lib.rs` reads.
+/// The variable that `proof/fuzz/src/lib.rs` reads.
 const SECONDS: &str = "TURNWISE_FUZZ_SECONDS";
 const KEEP: &str = "TURNWISE_FUZZ_KEEP";
 /// How cargo builds the tests that have targets, their packages apart.
 const BUILD: &str = "test --quiet --no-run --message-format=json --target-dir target/fuzz-build \
      --features turnwise-fuzz/libfuzzer";
 /// Where targets are: the package, its folder, and which of its tests have them. The first has few dependencies, the
-/// last nearly all that there are.
+/// last nearly all of them.
 const HOMES: [(&str, &str, &[&str]); 4] = [
     ("turnwise-fuzz", "proof/fuzz", &["--test", "fuzz"]),
     ("turnwise-futex-trace", "crates/futex-trace", &["--lib"]),
     ("turnwise-cli", "crates/cli", &["--bin", "turnwise"]),
     ("turnwise-lab", "lab/cli", &["--bin", "turnwise-lab"]),
 ];
-/// libFuzzer sees by these which code an input reaches. They are of the stable compiler, too.
+/// libFuzzer sees by these which code an input reaches. The stable compiler has them, too.
 const COVERAGE: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -55,7 +55,7 @@ struct Target {
     folder: PathBuf,
 }
 
-/// Builds the targets asked for and runs them; `true` if none failed.
+/// Builds the requested targets and runs them; returns `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let named = names()?;
     if args.list {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let is_chosen = |name: &str| args.targets.is_empty() || args.targets.iter().any(|chosen| chosen == name);
     let has_chosen = |home: usize| named.iter().any(|(name, of)| *of == home && is_chosen(name));
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
-    // One after the other: those that are built first run while nobody waits for the rest.
+    // One after the other: those built first run without waiting for the rest.
     for home in (0..HOMES.len()).filter(|home| has_chosen(*home)) {
         for target in build(home)?.iter().filter(|target| is_chosen(&target.name)) {
             println!("\n==> {}", target.name);
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(failed.is_empty())
 }
 
-/// The targets, by name, and the place of each one's home in [`HOMES`].
+/// Returns the targets, by name, and the place of each one's home in [`HOMES`].
 fn names() -> Result<Vec<(String, usize)>> {
     let mut names = Vec::new();
     for (place, (_, folder, _)) in HOMES.iter().enumerate() {
@@ -103,7 +103,7 @@ fn names() -> Result<Vec<(String, usize)>> {
     Ok(names)
 }
 
-/// What libFuzzer says of a run: what it has reached is counted in edges of the code's graph.
+/// What libFuzzer reports of a run: coverage is counted in edges of the code's graph.
 #[derive(Default)]
 struct Seen {
     executions: Option<u64>,
@@ -112,7 +112,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Takes a line such as `#2048 pulse  cov: 712 ft: 1843 …`.
+    /// Parses a line such as `#2048 pulse  cov: 712 ft: 1843 …`.
     fn line(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(executions) = words.first().and_then(|word| word.strip_prefix('#')?.parse().ok()) else { return };
@@ -131,7 +131,7 @@ impl Seen {
 }
 
 impl Target {
-    /// Has libFuzzer run it; whether it found nothing, and what it said.
+    /// Has libFuzzer run it; returns whether it found nothing, and its report.
     fn run(&self, args: &Args) -> Result<(bool, Seen)> {
         let mut command = Command::new(&self.executable);
         command.args(["--exact", &self.test, "--nocapture"]).current_dir(&self.folder);
@@ -150,7 +150,7 @@ impl Target {
     }
 }
 
-/// Builds the tests of one home that have targets, and asks them.
+/// Builds the tests of one home that have targets, and lists the targets.
 fn build(home: usize) -> Result<Vec<Target>> {
     let (package, _, tests) = HOMES[home];
     println!("building the targets of {package}");
@@ -182,7 +182,7 @@ fn build(home: usize) -> Result<Vec<Target>> {
     Ok(found)
 }
 
-/// The machine that the compiler is for.
+/// Returns the machine that the compiler is for.
 fn host() -> Result<String> {
     let told = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?;
     let told = String::from_utf8(told.stdout)?;

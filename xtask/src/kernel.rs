@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 const FOLDER: &str = "proof/kernel";
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
-/// What it prints last if all is well.
+/// Its last line if all is well.
 const WELL: &str = "All locks hold";
 /// What it checks, each on a line of its own.
 const CHECKS: [&str; 12] = [

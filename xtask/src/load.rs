@@ -32,7 +32,7 @@ pub(crate) struct Args {
     locks: Vec<String>,
 }
 
-/// Runs both; `true` if nothing was lost, and nothing grew.
+/// Runs both; returns `true` if nothing was lost, and nothing grew.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let seed = match args.seed {
         Some(seed) => seed,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(loaded && churned)
 }
 
-/// Runs one scenario for every lock that has it; whether all was well, and what it says of each.
+/// Runs one scenario for every lock that has it; returns whether all was well, and its report on each.
 fn torture(scenario: &str, flags: &[&str], seed: u64, locks: &[String]) -> Result<(bool, Vec<String>)> {
     let mut child = Command::new("cargo")
         .args(["run", "--quiet", "--release", "-p", "turnwise-torture", "--", "--scenario", scenario])
@@ -88,7 +88,7 @@ fn page(command: &str, load: &[String], churn: &[String]) -> String {
     )
 }
 
-/// What both scenarios print of a lock, in a row: of all columns those that tell whether it keeps up.
+/// Returns what both scenarios print about a lock, in a row: of all columns those that show whether it keeps up.
 fn rows(load: &[String], churn: &[String]) -> Vec<String> {
     let cells =
         |row: &str| -> Vec<String> { row.trim_matches('|').split('|').map(|cell| cell.trim().into()).collect() };

@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     root::ended(run(Cli::parse().command))
 }
 
-/// Whether everything is in order.
+/// Returns whether everything is in order.
 fn run(command: Command) -> Result<bool> {
     root::enter()?;
     match command {

@@ -12,7 +12,7 @@ pub(crate) fn enter() -> Result<()> {
     std::env::set_current_dir(root).with_context(|| format!("cannot enter {}", root.display()))
 }
 
-/// The exit status of a command: whether everything is in order, or an error, which is printed.
+/// Returns the exit status of a command: whether everything is in order, or an error, which is printed.
 pub(crate) fn ended(result: Result<bool>) -> ExitCode {
     match result {
         Ok(true) => ExitCode::SUCCESS,

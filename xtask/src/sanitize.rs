@@ -1,6 +1,6 @@
 //! `cargo xtask sanitize`: programs in C and C++ on our libraries under AddressSanitizer and
 //! UndefinedBehaviorSanitizer. They see the programs and what the libraries do to their memory by the C library's
-//! functions; not into the libraries, which Miri and ThreadSanitizer look into.
+//! functions, but not the inside of the libraries, which Miri and ThreadSanitizer check.
 
 use anyhow::{Context, Result, ensure};
 use std::os::unix::fs::symlink;
@@ -16,9 +16,9 @@ const LINKED: [&str; 5] = [
     "crates/capi/examples/queue.c",
     "crates/capi/examples/cache.cpp",
 ];
-/// Run with the preload library, of `crates/preload/tests/c`. Not here: `keys.c`, which uses a key that never was;
+/// Run with the preload library, of `crates/preload/tests/c`. Not here: `keys.c`, which uses a key that never existed;
 /// `cancel.c`, whose unwinding AddressSanitizer does not follow; and `fork.c`, whose children start threads: 2 of 100
-/// hang in the sanitizer, which is not made for that, with our library and without it.
+/// hang in the sanitizer, which does not support that, with our library and without it.
 const PRELOADED: [&str; 16] = [
     "c11",
     "cancel_one",
@@ -44,7 +44,7 @@ const LIMIT: &str = "300";
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// Builds and runs them; `true` if none is told of.
+/// Builds and runs them; returns `true` if there are no complaints.
 pub(crate) fn run(_: &Args) -> Result<bool> {
     let built = Command::new("cargo").args(["build", "--quiet", "--workspace"]).status().context("cannot run cargo")?;
     ensure!(built.success(), "the libraries do not build");
@@ -68,7 +68,7 @@ pub(crate) fn run(_: &Args) -> Result<bool> {
         let source = format!("crates/preload/tests/c/{name}.c");
         let program = compile(Path::new(&source), folder.path())?;
         let mut command = limited();
-        // What is preloaded comes before the sanitizer, which does not mind. Threads that are cancelled leave memory.
+        // What is preloaded comes before the sanitizer, which tolerates it. Threads that are cancelled leave memory.
         command.env("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0");
         command.arg("env").arg(format!("LD_PRELOAD={}", preload.display())).arg(&program);
         failed.extend((!is_fine(command)?).then_some(source));
@@ -100,7 +100,7 @@ fn limited() -> Command {
     command
 }
 
-/// Runs a program; what it complains of is shown.
+/// Runs a program; shows its complaints.
 fn is_fine(mut command: Command) -> Result<bool> {
     let ended = command.output().context("cannot run timeout of coreutils")?;
     let told = String::from_utf8_lossy(&ended.stderr);

@@ -21,8 +21,8 @@ scenarios (name, group)
 const OLD: [f64; 5] = [100.0, 100.0, 100.0, 100.0, 100.0];
 const NEW: [f64; 5] = [100.0, 130.0, 80.0, 100.4, 104.0];
 
-/// A program that answers as `turnwise-lab bench` does. Its figures vary by 0.2%, `noisy` by 40%: by the number of
-/// calls, which a file beside it counts, and with another period than the order of the runs.
+/// Builds a program that answers as `turnwise-lab bench` does. Its figures vary by 0.2%, `noisy` by 40%: by the number
+/// of calls, which a file next to it counts, and with another period than the order of the runs.
 fn pretender(folder: &Path, name: &str, figures: [f64; 5], list: &str) -> PathBuf {
     let [same, slower, faster, bound, noisy] = figures;
     let program = folder.join(name);
@@ -69,7 +69,7 @@ impl Lab {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtask-all"));
         command.env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
-        // Who is killed leaves its files.
+        // A killed process leaves its files.
         command.env("TMPDIR", self.folder.path());
         command.arg("perf").arg("--old-program").arg(&self.old).arg("--new-program").arg(&self.new).args(args);
         command
@@ -186,7 +186,7 @@ fn a_version_that_fails_is_an_error_and_the_others_are_compared() {
     assert!(errors.contains("1 of the measurements failed"), "{errors}");
 }
 
-/// Processes whose command line says that they are busy beside this one.
+/// Returns the processes whose command line says that they are busy alongside this one.
 fn busy_beside(parent: u32) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let wanted = format!("\0busy\0{parent}\0");

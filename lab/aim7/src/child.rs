@@ -15,7 +15,7 @@ use turnwise_vfs::LockSet;
 
 /// What all users share.
 pub struct Site<H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
-    /// What the run is like.
+    /// The setup of the run.
     pub setup: Setup,
     /// The size of a job's file, in KiB.
     pub file_kib: u32,
@@ -26,7 +26,7 @@ pub struct Site<H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
 }
 
 impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Site<H, L> {
-    /// A kernel and file systems for so many users.
+    /// Creates a kernel and file systems for this many users.
     ///
     /// # Errors
     /// The setup makes no sense, or the file system refuses what it needs.
@@ -62,7 +62,7 @@ pub struct Child<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
 pub(super) const MESSAGE_BYTES: usize = 4096;
 
 impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L> {
-    /// User `number`, forked from the driver.
+    /// Creates user `number`, forked from the driver.
     ///
     /// # Errors
     /// There are too many processes, or the file system refuses.
@@ -88,13 +88,13 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         })
     }
 
-    /// The jobs of a user, in random order.
+    /// Shuffles the jobs of a user.
     fn shuffle(&mut self) {
         self.deck = deck(&self.site.setup);
         self.chance.shuffle(&mut self.deck);
     }
 
-    /// Runs every job of the workfile as often as it says.
+    /// Runs every job of the workfile the specified number of times.
     ///
     /// # Errors
     /// As [`Child::next_job`].
@@ -122,7 +122,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         Ok(())
     }
 
-    /// As if it had run some of its jobs already: users do not march in step.
+    /// Makes the user begin as if it had run some of its jobs already: users do not march in step.
     pub fn skip_some(&mut self) {
         self.shuffle();
         let skipped = self.chance.usize(0..self.deck.len());
@@ -147,24 +147,24 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         Ok(())
     }
 
-    /// Computes for about so long: from half as long to half as long again.
+    /// Computes for about this long: from half to one and a half times that.
     fn compute(&mut self, ns: u64) {
         let ns = ns / 2 + self.chance.u64(0..=ns);
         self.computed = H::Platform::compute(self.computed, ns);
     }
 
-    /// The share of a count that is left by the scale; what does not divide evenly is left to chance.
+    /// Returns the share of a count that the scale leaves; a remainder is decided by chance.
     pub(super) fn scaled(&mut self, count: u32) -> u32 {
         let scale = self.site.setup.scale;
         count / scale + u32::from(self.chance.u32(0..scale) < count % scale)
     }
 
-    /// Whether to do what is done once in a job.
+    /// Returns whether to do what is done once in a job.
     pub(super) fn once(&mut self) -> bool {
         self.scaled(1) == 1
     }
 
-    /// The process ends: what it has open is closed, its memory and its files go.
+    /// Ends the process: closes what it has open, drops its memory and its files.
     ///
     /// # Errors
     /// The file system refuses to remove a file.
@@ -179,13 +179,13 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         self.home.leave()
     }
 
-    /// The place of a kind of channel among the child's.
+    /// Returns the place of a kind of channel among the child's.
     pub(super) fn channel(&mut self, kind: Channel) -> &mut Option<Socket<H, L>> {
         &mut self.channels[kind as usize]
     }
 }
 
-/// The jobs of a user, in the workfile's order.
+/// Returns the jobs of a user, in the workfile's order.
 fn deck(setup: &Setup) -> Vec<&'static Job> {
     setup.workfile.loads().flat_map(|(job, load)| std::iter::repeat_n(job, load as usize)).collect()
 }

@@ -1,11 +1,11 @@
-//! The users' files: file systems, what is on them from the start, and what jobs do there.
+//! The users' files: file systems, their initial content, and what jobs do there.
 //!
 //! | path | what |
 //! |---|---|
-//! | of the first file system what `programs.rs` says | programs and libraries, the users' working directory |
+//! | of the first file system those in `programs.rs` | programs and libraries, the users' working directory |
 //! | `/disk/N` | the directories for users' files, spread over the file systems; each has `fakeh` and `common` |
 //!
-//! A user's own files are named after its number, and go when it ends.
+//! A user's own files are named after its number, and are removed when it ends.
 
 use super::home::Home;
 use super::programs;
@@ -16,12 +16,12 @@ use turnwise_vfs::Host;
 use turnwise_vfs::journal::Journal;
 use turnwise_vfs::{Config, Context, Errno, LockSet, OpenFlags, Vfs};
 
-/// Files that a compilation looks at.
+/// Files that a compilation reads the attributes of.
 pub(super) const HEADERS: u32 = 57;
 /// A block of a file, in bytes.
 pub(super) const BLOCK: usize = 1024;
 
-/// What `creat` says.
+/// The flags of `creat`.
 pub(super) const CREATE: OpenFlags = OpenFlags::CREATE.union(OpenFlags::WRONLY).union(OpenFlags::TRUNC);
 
 /// All file systems.
@@ -31,7 +31,7 @@ pub struct Files<H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
 }
 
 impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Files<H, L> {
-    /// File systems with everything that so many users need.
+    /// Creates file systems with everything that this many users need.
     pub(super) fn new(setup: &Setup, users: u32, file_kib: u32) -> Result<Self> {
         // Each user has a file or two at a time, in whole pages.
         let most = (u64::from(file_kib) + 8) * 1024 * 2 * u64::from(users + setup.directories);
@@ -72,12 +72,12 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Files<H, L> {
         Ok(())
     }
 
-    /// The file system that a directory is on.
+    /// Returns the file system that a directory is on.
     pub(super) fn system(&self, directory: u32) -> usize {
         directory as usize % self.systems.len()
     }
 
-    /// What a user has open from start to end.
+    /// Returns what a user has open from start to end.
     pub(super) fn home(&self, number: u32, directory: u32) -> Result<Home<'_, H, L>> {
         Home::new(self, number, directory)
     }
@@ -87,12 +87,12 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Files<H, L> {
         self.systems[system].journal().into_iter().for_each(Journal::serve);
     }
 
-    /// Ends those who commit.
+    /// Ends the committing threads.
     pub(super) fn dismiss(&self) {
         self.systems.iter().filter_map(Vfs::journal).for_each(Journal::dismiss);
     }
 
-    /// File systems with a journal: so many threads commit.
+    /// Returns the number of file systems with a journal: this many threads commit.
     pub(super) fn journals(&self) -> usize {
         self.systems.iter().filter_map(Vfs::journal).count()
     }

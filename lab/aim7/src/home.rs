@@ -21,12 +21,12 @@ pub(super) struct Home<'s, H: Host<Platform: Environment>, L: LockSet<H::Platfor
     number: u32,
     /// Where files of the present job go.
     directory: u32,
-    /// By directory: whether a file is there that is created again and again, and one that gets links.
+    /// By directory: whether the repeatedly created file is there, and one that gets links.
     created: Vec<bool>,
     linked: Vec<bool>,
     programs: File<'s, H, L>,
     pub(super) terminal: File<'s, H, L>,
-    /// Where to go on reading there.
+    /// Where to continue reading there.
     cursor: u64,
     looked: u32,
 }
@@ -43,7 +43,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(Home { files, roots, at, number, directory, created, linked, programs, terminal, cursor, looked })
     }
 
-    /// A job on disks gets the next directory.
+    /// Moves a job on disks to the next directory.
     pub(super) fn next_directory(&mut self, job: &Job) {
         let on_disk = |step: &Step| {
             matches!(step, Step::CreateClose { .. } | Step::Links { .. } | Step::Disk(_) | Step::Sources { .. })
@@ -53,7 +53,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         }
     }
 
-    /// The file system of the present directory.
+    /// Returns the file system of the present directory.
     fn system(&self) -> &'s Vfs<H, L> {
         &self.files.systems[self.files.system(self.directory)]
     }
@@ -63,17 +63,17 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Context::new(root, root)
     }
 
-    /// On the first file system, from the working directory.
+    /// Returns the first file system, and a context at the working directory.
     pub(super) fn first(&self) -> (&'s Vfs<H, L>, Context<'_, 's, H, L>) {
         (&self.files.systems[0], Context::new(&self.roots[0], &self.at))
     }
 
-    /// A file of this user in the present directory.
+    /// Returns a file of this user in the present directory.
     fn own(&self, kind: &str) -> Vec<u8> {
         format!("/disk/{}/{kind}{}", self.directory, self.number).into_bytes()
     }
 
-    /// `creat` and `close` of the same file.
+    /// Does `creat` and `close` of the same file.
     pub(super) fn create_close(&mut self) -> Result<()> {
         drop(self.system().open(&self.cx(), &self.own("create"), CREATE, 0o777)?);
         self.created[self.directory as usize] = true;
@@ -96,7 +96,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// A link to it, which is removed at once: as many of both as AIM7 has, which makes all of them first.
+    /// Makes a link to it and removes it at once: as many of both as AIM7 does, which makes all of them first.
     pub(super) fn link_and_unlink(&mut self) -> Result<()> {
         let (system, cx) = (self.system(), self.cx());
         let name = self.own("another");
@@ -112,7 +112,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// So many entries of the directory of programs; after the last one comes the first.
+    /// Reads this many entries of the directory of programs; after the last one comes the first.
     pub(super) fn read_entries(&mut self, mut entries: u32) -> Result<()> {
         while entries > 0 {
             let (mut seen, mut cursor) = (0, self.cursor);
@@ -128,7 +128,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// Asks where it is.
+    /// Gets the path of the working directory.
     pub(super) fn working_directory(&mut self) -> Result<()> {
         let (first, cx) = self.first();
         let path = first.getcwd(&cx)?;
@@ -136,7 +136,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// A process that is forked gets references to root and working directory of its own.
+    /// Takes references to root and working directory for a forked process.
     pub(super) fn take_paths(&self, meter: &mut Meter) -> [Path<'s, H, L>; 2] {
         let begin = H::Platform::stamp();
         let paths = [self.roots[0].clone(), self.at.clone()];
@@ -144,14 +144,14 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         paths
     }
 
-    /// It ends, and gives them back.
+    /// Gives them back, as a process that ends.
     pub(super) fn give_paths(paths: [Path<'s, H, L>; 2], meter: &mut Meter) {
         let begin = H::Platform::stamp();
         drop(paths);
         meter.paths_ns += H::Platform::stamp() - begin;
     }
 
-    /// The path of an open file of the first file system.
+    /// Returns the path of an open file of the first file system.
     pub(super) fn path_of(&self, file: &File<'s, H, L>, meter: &mut Meter) -> Result<Vec<u8>> {
         let (first, cx) = self.first();
         let begin = H::Platform::stamp();
@@ -161,14 +161,14 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(path)
     }
 
-    /// A pipe with a name, which goes once it is open.
+    /// Makes a named pipe, which is removed once it is open.
     pub(super) fn make_fifo(&mut self) -> Result<()> {
         let (system, cx, name) = (self.system(), self.cx(), self.own("fifo"));
         drop(system.mknod(&cx, &name, FIFO, 0)?);
         Ok(system.unlink(&cx, &name)?)
     }
 
-    /// Creates a file of so many blocks, works on it, and removes it.
+    /// Creates a file of this many blocks, works on it, and removes it.
     pub(super) fn disk(&mut self, disk: Disk, blocks: u32, chance: &mut fastrand::Rng, block: &mut [u8]) -> Result<()> {
         let (system, cx, name) = (self.system(), self.cx(), self.own("disk"));
         let block = &mut block[..BLOCK];
@@ -199,7 +199,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(system.unlink(&cx, &name)?)
     }
 
-    /// What a compilation looks at.
+    /// Reads the attributes of a file that a compilation looks at.
     pub(super) fn look_at_source(&mut self) -> Result<()> {
         self.looked = (self.looked + 1) % HEADERS;
         let name = format!("/disk/{}/fakeh/h{}", self.directory, self.looked);
@@ -208,7 +208,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// What a compilation makes, and removes.
+    /// Makes a file that a compilation makes, and removes it.
     pub(super) fn make_source(&mut self) -> Result<()> {
         let (system, cx, name) = (self.system(), self.cx(), self.own("fakeh/object"));
         drop(system.open(&cx, &name, CREATE, 0o666)?);

@@ -1,7 +1,7 @@
-//! Every job that a workfile can name, and what it asks of the kernel.
+//! Every job that a workfile can name, and its requests to the kernel.
 //!
-//! The counts are facts about AIM7's jobs; how each of them is done here is in `perform.rs`. What a job computes for
-//! itself is one number for all jobs, since the published figures tell no more than its mean.
+//! The counts are facts about AIM7's jobs; how each of them is done here is in `perform.rs`. The private computation of
+//! a job is one number for all jobs, since the published figures give only its mean.
 
 use super::meter::Comm;
 use serde::Serialize;
@@ -13,31 +13,31 @@ use turnwise_present::names;
 pub struct Job {
     /// As workfiles call it.
     pub name: &'static str,
-    /// What it does, one after another; nothing: it only computes.
+    /// What it does, in order; nothing: it only computes.
     pub steps: &'static [Step],
 }
 
 /// A part of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Creates the same file again and again and closes it, then removes it.
+    /// Repeatedly creates the same file and closes it, then removes it.
     CreateClose {
         /// How often.
         times: u32,
     },
-    /// Creates a file, makes so many links to it, and removes all of them.
+    /// Creates a file, makes this many links to it, and removes all of them.
     Links {
         /// How many links.
         links: u32,
     },
-    /// Gives memory back and asks for it again in 16 steps.
+    /// Gives memory back and requests it again in 16 steps.
     Break {
         /// How often.
         rounds: u32,
     },
-    /// Asks for memory and touches its pages.
+    /// Requests memory and touches its pages.
     Pages {
-        /// Calls that ask for memory.
+        /// Calls that request memory.
         breaks: u32,
         /// Pages touched.
         faults: u32,
@@ -73,7 +73,7 @@ pub enum Step {
         /// How many.
         entries: u32,
     },
-    /// Asks for its working directory, its terminal, its user and the like.
+    /// Gets its working directory, its terminal, its user and the like.
     Identity {
         /// How often.
         times: u32,
@@ -125,7 +125,7 @@ pub struct Disk {
     pub half: bool,
     /// Every write waits for the disk.
     pub sync: bool,
-    /// After writing it, reads it in so many blocks of the size, 1 for all.
+    /// After writing it, reads it in this many blocks of the size, 1 for all.
     pub reads: bool,
     /// After writing it, writes it again, at random places.
     pub rewrites: bool,
@@ -218,19 +218,19 @@ pub static JOBS: &[Job] = &[
 ];
 
 impl Job {
-    /// The job of this name.
+    /// Returns the job of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Job> {
         JOBS.binary_search_by_key(&name, |job| job.name).ok().map(|at| &JOBS[at])
     }
 
-    /// The job whose name is most like this one, if any is like it.
+    /// Returns the job whose name is most like this one, if any is like it.
     #[must_use]
     pub fn nearest(name: &str) -> Option<&'static Job> {
         Job::find(&names::nearest(name, JOBS.iter().map(|job| job.name.into()))?)
     }
 
-    /// What it asks of the kernel, with files of so many KiB.
+    /// Returns its requests to the kernel, with files of this many KiB.
     #[must_use]
     pub fn operations(&self, file_kib: u32) -> Operations {
         self.steps.iter().map(|step| step.operations(file_kib)).fold(Operations::default(), |all, one| all + one)
@@ -262,7 +262,7 @@ pub struct Operations {
     pub faults: u64,
     /// Signals sent.
     pub signals: u64,
-    /// Paths of working directories asked for.
+    /// Requests for the path of the working directory.
     pub paths: u64,
     /// Messages written and read.
     pub messages: u64,
@@ -329,7 +329,7 @@ impl Step {
 }
 
 impl Disk {
-    /// How many blocks of 1 KiB its file has.
+    /// Returns how many blocks of 1 KiB its file has.
     #[must_use]
     pub fn blocks(self, file_kib: u32) -> u32 {
         if self.half { file_kib / 2 } else { file_kib }

@@ -1,14 +1,14 @@
-//! AIM7: users who run a mix of jobs, and how many jobs a minute a machine does for them.
+//! AIM7: users that run a mix of jobs, and how many jobs a minute a machine does for them.
 //!
 //! | file | what |
 //! |---|---|
 //! | `workfile.rs` | which jobs a user runs, and how often; the workfiles that come with the program |
-//! | `jobs.rs`, `perform.rs` | every job, and what it asks of the kernel; how that is done |
+//! | `jobs.rs`, `perform.rs` | every job, and its requests to the kernel; how they are made |
 //! | `child.rs`, `home.rs`, `files.rs` | a user; what it does with files; the file systems |
 //! | `kernel/` | what processes contend on, the file system apart |
-//! | `setup.rs`, `sets.rs`, `ramp.rs` | what a run is like; its locks; numbers of users |
+//! | `setup.rs`, `sets.rs`, `ramp.rs` | the parameters of a run; its locks; numbers of users |
 //! | `metal.rs`, `simulate.rs` | where it runs: on this machine, on the simulated one |
-//! | `outcome.rs`, `meter.rs` | what it brought; where the time of some operations went |
+//! | `outcome.rs`, `meter.rs` | its result; where the time of some operations went |
 
 mod child;
 mod files;
@@ -39,7 +39,7 @@ pub use workfile::{Fault, Workfile};
 
 use anyhow::{Context, Result, ensure};
 
-/// Runs so many users on this machine, a thread for each, from start to end.
+/// Runs this many users on this machine, a thread for each, from start to end.
 ///
 /// # Errors
 /// The setup makes no sense, or the file system refuses something.

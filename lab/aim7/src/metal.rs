@@ -15,7 +15,7 @@ use turnwise_vfs::{LockSet, Metal};
 /// Bytes of a user's stack.
 const STACK_BYTES: usize = 256 << 10;
 
-/// What a user brought.
+/// The result of a user.
 struct Done {
     jobs: u32,
     /// From the start of all users to its own end.
@@ -23,7 +23,7 @@ struct Done {
     meters: Meters,
 }
 
-/// Runs so many users from start to end.
+/// Runs this many users from start to end.
 ///
 /// # Errors
 /// The setup makes no sense, or the system has no threads left.
@@ -39,7 +39,7 @@ pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outco
         };
         for system in 0..site.files.journals() {
             let site = &site;
-            // Without such a thread, whoever fills a transaction commits it.
+            // Without such a thread, a thread that fills a transaction commits it.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || site.files.commit_on(system));
         }
         let threads = (0..users).map(spawn).collect::<std::io::Result<Vec<_>>>();
@@ -110,7 +110,7 @@ struct GateState {
 }
 
 impl Gate {
-    /// Waits for the start; whether there is one.
+    /// Waits for the start; returns whether there is one.
     fn pass(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.ready += 1;

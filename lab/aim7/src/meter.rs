@@ -1,4 +1,4 @@
-//! Where the time of some operations goes, by what the process runs: the rows of the dentry cache's document.
+//! Where the time of some operations goes, by the program of the process: the rows of the dentry cache's paper.
 
 use serde::Serialize;
 use std::ops::{AddAssign, Sub};
@@ -21,7 +21,7 @@ pub enum Comm {
 pub const COMMS: [Comm; 4] = [Comm::Reaim, Comm::Ls, Comm::True, Comm::Sh];
 
 impl Comm {
-    /// What the kernel calls the process.
+    /// Returns the kernel's name of the process.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// That of a kind.
+    /// Returns the meter of a kind.
     #[must_use]
     pub fn of(&self, comm: Comm) -> Meter {
         match comm {

@@ -1,10 +1,10 @@
-//! What a run of AIM7 brought.
+//! The result of a run of AIM7.
 
 use super::meter::Meters;
 use serde::Serialize;
 use turnwise_simbench::report::ProfileRow;
 
-/// With so many users, on metal or in the simulator.
+/// The result with this many users, on metal or in the simulator.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// Users: N.
@@ -17,7 +17,7 @@ pub struct Outcome {
     pub seconds: f64,
     /// Jobs a minute, in AIM7's jobs. Of whole runs 60 * N * J / T, of a window of a simulation 60 * jobs / T.
     pub jpm: f64,
-    /// How evenly users finish: 100 * (1 - coefficient of variation of their times); `None` of a window.
+    /// How evenly users finish: 100 * (1 - coefficient of variation of their times); `None` for a window.
     pub jti: Option<f64>,
     /// Times that a thread slept.
     pub voluntary: u64,
@@ -29,7 +29,7 @@ pub struct Outcome {
     pub busy: f64,
     /// Transactions that the journals committed in all.
     pub commits: u64,
-    /// Time of some operations by what the process ran, in the measured time.
+    /// Time of some operations by the program of the process, in the measured time.
     pub meters: Meters,
     /// Where the CPUs' time went, idle time included, most first; empty on metal.
     pub profile: Vec<ProfileRow>,
@@ -51,7 +51,7 @@ pub struct ScopeRow {
 }
 
 impl Outcome {
-    /// The share of CPU time, idle time excluded, of the functions whose names contain one of these.
+    /// Returns the share of CPU time, idle time excluded, of the functions whose names contain one of these.
     #[must_use]
     pub fn busy_share(&self, names: &[&str]) -> f64 {
         let busy = |row: &&ProfileRow| row.kind != "idle";
@@ -61,8 +61,8 @@ impl Outcome {
         if all == 0.0 { 0.0 } else { sum(&mut self.profile.iter().filter(busy).filter(named)) / all }
     }
 
-    /// The share of such functions in one command's CPU time, within a named part of the kernel or, without a name,
-    /// anywhere.
+    /// Returns the share of such functions in one command's CPU time, within a named part of the kernel or, without a
+    /// name, anywhere.
     #[must_use]
     pub fn command_share(&self, command: &str, scope: Option<&str>, names: &[&str]) -> f64 {
         let there = |row: &ScopeRow| row.command == command && scope.is_none_or(|scope| row.scope == scope);
@@ -71,7 +71,7 @@ impl Outcome {
     }
 }
 
-/// AIM7's measure of evenness: 100 less the coefficient of variation of the times in percent.
+/// Returns AIM7's measure of evenness: 100 less the coefficient of variation of the times in percent.
 #[must_use]
 pub(super) fn jti(times_s: &[f64]) -> f64 {
     let count = times_s.len().max(1) as f64;

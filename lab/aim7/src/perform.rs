@@ -1,7 +1,7 @@
 //! How the steps of a job are done.
 //!
 //! A step is a number of rounds, between which the child computes. What a job does once, such as making the pipe that
-//! its messages go through, a scaled-down job does with a chance of one in the scale; the object stays meanwhile.
+//! its messages go through, a scaled-down job does with a probability of one in the scale; the object stays meanwhile.
 //!
 //! A child process runs on its parent's thread, which would wait for it anyway: what a fork and its wait cost in
 //! switches is part of their charge, and not counted.
@@ -23,7 +23,7 @@ use turnwise_vfs::{File, LockSet, Work};
 const ENTRIES: u32 = 100;
 /// Rounds of a step that touches memory.
 const PAGE_ROUNDS: u32 = 100;
-/// Steps in which memory that was given back is asked for again.
+/// Steps in which returned memory is requested again.
 const BREAKS: u32 = 16;
 /// Faults of a child that ends at once, of its parent after the fork, of `ls -l` on 29 files and of a shell that does
 /// nothing, forks included: counted by getrusage under Linux 6.18, whose faults bring 16 pages of a file, so that there
@@ -36,7 +36,7 @@ const SHELL_FAULTS: u32 = 159;
 const SIGNAL: u32 = 10;
 
 impl Step {
-    /// How often it does what it does.
+    /// Returns how many times the step is done.
     pub(super) fn rounds(self) -> u32 {
         match self {
             Step::CreateClose { times } | Step::Fork { times } | Step::Signals { times } => times,
@@ -55,7 +55,7 @@ impl Step {
 }
 
 impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
-    /// What comes before the first round.
+    /// Does what comes before the first round.
     pub(super) fn begin(&mut self, step: Step) -> Result<()> {
         match step {
             Step::Links { .. } => self.home.ready_to_link()?,
@@ -100,7 +100,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// What comes after the last round.
+    /// Does what comes after the last round.
     pub(super) fn end(&mut self, step: Step) -> Result<()> {
         match step {
             Step::CreateClose { .. } if self.once() => self.home.remove_created()?,
@@ -116,7 +116,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// Gives 64 KiB back, and asks for them again in 16 steps.
+    /// Gives 64 KiB back, and requests them again in 16 steps.
     fn give_back_and_ask(&mut self) {
         H::charge(Work::Call);
         self.task.mm.adjust(-i64::from(BREAKS));
@@ -162,16 +162,16 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         H::Platform::becomes(comm.name());
     }
 
-    /// What the making and ending of processes costs beside locks.
+    /// Charges the cost of making and ending processes, without locks.
     #[track_caller]
     fn charge(&self, ns: u32) {
         let ns = u64::from(ns) * u64::from(self.site.setup.process_permille) / 1000;
         H::charge(Work::Exactly { ns: u32::try_from(ns).unwrap_or(u32::MAX) });
     }
 
-    /// The processes of a script, each the child of the one before: the last becomes the program that the script runs,
-    /// the one before it the script (and before that the shell that was told to run it, which needs no process of its
-    /// own for that: recalled). One before these only waits, as `system` has it.
+    /// Runs the processes of a script, each the child of the one before: the last becomes the program that the script
+    /// runs, the one before it the script (and before that the shell that started it, which needs no separate process
+    /// for that: recalled). One before these only waits, as `system` does.
     fn script(&mut self, forks: u32, execs: u32, shell: Comm) -> Result<()> {
         if forks == 0 {
             return Ok(());
@@ -187,8 +187,8 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         })
     }
 
-    /// The process becomes a program: its file is found and read, and its parts are mapped. Until its name changes, the
-    /// kernel works for what the process was.
+    /// Makes the process a program: its file is found and read, and its parts are mapped. Until its name changes, the
+    /// kernel works on behalf of the former program.
     pub(super) fn exec(&mut self, comm: Comm) -> Result<()> {
         let kernel = &self.site.kernel;
         self.charge(costs::EXEC);
@@ -208,7 +208,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// Maps the open parts of a program from this one on, and changes what may be done with some of them.
+    /// Maps the open parts of a program from this one on, and changes the protection of some of them.
     fn map(&mut self, program: &Program<'_, H, L>, from: usize) -> Result<()> {
         for &(image, ref part) in program.mappings(from) {
             self.task.mm.map(image, &self.site.kernel);
@@ -222,7 +222,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// A profiler asks for the path of what has been mapped, or got another protection.
+    /// Has a profiler ask for the path of a part that was mapped, or got another protection.
     fn profile(&mut self, part: &File<'_, H, L>) -> Result<()> {
         if self.site.setup.profiler {
             self.home.profile_mapping(part, self.meters.at(self.comm))?;
@@ -230,7 +230,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// The process touches its first pages.
+    /// Touches the process's first pages.
     fn settle_in(&self, faults: u32) {
         self.task.mm.settle_in(faults, &self.site.kernel);
     }
@@ -269,7 +269,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         Ok(())
     }
 
-    /// A message of 1 to 4096 bytes, there and back.
+    /// Passes a message of 1 to 4096 bytes, there and back.
     fn pass(&mut self, kind: Channel) -> Result<()> {
         let bytes = 1 << self.chance.u32(0..=MESSAGE_BYTES.ilog2());
         H::charge(Work::Call);
@@ -292,7 +292,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         self.home.disk(disk, blocks, &mut self.chance, &mut self.message)
     }
 
-    /// One of the files that a compilation makes, and its share of those that it looks at.
+    /// Makes one of a compilation's files, and reads the attributes of its share of the files that it looks at.
     fn source(&mut self, round: u32, stats: u32, creates: u32) -> Result<()> {
         let until = |round: u32| round * stats / creates;
         for _ in until(round)..until(round + 1) {

@@ -1,8 +1,8 @@
-//! What processes run: a shell, scripts and `ls`, their libraries, and what they look at.
+//! The processes' programs: a shell, scripts and `ls`, their libraries, and the files that they read.
 //!
 //! | path | what |
 //! |---|---|
-//! | `/bin` of the first file system | programs: what `dir_rtns_1` reads and an exec opens; `sh` is a link |
+//! | `/bin` of the first file system | programs: those that `dir_rtns_1` reads and an exec opens; `sh` is a link |
 //! | `/lib` there | libraries; programs know them by links to files with versions in their names |
 //! | `/etc` there | where users and groups are named |
 //! | `/dev/tty` there | the terminal, whose name a process may ask for |
@@ -16,21 +16,21 @@ use turnwise_bench::environment::Environment;
 use turnwise_vfs::Host;
 use turnwise_vfs::{Context, File, Follow, LockSet, OpenFlags, Vfs};
 
-/// Entries of the directory of programs, beside those that are run.
+/// Entries of the directory of programs, in addition to those that are run.
 const PROGRAMS: u32 = 120;
-/// What programs map beside themselves: a shell the first three, `ls` all of them. The first is what the kernel maps
-/// with a program, and which finds the others.
+/// The libraries that programs map: a shell the first three, `ls` all of them. The first is the one that the kernel
+/// maps with a program, and which finds the others.
 const LIBRARIES: [&str; 8] =
     ["ld.so", "libc.so", "libdl.so", "librt.so", "libpthread.so", "libselinux.so", "libacl.so", "libattr.so"];
 /// Of the libraries, those of a shell.
 const SHELL_LIBRARIES: usize = 3;
 /// Mappings of a file that is a part of a program: its code and its data.
 const MAPPINGS: usize = 2;
-/// How often the loader changes what may be done with a part: once for itself and the program, whose data it closes
-/// after relocation; for a library a gap between code and data before that (glibc: `dl-load.c`, `dl-reloc.c`).
+/// How often the loader changes the protection of a part: once for itself and the program, whose data it closes after
+/// relocation; for a library a gap between code and data before that (glibc: `dl-load.c`, `dl-reloc.c`).
 const PROTECTIONS: usize = 1;
 const LIBRARY_PROTECTIONS: usize = 2;
-/// The files that programs are made of have numbers: AIM7's driver, the shell, `ls`, and the libraries.
+/// The files that programs are made of are numbered: AIM7's driver, the shell, `ls`, and the libraries.
 pub(super) const IMAGES: usize = FIRST_LIBRARY + LIBRARIES.len();
 const SHELL: usize = 1;
 const LS: usize = 2;
@@ -39,10 +39,10 @@ const FIRST_LIBRARY: usize = 3;
 pub(super) const DRIVER: [usize; 6] = [0, 0, FIRST_LIBRARY, FIRST_LIBRARY, FIRST_LIBRARY + 1, FIRST_LIBRARY + 1];
 /// The terminal of all users.
 pub(super) const TERMINAL: &str = "/dev/tty";
-/// Where users are.
+/// The users' working directory.
 pub(super) const WORKING_DIRECTORY: &str = "/usr/local/aim7";
-/// What is there: AIM7's driver, its workfiles, scripts and texts, and what a run writes, as its set-up and its script
-/// have them (counted in its sources; a directory in which somebody has worked has more).
+/// Its content: AIM7's driver, its workfiles, scripts and texts, and what a run writes, as its set-up and its script
+/// have them (counted in its sources; a directory that has been worked in has more).
 const LISTED: [&str; 29] = [
     "_README.hp",
     "aim_1.sh",
@@ -74,9 +74,9 @@ const LISTED: [&str; 29] = [
     "workfile.shared",
     "workfile.short",
 ];
-/// What `ls -l` asks about each of them, by its name: what it is like, its label, its access list (recalled).
+/// The questions of `ls -l` about each of them, by name: attributes, label, access list (recalled).
 const QUESTIONS: u32 = 3;
-/// Where users are named, and groups.
+/// The file of users; groups have another.
 const USERS_FILE: &str = "/etc/passwd";
 const GROUPS_FILE: &str = "/etc/group";
 
@@ -102,20 +102,20 @@ pub(super) fn furnish<H: Host<Platform: Environment>, L: LockSet<H::Platform>>(
     Ok(())
 }
 
-/// The name by which programs know a library.
+/// Returns the name by which programs know a library.
 fn library(name: &str) -> String {
     format!("/lib/{name}")
 }
 
-/// A program that has been opened, and those of its libraries that have been.
+/// An opened program, and its opened libraries.
 pub(super) struct Program<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
     parts: Vec<(usize, File<'s, H, L>)>,
     libraries: &'static [&'static str],
 }
 
 impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H, L> {
-    /// What the kernel does before the process has its new name: it finds and opens the program, behind a script its
-    /// shell, and what it maps with a program.
+    /// Returns what the kernel does before the process has its new name: it finds and opens the program, behind a
+    /// script its shell, and what it maps with a program.
     pub(super) fn open(home: &Home<'s, H, L>, comm: Comm) -> Result<Self> {
         let (image, path, libraries) = match comm {
             Comm::Ls => (LS, "/bin/ls", LIBRARIES.len()),
@@ -138,18 +138,18 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H,
         Ok(true)
     }
 
-    /// Its open parts from this one on with their numbers, each as often as it is mapped.
+    /// Returns its open parts from this one on with their numbers, each as often as it is mapped.
     pub(super) fn mappings(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, H, L>)> {
         self.parts[from..].iter().flat_map(|part| std::iter::repeat_n(part, MAPPINGS))
     }
 
-    /// The same, each as often as it gets another protection.
+    /// Returns the same, each as often as it gets another protection.
     pub(super) fn protections(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, H, L>)> {
         let times = |image: usize| if image > FIRST_LIBRARY { LIBRARY_PROTECTIONS } else { PROTECTIONS };
         self.parts[from..].iter().flat_map(move |part| std::iter::repeat_n(part, times(part.0)))
     }
 
-    /// How many parts are open.
+    /// Returns how many parts are open.
     pub(super) fn opened(&self) -> usize {
         self.parts.len()
     }
@@ -162,14 +162,14 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         first.open(&cx, path.as_bytes(), OpenFlags::RDONLY, 0).with_context(|| format!("open {path}"))
     }
 
-    /// A profiler asks for the path of what has just been mapped.
+    /// Has a profiler ask for the path of what has just been mapped.
     pub(super) fn profile_mapping(&self, part: &File<'s, H, L>, meter: &mut Meter) -> Result<()> {
         let path = self.path_of(part, meter)?;
         ensure!(path.starts_with(b"/"), "a program is at {}", path.escape_ascii());
         Ok(())
     }
 
-    /// What `ls -l` does in the working directory.
+    /// Does what `ls -l` does in the working directory.
     pub(super) fn list_working_directory(&self) -> Result<()> {
         let (first, cx) = self.first();
         let directory = self.open(".")?;
@@ -196,8 +196,8 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// Asks what its terminal is called: that is a link of `/proc` to an open file, and is made as `getcwd`'s path is.
-    /// Then it looks whether that is still there.
+    /// Asks for the name of its terminal, a link in `/proc` to an open file, which is made like `getcwd`'s path. Then
+    /// it checks whether that still exists.
     pub(super) fn terminal_name(&self, meter: &mut Meter) -> Result<()> {
         let path = self.path_of(&self.terminal, meter)?;
         ensure!(path == TERMINAL.as_bytes(), "the terminal is called {}", path.escape_ascii());

@@ -4,14 +4,14 @@ use anyhow::{Context, Result, ensure};
 use std::fmt;
 use std::str::FromStr;
 
-/// No run has more: so many threads at a time a simulation can have, and a user a process number.
+/// The maximum for a run: a simulation can have this many threads, and each user needs a process number.
 pub(crate) const USERS_MAX: u32 = 10_000;
 
 /// Distinct numbers of users, in the order in which they were typed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ramp(pub Vec<u32>);
 
-/// The steps of the script that the documents' numbers come from: 10 to 90 by 10, 100 to 1000 by 100, on by 100.
+/// Returns the steps of the script behind the papers' numbers: 10 to 90 by 10, 100 to 1000 by 100, on by 100.
 fn script() -> impl Iterator<Item = u32> {
     (10..100).step_by(10).chain((100..=USERS_MAX).step_by(100))
 }
@@ -38,7 +38,7 @@ impl fmt::Display for Ramp {
     }
 }
 
-/// `8`, `4-8`, `10-90:10`, or `10..100`: both ends, and the script's steps between them.
+/// Expands `8`, `4-8`, `10-90:10`, or `10..100`: both ends, and the script's steps between them.
 fn expand(part: &str) -> Result<Vec<u32>> {
     if let Some((low, high)) = part.split_once("..") {
         let (low, high) = ordered(low, high)?;

@@ -13,7 +13,7 @@ use turnwise_vfs::locks::{
 
 /// A set of locks.
 pub struct Set {
-    /// What `--locks` calls it.
+    /// Its name in `--locks`.
     pub name: &'static str,
     /// One line.
     pub help: &'static str,
@@ -47,7 +47,7 @@ sets! {
 }
 
 impl Set {
-    /// The set of this name.
+    /// Returns the set of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Set> {
         SETS.iter().find(|set| set.name == name)

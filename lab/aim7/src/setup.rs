@@ -1,11 +1,11 @@
-//! What a run of AIM7 is like, wherever it runs.
+//! The parameters of a run of AIM7, wherever it runs.
 
 use super::workfile::Workfile;
 use anyhow::{Result, ensure};
 use std::sync::Arc;
 use turnwise_vfs::journal;
 
-/// What a run is given, on metal and in the simulator alike.
+/// The parameters of a run, on metal and in the simulator alike.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The mix of jobs.
@@ -16,26 +16,26 @@ pub struct Setup {
     pub file_systems: u32,
     /// Directories that files go into; a user starts at a random one, and takes the next for each job.
     pub directories: u32,
-    /// What a job computes for itself, in nanoseconds: one number for all jobs.
+    /// The private computation of a job, in nanoseconds: one number for all jobs.
     pub compute_ns: u32,
-    /// What that takes on this machine, in thousandths: above 1000 where memory is far away.
+    /// The time of that on this machine, in thousandths: above 1000 where memory is far away.
     pub tax_permille: u32,
     /// Each job does only the n-th part of everything that it does, computing included; the mix stays as it is.
     pub scale: u32,
-    /// Whether a profiler asks for the path of every file that is mapped (`perf record`).
+    /// Whether a profiler asks for the path of every mapped file (`perf record`).
     pub profiler: bool,
-    /// Whether jobs sleep that do (`shell_rtns_2`, for 5 s). A window of a simulation shows a steady state only if it
+    /// Whether sleeping jobs sleep (`shell_rtns_2`, for 5 s). A window of a simulation shows a steady state only if it
     /// and its warming up are far longer than a scaled-down sleep.
     pub sleeps: bool,
-    /// What forks, execs and exits cost beside their locks, in thousandths of the estimates in `kernel/costs.rs`.
+    /// The cost of forks, execs and exits without their locks, in thousandths of the estimates in `kernel/costs.rs`.
     pub process_permille: u32,
     /// Random seed.
     pub seed: u64,
 }
 
 impl Setup {
-    /// The workfile on one file system with a directory and without a journal; 3 ms of computing, as AIM7's file
-    /// server mix has on one node of the documents' machine.
+    /// Creates the workfile on one file system with a directory and without a journal; 3 ms of computing, as in AIM7's
+    /// file server mix on one node of the papers' machine.
     #[must_use]
     pub fn new(workfile: Workfile) -> Setup {
         Setup {
@@ -68,7 +68,7 @@ impl Setup {
         Ok(())
     }
 
-    /// What a job computes here, in nanoseconds.
+    /// Returns the computing time of a job here, in nanoseconds.
     pub(super) fn computing_ns(&self) -> u64 {
         u64::from(self.compute_ns) * u64::from(self.tax_permille) / 1000 / u64::from(self.scale)
     }

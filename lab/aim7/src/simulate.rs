@@ -54,7 +54,7 @@ pub enum Length {
     },
 }
 
-/// Simulated users got nowhere: who waits for what.
+/// Simulated users made no progress: which waits for what.
 #[derive(Debug)]
 pub struct Stuck(pub String);
 
@@ -67,7 +67,7 @@ impl fmt::Display for Stuck {
 impl std::error::Error for Stuck {}
 
 impl Plan {
-    /// So many users on all CPUs of a machine: a window of 40 ms after 20 ms, with jobs that do a 50th of AIM7's.
+    /// Plans this many users on all CPUs of a machine: 40 ms measured after 20 ms, with jobs that do a 50th of AIM7's.
     #[must_use]
     pub fn new(workfile: super::Workfile, locks: &'static Set, machine: Arc<Machine>, users: u32) -> Plan {
         let cpus = (0..machine.topology.cpus()).collect();
@@ -76,7 +76,7 @@ impl Plan {
         Plan { setup, locks, machine, cpus, users, length, ramp_ns: 0 }
     }
 
-    /// Uses the first so many nodes' CPUs, as numactl has it.
+    /// Uses the CPUs of this many first nodes, as with numactl.
     #[must_use]
     pub fn on_nodes(mut self, nodes: u32) -> Plan {
         let topology = &self.machine.topology;
@@ -130,7 +130,7 @@ struct Tally {
     ended_ns: Option<u64>,
 }
 
-/// What users and those who read their counts share.
+/// What users and the readers of their counts share.
 struct UserStates {
     tallies: Vec<Cell<Tally>>,
     commits: Cell<u64>,
@@ -175,7 +175,7 @@ impl UserStates {
     }
 }
 
-/// With one set of locks.
+/// Runs the plan with one set of locks.
 pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     let journals = plan.setup.journal.map_or(0, |_| plan.setup.file_systems);
     let mut simulation = Simulation::new(plan.config(), (plan.users + journals) as usize);
@@ -203,7 +203,7 @@ pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
         let site = Rc::clone(&site);
         simulation.spawn(Affinity::Any, move || Sim::in_kernel(|| site.files.commit_on(system)));
     }
-    // The last user takes it along: the simulated memory does not outlive the run.
+    // The last user drops it: the simulated memory does not outlive the run.
     drop(site);
     watch(&mut simulation, plan.length, &users);
     let outcome = simulation.run();
@@ -287,7 +287,7 @@ fn finish(plan: &Plan, users: &UserStates, last: Snapshot) -> Result<Outcome> {
     })
 }
 
-/// What processes did, by command and by named part of the kernel, between two profiles.
+/// Returns what processes did, by command and by named part of the kernel, between two profiles.
 fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
     let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.command, e.kind);
     let before: BTreeMap<_, u64> = begin.iter().map(|e| (key(e), e.ps)).collect();
@@ -307,7 +307,7 @@ fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
     sums.into_iter().filter(|&(_, ps)| ps > 0).map(row).collect()
 }
 
-/// When each user ended, in seconds.
+/// Returns when each user ended, in seconds.
 fn ended(users: &UserStates) -> Result<Vec<f64>> {
     let time = |tally: &Cell<Tally>| Some(tally.get().ended_ns? as f64 / 1e9);
     users.tallies.iter().map(|tally| time(tally).context("a user did not end")).collect()

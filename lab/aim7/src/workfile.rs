@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A line has a weight and a job. A job of weight `w` is run `w / total * 100` times by each user, rounded, and at
-//! least once. The pitfall of AIM7 is kept: of a job that is there twice the later weight counts, while the total has
+//! least once. The pitfall of AIM7 is kept: of a job that is listed twice the later weight counts, while the total has
 //! both.
 
 use super::jobs::Job;
@@ -30,7 +30,7 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("short", include_str!("../workfiles/workfile.short")),
 ];
 
-/// Jobs that each user runs, about so many.
+/// About how many jobs each user runs.
 const JOBS_PER_USER: f64 = 100.0;
 
 /// No weight is larger: a sum of them is exact.
@@ -64,13 +64,13 @@ pub struct Item {
 /// FILESIZE and POOLSIZE, in KiB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
-    /// What every file has.
+    /// The size of every file.
     pub file_kib: u32,
-    /// What the files of all users share.
+    /// The total size of the files of all users.
     pub pool_kib: u32,
 }
 
-/// What holds where a workfile says nothing: what AIM7's own configuration says.
+/// The default where a workfile sets nothing: that of AIM7's own configuration.
 impl Default for Sizes {
     fn default() -> Sizes {
         Sizes { file_kib: 10, pool_kib: 1024 }
@@ -78,7 +78,7 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// The size of a file with so many users, in KiB.
+    /// Returns the size of a file with this many users, in KiB.
     #[must_use]
     pub fn of_a_file(self, users: u32) -> u32 {
         self.file_kib.saturating_add(self.pool_kib / users.max(1))
@@ -111,7 +111,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Workfile {
-    /// The workfile of this name that comes with the program, or else the file.
+    /// Returns the workfile of this name that comes with the program, or else the file.
     ///
     /// # Errors
     /// There is neither, or the file is wrong.
@@ -154,7 +154,7 @@ impl Workfile {
         Ok(workfile)
     }
 
-    /// How often each user runs each job.
+    /// Returns how often each user runs each job.
     pub fn loads(&self) -> impl Iterator<Item = (&'static Job, u32)> {
         let total = f64::from(self.total);
         self.items.iter().map(move |item| {
@@ -169,7 +169,7 @@ impl Workfile {
         self.loads().map(|(_, load)| load).sum()
     }
 
-    /// What a user asks of the kernel from start to end, with so many of them.
+    /// Returns the requests of a user to the kernel from start to end, with this many of them.
     #[must_use]
     pub fn operations(&self, users: u32) -> super::jobs::Operations {
         let file_kib = self.sizes.of_a_file(users);
@@ -214,7 +214,7 @@ impl<'a> Line<'a> {
         Ok(())
     }
 
-    /// `FILESIZE: 10K`, with or without the colon.
+    /// Parses `FILESIZE: 10K`, with or without the colon.
     fn size(&self, text: &'a str, first: &'a str, into: &mut Workfile) -> Result<(), Fault> {
         let (key, glued) = first.split_once(':').unwrap_or((first, ""));
         let place = match key.to_ascii_uppercase().as_str() {
@@ -251,14 +251,14 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// At a word of this line.
+    /// Returns a fault at a word of this line.
     fn fault(&self, word: &str, message: String) -> Fault {
         let bytes = word.as_ptr().addr() - self.text.as_ptr().addr();
         let column = self.text[..bytes].chars().count() + 1;
         Fault { file: self.file.to_owned(), line: self.number, column, message }
     }
 
-    /// Behind the last word.
+    /// Returns a fault behind the last word.
     fn fault_after(&self, text: &str, message: String) -> Fault {
         let column = text.trim_end().chars().count() + 1;
         Fault { file: self.file.to_owned(), line: self.number, column, message }
@@ -272,7 +272,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// `10K`, `1m` or `1G`, in KiB.
+/// Parses `10K`, `1m` or `1G`, in KiB.
 fn kib(text: &str) -> Result<u32, String> {
     let complaint = || format!("`{text}` is not a size: a whole number and K, M or G, as in 10K; 1024G at most");
     let shift = match text.bytes().last().map(|unit| unit.to_ascii_uppercase()) {

@@ -20,7 +20,7 @@ fn json(outcome: &Outcome) -> String {
     serde_json::to_string(outcome).expect("it has a form")
 }
 
-/// A short window of few users, so that a debug build has it at once.
+/// Returns a short window of few users, so that a debug build has it at once.
 fn small(workfile: &str, locks: &str) -> Plan {
     let plan = plan(workfile, locks, "desktop-4", 10);
     let setup = Setup { compute_ns: 200_000, ..plan.setup };

@@ -45,7 +45,7 @@ fn totals_and_jobs_are_aim7s() {
     assert_eq!(built_in("fserver").sizes, Sizes::default());
 }
 
-/// Forks, execs, creates, links, unlinks, entries, breaks, faults, signals, paths, messages, semaphores, sleep.
+/// Returns forks, execs, creates, links, unlinks, entries, breaks, faults, signals, paths, messages, semaphores, sleep.
 fn row(of: Operations) -> [u64; 13] {
     [
         of.forks,

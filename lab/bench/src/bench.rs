@@ -14,13 +14,13 @@ use turnwise_calibrate::Nearest;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::quota::{PERIOD_US, Quota};
 
-/// A lock whose threads need longer than this to stop is not asked again in that scenario.
+/// A lock whose threads need longer than this to stop is not measured again in that scenario.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// [`DRAIN_MAX`] of a quick run.
 const DRAIN_MAX_QUICK: Duration = Duration::from_millis(500);
-/// A sample under a quota lasts so many of the kernel's periods, of which each may be short of CPU time at its end.
+/// A sample under a quota lasts this many of the kernel's periods, of which each may be short of CPU time at its end.
 const QUOTA_PERIODS: u32 = 3;
-/// What all samples of a quick run may last together.
+/// The time that all samples of a quick run may take together.
 const QUICK_MS: u64 = 40_000;
 
 /// A scenario, and the locks that are to run in it.
@@ -42,7 +42,7 @@ pub struct Progress<'a> {
     pub all: u64,
 }
 
-/// Measures, and tells `progress` before each sample.
+/// Measures, and calls `progress` before each sample.
 ///
 /// # Errors
 /// When threads cannot be started, and when a lock lets two threads in at once.
@@ -78,7 +78,7 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
     Ok(report)
 }
 
-/// What is to run, and what cannot: `quota` tries whether so many hundredths of a CPU can be had.
+/// Returns what is to run, and what cannot: `quota` tries whether this many hundredths of a CPU can be had.
 fn cases(args: &Options, quota: &dyn Fn(u32) -> Result<()>) -> Result<(Vec<ScenarioLocks>, Vec<LeftOut>)> {
     let (mut cases, mut left_out) = (Vec::new(), Vec::new());
     for scenario in args.scenarios()? {
@@ -110,9 +110,9 @@ struct Runner<'a> {
 }
 
 impl Method {
-    /// Rounds of both passes; nobody waits alone, so there is nothing to time then.
+    /// Returns the rounds of both passes; a single thread never waits, so there is nothing to time then.
     fn rounds(&self, scenario: &Scenario) -> u32 {
-        // In an open loop the threads look at the clock in any case.
+        // In an open loop the threads read the clock in any case.
         let timed = scenario.contended() && scenario.situation.arrivals.is_none();
         self.samples + if timed { self.timed_samples } else { 0 }
     }
@@ -162,7 +162,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Scenarios whose rounds are interleaved.
+    /// Measures scenarios whose rounds are interleaved.
     fn scenarios(&mut self, cases: &[ScenarioLocks]) -> Result<Vec<ScenarioReport>> {
         let mut runs: Vec<Running> = cases.iter().map(|case| self.begin(case)).collect();
         let rounds = cases.iter().map(|case| self.method.rounds(case.scenario)).max().unwrap_or(0);
@@ -188,7 +188,7 @@ impl Runner<'_> {
         Running { plan, work_ns, samples }
     }
 
-    /// One sample of every lock, in random order.
+    /// Takes one sample of every lock, in random order.
     fn round(&mut self, scenario: &Scenario, plan: &Plan, samples: &mut [Samples]) -> Result<()> {
         let mut order: Vec<usize> = (0..samples.len()).collect();
         self.rng.shuffle(&mut order);
@@ -207,7 +207,7 @@ impl Runner<'_> {
 }
 
 /// What a cache line costs between two CPUs, from sample to sample: whether this is still the machine that it was. A
-/// benchmark does without where it cannot be known.
+/// benchmark does without where it cannot be measured.
 #[derive(Default)]
 struct Lines {
     nearest: Option<Nearest>,
@@ -221,7 +221,7 @@ impl Lines {
         lines
     }
 
-    /// The mean of before the sample that has just ended, which was after the one before it, and now.
+    /// Returns the mean of the cost before the last sample, measured after the one before it, and the cost now.
     fn around(&mut self) -> Option<f64> {
         let now = self.nearest.as_ref().and_then(|nearest| nearest.line_ns().ok());
         let before = std::mem::replace(&mut self.last_ns, now);

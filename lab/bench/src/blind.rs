@@ -1,5 +1,5 @@
-//! The native platform without its sight: nobody knows whether an owner runs. What the `on_cpu` layer brings is the
-//! difference between a lock on [`Blind`] and the same lock on [`Native`].
+//! The native platform without `on_cpu`: no thread knows whether an owner runs. The benefit of the `on_cpu` layer is
+//! the difference between a lock on [`Blind`] and the same lock on [`Native`].
 
 use std::sync::OnceLock;
 use turnwise::platform::native::SLOTS;
@@ -7,7 +7,7 @@ use turnwise::platform::{
     Deadline, Lane, Me, Native, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
 };
 
-/// [`Native`], but spins do not look at the owner, and [`Platform::on_cpu`] says [`OnCpu::Unknown`].
+/// [`Native`], but spins do not check the owner, and [`Platform::on_cpu`] returns [`OnCpu::Unknown`].
 pub struct Blind;
 
 /// By native token. Slots are typed by platform, so the native ones cannot serve.

@@ -1,4 +1,4 @@
-//! What the five documents published, beside what their locks do here.
+//! What the five papers published, next to what their locks do here.
 
 use crate::published::{self, Pair};
 use crate::report::{LockReport, ScenarioReport};
@@ -11,7 +11,7 @@ pub struct Comparison {
     pub scenario: &'static str,
     /// The lock as it was.
     pub before: &'static str,
-    /// The lock as the document made it.
+    /// The lock as the paper made it.
     pub after: &'static str,
     /// What is compared.
     pub measure: Measure,
@@ -55,10 +55,10 @@ impl Measure {
     }
 }
 
-/// What was measured of an [`Comparison`], and what was published.
+/// What was measured of a [`Comparison`], and what was published.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DocumentRow {
-    /// The document: the group of the scenario.
+    /// The paper: the group of the scenario.
     pub document: String,
     /// The scenario.
     pub scenario: String,
@@ -68,7 +68,7 @@ pub struct DocumentRow {
     pub unit: String,
     /// The lock as it was.
     pub before: Side,
-    /// The lock as the document made it.
+    /// The lock as the paper made it.
     pub after: Side,
     /// After / before, paired by round.
     pub ratio: Option<Spread>,
@@ -85,7 +85,7 @@ pub struct Side {
     pub value: Option<Spread>,
 }
 
-/// A row, if both locks ran in the scenario.
+/// Returns a row, if both locks ran in the scenario.
 #[must_use]
 pub fn row(comparison: &Comparison, document: &str, scenario: &ScenarioReport) -> Option<DocumentRow> {
     let (before, after) = (scenario.lock(comparison.before)?, scenario.lock(comparison.after)?);

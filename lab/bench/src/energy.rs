@@ -1,4 +1,4 @@
-//! What the processors use, where the machine tells: the counters of Linux's powercap (RAPL), one for each package.
+//! The processors' energy, where the machine reports it: the counters of Linux's powercap (RAPL), one for each package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ pub(crate) fn read() -> Option<Reading> {
     METER.as_ref().ok()?.read()
 }
 
-/// Joules from one reading to a later one.
+/// Returns the joules from one reading to a later one.
 pub(crate) fn joules(begin: &Reading, end: &Reading) -> Option<f64> {
     Some(METER.as_ref().ok()?.joules(begin, end))
 }
 
-/// Why energy is left out; `None`: it is not.
+/// Returns why energy is left out; `None`: it is not.
 pub(crate) fn left_out() -> Option<String> {
     METER.as_ref().err().cloned()
 }
@@ -33,12 +33,12 @@ struct Meter(Vec<Counter>);
 
 struct Counter {
     file: PathBuf,
-    /// After this it begins again from zero.
+    /// After this value it wraps to zero.
     most_uj: u64,
 }
 
 impl Meter {
-    /// The counters of whole packages in a folder: `intel-rapl:0`, and not its parts `intel-rapl:0:0`.
+    /// Returns the counters of whole packages in a folder: `intel-rapl:0`, and not its parts `intel-rapl:0:0`.
     fn find(folder: &Path) -> Result<Meter, String> {
         let missing = || format!("no energy counter of a package in {}", folder.display());
         let mut packages: Vec<PathBuf> =

@@ -4,19 +4,19 @@ use crate::work;
 use std::time::Duration;
 use turnwise::platform::{Native, Platform};
 
-/// What the threads of a workload need beside a lock. A simulator charges the time to the caller.
+/// What the threads of a workload need in addition to a lock. A simulator charges the time to the caller.
 pub trait Environment: Platform {
     /// How much the length of thinking varies: nothing on metal, where no two rounds take the same time anyway.
     type Jitter: Copy + Send + Sync + 'static;
 
-    /// How much work takes about `ns` nanoseconds.
+    /// Returns how much work takes about `ns` nanoseconds.
     fn amount(ns: u64) -> u32;
 
-    /// Works with the lock: always so much. Returns something that depends on `seed`.
+    /// Works with the lock: always this much. Returns something that depends on `seed`.
     #[track_caller]
     fn work(seed: u64, amount: u32) -> u64;
 
-    /// Works without the lock: about so much.
+    /// Works without the lock: about this much.
     #[track_caller]
     fn think(seed: u64, amount: u32, jitter: Self::Jitter) -> u64;
 
@@ -28,11 +28,11 @@ pub trait Environment: Platform {
     #[track_caller]
     fn sleep(time: Duration);
 
-    /// Nanoseconds since some beginning. The look costs nothing in the simulator, so that what is measured does not
-    /// change.
+    /// Returns nanoseconds since some beginning. Reading it costs nothing in the simulator, so that what is measured
+    /// does not change.
     fn stamp() -> u64;
 
-    /// The calling thread has got on: whoever looks for threads that get nowhere may know.
+    /// Notes that the calling thread has made progress, for detectors of stuck threads.
     fn progress() {}
 
     /// Does `call` as a system call of a kernel that is not preemptible, where that can be had.
@@ -41,11 +41,11 @@ pub trait Environment: Platform {
         call()
     }
 
-    /// The calling thread runs this program from now on: a simulator's profile keeps them apart.
+    /// Makes the calling thread run this program from now on: a simulator's profile distinguishes programs.
     #[inline]
     fn becomes(_command: &'static str) {}
 
-    /// In a thread that will sleep, before its first operation.
+    /// Prepares a thread that will sleep, before its first operation.
     fn prepare_to_sleep() {}
 }
 
@@ -78,7 +78,7 @@ impl Environment for Native {
         <Native as Platform>::now()
     }
 
-    /// The kernel rounds sleeps up by 50 us otherwise.
+    /// Makes sleeps exact: the kernel otherwise rounds them up by 50 us.
     fn prepare_to_sleep() {
         // SAFETY: sets the calling thread's timer slack to 1 ns; no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };

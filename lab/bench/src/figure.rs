@@ -56,13 +56,13 @@ pub static FIGURES: &[Figure] = &[
     low("preempted per op", |l| l.involuntary.map(|s| s.median), rate),
 ];
 
-/// The figure of this name.
+/// Returns the figure of this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Figure> {
     FIGURES.iter().find(|figure| figure.name == name)
 }
 
-/// A figure of ours beside the best peer's.
+/// A figure of ours next to the best peer's.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgainstBest {
     /// The peer that is best at it.
@@ -71,8 +71,8 @@ pub struct AgainstBest {
     pub ratio: f64,
 }
 
-/// How one of our locks compares in one figure with the peer that is best at it; `None` where there is no value, or the
-/// peer's is zero. Peers that only spin do not count, unless ours does nothing else.
+/// Returns how one of our locks compares in one figure with the peer that is best at it; `None` where there is no
+/// value, or the peer's is zero. Peers that only spin do not count, unless ours does nothing else.
 #[must_use]
 pub fn against_best(scenario: &ScenarioReport, ours: &LockReport, figure: &Figure) -> Option<AgainstBest> {
     let value = (figure.get)(ours)?;
@@ -101,7 +101,7 @@ pub fn energy(nj: f64) -> String {
     }
 }
 
-/// A number per operation, small or not.
+/// Returns a number per operation, small or not.
 #[must_use]
 pub fn rate(value: f64) -> String {
     match value {

@@ -7,16 +7,16 @@
 //! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references, monitors |
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `options.rs`, `bench.rs` | what to compare; rounds of samples, interleaved |
-//! | `samples.rs`, `report.rs`, `figure.rs` | what comes out of it |
-//! | `verdict.rs` | what all cells come to: the geometric mean, the worst, the least fair |
-//! | `published.rs`, `published.toml` | what the five documents published |
-//! | `documents.rs` | that, beside what was measured |
+//! | `samples.rs`, `report.rs`, `figure.rs` | the results |
+//! | `verdict.rs` | the summary of all cells: the geometric mean, the worst, the least fair |
+//! | `published.rs`, `published.toml` | what the five papers published |
+//! | `documents.rs` | that, next to what was measured |
 //! | `stats.rs` | fairness |
 //! | `situation.rs` | what is peculiar about a scenario: many locks, a busy neighbour |
-//! | `neighbour.rs` | a process that keeps a CPU busy beside a sample |
+//! | `neighbour.rs` | a process that keeps a CPU busy during a sample |
 //! | `plugin.rs` | `--plugin`: locks in shared objects |
-//! | `setting.rs` | `--set`: other numbers of waiting |
-//! | `energy.rs` | what the processors use, where the machine tells |
+//! | `setting.rs` | `--set`: other numbers for waiting |
+//! | `energy.rs` | the processors' energy, where the machine reports it |
 //! | `work.rs` | calibrated work |
 //! | `environment.rs`, `simulated.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
 //! | `blind.rs` | a platform to compare with |

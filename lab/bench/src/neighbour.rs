@@ -1,4 +1,4 @@
-//! A process that keeps a CPU busy beside a sample, and ends with the sample or with this process, however that ends.
+//! A process that keeps a CPU busy during a sample, and ends with the sample or with this process, however that ends.
 
 use anyhow::{Context, Result};
 use std::io::Error;
@@ -23,7 +23,7 @@ impl BusyProcess {
 
 impl Drop for BusyProcess {
     fn drop(&mut self) {
-        // SAFETY: the child was not waited for before, so the number is still its own; no status is asked for.
+        // SAFETY: the child was not waited for before, so the number is still its own; no status is requested.
         unsafe {
             libc::kill(self.0, libc::SIGKILL);
             libc::waitpid(self.0, std::ptr::null_mut(), 0);
@@ -31,12 +31,12 @@ impl Drop for BusyProcess {
     }
 }
 
-/// What the child does.
+/// Does what the child does.
 fn compute(parent: libc::pid_t, cpu: Option<u32>) -> ! {
     // SAFETY: no pointers are involved.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // The parent may have ended before that.
+        // The parent may already have ended.
         if libc::getppid() != parent {
             libc::_exit(0);
         }
@@ -49,8 +49,8 @@ fn compute(parent: libc::pid_t, cpu: Option<u32>) -> ! {
     }
 }
 
-/// The CPUs that the calling thread may use; of these the `number`th, and again from the first. By what `/proc` says,
-/// not the C library's function, which `cargo xtask perf --believed-cpus` answers for locks.
+/// Returns the `number`th of the CPUs that the calling thread may use, wrapping around. According to `/proc`, not the C
+/// library's function, which `cargo xtask perf --believed-cpus` answers for locks.
 pub(crate) fn nth_cpu(number: usize) -> Option<u32> {
     let cpus = cpus::allowed().unwrap_or_default();
     cpus.get(number % cpus.len().max(1)).copied()
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// CPU time of a process.
+    /// Returns the CPU time of a process.
     fn cpu_time(process: libc::pid_t) -> Option<Duration> {
         let mut clock = 0;
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

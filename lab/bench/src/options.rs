@@ -10,7 +10,7 @@ pub struct Options {
     pub subject: &'static Subject,
     /// Locks to run; empty: those that each scenario is about.
     pub locks: Vec<String>,
-    /// Locks of shared objects, which run in every scenario, beside the others.
+    /// Locks of shared objects, which run in every scenario, with the others.
     pub plugged: Vec<&'static LockInfo>,
     /// Scenarios and groups of scenarios; empty: the subject's default.
     pub scenarios: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The scenarios asked for, in which any of the locks asked for can run.
+    /// Returns the requested scenarios in which any of the requested locks can run.
     ///
     /// # Errors
     /// There are none.
@@ -46,7 +46,7 @@ impl Options {
         Ok(scenarios)
     }
 
-    /// The locks to run in a scenario.
+    /// Returns the locks to run in a scenario.
     #[must_use]
     pub fn locks(&self, scenario: &Scenario) -> Vec<&'static LockInfo> {
         let group = scenario.group;
@@ -58,7 +58,7 @@ impl Options {
         listed.chain(self.plugged.iter().copied()).collect()
     }
 
-    /// The locks to compare with in a scenario: the fastest of them, or if there are none the fastest peer.
+    /// Returns the locks to compare with in a scenario: the fastest of them, or if there are none the fastest peer.
     #[must_use]
     pub fn reference(&self, scenario: &Scenario) -> Vec<&str> {
         let group = scenario.group;

@@ -50,13 +50,13 @@ pub(crate) struct Way {
     pub(crate) release: Function,
 }
 
-/// A lock of a shared object, which stays loaded for good.
+/// A lock of a shared object, which stays loaded permanently.
 ///
-/// Invariants: (1) the functions are the object's, which promises that they do what the header says; (2) a lock has
+/// Invariants: (1) the functions are the object's, which guarantees that they do what the header states; (2) a lock has
 /// `size` bytes, from 1 to `SIZE_MAX`, and need not be aligned to more than `ALIGN_MAX`.
 #[derive(Clone, Copy, Debug)]
 pub struct Plugin {
-    /// What it calls itself.
+    /// The name that it gives itself.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
@@ -66,7 +66,7 @@ pub struct Plugin {
     init: Option<Function>,
     destroy: Option<Function>,
     pub(crate) alone: Way,
-    /// For readers, if it lets them in together.
+    /// For readers, if it admits them together.
     pub(crate) shared: Option<Way>,
     try_lock: Option<Try>,
 }
@@ -75,7 +75,7 @@ impl Plugin {
     /// Loads the shared object and tries its lock.
     ///
     /// # Errors
-    /// It cannot be loaded, its table is none, or its lock does not do what a lock does.
+    /// It cannot be loaded, its table is invalid, or its lock does not do what a lock does.
     pub fn load(file: &Path) -> Result<Plugin> {
         let table = table(file)?;
         // SAFETY: the object is loaded for good.
@@ -85,7 +85,7 @@ impl Plugin {
         Ok(plugin)
     }
 
-    /// What the table says, looked through.
+    /// Checks the table and returns its content.
     ///
     /// # Safety
     /// The table is that of an object which stays loaded.
@@ -114,7 +114,7 @@ impl Plugin {
         Ok(Plugin { name, help, spins: table.spins != 0, size, init, destroy, alone, shared, try_lock })
     }
 
-    /// Takes a lock and gives it back, in each way that there is; in a thread of its own, which may not come back.
+    /// Takes a lock and gives it back, in each possible way; in a thread of its own, which may not come back.
     fn tried(self) -> Result<()> {
         let (tell, told) = channel();
         let trial = thread::Builder::new().spawn(move || tell.send(self.trial()));
@@ -123,7 +123,7 @@ impl Plugin {
         told.recv_timeout(TRIAL_MAX).map_err(late)?
     }
 
-    /// How far behind the beginning of a lock there may be something else.
+    /// Returns the offset behind the beginning of a lock at which other data may lie.
     fn room_at(&self) -> usize {
         self.size.next_multiple_of(size_of::<u64>())
     }
@@ -141,7 +141,7 @@ impl Plugin {
         Ok(())
     }
 
-    /// Whether another thread gets it without waiting; that gives it back.
+    /// Returns whether another thread gets it without waiting; that thread releases it.
     fn attempt(&self, lock: &Memory) -> bool {
         let attempt = || {
             // SAFETY: invariant 1; `lock` is one of this plugin's.
@@ -158,7 +158,7 @@ impl Plugin {
 /// A lock of a plugin in memory of its own, at another address than the one before it; and room behind it, on the same
 /// line if that has any.
 pub(crate) struct Memory {
-    /// In one of them.
+    /// Within one of the lines.
     address: *mut c_void,
     _lines: Vec<Apart<UnsafeCell<[u8; ALIGN_MAX]>>>,
     destroy: Option<Function>,
@@ -168,21 +168,21 @@ pub(crate) struct Memory {
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// An unlocked lock, and room for as many bytes behind it: those are zero.
+    /// Returns an unlocked lock, and room for this many bytes behind it, which are zero.
     pub(crate) fn new(plugin: &Plugin, room: usize) -> Memory {
         const PLACES: usize = 64;
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let each = (plugin.room_at() + room).div_ceil(ALIGN_MAX);
         let place = NEXT.fetch_add(1, Relaxed) % PLACES * each;
         let lines: Vec<_> = (0..each * PLACES).map(|_| Apart(UnsafeCell::new([0; ALIGN_MAX]))).collect();
-        // SAFETY: there are so many lines and more; they stay where they are when the vector moves.
+        // SAFETY: there are this many lines and more; they stay where they are when the vector moves.
         let address = unsafe { lines.as_ptr().add(place) }.cast_mut().cast();
         let memory = Memory { address, _lines: lines, destroy: plugin.destroy };
         plugin.init.into_iter().for_each(|init| memory.call(init));
         memory
     }
 
-    /// Where the room begins, which is aligned to 8 bytes.
+    /// Returns where the room begins, which is aligned to 8 bytes.
     pub(crate) fn room(&self, plugin: &Plugin) -> *mut c_void {
         // SAFETY: it is in, or at the end of, the lines from that of the lock on.
         unsafe { self.address.byte_add(plugin.room_at()) }
@@ -191,7 +191,7 @@ impl Memory {
     /// Calls a function of its plugin.
     #[inline]
     pub(crate) fn call(&self, function: Function) {
-        // SAFETY: invariants 1 and 2 of `Plugin`: so many bytes, aligned, and zero until `init`, are the lock's.
+        // SAFETY: invariants 1 and 2 of `Plugin`: this many bytes, aligned, and zero until `init`, are the lock's.
         unsafe { function(self.address) };
     }
 }
@@ -202,12 +202,12 @@ impl Drop for Memory {
     }
 }
 
-/// The object's table; its version has been looked at.
+/// Returns the object's table; its version has been checked.
 fn table(file: &Path) -> Result<Table> {
-    // With its folder, so that the loader does not look for it elsewhere.
+    // With its folder, so that the loader does not search for it elsewhere.
     let path = file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?;
     let path = CString::new(path.into_os_string().into_encoded_bytes()).context("a path has no zero bytes")?;
-    // SAFETY: the path ends in 0. What the object does as it is loaded is what the user asked for.
+    // SAFETY: the path ends in 0. The user asked for whatever the object does as it is loaded.
     let object = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     let loadable = || {
         format!(
@@ -233,11 +233,11 @@ fn table(file: &Path) -> Result<Table> {
          of this version",
         file.display()
     );
-    // SAFETY: the number says that it is a table of this version.
+    // SAFETY: the number shows that it is a table of this version.
     Ok(unsafe { table.read_unaligned() })
 }
 
-/// What went wrong with the last call of the loader in this thread.
+/// Returns what went wrong with the last call of the loader in this thread.
 fn loader_says() -> String {
     // SAFETY: the text, if there is one, is this thread's until its next call of the loader.
     unsafe {
@@ -246,7 +246,7 @@ fn loader_says() -> String {
     }
 }
 
-/// A text of the table; empty if there is none.
+/// Returns a text of the table; empty if there is none.
 ///
 /// # Safety
 /// Null, or it ends in 0 and stays.

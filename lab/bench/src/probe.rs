@@ -1,35 +1,35 @@
-//! What is recorded of an acquisition: nothing, how long it took, or all that a simulator can tell.
+//! What is recorded of an acquisition: nothing, how long it took, or all that a simulator can report.
 
 use crate::run::{ByKind, Kind, WaitTimes};
 use hdrhistogram::Histogram;
 use std::sync::LazyLock;
 
-/// Looks at single acquisitions, in the thread that makes them.
+/// Observes single acquisitions, in the thread that makes them.
 pub trait Probe {
-    /// The time, in units of its own.
+    /// Returns the time, in units of its own.
     fn mark(&self) -> u64;
-    /// The lock at this address will be asked for.
+    /// Notes that the lock at this address will be requested.
     #[inline(always)]
     fn asks(&self, _lock: *const u8) {}
-    /// It was acquired, alone for a write.
+    /// Notes that it was acquired, alone for a write.
     #[inline(always)]
     fn acquired(&self, _lock: *const u8, _kind: Kind) {}
-    /// It will be released.
+    /// Notes that it will be released.
     #[inline(always)]
     fn releases(&self, _lock: *const u8, _kind: Kind) {}
-    /// The lock was asked for and acquired at these times, and has been released.
+    /// Records that the lock was requested and acquired at these times, and has been released.
     fn record(&mut self, kind: Kind, asked: u64, acquired: u64);
-    /// Somebody has waited for so many nanoseconds, by a clock of the workload.
+    /// Records a wait of this many nanoseconds, by a clock of the workload.
     fn waited(&mut self, _kind: Kind, _ns: u64) {}
 }
 
 /// A probe of one thread.
 pub trait Recorder: Probe {
-    /// What it has seen.
+    /// Returns what it has seen.
     fn into_waits(self) -> Option<Box<WaitTimes>>;
 }
 
-/// Does not look.
+/// A probe that observes nothing.
 pub struct Untimed;
 
 impl Probe for Untimed {
@@ -55,7 +55,7 @@ pub struct Timed {
 }
 
 impl Timed {
-    /// Has seen nothing yet.
+    /// Creates a probe that has seen nothing yet.
     #[must_use]
     pub fn new() -> Timed {
         Timed { clock: CLOCK.clone(), waits: Box::new(ByKind { read: times(), write: times() }) }
@@ -90,7 +90,7 @@ impl Probe for Timed {
     }
 }
 
-/// Out of line: the lock has been released, and every lock has its own copy of whoever calls it.
+/// Records a wait. Out of line: the lock has been released, and every lock has its own copy of the callers.
 #[inline(never)]
 fn record(waits: &mut WaitTimes, kind: Kind, ns: u64) {
     waits.get_mut(kind).saturating_record(ns);

@@ -1,4 +1,4 @@
-//! What the documents published: every figure and every claim, by its place in `published.toml`.
+//! What the papers published: every figure and every claim, by its place in `published.toml`.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ const TEXT: &str = include_str!("published.toml");
 
 static FILE: LazyLock<Table> = LazyLock::new(|| TEXT.parse().expect("the file is tested"));
 
-/// Keys that say what a figure is about, or how something was done. All others are figures and claims.
+/// Keys that state what a figure is about, or how something was done. All others are figures and claims.
 const LABELS: &[&str] = &[
     "title",
     "machine",
@@ -31,7 +31,7 @@ const LABELS: &[&str] = &[
     "backoff_prose",
 ];
 
-/// The documents, in the order of the file.
+/// The papers, in the order of the file.
 pub const DOCUMENTS: &[&str] = &["mutex_spinners", "rwsem_stealing", "dcache", "spin_backoff", "handoff_spin"];
 
 /// A figure or a claim.
@@ -45,7 +45,7 @@ pub struct Claim {
     pub text: String,
 }
 
-/// All figures and claims of a document, in the order of their keys.
+/// Returns all figures and claims of a paper, in the order of their keys.
 #[must_use]
 pub fn claims(document: &str) -> Vec<Claim> {
     let mut all = Vec::new();
@@ -68,7 +68,7 @@ fn collect(key: &str, value: &Value, all: &mut Vec<Claim>) {
     }
 }
 
-/// A number, or one as text: `+34.2%`.
+/// Returns a number, or one as text: `+34.2%`.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(number) => Some(*number as f64),
@@ -85,7 +85,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The figure or claim at a place.
+/// Returns the figure or claim at a place.
 ///
 /// # Errors
 /// There is none.
@@ -94,19 +94,19 @@ pub fn claim(key: &str) -> Result<Claim> {
     claims(document).into_iter().find(|claim| claim.key == key).with_context(|| format!("{key}: not in published.toml"))
 }
 
-/// Returns a document's title.
+/// Returns a paper's title.
 #[must_use]
 pub fn title(document: &str) -> String {
     text(document, "title").unwrap_or_default()
 }
 
-/// A label of a document.
+/// Returns a label of a paper.
 #[must_use]
 pub fn text(document: &str, label: &str) -> Option<String> {
     Some(FILE.get(document)?.get(label)?.as_str()?.to_owned())
 }
 
-/// A document's part of the file.
+/// Returns a paper's part of the file.
 ///
 /// # Errors
 /// The file has another shape.
@@ -115,18 +115,18 @@ pub fn typed<T: for<'a> Deserialize<'a>>(document: &str) -> Result<T> {
     part.clone().try_into().with_context(|| format!("published.toml, {document}"))
 }
 
-/// A published pair: before a document's change and after it.
+/// A published pair: before a paper's change and after it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Pair {
-    /// What [`Comparison::published`](crate::documents::Comparison::published) calls it.
+    /// Its name in [`Comparison::published`](crate::documents::Comparison::published).
     pub key: String,
-    /// The document.
+    /// The paper.
     pub document: String,
     /// What was measured, where.
     pub what: String,
     /// The unit.
     pub unit: String,
-    /// Before the document's change.
+    /// Before the paper's change.
     pub before: f64,
     /// After it.
     pub after: f64,
@@ -147,7 +147,7 @@ static PAIRS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
     pairs.iter().map(|pair| resolved(pair).expect("the file is tested")).collect()
 });
 
-/// A pair whose sides are figures: the file names the places of those that stand elsewhere in it.
+/// Returns a pair whose sides are figures: the file names the places of those that stand elsewhere in it.
 fn resolved(pair: &Value) -> Result<Pair> {
     let mut pair = pair.as_table().context("not a table")?.clone();
     for side in ["before", "after"] {
@@ -165,7 +165,7 @@ pub fn pairs() -> &'static [Pair] {
     &PAIRS
 }
 
-/// The published pair of this key.
+/// Returns the published pair of this key.
 #[must_use]
 pub fn pair(key: &str) -> Option<&'static Pair> {
     pairs().iter().find(|pair| pair.key == key)
@@ -227,9 +227,9 @@ pub struct RwsemStealing {
 pub struct Dcache {
     /// The spin lock's share of the time, by command.
     pub raw_spin_lock_percent: Vec<CommandRow>,
-    /// Who called it in `reaim`, before: per cent, by function.
+    /// The callers in `reaim`, before: per cent, by function.
     pub baseline_split_of_reaim: BTreeMap<String, f64>,
-    /// What was to stay as it was.
+    /// What was to stay unchanged.
     pub neutral: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a benchmark found: one type, from which the text, the Markdown and the JSON are made.
+//! The result of a benchmark: one type, from which the text, the Markdown and the JSON are made.
 
 use crate::documents::DocumentRow;
 use crate::verdict::Verdict;
@@ -10,7 +10,7 @@ use turnwise_present::machine::Machine;
 use turnwise_present::stats::Spread;
 use turnwise_present::{input_file, json};
 
-/// The format of [`Report`] as JSON. Fields are added without notice; when one changes its meaning or goes away, the
+/// The format of [`Report`] as JSON. Fields are added without notice; when one changes its meaning or is removed, the
 /// number is raised. 2: `subject`, `reads`, `writes`, `documents`, switches per second and the mean wait are new.
 pub const FORMAT: &str = "turnwise-bench/2";
 
@@ -37,9 +37,9 @@ pub struct Report {
     /// Why there is no energy in it, if there is none.
     #[serde(default)]
     pub no_energy: Option<String>,
-    /// What documents published, beside what was measured; empty for subjects without documents.
+    /// What papers published, next to what was measured; empty for subjects without papers.
     pub documents: Vec<DocumentRow>,
-    /// What it all comes to, for each of our locks. Reports from before there were any are judged when they are read.
+    /// The summary for each of our locks. Reports from before verdicts existed are judged when they are read.
     #[serde(default)]
     pub verdicts: Vec<Verdict>,
 }
@@ -61,7 +61,7 @@ impl Report {
     }
 }
 
-/// A scenario that was asked for and did not run.
+/// A scenario that was requested and did not run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Its name.
@@ -88,7 +88,7 @@ pub struct Method {
 pub struct ScenarioReport {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub help: String,
     /// Threads on one lock.
     pub threads: usize,
@@ -125,13 +125,13 @@ pub struct LockReport {
     /// Where some threads only read and some only write: what the role with fewer threads got of the operations, over
     /// its share of the threads. 1 is fair; 0: it starved.
     pub share: Option<Spread>,
-    /// Beside a busy process: what the disturbed thread got.
+    /// Next to a busy process: what the disturbed thread got.
     pub beside: Option<Beside>,
     /// In an open loop: how late requests were served. [`LockReport::wait`] then counts from the time at which they
     /// were to arrive.
     #[serde(default)]
     pub late: Option<Late>,
-    /// What the processors of the whole machine used over the operations, nanojoules, where the machine tells.
+    /// The energy of the whole machine's processors over the operations, nanojoules, where the machine reports it.
     #[serde(default)]
     pub energy_nj: Option<Spread>,
     /// Under a CPU quota: the share of the kernel's periods in which it was used up.
@@ -141,10 +141,10 @@ pub struct LockReport {
     pub voluntary: Option<Spread>,
     /// Involuntary context switches of the process per operation.
     pub involuntary: Option<Spread>,
-    /// Voluntary context switches of the process per second of each round, as `rounds_ns`.
+    /// Voluntary context switches of the process per second of each round, like `rounds_ns`.
     pub rounds_voluntary_per_s: Vec<Option<f64>>,
     /// By how many nanoseconds a locked operation took longer on a line that another CPU had just written: the mean of
-    /// before and after each round, as `rounds_ns` but for those that are missing at its end. Empty: it was not asked.
+    /// before and after each round, like `rounds_ns` except for missing ones at its end. Empty: it was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds_line_ns: Vec<Option<f64>>,
     /// Voluntary context switches of the process per second.
@@ -160,14 +160,14 @@ pub struct LockReport {
     pub reads: Option<KindReport>,
     /// The writes alone, likewise.
     pub writes: Option<KindReport>,
-    /// What to know about these figures: fewer samples than asked for, a disturbed machine.
+    /// Notes on these figures: fewer samples than requested, a disturbed machine.
     pub notes: Vec<String>,
 }
 
-/// How late the requests of an open loop were served, those included that were due and never served.
+/// How late the requests of an open loop were served, including those that were due and never served.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Late {
-    /// The 99th percentile of the waits of each round, as [`LockReport::rounds_ns`].
+    /// The 99th percentile of the waits of each round, like [`LockReport::rounds_ns`].
     pub rounds_p99_ns: Vec<Option<f64>>,
     /// The same over the rounds.
     pub p99_ns: Spread,
@@ -176,23 +176,23 @@ pub struct Late {
 }
 
 impl LockReport {
-    /// What is compared, by round: less is better.
+    /// Returns what is compared, by round: less is better.
     #[must_use]
     pub fn rounds(&self) -> &[Option<f64>] {
         self.late.as_ref().map_or(&self.rounds_ns, |late| &late.rounds_p99_ns)
     }
 
-    /// What is compared, over the rounds.
+    /// Returns what is compared, over the rounds.
     #[must_use]
     pub fn cost(&self) -> Option<Spread> {
         self.late.as_ref().map_or(self.op_ns, |late| Some(late.p99_ns))
     }
 }
 
-/// What a thread got whose CPU is shared with a busy process; of threads that roam, the least that one got.
+/// What a thread that shares its CPU with a busy process got; of threads that roam, the least.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Beside {
-    /// Its CPU time over the interval: beside one busy process half of it is fair.
+    /// Its CPU time over the interval: next to one busy process half of it is fair.
     pub cpu: Spread,
     /// Its operations over the mean of all threads.
     pub operations: Spread,
@@ -211,7 +211,7 @@ pub struct KindReport {
     pub speed: Option<Spread>,
 }
 
-/// How long acquisitions took, from asking to having the lock, nanoseconds; over all timed samples.
+/// How long acquisitions took, from request to acquisition, nanoseconds; over all timed samples.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Waits {
     /// Acquisitions timed.
@@ -224,12 +224,12 @@ pub struct Waits {
     pub p99_ns: u64,
     /// 99.9% waited at most this long.
     pub p999_ns: u64,
-    /// Nobody waited longer.
+    /// The longest wait.
     pub max_ns: u64,
 }
 
 impl Waits {
-    /// Of a histogram of nanoseconds; `None` if it is empty.
+    /// Summarises a histogram of nanoseconds; `None` if it is empty.
     #[must_use]
     pub fn of(waits: &Histogram<u64>) -> Option<Waits> {
         (!waits.is_empty()).then(|| Waits {
@@ -244,8 +244,8 @@ impl Waits {
 }
 
 impl Report {
-    /// What a cache line cost around the samples, nanoseconds, least first. Empty: it was not asked, or there is one
-    /// core alone.
+    /// Returns what a cache line cost around the samples, nanoseconds, least first. Empty: it was not measured, or
+    /// there is only one core.
     #[must_use]
     pub fn lines_ns(&self) -> Vec<f64> {
         let locks = self.scenarios.iter().flat_map(|scenario| &scenario.locks);
@@ -257,8 +257,8 @@ impl Report {
 
 impl ScenarioReport {
     /// Names the reference: the fastest of `candidates` that ran, or if there are none the fastest peer, one that
-    /// sleeps if there is any (a lock that only spins is no substitute on a busy machine); and compares everybody with
-    /// it.
+    /// sleeps if there is any (a lock that only spins does not replace it on a busy machine); and compares all locks
+    /// with it.
     pub fn compare(&mut self, candidates: &[&str]) {
         let fastest = |fit: &dyn Fn(&LockReport) -> bool| {
             let timed = self.locks.iter().filter(|l| fit(l)).filter_map(|l| Some((l.cost()?.median, l.name.clone())));
@@ -291,19 +291,19 @@ impl ScenarioReport {
         }
     }
 
-    /// The lock of this name, if it ran.
+    /// Returns the lock of this name, if it ran.
     #[must_use]
     pub fn lock(&self, name: &str) -> Option<&LockReport> {
         self.locks.iter().find(|l| l.name == name)
     }
 
-    /// How many times as fast a lock is as another one, paired by round; `None`: they have no round in common.
+    /// Returns how many times as fast a lock is as another one, paired by round; `None`: they have no round in common.
     #[must_use]
     pub fn speed(&self, lock: &LockReport, other: &LockReport) -> Option<Spread> {
         Spread::of_ratios(other.rounds(), lock.rounds())
     }
 
-    /// The peer that is fastest here. Peers that only spin do not count, unless `ours` does nothing else.
+    /// Returns the peer that is fastest here. Peers that only spin do not count, unless `ours` does nothing else.
     #[must_use]
     pub fn best_peer(&self, ours: &LockReport) -> Option<&LockReport> {
         let peers = self.locks.iter().filter(|lock| !lock.ours && (lock.sleeps || !ours.sleeps));
@@ -311,7 +311,7 @@ impl ScenarioReport {
         timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, lock)| lock)
     }
 
-    /// The lock that the others were compared with.
+    /// Returns the lock that the others were compared with.
     #[must_use]
     pub fn reference_lock(&self) -> Option<&LockReport> {
         self.lock(self.reference.as_ref()?)

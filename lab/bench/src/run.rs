@@ -1,7 +1,7 @@
 //! One sample: some threads, one lock, a fixed time.
 //!
 //! The threads count their operations in words of their own, which the sampling thread reads at the start and at the
-//! end of the interval. So neither the start of the threads nor their last waits, which last long where a lock
+//! end of the interval. So neither the start of the threads nor their last waits, which are long where a lock
 //! collapses, count.
 
 use crate::energy;
@@ -18,10 +18,10 @@ use turnwise_present::cpus::stay_on;
 use turnwise_present::quota::{Quota, Throttled};
 use turnwise_present::spent::Spent;
 
-/// What an operation did to the data. Locks that do not tell the two apart only write.
+/// What an operation did to the data. Locks that do not distinguish the two only write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It looked, with others.
+    /// It read, with others.
     Read,
     /// It changed something, alone.
     Write,
@@ -40,7 +40,7 @@ pub struct ByKind<T> {
 pub type Counts = ByKind<u64>;
 
 impl<T> ByKind<T> {
-    /// The one of `kind`.
+    /// Returns the one of `kind`.
     pub fn get(&self, kind: Kind) -> &T {
         match kind {
             Kind::Read => &self.read,
@@ -48,7 +48,7 @@ impl<T> ByKind<T> {
         }
     }
 
-    /// The one of `kind`, to change it.
+    /// Returns the one of `kind`, to change it.
     pub fn get_mut(&mut self, kind: Kind) -> &mut T {
         match kind {
             Kind::Read => &mut self.read,
@@ -81,10 +81,10 @@ pub enum Section {
     Sleep(Duration),
 }
 
-/// Who reads and who writes, where the lock tells them apart.
+/// Which threads read and which write, where the lock distinguishes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Roles {
-    /// Everybody reads in this many of a hundred operations, at random, and writes in the others.
+    /// All threads read in this many of a hundred operations, at random, and write in the others.
     Mixed {
         /// 0 to 100.
         read_percent: u8,
@@ -93,13 +93,13 @@ pub enum Roles {
     Apart {
         /// This many threads write.
         writers: usize,
-        /// Steps of work that they rest after each write, beside what everybody does outside.
+        /// Steps of work that they rest after each write, in addition to the work of all outside.
         rest: u32,
     },
 }
 
 impl Roles {
-    /// Everybody writes: all that a mutex can do.
+    /// All threads write: all that a mutex can do.
     pub const WRITE: Roles = Roles::Mixed { read_percent: 0 };
 }
 
@@ -110,11 +110,11 @@ pub struct Plan {
     pub threads: usize,
     /// What they do.
     pub section: Section,
-    /// Who reads and who writes.
+    /// Which threads read and which write.
     pub roles: Roles,
-    /// What else there is.
+    /// Further circumstances.
     pub situation: Situation,
-    /// Thread `n` stays on the `n`th of the process's CPUs, and again from the first.
+    /// Thread `n` stays on the `n`th of the process's CPUs, wrapping around.
     pub pinned: bool,
     /// How long they run before the measured interval.
     pub warm_up: Duration,
@@ -142,13 +142,13 @@ pub struct Outcome {
     pub voluntary: u64,
     /// Context switches of the process in the interval: a thread was preempted.
     pub involuntary: u64,
-    /// What the processors of the machine used in the interval, where it tells.
+    /// The energy of the machine's processors in the interval, where it is reported.
     pub joules: Option<f64>,
     /// Under a quota: the share of the kernel's periods in which it was used up.
     pub throttled: Option<f64>,
-    /// How long the threads needed to end after they were told to.
+    /// How long the threads needed to end after the stop signal.
     pub drain: Duration,
-    /// How long they waited, if the plan asked for it.
+    /// How long they waited, if the plan requested it.
     pub waits: Option<WaitTimes>,
 }
 
@@ -159,7 +159,7 @@ impl Outcome {
         self.ops.iter().map(|ops| ops.total()).sum()
     }
 
-    /// Operations of one kind, of all threads.
+    /// Returns the operations of one kind, of all threads.
     #[must_use]
     pub fn count(&self, kind: Kind) -> u64 {
         self.ops.iter().map(|ops| ops.get(kind)).sum()
@@ -170,42 +170,42 @@ impl Outcome {
 pub trait Workload: Copy + Send + Sync + 'static {
     /// What they fight over: the lock and its data.
     type Shared: Sync + 'static;
-    /// What a thread has for itself.
+    /// A thread's private state.
     type Local: Send + 'static;
 
     /// Creates a fresh lock.
     fn shared(self) -> Self::Shared;
 
-    /// For the thread of this number.
+    /// Returns the private state of the thread of this number.
     fn local(self, roles: Roles, thread: usize) -> Self::Local;
 
-    /// In the thread, before its first operation.
+    /// Prepares the thread, before its first operation.
     fn prepare(self) {}
 
-    /// Operations between two looks at the signal to stop; more than one where an operation costs as much as the look.
+    /// Returns the operations between two checks of the stop signal; more than one where both cost the same.
     fn batch(self, _threads: usize) -> u32 {
         1
     }
 
-    /// One operation, with the lock.
+    /// Does one operation, with the lock.
     fn operate<P: Probe>(self, shared: &Self::Shared, local: &mut Self::Local, probe: &mut P) -> Kind;
 
-    /// What comes after it, without the lock.
+    /// Does what follows the operation, without the lock.
     fn rest(self, _local: &mut Self::Local) {}
 
-    /// The thread was told to stop, and operates no more.
+    /// Called when the thread was told to stop, and operates no more.
     fn leave<P: Probe>(self, _local: &mut Self::Local, _probe: &mut P) {}
 
-    /// Whether a thread saw what no thread may see.
+    /// Returns whether a thread saw what no thread may see.
     fn torn(_local: &Self::Local) -> bool {
         false
     }
 
-    /// The threads have been told to stop: those that wait for others to do something wait no longer.
+    /// Called when the threads have been told to stop: those that wait for others' actions then stop waiting.
     fn stop(_shared: &Self::Shared) {}
 
-    /// Whether the lock kept its promise. `done` is what all threads did, in the interval or not; `torn`: one of them
-    /// was.
+    /// Checks that the lock kept its guarantee. `done` is what all threads did, in the interval or not; `torn`: one of
+    /// them saw a torn state.
     ///
     /// # Errors
     /// When it did not.
@@ -215,18 +215,18 @@ pub trait Workload: Copy + Send + Sync + 'static {
 /// Runs one sample of `plan` with a fresh lock.
 ///
 /// # Errors
-/// When a thread cannot be started, or when the lock broke its promise.
+/// When a thread cannot be started, or when the lock broke its guarantee.
 pub fn sample<W: Workload>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
     measure(plan, &Trial { work, lock: LockSlots::new(work.shared()) })
 }
 
-/// What there is a copy of for each lock and section: kept small, since there are hundreds.
+/// The part that is copied for each lock and section: kept small, since there are hundreds.
 trait ThreadBody: Sync {
-    /// What a thread does all day.
+    /// Does what a thread does for the whole run.
     fn run_thread(&self, context: &ThreadContext<'_>, probe: Option<Timed>) -> Share;
     /// Ends the waits of threads for each other.
     fn stop(&self);
-    /// Whether the lock kept its promise.
+    /// Checks that the lock kept its guarantee.
     fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()>;
 }
 
@@ -279,7 +279,7 @@ impl<L> LockSlots<L> {
 /// What a thread has done so far, for the sampling thread to read.
 type Tally = Apart<ByKind<AtomicU64>>;
 
-/// What the threads of a sample share beside the lock.
+/// What the threads of a sample share in addition to the lock.
 struct Arena<'a> {
     plan: &'a Plan,
     stop: Apart<AtomicBool>,
@@ -317,11 +317,11 @@ struct ThreadContext<'a> {
     tally: &'a Tally,
 }
 
-/// What one thread brings home.
+/// What one thread returns.
 struct Share {
     /// All its operations, in the interval or not.
     done: Counts,
-    /// It saw what no thread may see.
+    /// It saw a state that no thread may see.
     torn: bool,
     waits: Option<Box<WaitTimes>>,
 }
@@ -370,7 +370,7 @@ fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// All waits, if the lock kept its promise.
+/// Returns all waits, if the lock kept its guarantee.
 fn check(body: &dyn ThreadBody, shares: Vec<Share>) -> anyhow::Result<Option<WaitTimes>> {
     let mut done = Counts::default();
     let mut torn = false;
@@ -421,7 +421,7 @@ fn operate<W: Workload, P: Recorder>(bout: &Trial<W>, context: &ThreadContext<'_
     Share { done, torn: W::torn(&local), waits: probe.into_waits() }
 }
 
-/// What the sampling thread does. Returns when the threads were told to stop, too.
+/// Does what the sampling thread does. Returns when the threads were told to stop, too.
 fn observe(arena: &Arena<'_>) -> (Instant, Outcome) {
     thread::sleep(arena.plan.warm_up);
     let begin = Snapshot::take(arena);
@@ -431,7 +431,7 @@ fn observe(arena: &Arena<'_>) -> (Instant, Outcome) {
     (Instant::now(), end.since(&begin))
 }
 
-/// The clock of the calling thread's CPU time; zero if there is none.
+/// Returns the clock of the calling thread's CPU time; zero if there is none.
 fn own_clock() -> libc::clockid_t {
     let mut clock = 0;
     // SAFETY: the thread is the calling one; `clock` is writable.
@@ -439,7 +439,7 @@ fn own_clock() -> libc::clockid_t {
     clock
 }
 
-/// What such a clock shows, while its thread is there.
+/// Returns the reading of such a clock, while its thread exists.
 fn cpu_time(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable.

@@ -8,21 +8,21 @@ use crate::subject::{LockInfo, Waiting};
 use std::time::Duration;
 use turnwise_present::stats::Spread;
 
-/// What the samples of one lock showed, before it is summed up.
+/// What the samples of one lock showed, before they are summed up.
 pub struct Samples {
     /// The lock.
     pub lock: &'static LockInfo,
-    /// Who reads and who writes in them.
+    /// Which threads read and which write in them.
     pub roles: Roles,
     /// The throughput pass, by round.
     pub plain: Vec<Outcome>,
-    /// What a cache line cost around each of these, nanoseconds; `None`: there is one core alone.
+    /// What a cache line cost around each of these, nanoseconds; `None`: there is only one core.
     pub line_ns: Vec<Option<f64>>,
     /// Waits of the timed pass.
     pub waits: Option<WaitTimes>,
     /// Why there are fewer samples than rounds.
     pub gave_up: Option<String>,
-    /// Samples of either pass that lasted more than twice as long as asked for.
+    /// Samples of either pass that lasted more than twice as long as requested.
     pub disturbed: u32,
     /// What was peculiar about them.
     pub situation: Situation,
@@ -105,8 +105,8 @@ impl Samples {
         }
     }
 
-    /// A sample without an operation counts as if it had one: its figures are then lower bounds, rather than missing
-    /// from the median, which would flatter a lock that stalls. [`Samples::notes`] says so.
+    /// Returns a figure per operation; a sample without one counts as if it had one. The result is then a lower bound,
+    /// and the sample not missing from the median, which would flatter a lock that stalls ([`Samples::notes`]).
     fn per(&self, figure: fn(&Outcome) -> f64, operations: impl Fn(&Outcome) -> u64) -> Vec<f64> {
         self.plain.iter().map(|o| figure(o) / operations(o).max(1) as f64).collect()
     }
@@ -121,7 +121,7 @@ impl Samples {
         }
     }
 
-    /// Among those with the same role; of two roles, the less fair.
+    /// Returns the fairness among threads with the same role; of two roles, the less fair.
     fn fairness(&self, ops: &[Counts]) -> f64 {
         let totals: Vec<u64> = ops.iter().map(|ops| ops.total()).collect();
         match self.roles {
@@ -130,8 +130,8 @@ impl Samples {
         }
     }
 
-    /// What the role with fewer threads got of the operations, over its share of the threads. A role that rests after
-    /// its operations has no fair share.
+    /// Returns what the role with fewer threads got of the operations, over its share of the threads. A role that rests
+    /// after its operations has no fair share.
     fn roles_share(&self) -> Option<Spread> {
         let Roles::Apart { writers, rest: 0 } = self.roles else { return None };
         let share = |outcome: &Outcome| {
@@ -146,7 +146,7 @@ impl Samples {
         Spread::of(&self.plain.iter().map(share).collect::<Vec<_>>())
     }
 
-    /// What the thread got whose CPU is shared with a busy process; of threads that roam, the one that got least.
+    /// Returns what the thread got that shares its CPU with a busy process; of threads that roam, the least.
     fn beside(&self) -> Option<Beside> {
         let of_one = |shares: Vec<f64>| match self.situation.neighbour {
             Neighbour::Nobody => None,
@@ -170,7 +170,7 @@ impl Samples {
         Spread::of(&self.plain.iter().filter_map(per_op).collect::<Vec<_>>())
     }
 
-    /// How an open loop was served.
+    /// Returns how an open loop was served.
     fn late(&self, rounds: u32) -> Option<Late> {
         let arrivals = self.situation.arrivals?;
         let served = |o: &Outcome| o.total() as f64 / (arrivals.per_s(o.ops.len()) * o.elapsed.as_secs_f64());
@@ -191,7 +191,7 @@ impl Samples {
         self.gave_up.iter().cloned().chain(self.starved()).chain(stalled).chain(disturbed).collect()
     }
 
-    /// Samples in which one kind did nothing while the other did.
+    /// Returns a note on samples in which one kind did nothing while the other did.
     fn starved(&self) -> Option<String> {
         let Roles::Apart { .. } = self.roles else { return None };
         let starved = |kind| self.plain.iter().filter(|o| o.total() > 0 && o.count(kind) == 0).count() as u32;
@@ -217,7 +217,7 @@ fn all_waits(waits: &WaitTimes) -> Option<Waits> {
     Waits::of(&all)
 }
 
-/// "1 sample", "2 samples".
+/// Returns "1 sample", "2 samples".
 fn samples(n: u32) -> String {
     format!("{n} sample{}", if n == 1 { "" } else { "s" })
 }

@@ -35,7 +35,7 @@ impl fmt::Display for Setting {
     }
 }
 
-/// Lets these hold for all our locks in this process, from now on.
+/// Applies these to all our locks in this process, from now on.
 ///
 /// # Errors
 /// One number is set twice.
@@ -54,7 +54,7 @@ pub fn hold(settings: &[Setting]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The table of what can be set, for `--list`.
+/// Returns the table of what can be set, for `--list`.
 #[must_use]
 pub fn list() -> String {
     let row = |field: &Field| {

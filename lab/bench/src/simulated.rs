@@ -4,20 +4,20 @@ use crate::environment::Environment;
 use std::time::Duration;
 use turnwise_sim::Sim;
 
-/// How much thinking varies: evenly, by so many percent either way.
+/// How much thinking varies: evenly, by this many percent either way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Jitter {
     percent: u8,
 }
 
 impl Jitter {
-    /// By so many percent either way; 100 at most.
+    /// Returns a jitter of this many percent either way; 100 at most.
     #[must_use]
     pub fn percent(percent: u8) -> Jitter {
         Jitter { percent: percent.min(100) }
     }
 
-    /// A time about `ns`, where `chance` gives a number below its argument.
+    /// Returns a time about `ns`, where `chance` gives a number below its argument.
     fn about(self, ns: u64, chance: impl FnOnce(u64) -> u64) -> u64 {
         let most = ns * u64::from(self.percent) / 100;
         if most == 0 { ns } else { ns - most + chance(2 * most + 1) }

@@ -1,15 +1,15 @@
-//! What is peculiar about a scenario, beside its threads and what they do.
+//! What is peculiar about a scenario, beyond its threads and what they do.
 
-/// What else there is.
+/// Further circumstances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Situation {
     /// Locks, any of which a thread takes for an operation.
     pub locks: usize,
-    /// Threads wait for each other's turns, and not for a lock alone.
+    /// Threads wait for each other's turns, and not only for a lock.
     pub turns: bool,
-    /// What runs beside them.
+    /// What runs alongside them.
     pub neighbour: Neighbour,
-    /// When threads want the lock; `None`: whenever they have done what comes before.
+    /// When threads want the lock; `None`: as soon as they have done what comes before.
     pub arrivals: Option<Arrivals>,
     /// Hundredths of a CPU that the process may use, as in a container with a limit.
     pub quota: Option<u32>,
@@ -18,12 +18,12 @@ pub struct Situation {
 /// An open loop: when threads want the lock does not depend on how soon they got it the last time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrivals {
-    /// At random, each independent of all others: so many of all threads in a second.
+    /// At random, each independent of all others: this many per second over all threads.
     Poisson {
         /// The mean.
         per_s: u32,
     },
-    /// All threads at once, each so many times in a row, and again after so long.
+    /// All threads at once, each this many times in a row, and again after this time.
     Bursts {
         /// Of one thread.
         each: u32,
@@ -33,7 +33,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// Arrivals of so many threads in a second.
+    /// Returns the arrivals of this many threads per second.
     #[must_use]
     pub fn per_s(self, threads: usize) -> f64 {
         match self {
@@ -43,10 +43,10 @@ impl Arrivals {
     }
 }
 
-/// What runs beside the threads of a scenario.
+/// What runs alongside the threads of a scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Neighbour {
-    /// Nothing of ours.
+    /// No process of ours.
     Nobody,
     /// A process that keeps a CPU busy, any of them.
     Free,

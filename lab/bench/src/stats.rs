@@ -1,6 +1,6 @@
 //! How fairly a lock served its threads.
 
-/// Least over most: 1 is fair, 0 says that somebody got nothing (or nobody anything).
+/// Returns least over most: 1 is fair, 0 means that some thread got nothing (or all threads).
 #[must_use]
 pub fn fairness(ops: &[u64]) -> f64 {
     match (ops.iter().min(), ops.iter().max()) {

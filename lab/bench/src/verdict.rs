@@ -1,11 +1,11 @@
-//! The verdict: what all cells of a run come to for a lock of ours. The geometric mean hides no cell, since the worst
-//! one stands beside it by name; and speed hides no unfairness, since the least fair cell and the longest wait do, too.
+//! The verdict: the summary of all cells of a run for a lock of ours. The geometric mean hides no cell, since the worst
+//! one is named next to it; speed hides no unfairness, since the least fair cell and the longest wait are named, too.
 
 use crate::report::{LockReport, Report, ScenarioReport};
 use serde::{Deserialize, Serialize};
 use turnwise_present::stats::Spread;
 
-/// What a run says of one of our locks.
+/// The result of a run for one of our locks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The lock.
@@ -14,7 +14,7 @@ pub struct Verdict {
     pub reference: Option<Score>,
     /// Against the peer that is fastest in each cell. Peers that only spin do not count, unless ours does nothing else.
     pub best_peer: Option<Score>,
-    /// The cell where the least was left for those who got least.
+    /// The cell with the smallest share for its worst-served threads.
     pub least_fair: Option<Share>,
     /// The cell with the longest wait.
     pub longest_wait: Option<Wait>,
@@ -44,18 +44,18 @@ pub struct Cell {
     pub speed: Spread,
 }
 
-/// What those who got least were left in a scenario.
+/// The share of the worst-served threads in a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// The scenario.
     pub scenario: String,
-    /// Whose share it is.
+    /// The threads whose share it is.
     pub of: ShareOf,
     /// The share: 1 is fair, 0 is nothing.
     pub share: f64,
 }
 
-/// Whose share a [`Share`] is.
+/// The threads whose share a [`Share`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareOf {
@@ -77,7 +77,7 @@ pub struct Wait {
 }
 
 impl Report {
-    /// The verdicts on our locks, in the order in which they appear.
+    /// Returns the verdicts on our locks, in the order in which they appear.
     #[must_use]
     pub fn judge(&self) -> Vec<Verdict> {
         let mut names: Vec<&str> = Vec::new();
@@ -109,7 +109,7 @@ impl Verdict {
     }
 }
 
-/// Over the cells in which there is another lock to compare with.
+/// Computes the score over the cells in which there is another lock to compare with.
 fn score(
     ran: &[(&ScenarioReport, &LockReport)],
     other: impl Fn(&ScenarioReport, &LockReport) -> Option<LockReport>,
@@ -128,7 +128,7 @@ fn score(
     Some(Score { cells: cells.len(), mean, worst, missing })
 }
 
-/// The least of what the report says of shares.
+/// Returns the smallest of the report's shares.
 fn least_share(scenario: &ScenarioReport, lock: &LockReport) -> Option<Share> {
     let one = |spread: Option<Spread>, of| {
         spread.map(|spread| Share { scenario: scenario.name.clone(), of, share: spread.median })

@@ -1,4 +1,4 @@
-//! Work that takes a known time without asking a clock: a chain of dependent arithmetic, measured once per process.
+//! Work that takes a known time without reading a clock: a chain of dependent arithmetic, measured once per process.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -17,7 +17,7 @@ pub fn work(seed: u64, steps: u32) -> u64 {
     x
 }
 
-/// How many steps of [`work`] take about `time` on this machine, call included. Measured at the first question for
+/// Returns how many steps of [`work`] take about `time` on this machine, call included. Measured at the first call for
 /// each `time`, then remembered: every sample of a process works equally hard.
 #[must_use]
 pub fn steps_for(time: Duration) -> u32 {
@@ -29,8 +29,8 @@ pub fn steps_for(time: Duration) -> u32 {
     *known.get_or_insert_default().entry(time).or_insert_with(|| calibrate(time.as_nanos() as f64))
 }
 
-/// Nanoseconds that `work(_, steps)` takes, as a loop calls it: the fastest of several batches, since interruptions
-/// only ever add.
+/// Returns the nanoseconds that `work(_, steps)` takes, as called in a loop: the fastest of several batches, since
+/// interruptions only ever add.
 #[must_use]
 pub fn cost_ns(steps: u32) -> f64 {
     const BATCHES: u32 = 20;
@@ -46,7 +46,7 @@ pub fn cost_ns(steps: u32) -> f64 {
     (0..BATCHES).map(|_| batch()).fold(f64::INFINITY, f64::min)
 }
 
-/// Three corrections from a first guess; the cost is nearly linear in the steps.
+/// Makes three corrections from a first guess; the cost is nearly linear in the steps.
 fn calibrate(target_ns: f64) -> u32 {
     const MOST: f64 = 1e9;
     let mut steps = (target_ns / (cost_ns(20_000) / 20_000.0)).clamp(1.0, MOST);
@@ -61,12 +61,12 @@ fn calibrate(target_ns: f64) -> u32 {
 const MEASURED_NS: u64 = 100_000;
 static STEPS: LazyLock<u32> = LazyLock::new(|| steps_for(Duration::from_nanos(MEASURED_NS)));
 
-/// Measures what [`steps_of_ns`] needs, before anybody is in a hurry.
+/// Measures what [`steps_of_ns`] needs, before it becomes time-critical.
 pub fn prepare() {
     LazyLock::force(&STEPS);
 }
 
-/// How many steps take about `ns` nanoseconds, by a measurement that is made once.
+/// Returns how many steps take about `ns` nanoseconds, by a measurement that is made once.
 #[must_use]
 pub fn steps_of_ns(ns: u64) -> u32 {
     let steps = ns.saturating_mul(u64::from(*STEPS)) / MEASURED_NS;
@@ -87,7 +87,7 @@ mod tests {
         let time = Duration::from_micros(5);
         let steps = steps_for(time);
         assert_eq!(steps, steps_for(time));
-        // Generous: the machine may be busy, which makes the steps look dear.
+        // Generous: the machine may be busy, which makes the steps seem expensive.
         let cost = cost_ns(steps);
         assert!((1_000.0..25_000.0).contains(&cost), "{steps} steps cost {cost} ns");
         assert_eq!(steps_for(Duration::ZERO), 0);

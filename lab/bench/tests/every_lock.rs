@@ -48,7 +48,7 @@ fn check(name: &str, plan: &Plan, outcome: &Outcome) {
     }
 }
 
-/// Nobody does what is not in its role.
+/// Checks that no thread does what is not in its role.
 fn check_roles(name: &str, roles: Roles, outcome: &Outcome) {
     match roles {
         Roles::Mixed { read_percent: 0 } => assert_eq!(outcome.count(Kind::Read), 0, "{name}"),
@@ -61,10 +61,10 @@ fn check_roles(name: &str, roles: Roles, outcome: &Outcome) {
     }
 }
 
-/// Every scenario of a subject with each of its locks.
+/// Runs every scenario of a subject with each of its locks.
 fn figures_are_sane(subject: &str) {
     let subject = SUBJECTS.iter().find(|s| s.name == subject).expect(subject);
-    // A quota would hold for all tests of this process: `quota.rs` has one of its own.
+    // A quota would apply to all tests of this process: `quota.rs` has one of its own.
     for scenario in subject.scenarios.iter().filter(|scenario| scenario.situation.quota.is_none()) {
         for lock in scenario.group.locks {
             // A crowd on a lock that only spins takes seconds to disperse; a few threads show as much.
@@ -121,7 +121,7 @@ fn lineage_figures_are_sane() {
     figures_are_sane("lineage");
 }
 
-/// On a busy machine a sample of 4 ms may pass without anybody having run; one of some seconds may not.
+/// On a busy machine no thread may run during a sample of 4 ms; during one of some seconds, one must.
 #[test]
 fn every_lock_lets_somebody_in() {
     for (subject, group) in SUBJECTS.iter().flat_map(|s| s.groups.iter().map(move |g| (s, g))) {
@@ -136,19 +136,19 @@ fn every_lock_lets_somebody_in() {
     }
 }
 
-/// Whether one of several samples shows something. In one alone a busy machine may have let a thread stand still.
+/// Returns whether one of several samples shows something. In a single one, a busy machine may stall a thread.
 fn shows(sample: impl Fn() -> bool) -> bool {
     (0..20).any(|_| sample())
 }
 
-/// Whether a lock is caught with this complaint.
+/// Returns whether a lock is caught with this complaint.
 #[track_caller]
 fn is_caught(sample: impl Fn() -> anyhow::Result<Outcome>, complaint: &str) {
     let caught = || sample().is_err_and(|error| error.to_string().contains(complaint));
     assert!(shows(caught), "never: {complaint}");
 }
 
-/// Gives everybody a copy of their own and keeps the last one: what two threads in one critical section do to data,
+/// Gives every caller a copy of its own and keeps the last one: what two threads in one critical section do to data,
 /// without the undefined behaviour.
 struct OpenDoor<T>(std::sync::Mutex<T>);
 
@@ -265,7 +265,7 @@ fn a_lock_that_starves_its_writer_shows_no_share() {
     assert!(shows(starves), "the writer has its share");
 }
 
-/// Hears nothing but what is for all, and so never a thread's turn.
+/// Notices only broadcasts, and so never a thread's turn.
 struct Deaf<M>(M);
 
 impl<T: 'static, M: Monitor<T>> Monitor<T> for Deaf<M> {
@@ -351,11 +351,11 @@ fn many_locks_let_threads_in_side_by_side() {
         let outcome = exclusive::sample::<std::sync::Mutex<Protected>>(&plan).expect("it excludes");
         outcome.total()
     };
-    // Behind one lock, one section at a time, each 20 ms long at least.
+    // Behind one lock, one section at a time, each at least 20 ms long.
     assert!(shows(|| total(64) > total(1)), "never more sections behind 64 locks");
 }
 
-/// Stands still for a fifth of a second, once.
+/// Stalls for a fifth of a second, once.
 struct Stalls {
     lock: std::sync::Mutex<Protected>,
     sections: std::sync::atomic::AtomicU64,

@@ -1,5 +1,5 @@
-//! Scenarios under a CPU quota, which holds for all threads of a process: so these tests have one to themselves, and
-//! take turns.
+//! Scenarios under a CPU quota, which holds for all threads of a process: so these tests have a process to themselves,
+//! and take turns.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use turnwise_present::quota::Quota;
 /// The quota is the process's.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Whether this machine lets one have a quota; if not, it says what to do.
+/// Returns whether this machine grants a quota; if not, prints what to do.
 fn can_be_had() -> bool {
     match Quota::enter(100) {
         Ok(_) => true,

@@ -1,4 +1,4 @@
-//! Time: the CPU's counter for what one CPU does, the system's clock for what two do.
+//! Time: the CPU's counter for events on one CPU, the system's clock for those on two.
 
 use std::sync::LazyLock;
 use turnwise::platform::{Native, Platform};
@@ -26,7 +26,7 @@ pub(super) fn prepare() {
     LazyLock::force(&CLOCK);
 }
 
-/// How long `action` takes on this CPU, in nanoseconds.
+/// Returns how long `action` takes on this CPU, in nanoseconds.
 #[inline(always)]
 pub(super) fn timed(action: impl FnOnce()) -> f64 {
     fence();
@@ -39,13 +39,13 @@ pub(super) fn timed(action: impl FnOnce()) -> f64 {
     CLOCK.delta_as_nanos(begin, end) as f64
 }
 
-/// The time on all CPUs, in nanoseconds: counters of different CPUs may differ, the system's clock does not.
+/// Returns the time on all CPUs, in nanoseconds: counters of different CPUs may differ, the system's clock does not.
 #[inline]
 pub(super) fn now() -> u64 {
     Native::now()
 }
 
-/// How long one of `count` repetitions takes, for each of `batches` batches. The first batch warms up and is left out.
+/// Returns the time of one of `count` repetitions, for each of `batches` batches. The first, a warm-up, is left out.
 pub(super) fn per_call(batches: usize, count: u32, mut action: impl FnMut()) -> Vec<f64> {
     let mut batch = || timed(|| (0..count).for_each(|_| action())) / f64::from(count);
     batch();

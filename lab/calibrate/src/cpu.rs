@@ -1,4 +1,4 @@
-//! What instructions cost on one CPU, how far it looks ahead, and memory that no cache has.
+//! The cost of instructions on one CPU, how far it looks ahead, and memory that no cache has.
 
 use super::clock::{now, per_call, timed};
 use super::figure::{At, Figure, Unit};
@@ -16,7 +16,7 @@ use turnwise_sim::spec::Class;
 /// Batches of each measurement of instructions.
 pub(super) struct Batches(pub(super) usize);
 
-/// Costs of instructions on the calling thread's CPU: all but those that need two.
+/// Measures instructions on the calling thread's CPU: all but those that need two.
 pub(super) fn instructions(batches: &Batches) -> Vec<Figure> {
     let mut figures = hits(batches);
     let clock = || {
@@ -38,7 +38,7 @@ fn figure(key: &'static str, samples: &[f64], how: &str, guess: f64) -> Figure {
 /// than the shorter of the two (32 inside: 45 ns on an EPYC that hides 59).
 const STEPS: [u32; 2] = [128, 128];
 
-/// How long before its turn computing begins that needs nothing of what comes before: a section between two locked
+/// Returns how long before its turn computing begins that needs no earlier result: a section between two locked
 /// operations, and what follows it, in turn; once each needs the result of the other, once not.
 fn lookahead(batches: &Batches) -> Figure {
     const ROUNDS: u32 = 500;
@@ -59,14 +59,14 @@ fn lookahead(batches: &Batches) -> Figure {
     figure("cpu.lookahead", &gains, "what sections gain whose work outside does not need that inside", 0.0)
 }
 
-/// A chain of steps, each of which needs the one before.
+/// Computes a chain of steps, each of which needs the one before.
 #[inline(never)]
 fn arithmetic(seed: u64, steps: u32) -> u64 {
     (0..black_box(steps)).fold(seed | 1, |x, _| (x ^ x >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Measures accesses to own words, each sort in a row: whoever loads a lock's word compares it and goes on by what the
-/// CPU foretells, so nothing waits for the load.
+/// Measures accesses to the CPU's own words, each sort in a row: a thread that loads a lock's word compares it and
+/// continues speculatively, so nothing waits for the load.
 fn hits(batches: &Batches) -> Vec<Figure> {
     const WORDS: usize = 32;
     let words: [AtomicU64; WORDS] = Default::default();
@@ -95,7 +95,7 @@ fn hits(batches: &Batches) -> Vec<Figure> {
     ]
 }
 
-/// What memory costs that no cache has, at one distance.
+/// Returns what memory costs that no cache has, at one distance.
 ///
 /// # Errors
 /// A thread cannot be started or pinned.
@@ -112,7 +112,7 @@ pub(super) fn memory(class: Class, from: Cpu, at: Cpu, rounds: u32, line_bytes: 
     Ok(Figure::measured("coherence.memory", At::Class(class), &samples, how, 100.0))
 }
 
-/// How much longer computing takes while the other thread of the core computes as well.
+/// Returns how much longer computing takes while the other thread of the core computes as well.
 ///
 /// # Errors
 /// A thread cannot be started or pinned.
@@ -149,7 +149,7 @@ fn mix_times(batches: usize) -> Vec<f64> {
     per_call(batches, 4, mix)
 }
 
-/// Some microseconds of what programs do: arithmetic, part of it at the same time, and loads that hit.
+/// Does some microseconds of typical program work: arithmetic, part of it in parallel, and loads that hit.
 fn mix() {
     const ROUNDS: u64 = 2_000;
     let table: [u64; 256] = std::array::from_fn(|index| index as u64 * 0x9e37_79b9);

@@ -1,11 +1,11 @@
-//! A measured number with its spread, and how it came about.
+//! A measured number with its spread, and its origin.
 
 use serde::Serialize;
 use turnwise_present::figures::time;
 use turnwise_present::stats::{Spread, quantile};
 use turnwise_sim::spec::Class;
 
-/// What a number holds for.
+/// The scope of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum At {
@@ -32,7 +32,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// A value with three digits, in a unit of a fitting size.
+    /// Formats a value with three digits, in a unit of a fitting size.
     #[must_use]
     pub fn shown(self, value: f64) -> String {
         match self {
@@ -42,7 +42,7 @@ impl Unit {
     }
 }
 
-/// What a distance is called.
+/// Returns the name of a distance.
 #[must_use]
 pub fn class(class: Class) -> String {
     match class.0 {
@@ -85,13 +85,13 @@ impl Summary {
 pub struct Figure {
     /// Its key in the machine file.
     pub key: &'static str,
-    /// What it holds for.
+    /// Its scope.
     pub at: At,
     /// The number that goes into the file.
     pub value: f64,
     /// What it counts.
     pub unit: Unit,
-    /// What the samples were; `None` if it was not measured.
+    /// The samples' spread; `None` if it was not measured.
     pub spread: Option<Summary>,
     /// How it was found, in one sentence.
     pub how: String,
@@ -99,11 +99,11 @@ pub struct Figure {
     pub provisional: bool,
 }
 
-/// No cost is below a picosecond: the file counts in them, and a difference of two costs may come out negative.
+/// No cost is below a picosecond: the file counts in them, and a difference of two costs may be negative.
 const LEAST_NS: f64 = 0.001;
 
 impl Figure {
-    /// From samples in nanoseconds, of which the median speaks for all; without any, a guess.
+    /// Makes a figure from samples in nanoseconds, represented by their median; without any, a guess.
     pub(super) fn measured(key: &'static str, at: At, samples: &[f64], how: &str, guess: f64) -> Figure {
         let Some(summary) = Summary::of(samples) else {
             return Figure::guess(key, at, guess, &format!("no sample succeeded; a guess instead ({how})"));
@@ -113,7 +113,7 @@ impl Figure {
         Figure { key, at, value, unit: Unit::Ns, spread: Some(summary), how, provisional: false }
     }
 
-    /// The same where the mean speaks for all, of the samples but the longest twentieth, which others caused.
+    /// Returns the same, represented by the mean of the samples except the longest twentieth, which others caused.
     pub(super) fn mean(key: &'static str, at: At, samples: &[f64], how: &str, guess: f64) -> Figure {
         let median = Figure::measured(key, at, samples, how, guess);
         let Some(summary) = median.spread else { return median };
@@ -125,17 +125,17 @@ impl Figure {
         Figure { value: mean.max(LEAST_NS), how, ..median }
     }
 
-    /// A number that was not measured.
+    /// Returns a number that was not measured.
     pub(super) fn guess(key: &'static str, at: At, value: f64, how: &str) -> Figure {
         Figure { key, at, value, unit: Unit::Ns, spread: None, how: how.to_owned(), provisional: true }
     }
 
-    /// A number that another one of this run stands for.
+    /// Returns a number that another one of this run stands for.
     pub(super) fn like(key: &'static str, at: At, value: f64, how: &str) -> Figure {
         Figure { provisional: false, ..Figure::guess(key, at, value, how) }
     }
 
-    /// The figure as a phrase, for sources: how, and the spread.
+    /// Returns the figure as a phrase, for sources: how, and the spread.
     pub(super) fn source(&self) -> String {
         match self.spread {
             Some(Summary { q1, q3, .. }) => {

@@ -13,7 +13,7 @@ use turnwise_sim::spec::file::{
 };
 use turnwise_sim::spec::{Class, OnCpuView, Protocol};
 
-/// Where `turnwise-lab calibrate` puts its machine file and `turnwise-lab sim --machine here` looks for it:
+/// Returns where `turnwise-lab calibrate` puts its machine file and `turnwise-lab sim --machine here` looks for it:
 /// `$XDG_CONFIG_HOME/turnwise/here.toml`, without that variable `~/.config/turnwise/here.toml`.
 ///
 /// # Errors
@@ -26,7 +26,7 @@ pub fn here_path() -> Result<PathBuf> {
 }
 
 impl Calibration {
-    /// The text of a machine file named `here`, which the simulator has been seen to accept.
+    /// Returns the text of a machine file named `here`, which the simulator has been seen to accept.
     ///
     /// # Errors
     /// A number makes no sense to the simulator.
@@ -41,7 +41,7 @@ impl Calibration {
         Ok(text)
     }
 
-    /// The file's content.
+    /// Returns the file's content.
     fn to_file(&self) -> Result<MachineFile> {
         let (machine, t) = (&self.machine, &self.grid.topology);
         let name = machine.cpu_name().replace(['\n', '\r'], " ");
@@ -72,7 +72,7 @@ impl Calibration {
         let smt = self.all("cpu.smt_slowdown").next();
         let smt = match smt {
             Some(f) => Some((f.value / 1000.0, f.source(), f.provisional)),
-            // A grid of cores with two threads that none of the CPUs that may be used has.
+            // A grid of cores with two threads, which none of the permitted CPUs has.
             None if self.grid.topology.threads_per_core > 1 => Some((1.5, "a guess: no two siblings".to_owned(), true)),
             None => None,
         };
@@ -114,7 +114,7 @@ impl Calibration {
         })
     }
 
-    /// Whether a read takes a modified line as a whole, and how that is known.
+    /// Returns whether a read takes a modified line as a whole, and how that is known.
     fn migratory(&self) -> (bool, String) {
         let Some(after) = self.all(AFTER_A_READ).next() else {
             return (false, "migratory: not measured".to_owned());
@@ -176,8 +176,8 @@ impl Calibration {
         Ok(if figure.provisional { cost.provisional() } else { cost })
     }
 
-    /// All distances of the grid. Those between which no two CPUs lie have the number of the next one, and make the
-    /// table provisional.
+    /// Returns the table of all distances of the grid. Those between which no two CPUs lie have the number of the next
+    /// one, and make the table provisional.
     fn table(&self, key: &str, near: bool) -> Result<Table> {
         let t = &self.grid.topology;
         let farthest = t.hops.iter().copied().max().unwrap_or(0);
@@ -192,7 +192,7 @@ impl Calibration {
         Ok(Table { same_core, same_cluster, same_node, hops, unit: Unit::Ns, source, provisional })
     }
 
-    /// What stands in a table where no two CPUs could be measured at all.
+    /// Returns what stands in a table where no two CPUs could be measured at all.
     fn stand_in(&self, key: &str) -> (f64, &'static str) {
         match key {
             "system.ipi" => (1_000.0, "a guess"),
@@ -253,12 +253,12 @@ fn idle_exit(figure: &Figure, interrupt: Option<&Figure>) -> Option<IdleExit> {
     })
 }
 
-/// To picoseconds, the simulator's unit, at least one.
+/// Rounds to picoseconds, the simulator's unit, at least one.
 fn rounded(ns: f64) -> f64 {
     (ns * 1000.0).round().max(1.0) / 1000.0
 }
 
-/// Who answers reads of shared lines cannot be seen from outside.
+/// Returns a guess: which cache answers reads of shared lines cannot be seen from outside.
 fn protocol(cpu: &str) -> (Protocol, &'static str) {
     if cpu.contains("Intel") {
         (Protocol::Mesif, "Intel's, by the maker's name")

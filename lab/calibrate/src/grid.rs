@@ -17,14 +17,14 @@ pub struct Grid {
     /// The regular machine that stands for them.
     #[serde(skip)]
     pub topology: Topology,
-    /// In what it differs from the real one, and what is not known.
+    /// How it differs from the real one, and what is unknown.
     pub notes: Vec<String>,
     /// The nodes that have CPUs; their places are the simulator's numbers.
     pub nodes: Vec<u32>,
 }
 
 impl Grid {
-    /// Of what sysfs says.
+    /// Builds the grid from sysfs.
     ///
     /// # Errors
     /// There are more nodes than a simulated machine can have.
@@ -59,7 +59,7 @@ impl Grid {
         Ok(Grid { cpus, topology, notes, nodes })
     }
 
-    /// How far two CPUs are apart. Without clusters all cores of a node are at [`Class::SAME_NODE`].
+    /// Returns how far two CPUs are apart. Without clusters all cores of a node are at [`Class::SAME_NODE`].
     #[must_use]
     pub fn class(&self, a: Cpu, b: Cpu) -> Class {
         if a.node != b.node {
@@ -77,7 +77,7 @@ impl Grid {
         self.topology.between_nodes(place(a), place(b))
     }
 
-    /// Up to `most` pairs of different CPUs for each distance that exists, evenly spread over all there are.
+    /// Returns up to `most` pairs of different CPUs for each existing distance, evenly spread over all of them.
     pub(super) fn pairs(&self, most: usize) -> BTreeMap<Class, Vec<(Cpu, Cpu)>> {
         let mut all: BTreeMap<Class, Vec<(Cpu, Cpu)>> = BTreeMap::new();
         for (index, &a) in self.cpus.iter().enumerate() {
@@ -93,13 +93,13 @@ impl Grid {
         all
     }
 
-    /// A third CPU as far from `a` as `b` is, on another core than both.
+    /// Returns a third CPU as far from `a` as `b` is, on another core than both.
     pub(super) fn third(&self, a: Cpu, b: Cpu) -> Option<Cpu> {
         let class = self.class(a, b);
         self.cpus.iter().copied().find(|&c| c.core != a.core && c.core != b.core && self.class(a, c) == class)
     }
 
-    /// For each distance between nodes that exists: a CPU, and one on the node of the memory that it looks at.
+    /// Returns, for each existing distance between nodes, a CPU, and one on the node of the memory that it reads.
     pub(super) fn memory_pairs(&self) -> BTreeMap<Class, (Cpu, Cpu)> {
         let first_of = |node: &u32| self.cpus.iter().copied().find(|cpu| cpu.node == *node);
         let firsts: Vec<Cpu> = self.nodes.iter().filter_map(first_of).collect();
@@ -142,13 +142,13 @@ fn parts<W: Ord>(cpus: &[Cpu], whole: impl Fn(&Cpu) -> W, part: impl Fn(&Cpu) ->
     sets.values().map(BTreeSet::len).collect()
 }
 
-/// Rounded, and at least 1.
+/// Returns the mean, rounded, and at least 1.
 fn mean(counts: &[usize]) -> u32 {
     let (sum, number) = (counts.iter().sum::<usize>(), counts.len().max(1));
     (((2 * sum + number) / (2 * number)) as u32).max(1)
 }
 
-/// Packages, if each has the same number of nodes, or each node the same number of packages.
+/// Returns packages, if each has the same number of nodes, or each node the same number of packages.
 fn sockets(cpus: &[Cpu], nodes: usize, notes: &mut Vec<String>) -> u32 {
     let even = |counts: Vec<usize>| counts.windows(2).all(|w| w[0] == w[1]);
     let packages = cpus.iter().map(|cpu| cpu.package).collect::<BTreeSet<_>>().len();
@@ -160,8 +160,8 @@ fn sockets(cpus: &[Cpu], nodes: usize, notes: &mut Vec<String>) -> u32 {
     nodes as u32
 }
 
-/// Hops by rank: the nearest other nodes are one hop away. Unequal ways there and back count as the longer one; no way
-/// has more hops than there are other nodes.
+/// Returns hops by rank: the nearest other nodes are one hop away. Unequal ways there and back count as the longer one;
+/// no way has more hops than there are other nodes.
 fn hops(tree: &Tree, nodes: &[u32], notes: &mut Vec<String>) -> Vec<u8> {
     let known = |a: u32, b: u32| tree.distances.get(&(a, b)).copied();
     let distance = |a: u32, b: u32| Some(known(a, b)?.max(known(b, a)?));

@@ -6,11 +6,11 @@
 //! | `clock.rs`, `figure.rs` | time; a number with its spread |
 //! | `team.rs`, `lines.rs` | threads on CPUs of their own that take turns; cache lines in a chain |
 //! | `cpu.rs`, `transfers.rs` | instructions and memory; lines between CPUs |
-//! | `nearest.rs` | what a line costs just now, for whoever measures something else |
+//! | `nearest.rs` | the present cost of a line, for other measurements |
 //! | `system.rs`, `wake.rs`, `scheduler.rs` | system calls, switches, wake-ups, idleness, time slices |
 //! | `file.rs` | the machine file |
 //!
-//! `docs/calibrate.md` says how each number is found, and what it leaves out.
+//! `docs/calibrate.md` states how each number is found, and what it leaves out.
 
 mod clock;
 mod cpu;
@@ -46,10 +46,10 @@ use turnwise_present::machine::{self, Machine};
 use turnwise_present::others;
 use turnwise_sim::spec::Class;
 
-/// The format of [`Calibration`] as JSON. Raised when a field changes its meaning or goes away.
+/// The format of [`Calibration`] as JSON. Raised when a field changes its meaning or is removed.
 pub const FORMAT: &str = "turnwise-calibrate/1";
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
     /// [`FORMAT`].
@@ -66,18 +66,18 @@ pub struct Calibration {
     pub seconds: f64,
     /// The CPUs, and the grid that stands for them.
     pub grid: Grid,
-    /// Bytes of a cache line, if the kernel says so.
+    /// Bytes of a cache line, if the kernel reports it.
     pub line_bytes: Option<u32>,
     /// The kernel's driver for idle CPUs, if it has one.
     pub idle_driver: Option<String>,
     /// The numbers.
     pub figures: Vec<Figure>,
-    /// What to know about them.
+    /// Notes on them.
     pub notes: Vec<String>,
 }
 
 impl Calibration {
-    /// Puts together what was measured; how it was measured is left to be said.
+    /// Assembles the measurements; how they were made is added later.
     #[must_use]
     pub fn of(machine: Machine, grid: Grid, line_bytes: Option<u32>, figures: Vec<Figure>) -> Calibration {
         Calibration {
@@ -99,7 +99,7 @@ impl Calibration {
 /// How thoroughly to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Fewer repetitions, for a first look.
+    /// Fewer repetitions, for a first impression.
     pub quick: bool,
 }
 
@@ -115,8 +115,8 @@ pub type Watch<'a> = &'a mut dyn FnMut(&str, usize, usize);
 /// Measures this machine.
 ///
 /// # Errors
-/// The architecture has no way to measure; the kernel does not say which CPUs may be used; threads cannot be started
-/// or pinned; there are more nodes than the simulator has room for.
+/// The architecture has no way to measure; the kernel does not report which CPUs may be used; threads cannot be started
+/// or pinned; there are more nodes than the simulator supports.
 pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         bail!("calibrate measures x86-64 and arm64, not {}: write a machine file by hand", std::env::consts::ARCH);
@@ -138,7 +138,7 @@ pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
     Ok(Calibration { commit, quick, seconds, idle_driver, notes, ..found })
 }
 
-/// What makes figures doubtful.
+/// Returns what makes figures doubtful.
 fn warnings(machine: &Machine, cpus: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if cfg!(debug_assertions) {
@@ -150,7 +150,7 @@ fn warnings(machine: &Machine, cpus: usize) -> Vec<String> {
     notes
 }
 
-/// Everything that is measured, in order.
+/// All measurements, in order.
 struct Work<'a> {
     effort: Effort,
     grid: &'a Grid,
@@ -206,7 +206,7 @@ impl Work<'_> {
 
     /// Transfers and memory.
     fn lines(&self, figures: &mut Vec<Figure>, steps: &mut Steps<'_>) -> Result<()> {
-        /// Where the size of the own caches is not known.
+        /// Used where the size of the CPU's own caches is unknown.
         const LOSE_BYTES: u64 = 8 << 20;
         const MOST_BYTES: u64 = 64 << 20;
         let hits = ["cpu.load_hit", "cpu.store_hit", "cpu.rmw_hit"].map(|key| value(figures, key));
@@ -238,13 +238,13 @@ impl Work<'_> {
     }
 }
 
-/// The number of a figure that there is only one of.
+/// Returns the number of a figure that exists only once.
 fn value(figures: &[Figure], key: &str) -> f64 {
     figures.iter().find(|figure| figure.key == key).map_or(0.0, |figure| figure.value)
 }
 
 impl Calibration {
-    /// The numbers of a key, nearest first.
+    /// Returns the numbers of a key, nearest first.
     fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Figure> {
         self.figures.iter().filter(move |figure| figure.key == key)
     }

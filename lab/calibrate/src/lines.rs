@@ -15,7 +15,7 @@ struct Slot {
 /// Lines, and a random order in which they are touched.
 pub(super) struct Lines {
     slots: Box<[Slot]>,
-    /// Which slots are used, in order; the last stands there twice (see [`Lines::change`]).
+    /// The used slots, in order; the last is listed twice (see [`Lines::change`]).
     order: Vec<u32>,
 }
 
@@ -31,9 +31,9 @@ pub(super) enum Touch {
 }
 
 impl Lines {
-    /// `count` lines of `line_bytes` each. The calling thread touches them first, so they are on its node.
+    /// Creates `count` lines of `line_bytes` each. The calling thread touches them first, so they are on its node.
     pub(super) fn new(count: u32, line_bytes: u32) -> Lines {
-        // Larger lines than 64 bytes: every so many slots.
+        // Lines larger than 64 bytes: every `step`th slot.
         let step = (line_bytes / size_of::<Slot>() as u32).max(1);
         let slot = |_| Slot { next: AtomicPtr::new(ptr::null_mut()), count: AtomicU64::new(0) };
         let slots: Box<[Slot]> = (0..count * step).map(slot).collect();
@@ -47,7 +47,7 @@ impl Lines {
         Lines { slots, order }
     }
 
-    /// How many lines there are.
+    /// Returns how many lines there are.
     pub(super) fn count(&self) -> usize {
         self.order.len() - 1
     }
@@ -71,13 +71,13 @@ impl Lines {
     fn chase(&self) {
         let mut at = &self.slots[self.order[0] as usize];
         for _ in 0..self.count() {
-            // SAFETY: `new` linked every used slot to another one of this box, and nobody changes that.
+            // SAFETY: `new` linked every used slot to another one of this box, and no code changes that.
             at = unsafe { &*at.next.load(Relaxed) };
         }
         black_box(at);
     }
 
-    /// Each store is waited for; else the store buffer would hide what the line costs.
+    /// Stores to every line and waits for each store; else the store buffer would hide the cost of the line.
     #[inline]
     fn store(&self) {
         let mut skip = 0;
@@ -88,7 +88,7 @@ impl Lines {
         black_box(skip);
     }
 
-    /// The count's highest bit, never set, decides which line is next: the CPU cannot begin with it early.
+    /// Changes every line. The count's highest bit, never set, decides the next line: the CPU cannot begin early.
     #[inline]
     fn change(&self) {
         let mut skip = 0;
@@ -111,18 +111,18 @@ impl Lines {
         black_box(self.used().fold(0, |sum, slot| sum ^ slot.count.load(Relaxed)));
     }
 
-    /// Throws every line out of every cache.
+    /// Evicts every line from every cache.
     pub(super) fn flush(&self) {
         self.used().for_each(|slot| flush(ptr::from_ref(slot).cast()));
         fence(SeqCst);
     }
 }
 
-/// Stores half of a word and loads the whole: a store buffer can hand the load no more than its half, so the load waits
-/// until the store has its line. Returns 0, for the next address to rest on (see [`Lines::change`]).
+/// Stores half of a word and loads the whole: a store buffer can forward only its half to the load, so the load waits
+/// until the store has its line. Returns 0, for the next address to depend on (see [`Lines::change`]).
 ///
-/// Fences and locked operations wait less surely: AMD's CPUs go on with the result of a locked operation while earlier
-/// stores wait for their lines.
+/// Fences and locked operations wait less surely: AMD's CPUs continue with the result of a locked operation while
+/// earlier stores wait for their lines.
 #[inline(always)]
 fn store_and_wait(word: &AtomicU64) -> usize {
     let word = word.as_ptr();

@@ -1,5 +1,5 @@
-//! What a cache line costs between the two nearest CPUs, in a millisecond: for whoever measures something else, and
-//! wants to know whether the machine is still the one that it was. The CPUs of a virtual machine move.
+//! The cost of a cache line between the two nearest CPUs, in a millisecond: for other measurements that check whether
+//! the machine is still the same. The CPUs of a virtual machine move.
 
 use super::clock;
 use super::grid::Grid;
@@ -19,10 +19,10 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// Finds them among those that this process may use. `None`: it may use one core alone.
+    /// Finds them among those that this process may use. `None`: it may use only one core.
     ///
     /// # Errors
-    /// The kernel does not say which CPUs may be used, or how they lie.
+    /// The kernel does not report which CPUs may be used, or how they lie.
     pub fn find() -> Result<Option<Nearest>> {
         let tree = Tree::read(Path::new("/sys"), &allowed()?)?;
         let grid = Grid::of(&tree)?;

@@ -20,7 +20,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Of the kernel under `root` (`/sys`) with this release, which runs `cpus` CPUs.
+    /// Reads those of the kernel under `root` (`/sys`) with this release, which runs `cpus` CPUs.
     pub(super) fn read(root: &Path, release: &str, cpus: u32) -> Settings {
         let setting = |name: &str| {
             let text = fs::read_to_string(root.join("kernel/debug/sched").join(name)).ok()?;
@@ -46,7 +46,7 @@ impl Settings {
         settings
     }
 
-    /// As the kernel's source sets them: in proportion to 1 + log2 of the CPUs, of which it counts 8 at most.
+    /// Returns the kernel source's values, in proportion to 1 + log2 of the CPUs, of which it counts 8 at most.
     fn defaults(even_slices: bool, cpus: u32) -> Settings {
         const MS: f64 = 1e6;
         let scale = f64::from(1 + cpus.clamp(1, 8).ilog2());
@@ -61,7 +61,7 @@ impl Settings {
         }
     }
 
-    /// The settings as figures; the measured slice stands for those that follow from it.
+    /// Returns the settings as figures; the measured slice stands for those that follow from it.
     pub(super) fn figures(&self, slices: &[f64]) -> Vec<Figure> {
         let origin = match (self.read, self.even_slices) {
             (true, _) => "as /sys/kernel/debug/sched says",
@@ -97,13 +97,13 @@ impl Settings {
     }
 }
 
-/// Major and minor number of `6.18.44-fc`.
+/// Returns major and minor number of `6.18.44-fc`.
 fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// How long each of two threads on `cpu`, both busy for `busy_ns`, runs at a stretch.
+/// Returns how long each of two threads on `cpu`, both busy for `busy_ns`, runs at a stretch.
 ///
 /// # Errors
 /// A thread cannot be started or pinned.
@@ -112,7 +112,7 @@ pub(super) fn slices(cpu: u32, busy_ns: u64) -> Result<Vec<f64>> {
     Ok(together(&[cpu, cpu], member)?.concat())
 }
 
-/// Looks at the clock all the time; a gap says that something else ran. The first stretch and the last are cut off.
+/// Reads the clock all the time; a gap means that something else ran. The first stretch and the last are cut off.
 fn stretches(busy_ns: u64, mut now: impl FnMut() -> u64) -> Vec<f64> {
     /// Longer than an interrupt, shorter than any slice.
     const GAP_NS: u64 = 200_000;

@@ -29,20 +29,20 @@ pub(super) struct Tree {
     pub(super) cpus: Vec<Cpu>,
     /// Distances of the firmware's table between nodes; empty without one.
     pub(super) distances: BTreeMap<(u32, u32), u32>,
-    /// Bytes of a cache line, if sysfs says so.
+    /// Bytes of a cache line, if sysfs reports it.
     pub(super) line_bytes: Option<u32>,
-    /// Bytes of the largest cache that is not the last level: what to read through to lose one's own lines.
+    /// Bytes of the largest cache that is not the last level: what to read through to evict a CPU's own lines.
     pub(super) own_cache_bytes: Option<u64>,
-    /// What sysfs does not say.
+    /// What sysfs does not report.
     pub(super) gaps: Vec<String>,
 }
 
-/// How many CPUs run, whether this process may use them or not.
+/// Returns how many CPUs run, whether this process may use them or not.
 pub(super) fn online(root: &Path) -> Option<u32> {
     list(&root.join("devices/system/cpu/online")).map(|cpus| cpus.len() as u32)
 }
 
-/// The driver for idle CPUs.
+/// Returns the driver for idle CPUs.
 pub(super) fn idle_driver(root: &Path) -> Option<String> {
     text(&root.join("devices/system/cpu/cpuidle/current_driver")).filter(|driver| driver != "none")
 }
@@ -81,7 +81,7 @@ impl Tree {
     }
 }
 
-/// Where one CPU is. Each kind of gap is listed once.
+/// Returns where one CPU is. Each kind of gap is listed once.
 fn place(folder: &Path, cpu: u32, nodes: &Nodes, gaps: &mut Vec<String>) -> Cpu {
     let mut gap = |text: &str| {
         if !gaps.iter().any(|gap| gap == text) {
@@ -94,7 +94,7 @@ fn place(folder: &Path, cpu: u32, nodes: &Nodes, gaps: &mut Vec<String>) -> Cpu 
         gap("no hardware threads in sysfs: each CPU taken for a core");
         cpu
     });
-    // The kernel writes -1 where the firmware does not say.
+    // The kernel writes -1 where the firmware reports nothing.
     let package = number(&topology.join("physical_package_id")).unwrap_or_else(|| {
         gap("no packages in sysfs: taken for one");
         0
@@ -105,7 +105,7 @@ fn place(folder: &Path, cpu: u32, nodes: &Nodes, gaps: &mut Vec<String>) -> Cpu 
     if shared.is_none() {
         gap("no caches in sysfs: one last-level cache for each node taken for granted");
     }
-    // A last-level cache of a single core is not what cores share: then the node is the cluster.
+    // A last-level cache of a single core is not shared by cores: then the node is the cluster.
     let one_core = |shared: &Vec<u32>| {
         list(&topology.join("core_cpus_list")).is_some_and(|threads| shared.iter().all(|c| threads.contains(c)))
     };
@@ -169,7 +169,7 @@ fn list(path: &Path) -> Option<Vec<u32>> {
     parse_list(&text(path)?).ok().filter(|list| !list.is_empty())
 }
 
-/// `2048K` as bytes.
+/// Parses `2048K` as bytes.
 fn bytes(size: &str) -> Option<u64> {
     let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match &size[digits.len()..] {

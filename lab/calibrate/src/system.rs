@@ -12,7 +12,7 @@ use std::thread;
 use turnwise::platform::{Lane, Native, Platform};
 use turnwise_sim::spec::Class;
 
-/// How long a sleeper sleeps where the length is not what is measured.
+/// How long a sleeper sleeps where the length is not being measured.
 const NAP_NS: (u64, u64) = (100_000, 100_000);
 /// Naps for which the way out of idleness is measured, from the shortest to the longest of each, and how many samples a
 /// full run takes. A lock's waiter is woken within the section that it waits for: of short naps many lengths count.
@@ -24,15 +24,15 @@ const NAPS: [((u64, u64), u32); 6] = [
     ((1_000_000, 1_000_000), 80),
     ((10_000_000, 10_000_000), 15),
 ];
-/// For so long threads sleep and wake each other before it counts: what that costs settles in tens of milliseconds, and
+/// How long threads sleep and wake each other before it counts: the cost of that settles in tens of milliseconds, and
 /// changes in a guest by up to a third until then.
 const SETTLE_NS: u64 = 100_000_000;
-/// What a nap takes beyond its length, about.
+/// The approximate time of a nap beyond its length.
 const WAKING_NS: u64 = 20_000;
-/// What interrupting an idle CPU costs, by how long it is idle.
+/// The cost of interrupting an idle CPU, by how long it has been idle.
 pub(super) const IDLE_IPI: &str = "system.idle_exit.ipi_ns";
 
-/// What a call into the kernel costs, and one that gives up the CPU: on the calling thread's CPU.
+/// Returns the cost of a call into the kernel, and of one that yields the CPU: on the calling thread's CPU.
 pub(super) fn calls(batches: usize) -> [Figure; 3] {
     let nobody = AtomicU32::new(0);
     let wake = || {
@@ -59,16 +59,16 @@ pub(super) fn calls(batches: usize) -> [Figure; 3] {
 pub(super) struct Sleeping<'a> {
     pub(super) grid: &'a Grid,
     pub(super) quick: bool,
-    /// What a system call costs.
+    /// The cost of a system call.
     pub(super) syscall_ns: f64,
-    /// What reading the clock costs: part of each timed call.
+    /// The cost of reading the clock: part of each timed call.
     pub(super) clock_ns: f64,
-    /// What was measured before; the costs of lines among them.
+    /// Earlier measurements, including the costs of lines.
     pub(super) known: &'a [Figure],
 }
 
 impl Sleeping<'_> {
-    /// All of them: context switch, wake-up, interrupts by distance, idle exits.
+    /// Returns all of them: context switch, wake-up, interrupts by distance, idle exits.
     ///
     /// # Errors
     /// A thread cannot be started or pinned.
@@ -113,14 +113,14 @@ impl Sleeping<'_> {
         wake_ups(Plan { waker: waker.cpu, sleeper: sleeper.cpu, beside, slept_ns, before, samples })
     }
 
-    /// What the call takes beyond a system call that wakes nobody, and beyond `lines_ns`.
+    /// Returns the time of the call beyond a system call that wakes no thread, and beyond `lines_ns`.
     fn call(&self, wake_ups: &[Wakeup], lines_ns: f64) -> Vec<f64> {
         let known = self.clock_ns + self.syscall_ns + lines_ns;
         wake_ups.iter().map(|wake| (wake.call_ns - known).max(0.0)).collect()
     }
 
-    /// What it costs to take so many lines from the sleeper's CPU, which used them last: the simulator charges for them
-    /// by itself. A waker takes three: the lock of the futex's hash bucket, the sleeper's line and its queue's.
+    /// Returns the cost of taking this many lines from the sleeper's CPU, which used them last: the simulator charges
+    /// it itself. A waker takes three: the lock of the futex's hash bucket, the sleeper's line and its queue's.
     fn lines(&self, count: u32, a: Cpu, b: Cpu) -> f64 {
         f64::from(count) * find(self.known, "coherence.rmw_modified", At::Class(self.grid.class(a, b)))
     }
@@ -133,7 +133,7 @@ impl Sleeping<'_> {
         Ok(Figure::measured("system.context_switch", At::All, &samples, how, 1_000.0))
     }
 
-    /// What the calls took that woke a sleeper whose CPU was idle, beyond those where it was busy.
+    /// Returns the time of the calls that woke a sleeper whose CPU was idle, beyond those where it was busy.
     fn interrupts(&self, idle: &[Wakeup], (a, b): (Cpu, Cpu), wake_ns: f64) -> Vec<f64> {
         self.call(idle, self.lines(3, a, b)).iter().map(|call| call - wake_ns).collect()
     }
@@ -145,8 +145,8 @@ impl Sleeping<'_> {
         Ok(Figure::measured("system.ipi", At::Class(class), &samples, how, 1_000.0))
     }
 
-    /// How long an idle CPU takes to notice a thread: from the call until the sleeper runs, less what the simulator
-    /// charges for by itself.
+    /// Returns how long an idle CPU takes to notice a thread: from the call until the sleeper runs, less what the
+    /// simulator charges for by itself.
     fn idle_exits(&self, cpu: Cpu, other: Option<Cpu>, known: &[Figure]) -> Result<Vec<Figure>> {
         let Some(other) = other else {
             let how = "a guess: needs a second CPU";
@@ -155,13 +155,13 @@ impl Sleeping<'_> {
         let [wake_ns, switch_ns] = ["system.wake", "system.context_switch"].map(|key| find(known, key, At::All));
         // The sleeper's CPU takes the line of its queue back.
         let charged = self.syscall_ns + self.lines(4, cpu, other) + wake_ns + switch_ns;
-        // A nap begins with the call; its CPU is idle when it has looked at the word and switched.
+        // A nap begins with the call; its CPU is idle when it has checked the word and switched.
         let wait_call_ns = find(self.known, "system.wait_call", At::All);
         let before_idle = (wait_call_ns - self.syscall_ns / 2.0 + switch_ns) as u64;
         let (mut exits, mut interrupts): (Vec<Figure>, Vec<Figure>) = (Vec::new(), Vec::new());
         for (slept_ns, samples) in NAPS {
             let woken = self.wake_up((cpu, other), Beside::Nothing, slept_ns, samples)?;
-            // What holds for the shortest sleep holds from the start.
+            // The value of the shortest sleep holds from the start.
             let at = At::IdleNs(if exits.is_empty() { 0 } else { idle_for(slept_ns.0, before_idle) });
             let nap = length(slept_ns);
             let calls = self.interrupts(&woken, (cpu, other), wake_ns);
@@ -185,13 +185,13 @@ impl Sleeping<'_> {
     }
 }
 
-/// How long a CPU is idle in a nap that begins so long before: at least half of it, so that longer naps are longer idle
-/// beside neighbours, too, with whom a switch may seem to take any time.
+/// Returns how long a CPU is idle in a nap that begins this long before: at least half of it, so that longer naps are
+/// also longer idle next to neighbours, which may make a switch seem to take any time.
 fn idle_for(nap_ns: u64, before_idle_ns: u64) -> u64 {
     nap_ns - before_idle_ns.min(nap_ns / 2)
 }
 
-/// From the shortest to the longest nap, in words.
+/// Returns the range from the shortest to the longest nap, in words.
 fn length((shortest, longest): (u64, u64)) -> String {
     let us = |ns: u64| ns as f64 / 1e3;
     if shortest == longest { format!("{} us", us(shortest)) } else { format!("{} to {} us", us(shortest), us(longest)) }

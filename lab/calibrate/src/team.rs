@@ -61,7 +61,7 @@ pub(super) fn together<T: Send>(
     first_cause(results)
 }
 
-/// The results, or the error that made the others give up.
+/// Returns the results, or the error that made the others give up.
 fn first_cause<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
     let mut ok = Vec::new();
     let mut error: Option<anyhow::Error> = None;
@@ -108,7 +108,7 @@ impl Drop for EndsTogether<'_> {
 impl Team {
     /// Waits for turn `number`. Awake: a CPU that sleeps may lose its caches.
     pub(super) fn wait(&self, number: u32) -> Result<(), Broken> {
-        // Acquire pairs with the Release in `pass`: what the last one did is done.
+        // Acquire pairs with the Release in `pass`: the last thread's actions are complete.
         self.until(|| self.turn.load(Acquire) == number)
     }
 
@@ -119,12 +119,12 @@ impl Team {
 
     /// Waits until `ready`.
     pub(super) fn until(&self, ready: impl FnMut() -> bool) -> Result<(), Broken> {
-        /// After this many looks others may need the CPU, perhaps even the thread that we wait for.
+        /// After this many polls others may need the CPU, perhaps even the thread that we wait for.
         const LOOKS: u32 = 5_000;
         self.look(ready, LOOKS)
     }
 
-    /// Waits where the thread that we wait for needs this very CPU.
+    /// Waits where the awaited thread needs this very CPU.
     pub(super) fn until_yielding(&self, ready: impl FnMut() -> bool) -> Result<(), Broken> {
         self.look(ready, 0)
     }

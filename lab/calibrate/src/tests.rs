@@ -10,7 +10,7 @@ use turnwise_present::cpus::parse_list;
 use turnwise_present::machine::Machine;
 use turnwise_sim::spec::{Class, file};
 
-/// A machine as sysfs describes it: for each CPU its package, node, the list of its last-level cache and of its core.
+/// A machine as sysfs describes it: for each CPU its package, node, and the lists of its last-level cache and core.
 #[derive(Default)]
 struct Fixture {
     cpus: Vec<(u32, u32, u32, String, String)>,
@@ -18,7 +18,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Sockets x nodes x clusters x cores; siblings are numbered after all first threads, as most firmware does.
+    /// Builds sockets x nodes x clusters x cores; siblings are numbered after all first threads, as in most firmware.
     fn regular(sockets: u32, nodes: u32, clusters: u32, cores: u32, threads: u32, distances: &[&'static str]) -> Self {
         let all = sockets * nodes * clusters * cores;
         let list = |first: u32, count: u32| {
@@ -62,7 +62,7 @@ impl Fixture {
         put("node/online".to_owned(), &format!("0-{}", self.distances.len().max(1) - 1));
     }
 
-    /// What is found if these CPUs may be used.
+    /// Returns the grid found if these CPUs may be used.
     fn grid(&self, allowed: &[u32]) -> Grid {
         let root = tempfile::tempdir().unwrap();
         self.write(root.path());
@@ -193,7 +193,7 @@ fn caches_are_told_apart() {
     assert_eq!((tree.line_bytes, tree.own_cache_bytes), (Some(64), Some(2 << 20)));
 }
 
-/// A calibration whose numbers are known; those of distances only where two CPUs are so far apart.
+/// Returns a calibration whose numbers are known; those of distances only where two CPUs are that far apart.
 fn calibration(grid: Grid) -> Calibration {
     let measured = |key, at, ns: f64| Figure::measured(key, at, &[ns], "x", 1.0);
     let single = ["cpu.load_hit", "cpu.store_hit", "cpu.rmw_hit", "cpu.pause", "cpu.clock", "coherence.read_occupancy"];
@@ -231,7 +231,7 @@ fn files_say_what_was_measured() {
     assert_eq!((machine.system.syscall, machine.system.wait_call), (7_000, 9_000));
     // What cannot be seen from outside: the protocol.
     assert_eq!(machine.provisional(), ["coherence"]);
-    // Without a driver that chooses states, the host decides how deep a CPU sleeps, and what it takes to interrupt it.
+    // Without a driver that chooses states, the host decides how deep a CPU sleeps, and the cost of interrupting it.
     for (driver, deepens) in [(None, true), (Some("haltpoll"), true), (Some("acpi_idle"), false)] {
         found.idle_driver = driver.map(str::to_owned);
         let system = file::parse(&found.machine_file().unwrap(), "here").unwrap().system;
@@ -258,7 +258,7 @@ fn lines_are_migratory_where_a_change_after_a_read_costs_a_hit() {
 
 #[test]
 fn distances_that_could_not_be_measured_are_marked() {
-    // Two clusters of one core each: nobody is in the same cluster.
+    // Two clusters of one core each: no two cores share a cluster.
     let found = calibration(Fixture::regular(1, 1, 2, 1, 2, &["10"]).grid(&[0, 1]));
     let text = found.machine_file().unwrap();
     let machine = file::parse(&text, "here").unwrap();

@@ -1,8 +1,8 @@
-//! What moving cache lines between CPUs costs.
+//! The cost of moving cache lines between CPUs.
 //!
 //! One thread brings many lines into the state in question and hands over; another one touches them one after the
 //! other. So the hand-over is not part of the figure. The same thread touches the same lines again, now its own, and
-//! the difference is what the lines cost; loop, clock and fence cancel out.
+//! the difference is the cost of the lines; loop, clock and fence cancel out.
 
 use super::clock::timed;
 use super::figure::{At, Figure};
@@ -14,15 +14,15 @@ use anyhow::Result;
 use std::hint::black_box;
 use turnwise_sim::spec::Class;
 
-/// Lines of one round: half of a first-level cache, so that none is lost to others before it is asked for.
+/// Lines of one round: half of a first-level cache, so that none is evicted before it is requested.
 const LINES: u32 = 128;
 
-/// Who touches the lines of a round, or brings them into a state.
+/// The thread that touches the lines of a round; others bring them into a state.
 const TOUCHER: usize = 0;
 const OWNER: usize = 1;
 const SHARER: usize = 2;
 
-/// The figure that tells whether reads take modified lines as a whole; no number of the machine file.
+/// The figure that shows whether reads take modified lines as a whole; not a number of the machine file.
 pub(super) const AFTER_A_READ: &str = "coherence.rmw_after_read";
 
 /// What is done in a turn.
@@ -35,7 +35,7 @@ enum Act {
     Time,
 }
 
-/// The owner reads again: CPUs hand a modified line on as a whole to whoever reads it first, so that one cache has it.
+/// The owner reads again: CPUs hand a modified line on as a whole to its first reader, so that one cache has it.
 const SHARED_BY_TWO: &[(usize, Act)] =
     &[(OWNER, Act::Modify), (TOUCHER, Act::Read), (OWNER, Act::Read), (TOUCHER, Act::Time)];
 const SHARED_AND_LOST: &[(usize, Act)] =
@@ -43,7 +43,7 @@ const SHARED_AND_LOST: &[(usize, Act)] =
 const SHARED_BY_OTHERS: &[(usize, Act)] =
     &[(OWNER, Act::Modify), (SHARER, Act::Read), (OWNER, Act::Read), (TOUCHER, Act::Time)];
 
-/// Whoever reads what another has modified changes it.
+/// The thread that reads another's modification changes it.
 const READ_AND_CHANGED: &[(usize, Act)] = &[(OWNER, Act::Modify), (TOUCHER, Act::Read), (TOUCHER, Act::Time)];
 
 /// One table of the machine file.
@@ -67,13 +67,13 @@ pub(super) const KINDS: [Kind; 6] = [
 ];
 
 impl Kind {
-    /// Its key in the machine file.
+    /// Returns its key in the machine file.
     #[cfg(test)]
     pub(super) fn key(&self) -> &'static str {
         self.key
     }
 
-    /// The turns of a round: who does what.
+    /// Returns the turns of a round: which thread does what.
     fn script(&self, third: bool, same_core: bool) -> &'static [(usize, Act)] {
         match (self.shared, self.touch, third) {
             (false, ..) => &[(OWNER, Act::Modify), (TOUCHER, Act::Time)],
@@ -106,16 +106,16 @@ pub(super) struct Transfers<'a> {
     pub(super) grid: &'a Grid,
     /// Bytes of a line.
     pub(super) line_bytes: u32,
-    /// Bytes to read to lose what the own caches hold.
+    /// Bytes to read to evict the content of the CPU's own caches.
     pub(super) lose_bytes: u64,
     /// Rounds of each pair.
     pub(super) rounds: u32,
-    /// What each touch costs where the line is there: load, store, read-modify-write.
+    /// The cost of each touch where the line is present: load, store, read-modify-write.
     pub(super) hits: [f64; 3],
 }
 
 impl Transfers<'_> {
-    /// One number: `kind` at `class`, over `pairs` that are so far apart.
+    /// Returns one number: `kind` at `class`, over `pairs` at that distance.
     pub(super) fn figure(&self, kind: &Kind, class: Class, pairs: &[(Cpu, Cpu)]) -> Result<Figure> {
         let same_core = class == Class::SAME_CORE;
         let (mut samples, mut thirds) = (Vec::new(), 0);
@@ -133,8 +133,8 @@ impl Transfers<'_> {
         Ok(Figure::measured(kind.key, At::Class(class), &costs, &how, hit))
     }
 
-    /// What changing a line costs that this CPU has just read from the one that had modified it, at the nearest
-    /// distance. The price of a hit: the read has taken it as a whole.
+    /// Returns the cost of changing a line that this CPU has just read from the one that had modified it, at the
+    /// nearest distance. The price of a hit: the read has taken it as a whole.
     pub(super) fn after_a_read(&self, class: Class, pairs: &[(Cpu, Cpu)]) -> Result<Figure> {
         /// Longer than any transfer: not as a whole.
         const GUESS_NS: f64 = 10_000.0;
@@ -148,13 +148,13 @@ impl Transfers<'_> {
         Ok(Figure::measured(AFTER_A_READ, At::Class(class), &costs, how, GUESS_NS))
     }
 
-    /// What a line costs beyond a hit, once for each round.
+    /// Returns the cost of a line beyond a hit, once for each round.
     pub(super) fn pair(&self, kind: &Kind, a: Cpu, b: Cpu, third: Option<Cpu>, same_core: bool) -> Result<Vec<f64>> {
         self.rounds(a, b, third, kind.touch, kind.script(third.is_some(), same_core))
     }
 
     fn rounds(&self, a: Cpu, b: Cpu, third: Option<Cpu>, touch: Touch, script: &[(usize, Act)]) -> Result<Vec<f64>> {
-        // At the owner's node, as is what it works with.
+        // At the owner's node, like its working data.
         let lines = on(b.cpu, || Lines::new(LINES, self.line_bytes))?;
         let cpus: Vec<u32> = [Some(a), Some(b), third].into_iter().flatten().map(|cpu| cpu.cpu).collect();
         let member = |place: usize, team: &Team| self.play(place, team, &lines, touch, script);
@@ -188,7 +188,7 @@ impl Transfers<'_> {
     }
 }
 
-/// What a line costs beyond the same touch of a line that is there.
+/// Returns the cost of a line beyond the same touch of a line that is present.
 fn beyond_hit(lines: &Lines, touch: Touch) -> f64 {
     let miss = timed(|| lines.touch(touch));
     // The least of three: an interruption here would make the difference too small, even negative.
@@ -196,12 +196,12 @@ fn beyond_hit(lines: &Lines, touch: Touch) -> f64 {
     (miss - hit) / lines.count() as f64
 }
 
-/// Something to fill caches with.
+/// Data to fill caches with.
 struct Ballast(Vec<u64>);
 
 impl Ballast {
     fn new(bytes: u64) -> Ballast {
-        // Not zeros: the kernel gives one and the same page of zeros to all who only read.
+        // Not zeros: the kernel maps one and the same page of zeros for all readers.
         Ballast(vec![1; bytes as usize / size_of::<u64>()])
     }
 
@@ -211,8 +211,8 @@ impl Ballast {
     }
 }
 
-/// How long reads of a shared line delay each other: 1 to `most` CPUs read the same lines in the same order at once,
-/// and what the slowest takes longer for each further reader is the figure.
+/// Returns how long reads of a shared line delay each other: 1 to `most` CPUs read the same lines in the same order at
+/// once, and what the slowest takes longer for each further reader is the figure.
 pub(super) fn read_occupancy(shared: &Transfers<'_>, most: usize) -> Result<Figure> {
     const KEY: &str = "coherence.read_occupancy";
     /// Others reached from 10 to 30 ns (docs/calibrate.md).
@@ -230,7 +230,7 @@ pub(super) fn read_occupancy(shared: &Transfers<'_>, most: usize) -> Result<Figu
     Ok(Figure::measured(KEY, At::All, &samples, &how, GUESS_NS))
 }
 
-/// CPUs of one node, each on a core of its own: an owner and readers.
+/// Returns CPUs of one node, each on a core of its own: an owner and readers.
 fn readers(grid: &Grid, most: usize) -> Vec<u32> {
     let mut chosen: Vec<Cpu> = Vec::new();
     for &cpu in grid.cpus.iter().filter(|cpu| cpu.node == grid.cpus[0].node) {
@@ -241,7 +241,7 @@ fn readers(grid: &Grid, most: usize) -> Vec<u32> {
     chosen.iter().map(|cpu| cpu.cpu).collect()
 }
 
-/// The first CPU modifies, the others read at once; what a line takes the slowest, once for each round.
+/// Makes the first CPU modify and the others read at once; returns the slowest's time per line, for each round.
 fn crowd(shared: &Transfers<'_>, cpus: &[u32]) -> Result<Vec<f64>> {
     use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
     let lines = on(cpus[0], || Lines::new(LINES, shared.line_bytes))?;
@@ -274,7 +274,7 @@ mod tests {
     use std::path::Path;
     use turnwise_present::cpus::allowed;
 
-    /// Three threads need no three CPUs to run through their turns; only the figures would make no sense.
+    /// Three threads can run through their turns on fewer CPUs; only the figures would make no sense.
     #[test]
     fn every_kind_runs_to_its_end_with_a_third_thread_and_without() {
         let grid = Grid::of(&Tree::read(Path::new("/sys"), &allowed().unwrap()).unwrap()).unwrap();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::thread;
 use turnwise::platform::{Lane, Native, Platform};
 
-/// What runs beside the sleeper.
+/// What runs alongside the sleeper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Beside {
     /// Nothing: its CPU is idle when it is woken.
@@ -19,7 +19,7 @@ pub(super) enum Beside {
     Waker,
 }
 
-/// Whom to wake where, and how often.
+/// Which thread to wake where, and how often.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) waker: u32,
@@ -27,7 +27,7 @@ pub(super) struct Plan {
     pub(super) beside: Beside,
     /// How long the sleeper sleeps: from the first to the second, evenly.
     pub(super) slept_ns: (u64, u64),
-    /// Wake-ups that come before and do not count.
+    /// Wake-ups that come first and do not count.
     pub(super) before: u32,
     pub(super) samples: u32,
 }
@@ -38,7 +38,7 @@ impl Plan {
     }
 }
 
-/// What one wake-up took.
+/// The times of one wake-up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wakeup {
     /// The call that wakes.
@@ -64,7 +64,7 @@ struct Bed {
     over: AtomicBool,
 }
 
-/// Wakes a thread `samples` times. Those times do not count in which the sleeper was not asleep yet.
+/// Wakes a thread `samples` times. Times at which the sleeper was not yet asleep do not count.
 ///
 /// # Errors
 /// A thread cannot be started or pinned.
@@ -114,7 +114,7 @@ impl Bed {
             return team.until(ready);
         }
         team.until_yielding(ready)?;
-        // It has said so, but has not called the kernel yet.
+        // It has announced it, but has not called the kernel yet.
         (0..3).for_each(|_| thread::yield_now());
         Ok(())
     }
@@ -162,7 +162,7 @@ fn spin_ns(ns: u64) {
     }
 }
 
-/// Puts the calling thread into the batch class: it does not preempt whom it shares a CPU with when it is woken.
+/// Puts the calling thread into the batch class: when woken, it does not preempt threads with which it shares a CPU.
 fn batch_class() {
     // SAFETY: all bytes zero is a valid parameter, the one that the class wants; it is only read.
     unsafe {
@@ -171,8 +171,8 @@ fn batch_class() {
     }
 }
 
-/// Two threads on one CPU wake each other in turn, `hops` times in all. Returns the time of a hop for each batch: a
-/// call that wakes, one that sleeps, and a switch from one to the other.
+/// Makes two threads on one CPU wake each other in turn, `hops` times in all. Returns the time of a hop for each batch:
+/// a call that wakes, one that sleeps, and a switch from one to the other.
 ///
 /// # Errors
 /// A thread cannot be started or pinned.

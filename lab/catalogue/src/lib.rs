@@ -1,4 +1,4 @@
-//! Every lock of this project: its name, its size, where it comes from, what it promises, and its type.
+//! Every lock of this project: its name, its size, where it comes from, what it guarantees, and its type.
 //!
 //! [`LOCKS`] is the one list. Benchmark, simulation, torture and reproduction take locks from it by name: [`visit`]
 //! calls a method of a [`Visit`] with the lock's type.
@@ -22,7 +22,7 @@ pub use visit::{Of, OnePermit, RefCount, Visit};
 pub enum Home {
     /// The locks to use.
     Turnwise,
-    /// The documents' locks, to measure.
+    /// The papers' locks, to measure.
     Lineage,
 }
 
@@ -39,31 +39,31 @@ pub struct Entry {
     pub home: Home,
     /// Its size, with the features of this build.
     pub bytes: usize,
-    /// The document or paper that it follows.
+    /// The source that it follows: a case study or another paper.
     pub source: &'static str,
     /// Which waiter gets it next.
     pub order: &'static str,
-    /// For how long those who come later may overtake a waiter.
+    /// For how long later arrivals may overtake a waiter.
     pub overtaken: &'static str,
     /// What its waiters do.
     pub waiters: &'static str,
     /// Whether a waiter can give up at a deadline.
     pub timed: bool,
-    /// What happens when a thread acquires what it has.
+    /// What happens when a thread acquires a lock that it has.
     pub again: &'static str,
     /// What torture may expect of it.
     pub nature: Nature,
 }
 
 impl Entry {
-    /// Whether its waiters spin for ever.
+    /// Returns whether its waiters spin for ever.
     #[must_use]
     pub const fn spins(&self) -> bool {
         same(self.waiters, "spin")
     }
 }
 
-/// The lock of this name.
+/// Returns the lock of this name.
 #[must_use]
 pub const fn find(name: &str) -> Option<&'static Entry> {
     let mut index = 0;
@@ -76,7 +76,7 @@ pub const fn find(name: &str) -> Option<&'static Entry> {
     None
 }
 
-/// The lock of this name, which must be there: in a constant, the compiler makes sure.
+/// Returns the lock of this name, which must be there: in a constant, the compiler makes sure.
 ///
 /// # Panics
 /// When there is none.

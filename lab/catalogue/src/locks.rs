@@ -154,7 +154,7 @@ const NEVER: &str = "never";
 const UNTIL_QUEUED: &str = "until queued";
 const ADAPTIVE: &str = "spin, sleep";
 
-/// What comes next, and for how long a waiter may be overtaken.
+/// The order of service, and for how long a waiter may be overtaken.
 type Order = (&'static str, &'static str);
 const ANY: Order = ("any", NO_BOUND);
 const HANDOFF: Order = ("any, hand-off", "4 ms");
@@ -175,7 +175,7 @@ impl Entry {
     }
 }
 
-/// A spin lock of the documents. Name and size come from the list.
+/// Returns a spin lock of the papers. Name and size come from the list.
 const fn lineage(type_name: &'static str, summary: &'static str, source: &'static str, nature: Nature) -> Entry {
     Entry {
         name: "",
@@ -193,7 +193,7 @@ const fn lineage(type_name: &'static str, summary: &'static str, source: &'stati
     }
 }
 
-/// A spin lock of the library.
+/// Returns a spin lock of the library.
 const fn turnwise(type_name: &'static str, summary: &'static str, source: &'static str, nature: Nature) -> Entry {
     Entry { home: Home::Turnwise, timed: true, ..lineage(type_name, summary, source, nature) }
 }
@@ -214,7 +214,7 @@ const fn ia64(type_name: &'static str, summary: &'static str) -> Entry {
     lineage(type_name, summary, "spin_backoff", Nature::SPINNER)
 }
 
-/// Handed to the first in the queue; those that spin may take what is on offer.
+/// Handed to the first in the queue; spinners may take an offered lock.
 const fn osv(type_name: &'static str, summary: &'static str, overtaken: &'static str, nature: Nature) -> Entry {
     let entry = lineage(type_name, summary, "handoff_spin", nature).order(("FIFO, offer", overtaken));
     entry.waiters(ADAPTIVE).again("counted")

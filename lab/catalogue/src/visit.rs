@@ -17,17 +17,17 @@ use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
 /// Names a lock's type.
 pub type Of<R> = PhantomData<R>;
 
-/// Something to do with a lock whose type it does not know. Methods for a lock of a certain type are for visitors that
-/// know more of it than what its kind can do.
+/// An action on a lock whose type it does not know. Methods for a lock of a certain type are for visitors that need
+/// more of it than what its kind can do.
 pub trait Visit<P: Threads>: Sized {
-    /// What comes out.
+    /// The result.
     type Out;
 
-    /// A lock that one thread has at a time.
+    /// Visits a lock that one thread has at a time.
     fn exclusive<R: RawLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out;
-    /// A lock that many read under, or one writes.
+    /// Visits a lock that many threads read under, or one writes.
     fn shared<R: RawRwLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out;
-    /// The MCS lock, whose callers bring the nodes.
+    /// Visits the MCS lock, whose callers bring the nodes.
     fn mcs(self, _: Of<RawMcsLock<P>>) -> Self::Out {
         unreachable!("this visitor is for other kinds of locks")
     }
@@ -151,7 +151,7 @@ impl<V: d_count::Policy, P: Platform> RefCount for DCount<V, P> {
 /// A semaphore with one permit, which only its owner gives back.
 pub struct OnePermit<const FAIR: bool, P: Platform>(pub Semaphore<FAIR, P>);
 
-// SAFETY: there is one permit, nobody else can get at the semaphore, and giving it back orders owners.
+// SAFETY: there is one permit, no other code can reach the semaphore, and giving it back orders owners.
 unsafe impl<const FAIR: bool, P: Platform> RawLock for OnePermit<FAIR, P> {
     type Platform = P;
     type GuardMarker = GuardSend;

@@ -1,4 +1,4 @@
-//! `turnwise-lab man` and `turnwise-lab completions`: written from the table of flags, as the help is.
+//! `turnwise-lab man` and `turnwise-lab completions`: written from the table of flags, like the help.
 
 use std::path::PathBuf;
 use turnwise_present::pages::Shell;

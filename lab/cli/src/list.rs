@@ -33,7 +33,7 @@ fn locks() -> String {
     )
 }
 
-/// The locks of a crate as lines of text, with a head. The library's types are named, too.
+/// Renders the locks of a crate as lines of text, with a head. The library's types are named, too.
 fn table(home: Home) -> String {
     let head = ["lock", "type", "bytes", "follows", "next is", "overtaken for", "waiters", "timed", "again"];
     let rows = LOCKS.iter().filter(|entry| entry.home == home).map(cells);

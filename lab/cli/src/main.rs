@@ -1,5 +1,5 @@
 //! The `turnwise-lab` program: questions about locks and machines, answered by benchmarks, the simulator and the five
-//! documents' experiments.
+//! papers' experiments.
 
 mod aim7;
 mod bench;

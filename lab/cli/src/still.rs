@@ -1,18 +1,18 @@
-//! Pages without a script: one file with its style and its pictures in it. They ask for nothing from anywhere.
+//! Pages without a script: one file with its style and its pictures in it. They load nothing from anywhere.
 
 use turnwise_profile::output::page::{THEME, escaped};
 
 /// That of the simulator's page.
 const STYLE: &str = include_str!("sim/page/page.css");
-/// What these pages have beside it.
+/// What these pages have in addition.
 const MORE: &str = include_str!("still.css");
 
-/// A page of this title, with what `main` has.
+/// Returns a page of this title, with the content `main`.
 pub(crate) fn page(title: &str, main: &str) -> String {
     styled(title, &[STYLE, MORE].concat(), main)
 }
 
-/// A page in a style of its own.
+/// Returns a page in a style of its own.
 pub(crate) fn styled(title: &str, style: &str, main: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -25,7 +25,7 @@ pub(crate) fn styled(title: &str, style: &str, main: &str) -> String {
     )
 }
 
-/// Plain text, and what is between backticks as code.
+/// Returns plain text, and what is between backticks as code.
 pub(crate) fn prose(text: &str) -> String {
     let escaped = escaped(text);
     let parts: Vec<&str> = escaped.split('`').collect();
@@ -38,7 +38,7 @@ pub(crate) fn prose(text: &str) -> String {
     parts.iter().enumerate().map(tagged).collect()
 }
 
-/// A table that can be scrolled. `class` is that of the cell of a column, or of its heading.
+/// Returns a table that can be scrolled. `class` is that of the cell of a column, or of its heading.
 pub(crate) fn table(
     title: &str,
     columns: &[String],

@@ -1,10 +1,10 @@
-//! The C library's locks: what a recorded program ran on, by their algorithms as they are published.
+//! The C library's locks: those that a recorded program ran on, by their published algorithms.
 //!
-//! - The mutex of glibc has three states (U. Drepper, "Futexes are tricky", mutex2): whoever finds it taken says that
-//!   there are sleepers, and sleeps; a release with sleepers wakes one, which competes with whoever comes.
+//! - The mutex of glibc has three states (U. Drepper, "Futexes are tricky", mutex2): a thread that finds it taken marks
+//!   that there are sleepers, and sleeps; a release with sleepers wakes one, which competes with newcomers.
 //! - Its readers-writer lock (T. Riegel, glibc 2.25) prefers readers: they count themselves, and are in unless a writer
 //!   is in its phase; a writer claims the lock from other writers, and its phase begins when no reader is left. The
-//!   claimant's word says whether others sleep for the claim: a release wakes one of them, and the next releases none,
+//!   claimant's word shows whether others sleep for the claim: a release wakes one of them, and the next releases none,
 //!   until that one is there or another has fallen asleep.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -13,7 +13,7 @@ use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-/// And there may be sleepers.
+/// Held, and there may be sleepers.
 const CROWDED: u32 = 2;
 
 /// The mutex of glibc.
@@ -58,9 +58,9 @@ unsafe impl<P: Platform> RawLock for FutexMutex<P> {
     }
 }
 
-/// The writer that has the claim says so, in `turn`.
+/// In `turn`: a writer has the claim and has announced it.
 const CLAIM: u32 = 1;
-/// Beside [`CLAIM`]: writers may sleep until it is given up.
+/// With [`CLAIM`]: writers may sleep until it is given up.
 const AWAITED: u32 = 2;
 
 /// A writer is in.
@@ -82,9 +82,9 @@ impl<P: Platform> FutexRwLock<P> {
     /// Sleeps until a writer's phase is over, or has begun.
     fn await_phase(&self, writes: bool, lane: Lane) {
         loop {
-            // ORDERING forecast.phase: Acquire; who sees the change sees the readers' word from before it.
+            // ORDERING forecast.phase: Acquire; a thread that sees the change sees the readers' word from before it.
             let phase = self.phase.load(Acquire);
-            // ORDERING forecast.rwlock: Acquire; shows what those wrote who had the lock.
+            // ORDERING forecast.rwlock: Acquire; shows what former owners wrote.
             if (self.readers.load(Acquire) & WRITES != 0) == writes {
                 return;
             }
@@ -98,7 +98,7 @@ impl<P: Platform> FutexRwLock<P> {
         P::wake(&raw const self.phase, lane, count);
     }
 
-    /// Sleeps until the claim is given up; `false`: it did not, since no writer says that it has the claim.
+    /// Sleeps until the claim is given up; `false`: it did not, since no writer has announced the claim.
     fn await_claim(&self) -> bool {
         let turn = self.turn.load(Relaxed);
         let asleep = CLAIM | AWAITED;
@@ -114,7 +114,7 @@ impl<P: Platform> FutexRwLock<P> {
 
     /// Begins the phase of the writer that has the claim, if no reader is in.
     fn begin_writing(&self) -> bool {
-        // ORDERING forecast.rwlock: Acquire; shows what those wrote who had the lock.
+        // ORDERING forecast.rwlock: Acquire; shows what former owners wrote.
         self.readers.compare_exchange(CLAIMED, CLAIMED | WRITES, Acquire, Relaxed).is_ok()
     }
 }
@@ -135,7 +135,7 @@ unsafe impl<P: Platform> RawLock for FutexRwLock<P> {
         while self.readers.fetch_or(CLAIMED, Acquire) & CLAIMED != 0 {
             slept |= self.await_claim();
         }
-        // Who has slept does not know whether others do.
+        // A thread that has slept does not know whether others do.
         self.turn.store(if slept { CLAIM | AWAITED } else { CLAIM }, Relaxed);
         if !self.begin_writing() {
             self.await_phase(true, Lane::Waiters);
@@ -143,7 +143,7 @@ unsafe impl<P: Platform> RawLock for FutexRwLock<P> {
     }
 
     fn try_lock(&self) -> bool {
-        // ORDERING forecast.rwlock: Acquire; shows what those wrote who had the lock.
+        // ORDERING forecast.rwlock: Acquire; shows what former owners wrote.
         let taken = self.readers.compare_exchange(0, CLAIMED | WRITES, Acquire, Relaxed).is_ok();
         if taken {
             self.turn.store(CLAIM, Relaxed);
@@ -152,10 +152,10 @@ unsafe impl<P: Platform> RawLock for FutexRwLock<P> {
     }
 
     unsafe fn unlock(&self) {
-        // Before it is given up: then the word is the next claimant's. One sleeper is woken, and none again until
-        // somebody says anew that there are sleepers.
+        // Before it is given up: then the word is the next claimant's. One sleeper is woken, and none again until a
+        // thread announces anew that there are sleepers.
         let awaited = self.turn.swap(0, Relaxed) & AWAITED != 0;
-        // ORDERING forecast.rwlock: Release; shows those who come what we wrote.
+        // ORDERING forecast.rwlock: Release; shows newcomers what we wrote.
         let readers = self.readers.fetch_and(!(CLAIMED | WRITES), Release);
         if readers >= READER {
             self.change_phase(Lane::Readers, u32::MAX);

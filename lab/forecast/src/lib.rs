@@ -2,14 +2,14 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `lib.rs` | by proportions: threads that compute and take locks as often and as long as the recorded ones |
+//! | `lib.rs` | by proportions: threads that compute and take locks as often and for as long as the recorded ones |
 //! | `trace.rs`, `slices.rs`, `order.rs` | in order: what a recording keeps of it; its phases; their replay |
 //! | `futex.rs` | the C library's locks |
 //!
-//! By proportions ([`replay`]), what is kept of the program is how often each lock is taken, as reader or writer, the
-//! distribution of the times that it is held for, and how much threads compute in between, on average. What is not:
-//! which lock follows which, locks held within one another, phases, and how often threads wait for anything but these
-//! locks. In order ([`order::Replay`]) all of that is kept, and the number of threads is the recorded one.
+//! By proportions ([`replay`]), a replay keeps how often each lock is taken, as reader or writer, the distribution of
+//! its hold times, and how much threads compute in between, on average. It does not keep which lock follows which,
+//! locks held within one another, phases, and how often threads wait for anything but these locks. In order
+//! ([`order::Replay`]) all of that is kept, and the number of threads is the recorded one.
 
 mod futex;
 pub mod order;
@@ -58,8 +58,8 @@ pub struct Site {
 /// Which locks it runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Locks {
-    /// Threads that find the lock taken sleep, as with the C library's: a mutex without spinning, a readers-writer
-    /// lock that is granted in order.
+    /// Threads that find the lock taken sleep, as with the C library's: a mutex without spinning, a readers-writer lock
+    /// that is granted in order.
     Sleeping,
     /// Turnwise's.
     Adaptive,
@@ -86,7 +86,7 @@ pub struct Crowd {
 /// Replays the program.
 ///
 /// # Errors
-/// It takes no locks; the machine is too small; the threads get nowhere.
+/// It takes no locks; the machine is too small; the threads make no progress.
 pub fn replay(
     program: &Arc<Program>,
     machine: &Arc<Machine>,
@@ -105,7 +105,7 @@ pub fn replay(
 
 /// Acquisitions that a forecast rests on, about.
 const EFFORT: f64 = 20_000.0;
-/// Before them, a share of the time goes by.
+/// The share of the time that passes before they start.
 const WARM_UP: f64 = 0.25;
 /// However long the program computes, and however little: many times as long as a waiter may be passed over.
 const WINDOW_NS: std::ops::RangeInclusive<f64> = 20e6..=200e6;
@@ -135,7 +135,7 @@ fn run<M: RawLock, S: RawRwLock>(
 }
 
 impl Program {
-    /// Of an acquisition, on average.
+    /// Returns the hold time of an acquisition, on average.
     #[must_use]
     pub fn hold_ns(&self) -> f64 {
         let all: u64 = self.sites.iter().map(|site| site.acquisitions).sum();
@@ -143,7 +143,7 @@ impl Program {
         if all == 0 { 0.0 } else { sum / all as f64 }
     }
 
-    /// For how long the lock that is held most is held, for each acquisition of the program: no machine is faster.
+    /// Returns how long the most-held lock is held, for each acquisition of the program: no machine is faster.
     fn serial_ns(&self) -> f64 {
         let all: u64 = self.sites.iter().map(|site| site.acquisitions).sum();
         let held = |lock: usize| {
@@ -161,7 +161,7 @@ impl Site {
         if count == 0 { 0.0 } else { sum / count as f64 }
     }
 
-    /// One of the recorded times.
+    /// Returns one of the recorded times.
     fn hold_ns(&self, chance: impl FnOnce(u64) -> u64) -> u64 {
         let count: u64 = self.holds.iter().map(|(_, count)| count).sum();
         let mut left = if count == 0 { return 0 } else { chance(count) };
@@ -175,7 +175,7 @@ impl Site {
     }
 }
 
-/// A mutex and a readers-writer lock: what a lock of a program may be.
+/// A mutex and a readers-writer lock: the possible locks of a program.
 struct Pair<M, S> {
     mutex: M,
     rwlock: S,
@@ -204,7 +204,7 @@ impl<M: RawLock, S: RawRwLock> Pair<M, S> {
     /// # Safety
     /// The caller has it in this mode.
     unsafe fn unlock(&self, mode: Mode) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match mode {
                 Mode::Mutex => self.mutex.unlock(),
@@ -215,7 +215,7 @@ impl<M: RawLock, S: RawRwLock> Pair<M, S> {
     }
 }
 
-/// On cache lines of its own, with the data that it guards.
+/// A lock on cache lines of its own, with the data that it guards.
 #[repr(align(128))]
 struct Apart<M, S> {
     lock: Pair<M, S>,
@@ -244,7 +244,7 @@ impl<M: RawLock, S: RawRwLock> Replay<M, S> {
         }
     }
 
-    /// A site, by how often it takes its lock.
+    /// Returns a site, by how often it takes its lock.
     fn site(&self) -> &Site {
         let sites = &self.program.sites;
         let mut left = Sim::chance(self.all.max(1));
@@ -288,7 +288,7 @@ impl<M: RawLock, S: RawRwLock> ThreadGroup for Replay<M, S> {
     }
 }
 
-/// What there is so far.
+/// The present counts.
 struct Counts {
     acquisitions: AtomicU64,
     /// For each lock.
@@ -297,7 +297,7 @@ struct Counts {
     waits: Vec<(AtomicU64, AtomicU64)>,
 }
 
-/// What there was at a moment.
+/// The counts at a moment.
 struct Counted {
     acquisitions: u64,
     waited: Vec<u64>,
@@ -306,7 +306,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Time waited for a lock until `now`, waits that go on included.
+    /// Returns the time waited for a lock until `now`, unfinished waits included.
     fn waited(&self, lock: usize, now: u64) -> u64 {
         let under_way = self.waits.iter().filter(|(_, waited_for)| *waited_for == lock);
         self.waited[lock] + under_way.map(|(since, _)| now.saturating_sub(*since)).sum::<u64>()
@@ -347,7 +347,7 @@ impl Counts {
     }
 }
 
-/// A time of the exponential distribution with this mean: nothing is known of when threads come.
+/// Draws a time of the exponential distribution with this mean: nothing is known of when threads come.
 fn between(mean_ns: f64, chance: impl FnOnce(u64) -> u64) -> u64 {
     const PARTS: u64 = 1 << 20;
     let share = (chance(PARTS) + 1) as f64 / (PARTS + 1) as f64;

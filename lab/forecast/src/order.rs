@@ -1,8 +1,8 @@
 //! A recorded program on a simulated machine, its acquisitions in their order: each recorded thread is a simulated one,
-//! which does again what the thread did in its stretches, from one to the next and again from the first.
+//! which repeats what the thread did in its stretches, from one to the next and again from the first.
 //!
-//! Times are those of the recorded machine: what a section takes there it takes everywhere. Threads are those that were
-//! recorded, whatever the number of CPUs.
+//! Times are those of the recorded machine: a section takes the same time everywhere. Threads are the recorded ones,
+//! whatever the number of CPUs.
 
 use crate::futex::{FutexMutex, FutexRwLock};
 use crate::slices::{Part, Slice, cut};
@@ -17,7 +17,7 @@ use turnwise_sim::Sim;
 use turnwise_sim::experiment::{Experiment, Ran, ThreadGroup};
 use turnwise_sim::spec::Machine;
 
-/// The most locks that are replayed: those that are taken most. At others threads only compute.
+/// The most locks that are replayed: the most frequently taken. At others threads only compute.
 pub const MOST_TRACED: usize = 512;
 /// The name of the C library's locks.
 pub const LIBC: &str = "libc";
@@ -44,13 +44,13 @@ impl Prediction {
         self.acquisitions / self.ns * 1e9
     }
 
-    /// What was recorded.
+    /// Returns what was recorded.
     #[must_use]
     pub fn recorded_per_s(&self) -> f64 {
         self.acquisitions / self.recorded_ns * 1e9
     }
 
-    /// By what the prediction is off the recorded rate, as a share of that.
+    /// Returns the deviation of the prediction from the recorded rate, as a share of that.
     #[must_use]
     pub fn error(&self) -> f64 {
         self.per_s() / self.recorded_per_s() - 1.0
@@ -80,7 +80,7 @@ impl Replay {
         Ok(Replay { trace: Arc::new(trace), slices, places })
     }
 
-    /// The recorded program.
+    /// Returns the recorded program.
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.trace
@@ -92,12 +92,12 @@ impl Replay {
         self.places.iter().filter(|place| place.is_none()).count()
     }
 
-    /// The slices that are replayed.
+    /// Returns the slices that are replayed.
     fn slices(&self) -> impl Iterator<Item = &Slice> {
         self.slices.iter().filter(|slice| !slice.threads.is_empty() && slice.acquisitions >= 1.0)
     }
 
-    /// How long the recorded threads took, ns.
+    /// Returns how long the recorded threads took, ns.
     #[must_use]
     pub fn recorded_ns(&self) -> f64 {
         self.slices().map(Slice::ns).sum()
@@ -109,23 +109,23 @@ impl Replay {
         self.slices().map(|slice| slice.acquisitions).sum()
     }
 
-    /// The most threads that took locks at once.
+    /// Returns the most threads that took locks at once.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.slices.iter().map(|slice| slice.threads.len()).max().unwrap_or(0)
     }
 
-    /// Replays it on the first `cpus` CPUs of a machine, with the locks of this name: [`LIBC`], [`ADAPTIVE`], or one
-    /// of the catalogue.
+    /// Replays it on the first `cpus` CPUs of a machine, with the locks of this name: [`LIBC`], [`ADAPTIVE`], or one of
+    /// the catalogue.
     ///
     /// # Errors
-    /// There is no such lock, or it is of another kind; the machine is too small; the threads get nowhere.
+    /// There is no such lock, or it is of another kind; the machine is too small; the threads make no progress.
     pub fn on(&self, machine: &Arc<Machine>, cpus: u32, lock: &str, seed: u64) -> Result<Prediction> {
         self.run(machine, cpus, lock, (seed, Look::default()))
     }
 
-    /// Replays it as it was recorded: with what the recorder does where a thread waits. It tries the lock, looks around
-    /// if that fails, and only then waits; and it takes notes before the program goes on with the lock.
+    /// Replays it as it was recorded: with the recorder's work where a thread waits. It tries the lock, collects data
+    /// if that fails, and only then waits; and it takes notes before the program continues with the lock.
     ///
     /// # Errors
     /// As [`Replay::on`].
@@ -205,7 +205,7 @@ const WINDOW_NS: std::ops::RangeInclusive<f64> = 60e6..=300e6;
 type Play<'a> = dyn Fn(&Experiment, Crew) -> Result<Ran<Counted>> + 'a;
 
 impl Run<'_> {
-    /// With these locks. Only the locks themselves are compiled for each type.
+    /// Runs it with these locks. Only the locks themselves are compiled for each type.
     fn with<M: RawLock, S: RawRwLock>(self) -> Result<Prediction> {
         self.all(&|scene, crew| {
             scene.run("the recorded program", Cast::<M, S>::new(crew), |cast: &Cast<M, S>| cast.crew.counts.counted())
@@ -231,7 +231,7 @@ impl Run<'_> {
         Ok(sum)
     }
 
-    /// The rate in a slice, and the share of time waited for each lock.
+    /// Returns the rate in a slice, and the share of time waited for each lock.
     fn slice(self, slice: &Slice, play: &Play<'_>) -> Result<(f64, Vec<f64>)> {
         let threads = slice.threads.len();
         let each_ns = slice.ns() / slice.acquisitions;
@@ -258,7 +258,7 @@ impl Run<'_> {
     }
 }
 
-/// A lock of the program, whichever of them it is, on cache lines of its own.
+/// Any lock of the program, on cache lines of its own.
 #[repr(align(128))]
 struct Slot<M, S> {
     mutex: M,
@@ -304,7 +304,7 @@ impl<M: RawLock, S: RawRwLock> Locks for [Slot<M, S>; MOST_TRACED] {
 
     unsafe fn unlock(&self, place: usize, (kind, reader): (Kind, bool)) {
         let slot = &self[place];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match (kind, reader) {
                 (Kind::Mutex, _) => slot.mutex.unlock(),
@@ -374,7 +374,7 @@ impl Crew {
         });
     }
 
-    /// When a thread begins, and when it ends: what lives from the slice's beginning on is there before the window.
+    /// Returns when a thread begins and ends: one that lives from the slice's beginning exists before the window.
     fn lives(&self, part: &Part) -> (u64, u64) {
         let (begin, end) = self.window;
         let at = |share: f64| begin + ((end - begin) as f64 * share) as u64;
@@ -420,7 +420,7 @@ impl Crew {
             Sim::sleep(begin);
         }
         let stretches = &part.stretches;
-        // Threads of one kind began at the same time, and would go on in step.
+        // Threads of one kind began at the same time, and would continue in step.
         let first = Sim::chance(stretches.len() as u64) as usize;
         for turn in 0.. {
             if Sim::time_ns() >= until_ns {

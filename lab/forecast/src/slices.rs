@@ -27,25 +27,25 @@ pub(crate) struct Slice {
 pub(crate) struct Part {
     /// Which thread of the trace.
     pub(crate) thread: usize,
-    /// Its stretches that stand for what it does.
+    /// The stretches that represent what it does.
     pub(crate) stretches: Vec<usize>,
     /// From which to which part of the slice it lives: 0 is its beginning, 1 its end.
     pub(crate) lives: (f64, f64),
 }
 
 impl Slice {
-    /// Its length.
+    /// Returns its length.
     pub(crate) fn ns(&self) -> f64 {
         self.end_ns - self.begin_ns
     }
 
-    /// How many threads live in it, on average.
+    /// Returns how many threads live in it, on average.
     pub(crate) fn mean_threads(&self) -> f64 {
         self.threads.iter().map(|part| part.lives.1 - part.lives.0).sum()
     }
 }
 
-/// Cuts the run where threads come and go, and what is long in between into equal parts.
+/// Cuts the run where threads come and go, and long parts in between into equal ones.
 pub(crate) fn cut(trace: &Trace) -> Vec<Slice> {
     let all: u64 = trace.threads.iter().map(|thread| thread.acquisitions).sum();
     let busy: Vec<&TracedThread> =
@@ -89,7 +89,7 @@ fn slice(trace: &Trace, begin_ns: f64, end_ns: f64) -> Slice {
     Slice { begin_ns, end_ns, acquisitions, threads }
 }
 
-/// The thread's stretches in a slice; none: the nearest.
+/// Returns the thread's stretches in a slice; none: the nearest.
 fn standing_for(thread: &TracedThread, begin_ns: f64, end_ns: f64) -> Vec<usize> {
     let overlaps = |stretch: &Stretch| stretch.begin_ns < end_ns && stretch.end_ns > begin_ns;
     let within: Vec<usize> =
@@ -102,7 +102,7 @@ fn standing_for(thread: &TracedThread, begin_ns: f64, end_ns: f64) -> Vec<usize>
     nearest.map(|(place, _)| place).into_iter().collect()
 }
 
-/// How many acquisitions the thread had made by then: known where its stretches begin, between them in proportion.
+/// Returns the thread's acquisitions up to then: known at the start of its stretches, in proportion in between.
 fn made_at(thread: &TracedThread, ns: f64) -> f64 {
     let (mut before, mut made) = (thread.began_ns, 0.0);
     let known = thread.stretches.iter().map(|stretch| (stretch.begin_ns, stretch.made_before as f64));
@@ -120,7 +120,7 @@ fn made_at(thread: &TracedThread, ns: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A thread that lives from `began` to `ended`, takes a lock each nanosecond, and has a stretch in each tenth.
+    /// Returns a thread that lives from `began` to `ended`, takes a lock each nanosecond, with a stretch in each tenth.
     fn thread(began_ns: f64, ended_ns: f64) -> TracedThread {
         let tenth = (ended_ns - began_ns) / 10.0;
         let stretch = |number: u32| {

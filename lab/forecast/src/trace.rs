@@ -8,7 +8,7 @@ use turnwise_recording::{
     STEP_SLEPT, STEP_WAITED, StepCopy,
 };
 
-/// What kind of lock it is.
+/// The kind of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A mutex.
@@ -24,16 +24,16 @@ pub enum Kind {
 pub struct TracedLock {
     /// Where it lay.
     pub address: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What a thread did next. Locks are places in [`Trace::locks`].
+/// The next action of a thread. Locks are places in [`Trace::locks`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Act {
     /// It ran, ns.
     Run(f32),
-    /// It was off its CPU by its own will, ns.
+    /// It was voluntarily off its CPU, ns.
     Sleep(f32),
     /// It acquired a lock.
     Acquire {
@@ -77,7 +77,7 @@ pub struct TracedThread {
     pub stretches: Vec<Stretch>,
 }
 
-/// What the recorder does where a thread has to wait, on average.
+/// The recorder's work where a thread has to wait, on average.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Look {
     /// From the lock call to the wait, ns.
@@ -101,7 +101,7 @@ pub struct Trace {
     pub kept: f64,
     /// Share of the time in stretches that threads waited on condition variables.
     pub awaited: f64,
-    /// What it took to record waits.
+    /// The time that recording waits took.
     pub look: Look,
 }
 
@@ -152,7 +152,7 @@ struct Clock {
     start: u64,
     end: u64,
     ns_per_tick: f64,
-    /// What reading it takes, ticks.
+    /// The time that reading it takes, ticks.
     takes: u64,
 }
 
@@ -165,17 +165,17 @@ impl Clock {
         Clock { start: header.ticks_start, end: header.ticks_end, ns_per_tick, takes: header.clock_ticks }
     }
 
-    /// A moment.
+    /// Returns a moment.
     fn at(self, ticks: u64) -> f64 {
         ticks.saturating_sub(self.start) as f64 * self.ns_per_tick
     }
 
-    /// How long the program ran: less what reading the clock took. Below zero where the clock's steps are coarse.
+    /// Returns how long the program ran, less the time of reading the clock. Below zero if the clock is coarse.
     fn ran(self, ticks: u64) -> f32 {
         ((ticks as f64 - self.takes as f64) * self.ns_per_tick) as f32
     }
 
-    /// The medians: a thread may lose its CPU meanwhile.
+    /// Returns the medians: a thread may lose its CPU meanwhile.
     fn look(self, looks: &mut [(u64, u64)]) -> Look {
         let mut median = |ticks: fn(&(u64, u64)) -> u64| {
             looks.sort_unstable_by_key(ticks);
@@ -195,14 +195,14 @@ impl Clock {
     }
 }
 
-/// A stretch that goes on.
+/// An unfinished stretch.
 #[derive(Default)]
 struct Open {
     stretch: Stretch,
     /// Places of the locks that are held; `None`: one that is not replayed, since the thread has it already.
     held: Vec<(u32, Option<u32>)>,
     ns: f64,
-    /// What the last times were too short, ns: the next ones are that much shorter.
+    /// By how much the last times were too short, ns: the next ones are shortened by that.
     missing: f32,
 }
 
@@ -263,7 +263,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Of a step at a lock: the lock's number, its place, and whether it is read.
+    /// Returns, of a step at a lock, the lock's number, its place, and whether it is read.
     fn sort(&mut self, trace: &mut Trace, step: &StepCopy) -> Option<(u32, u32, bool)> {
         if step.what != STEP_ACQUIRE && step.what != STEP_RELEASE {
             return None;
@@ -329,7 +329,7 @@ impl Open {
         }
     }
 
-    /// The stretch, with nothing held at its end.
+    /// Returns the stretch, with nothing held at its end.
     fn finished(mut self) -> Stretch {
         while let Some((_, place)) = self.held.pop() {
             self.stretch.acts.extend(place.map(|lock| Act::Release { lock }));

@@ -1,4 +1,4 @@
-//! Recordings whose answer is known, written as the recorder would.
+//! Recordings with known answers, written as the recorder would.
 
 use std::fs::OpenOptions;
 use std::mem::{offset_of, size_of};
@@ -24,12 +24,12 @@ struct Written {
 /// Where the chunk of entries is: behind the pieces of locks and of threads.
 const FIRST_ENTRIES: u64 = CHUNKS + (LOCKS.pages + THREADS.pages) as u64 * PAGE;
 
-/// The entry of the lock of this number.
+/// Returns the entry of the lock of this number.
 fn entry(lock: u32) -> u32 {
     ((FIRST_ENTRIES + CHUNK_HEADER + u64::from(lock) * size_of::<EntryCopy>() as u64) / REF_UNIT) as u32
 }
 
-/// Sections of `hold_ns` one after another, `gap_ns` apart.
+/// Returns sections of `hold_ns` one after another, `gap_ns` apart.
 fn sections(lock: u32, count: u64, hold_ns: u64, gap_ns: u64) -> Written {
     let one = [(STEP_ACQUIRE, entry(lock), gap_ns), (STEP_RELEASE, entry(lock), hold_ns)];
     Written { steps: one.repeat(usize::try_from(count).unwrap()), acquisitions: count }
@@ -106,7 +106,7 @@ fn trace(threads: &[Written], locks: &[(Class, Op)], ns: u64) -> Trace {
 
 const MUTEX: (Class, Op) = (Class::Mutex, Op::Acquire);
 
-/// Acquisitions per second on so many CPUs.
+/// Returns acquisitions per second on this many CPUs.
 fn per_s(replay: &Replay, cpus: u32, lock: &str) -> f64 {
     let machine = Arc::new(spec::load("graviton4").unwrap());
     replay.on(&machine, cpus, lock, 1).unwrap().per_s()
@@ -120,12 +120,12 @@ fn a_section_of_ten_microseconds_is_passed_a_hundred_thousand_times_a_second() {
     let machine = Arc::new(spec::load("graviton4").unwrap());
     for lock in [LIBC, ADAPTIVE, "ticket"] {
         for cpus in [1, 2, 4] {
-            // Whoever spins without sleeping holds up the others where threads outnumber CPUs.
+            // Threads that spin without sleeping hold up the others where threads outnumber CPUs.
             if lock == "ticket" && cpus < 4 {
                 continue;
             }
             let predicted = replay.on(&machine, cpus, lock, 1).unwrap();
-            // The C library's owner wakes a sleeper at each release, before it goes on.
+            // The C library's owner wakes a sleeper at each release, before it continues.
             assert!((0.86e5..1.01e5).contains(&predicted.per_s()), "{lock} on {cpus}: {predicted:?}");
             assert!((predicted.recorded_per_s() - 1e5).abs() < 1.0 && predicted.error().abs() < 0.14, "{predicted:?}");
         }

@@ -1,5 +1,5 @@
-//! The readers-writer spin lock of Linux 3.7 on x86-64: one word from which readers take 1 and a writer all. Behind the
-//! `__read_lock_failed` and `__write_lock_failed` that take 45 per cent of the time in `mutex_spinners`.
+//! The readers-writer spin lock of Linux 3.7 on x86-64: one word from which readers take 1 and a writer all. It is
+//! behind the `__read_lock_failed` and `__write_lock_failed` that take 45 per cent of the time in `mutex_spinners`.
 //!
 //! The kernel's word is [`BIAS`] when free. Ours holds that less, so that zero bytes are a free lock:
 //!
@@ -8,12 +8,12 @@
 //! | `BIAS` | free |
 //! | `BIAS - n`, above 0 | n readers |
 //! | 0 | a writer |
-//! | below 0 | a writer, or several that are about to find out, and readers that are |
+//! | below 0 | a writer, or several that are about to find out, and readers likewise |
 //!
 //! Invariants:
 //! 1. A reader has the lock if the word was above 0 (kernel's count) when it took 1; a writer if it was `BIAS` when it
 //!    took all.
-//! 2. A thread that does not have it puts back what it took, then only looks until it might succeed. **Each failed
+//! 2. A thread that does not have it puts back what it took, then only polls until it might succeed. **Each failed
 //!    attempt costs two read-modify-writes**, and may make others fail meanwhile.
 //! 3. A release is one addition, and the last access.
 //!
@@ -82,7 +82,7 @@ unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
         P::preempt_on();
     }
 
-    /// Whether any thread has the lock at this moment, or is trying to.
+    /// Returns whether any thread has the lock at this moment, or is trying to.
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != 0
     }

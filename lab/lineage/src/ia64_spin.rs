@@ -1,4 +1,4 @@
-//! The ia64 spin lock of `spin_backoff` (Linux 2.4 and 2.6), without back-off and with the document's exponential one.
+//! The ia64 spin lock of `spin_backoff` (Linux 2.4 and 2.6), without back-off and with the paper's exponential one.
 //!
 //! The word, 4 bytes:
 //!
@@ -7,16 +7,16 @@
 //! | 0 | free | 1, by the first thread to come |
 //! | 1 | held | 0, by the owner |
 //!
-//! A waiter looks by plain loads until the word is 0, then tries one compare-exchange, then looks again.
+//! A waiter polls by plain loads until the word is 0, then tries one compare-exchange, then polls again.
 //!
-//! | policy | before each look it stays away for | from | tends to |
+//! | policy | before each poll it backs off for | from | tends to |
 //! |---|---|---|---|
 //! | [`Plain`] | nothing | | |
-//! | [`ExponentialCode`] | d, then d becomes `((d << 1) & 0x1fff) \| 0xf`: 13 bits, as the document's code has it | clock & 0x3f | 8191 |
-//! | [`ExponentialProse`] | the same with 14 bits, as the document's prose has it | clock & 0xf | 16383 |
+//! | [`ExponentialCode`] | d, then d becomes `((d << 1) & 0x1fff) \| 0xf`: 13 bits, as in the paper's code | clock & 0x3f | 8191 |
+//! | [`ExponentialProse`] | the same with 14 bits, as in the paper's prose | clock & 0xf | 16383 |
 //!
 //! The sequence does not wrap to small values, as the mask might suggest: its low bits are ones, so it converges to the
-//! mask. Only its beginning is random, and a failed attempt does not set it back: a thread that came late stays away
+//! mask. Only its beginning is random, and a failed attempt does not reset it: a thread that came late backs off
 //! briefly.
 //!
 //! Invariants:
@@ -26,8 +26,8 @@
 //! **Time.** The original counts cycles of the interval timer (`ar.itc`), and so does this: [`ITC_PER_US`] to the
 //! microsecond of [`Platform::now`], which are those of the 1.3 GHz processors in the simulated Altix.
 //!
-//! There is no order among waiters and no bound on a wait. The kernel ruled out that the owner is preempted; where the
-//! platform cannot, a waiter yields after each 10 us in vain.
+//! There is no order among waiters and no bound on a wait. The kernel ruled out preemption of the owner; where the
+//! platform cannot, a waiter yields after each 10 us without success.
 
 use crate::wait;
 use crate::word;
@@ -71,15 +71,15 @@ impl Delays {
 
 /// A version of the lock. The three types below are all there are.
 pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
-    /// How long a waiter stays away between looks, if at all.
+    /// How long a waiter backs off between polls, if at all.
     const DELAYS: Option<Delays>;
 }
 
 /// The lock without back-off, whose waiters poll all the time.
 pub struct Plain;
-/// The back-off of the document's code.
+/// The back-off of the paper's code.
 pub struct ExponentialCode;
-/// The back-off of the document's prose.
+/// The back-off of the paper's prose.
 pub struct ExponentialProse;
 
 impl Policy for Plain {
@@ -137,7 +137,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
         P::preempt_on();
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != FREE
     }

@@ -1,10 +1,10 @@
-//! The lock that `spin_backoff` is about, in the three forms that the document compares: the spin lock, the spin lock
-//! with back-off, and the redesign that it chose, a reader-writer semaphore.
+//! The lock that `spin_backoff` is about, in the three forms that the paper compares: the spin lock, the spin lock with
+//! back-off, and the redesign that it chose, a reader-writer semaphore.
 //!
 //! | policy | the lock | bytes | readers |
 //! |---|---|---|---|
-//! | [`Spin`] | [`Ia64SpinLock`] that looks all the time | 4 | one at a time |
-//! | [`BackOff`] | [`Ia64SpinLock`] with the back-off of the document's code | 4 | one at a time |
+//! | [`Spin`] | [`Ia64SpinLock`] that polls all the time | 4 | one at a time |
+//! | [`BackOff`] | [`Ia64SpinLock`] with the back-off of the paper's code | 4 | one at a time |
 //! | [`Rwsem`] | [`RwsemXadd`], first come, first served | 32 | together |
 //!
 //! The type only adds a common interface, so that a workload is written once. Word layouts, invariants and orderings
@@ -45,7 +45,7 @@ pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
 
 /// The spin lock, as it was.
 pub struct Spin;
-/// The spin lock with the document's back-off.
+/// The spin lock with the paper's back-off.
 pub struct BackOff;
 /// The redesign: the reader-writer semaphore.
 pub struct Rwsem;
@@ -86,7 +86,7 @@ pub struct InodeLock<V: Policy, P: Platform = DefaultPlatform> {
 
 unlocked!(InodeLock<V> { inner: V::UNLOCKED });
 
-// SAFETY: the lock inside keeps these promises.
+// SAFETY: the lock inside keeps these guarantees.
 unsafe impl<V: Policy, P: Platform> RawLock for InodeLock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
@@ -116,7 +116,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for InodeLock<V, P> {
     }
 }
 
-// SAFETY: the lock inside keeps the promises of `RawRwLock`; the readers of a spin lock are its owners.
+// SAFETY: the lock inside keeps the guarantees of `RawRwLock`; the readers of a spin lock are its owners.
 unsafe impl<V: Policy, P: Platform> RawRwLock for InodeLock<V, P> {
     #[inline]
     fn read(&self) {

@@ -1,7 +1,7 @@
-//! The locks of the five documents that Turnwise grew out of, as they were then: before and after.
+//! The locks of the five papers from which Turnwise grew, as they were then: before and after.
 //!
 //! They are for measuring and reproducing, not for use: programs should use `turnwise`'s own. There is one file per
-//! lock; what a document changed is a policy of the one type, so that before and after differ in nothing else.
+//! lock; what a paper changed is a policy of the one type, so that before and after differ in nothing else.
 #![no_std]
 
 #[cfg(test)]
@@ -35,12 +35,12 @@ macro_rules! unlocked {
     };
 }
 
-/// A word of the default platform.
+/// Returns a word of the default platform.
 const fn word(value: u32) -> core::sync::atomic::AtomicU32 {
     core::sync::atomic::AtomicU32::new(value)
 }
 
-/// A wide word of the default platform.
+/// Returns a wide word of the default platform.
 const fn wide(value: u64) -> core::sync::atomic::AtomicU64 {
     core::sync::atomic::AtomicU64::new(value)
 }

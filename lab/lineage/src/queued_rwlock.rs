@@ -1,5 +1,5 @@
 //! A queued readers-writer spin lock, the contrast to [`BiasedRwLock`](crate::BiasedRwLock): a thread that cannot have
-//! the lock at once waits in the line of a fair spin lock, and only the first of the line looks at the word. (W. Long,
+//! the lock at once waits in the queue of a fair spin lock, and only the first of the queue polls the word. (W. Long,
 //! Linux 3.16, 2014, on the ticket lock as there.)
 //!
 //! | bytes | word | meaning |
@@ -9,17 +9,17 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0 | `WAITS` | the first of the line is a writer: newcomers join the line | that writer | that writer, as it takes the lock |
+//! | 0 | `WAITS` | the first of the queue is a writer: newcomers join it | that writer | that writer, as it takes the lock |
 //! | 1 | `WRITER` | a writer has the lock | that writer | that writer, in `unlock` |
 //! | 8..32 | readers | how many have the lock, or are about to find out | readers | readers |
 //!
 //! Invariants:
 //! 1. A reader has the lock if neither `WAITS` nor `WRITER` was set when it counted itself, or, as the first of the
-//!    line, once `WRITER` is not set.
-//! 2. A writer has the lock if it took the word to `WRITER` from 0 or, as the first of the line, from `WAITS` alone.
+//!    queue, once `WRITER` is not set.
+//! 2. A writer has the lock if it took the word to `WRITER` from 0 or, as the first of the queue, from `WAITS` alone.
 //! 3. A release is one subtraction, and the last access.
 //!
-//! It is fair with one exception: a newcomer may take a lock that is free at the moment, before the first of the line
+//! It is fair with one exception: a newcomer may take a lock that is free at the moment, before the first of the queue
 //! sees it.
 
 use crate::ticket::KernelTicketLock;
@@ -63,7 +63,7 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
         }
     }
 
-    /// Acquires the lock for writing if it is free and no writer waits first in line.
+    /// Acquires the lock for writing if it is free and no writer waits first in the queue.
     #[inline]
     fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| self.count.load(Relaxed) == 0 && self.take(0))
@@ -77,7 +77,7 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
         P::preempt_on();
     }
 
-    /// Whether any thread has the lock at this moment, or is first in line.
+    /// Returns whether any thread has the lock at this moment, or is first in the queue.
     fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != 0 || self.line.is_locked()
     }
@@ -95,7 +95,7 @@ unsafe impl<P: Platform> RawRwLock for QueuedRwLock<P> {
         }
     }
 
-    /// Acquires the lock for reading if no writer has it or waits first in line.
+    /// Acquires the lock for reading if no writer has it or waits first in the queue.
     #[inline]
     fn try_read(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| {
@@ -121,7 +121,7 @@ impl<P: Platform> QueuedRwLock<P> {
         self.count.fetch_add(READER, Acquire) & (WRITER | WAITS) == 0
     }
 
-    /// Takes back what [`QueuedRwLock::count_in`] did in vain; always returns `false`.
+    /// Takes back an unsuccessful [`QueuedRwLock::count_in`]; always returns `false`.
     fn count_out(&self) -> bool {
         self.count.fetch_sub(READER, Relaxed);
         false
@@ -140,7 +140,7 @@ impl<P: Platform> QueuedRwLock<P> {
         self.count_out();
         self.line.with(|| {
             self.count.fetch_add(READER, Relaxed);
-            // No other thread is first in line, so `WAITS` is not set; a writer that has the lock will go.
+            // No other thread is first in the queue, so `WAITS` is not set; a writer that has the lock will leave.
             wait::spin_until::<P, _>(&self.count, |count| count & WRITER == 0);
             // ORDERING queued_rw.read: pairs with queued_rw.unlock_write, as in `count_in`.
             self.count.load(Acquire);
@@ -158,7 +158,7 @@ impl<P: Platform> QueuedRwLock<P> {
             loop {
                 wait::spin_until::<P, _>(&self.count, |count| count == WAITS);
                 if self.take(WAITS) {
-                    return; // fails if a reader counted itself in just now, in vain
+                    return; // fails if a reader counted itself in just now, without success
                 }
             }
         });

@@ -1,5 +1,5 @@
 //! `rename_lock`, the other subject of `dcache`: a sequence lock that `d_path` took for writing although it only reads
-//! (Linux 3.10-rc1), and the document's sequence read/write lock, which has a third kind of access for it.
+//! (Linux 3.10-rc1), and the paper's sequence read/write lock, which has a third kind of access for it.
 //!
 //! | policy | the lock inside | a blocking reader |
 //! |---|---|---|
@@ -15,7 +15,7 @@
 //! Invariants:
 //! 1. A thread that has the lock inside for writing makes the sequence odd first and even last; no other stores to it.
 //! 2. An optimistic reader that finds the same even sequence before and after has seen what one writer left, if it read
-//!    as said below.
+//!    as described below.
 //! 3. The release of the lock inside is the last access.
 //!
 //! **What is protected** is read while it may be written, so it consists of words: a writer stores with Release, an
@@ -31,7 +31,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, Platform, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
-/// A version of the lock: what is inside, and what a blocking reader does. The three types below are all there are.
+/// A version of the lock: what is inside, and what a blocking reader does. Only the three types below exist.
 pub trait Policy: crate::sealed::Sealed + Send + Sync + Sized + 'static {
     /// The type of the lock inside.
     type Inner<P: Platform>: RawLock;
@@ -50,7 +50,7 @@ pub trait Policy: crate::sealed::Sealed + Send + Sync + Sized + 'static {
 
 /// Linux 3.10-rc1: blocking readers take it for writing.
 pub struct Exclusive;
-/// The document's sequence read/write lock.
+/// The paper's sequence read/write lock.
 pub struct SeqRw;
 /// Linux 3.12: blocking readers exclude each other too, but no optimistic reader.
 pub struct SeqExclusive;
@@ -120,7 +120,7 @@ pub struct RenameLock<V: Policy, P: Platform = DefaultPlatform> {
 
 unlocked!(RenameLock<V> { sequence: word(0), inner: V::UNLOCKED });
 
-// SAFETY: the lock inside has one writer at a time, and keeps the other promises of `RawLock`.
+// SAFETY: the lock inside has one writer at a time, and keeps the other guarantees of `RawLock`.
 unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
@@ -156,7 +156,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
         unsafe { self.inner.unlock() };
     }
 
-    /// Whether the lock inside is held at this moment.
+    /// Returns whether the lock inside is held at this moment.
     fn is_locked(&self) -> bool {
         self.inner.is_locked()
     }
@@ -204,8 +204,8 @@ impl<V: Policy, P: Platform> RenameLock<V, P> {
         }
     }
 
-    /// Whether a writer came since [`RenameLock::read_begin`] returned `sequence`: then what was read is invalid
-    /// (`read_seqretry`).
+    /// Returns whether a writer came since [`RenameLock::read_begin`] returned `sequence`: then what was read is
+    /// invalid (`read_seqretry`).
     #[inline]
     pub fn read_retry(&self, sequence: u32) -> bool {
         // Relaxed: the loads of what is protected acquire, so this one cannot come before them.

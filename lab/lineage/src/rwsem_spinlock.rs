@@ -4,7 +4,7 @@
 //! | bytes | word | meaning |
 //! |---|---|---|
 //! | 4 | activity | how many readers have the lock; 0: free; -1: a writer has it |
-//! | 8 | `wait_lock` | guards all else: [`KernelTicketLock`] |
+//! | 8 | `wait_lock` | guards everything else: [`KernelTicketLock`] |
 //! | 16 | list | the waiters, longest first |
 //!
 //! Every operation is a section under `wait_lock`. Invariants:
@@ -66,8 +66,8 @@ unlocked!(RwsemSpinlock<V> {
     policy: PhantomData,
 });
 
-// SAFETY: each owner changed the count under `wait_lock`, which admits one writer and no other beside it, and orders
-// all sections. Guards stay on their thread, as in a kernel.
+// SAFETY: each owner changed the count under `wait_lock`, which admits one writer and no other owner with it, and
+// orders all sections. Guards stay on their thread, as in a kernel.
 unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
@@ -111,7 +111,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
         });
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.activity.load(Relaxed) != FREE
     }
@@ -134,7 +134,7 @@ unsafe impl<V: Policy, P: Platform> RawRwLock for RwsemSpinlock<V, P> {
         self.wait_lock.with(|| self.admit_reader())
     }
 
-    /// Releases a read lock (`up_read`); the last reader lets the first in the list go on, a writer.
+    /// Releases a read lock (`up_read`); the last reader lets the first in the list, a writer, continue.
     unsafe fn unlock_read(&self) {
         self.wait_lock.with(|| {
             let readers = self.activity.load(Relaxed) - 1;
@@ -158,7 +158,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         });
     }
 
-    /// Whether there are no waiters at this moment.
+    /// Returns whether there are no waiters at this moment.
     pub fn has_no_waiters(&self) -> bool {
         self.list.is_empty()
     }
@@ -215,8 +215,8 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         self.leave_section();
     }
 
-    /// Lets the writer at the head of the list go on, if there is any waiter (invariants 1 and 4: it is not a reader).
-    /// The caller has `wait_lock`; the lock is free.
+    /// Lets the writer at the head of the list continue, if there is any waiter (invariants 1 and 4: it is not a
+    /// reader). The caller has `wait_lock`; the lock is free.
     fn let_writer(&self) {
         // SAFETY: contract of `List::first`: we have the list's lock.
         let Some(first) = (unsafe { self.list.first() }) else { return };

@@ -25,8 +25,8 @@
 //! 2. A writer has the lock if active was 0 when it added its bias and, for a newcomer without fast-path stealing, the
 //!    list was empty too.
 //! 3. `WAITING` is in the count for the list from before `wait_lock` is given back until the list is empty.
-//! 4. A thread that takes active to 0 while the count is negative takes `wait_lock` and lets the first in the list go
-//!    on.
+//! 4. A thread that takes active to 0 while the count is negative takes `wait_lock` and lets the first in the list
+//!    continue.
 //!
 //! **A release touches the lock after another thread has it**: it takes `wait_lock` after the addition that released.
 
@@ -60,7 +60,7 @@ pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
 pub struct Fifo;
 /// Linux 3.9: writers in the list are woken, and take the lock themselves.
 pub struct Stealing;
-/// Linux 3.10: writers that come may take a free lock at once; waiting ones look at the count before they try.
+/// Linux 3.10: newly arrived writers may take a free lock at once; waiting ones poll the count before they try.
 pub struct FastStealing;
 
 impl Policy for Fifo {
@@ -81,7 +81,7 @@ seal!(Fifo, Stealing, FastStealing);
 /// What a waker knows about the lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wake {
-    /// It released the lock; others may have it by now.
+    /// It released the lock; others may already have it.
     Any,
     /// The lock was free a moment ago.
     Free,
@@ -152,7 +152,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemXadd<V, P> {
         self.released(self.count.fetch_sub(WRITER as u64, Release) as i64 - WRITER);
     }
 
-    /// Whether any thread has the lock at this moment, or is finding out.
+    /// Returns whether any thread has the lock at this moment, or is finding out.
     fn is_locked(&self) -> bool {
         self.load() & ACTIVE_MASK != 0
     }
@@ -207,7 +207,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         }
     }
 
-    /// Whether there are no waiters at this moment.
+    /// Returns whether there are no waiters at this moment.
     pub fn has_no_waiters(&self) -> bool {
         self.list.is_empty()
     }
@@ -216,7 +216,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         self.count.load(Relaxed) as i64
     }
 
-    /// Whether a writer that finds this count as it adds its bias has the lock (invariant 2).
+    /// Returns whether a writer that finds this count as it adds its bias has the lock (invariant 2).
     #[inline]
     fn may_write(before: i64) -> bool {
         if V::STEALS_AT_ONCE { before & ACTIVE_MASK == 0 } else { before == 0 }
@@ -307,7 +307,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         taken
     }
 
-    /// Takes a free lock as 3.10 did: look, then compare-exchange.
+    /// Takes a free lock as 3.10 did: poll, then compare-exchange.
     fn exchange(&self, by: i64) -> bool {
         // ORDERING rwsem_xadd.write: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read, as in `lock`.
         self.load() == WAITING
@@ -334,7 +334,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         }
     }
 
-    /// Lets the first in the list go on, and if that is a reader, all before the first writer. The caller has
+    /// Lets the first in the list continue, and if that is a reader, all before the first writer. The caller has
     /// `wait_lock`; the list is not empty, unless another thread was faster.
     fn wake(&self, why: Wake) {
         // SAFETY: contract of `List::first`: we have the list's lock.

@@ -10,17 +10,17 @@
 //!
 //! free: head = tail. held, `n` wait: tail = head + 1 + n (modulo 2^32).
 //!
-//! The kernel has both as halves of one word, draws and looks by one instruction, and serves by a 16-bit addition
+//! The kernel has both as halves of one word, draws and polls by one instruction, and serves by a 16-bit addition
 //! without a `lock` prefix. A word of [`Platform`] has one width, so with halves serving would be a second
 //! read-modify-write, which the original avoids; two words in one cache line cost the same accesses, and 4 bytes more.
 //!
 //! Invariants:
 //! 1. A ticket is drawn once per round of 2^32; its holder has the lock while head equals it.
-//! 2. Only the owner changes head, so its own look at it is never stale.
+//! 2. Only the owner changes head, so its own load of it is never stale.
 //! 3. The store in `unlock` is the owner's last access.
 //!
-//! The kernel turned preemption off while it waited and while it held the lock. Where the platform cannot, the next in
-//! line may be off its CPU: a waiter yields every 10 us. There is no bound on a wait beyond "first come, first served".
+//! The kernel turned preemption off while it waited and while it held the lock. Where the platform cannot, the next
+//! waiter may be off its CPU: a waiter yields every 10 us. Only "first come, first served" bounds a wait.
 
 use crate::wait;
 use crate::word;
@@ -71,7 +71,7 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
         })
     }
 
-    /// Releases the lock to the next in line. Its store is the last access.
+    /// Releases the lock to the next waiter. Its store is the last access.
     #[inline]
     unsafe fn unlock(&self) {
         let served = self.head.load(Relaxed); // not stale: invariant 2
@@ -80,7 +80,7 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
         P::preempt_on();
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.head.load(Relaxed) != self.tail.load(Relaxed)
     }

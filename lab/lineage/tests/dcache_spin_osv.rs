@@ -11,7 +11,7 @@ use turnwise_lineage::osv_mutex::{self, NoSpin, OsvMutex, OwnerAtWake, Spin, Spi
 use turnwise_lineage::rename_lock::{Exclusive, RenameLock, SeqRw};
 
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 20_000 };
-/// Rounds where a line of tickets stands behind a preempted thread.
+/// Rounds where a queue of tickets waits behind a preempted thread.
 const IN_LINE: usize = if cfg!(miri) { 20 } else { 300 };
 const THREADS: usize = 3;
 
@@ -29,7 +29,7 @@ fn sizes_are_those_of_the_pages() {
     assert_eq!(size_of::<OsvMutex<Spin>>(), 40);
 }
 
-/// Takes and gives back; says which operations took the lock.
+/// Takes and gives back; returns which operations took the lock.
 fn counts<V: d_count::Policy>() -> (Vec<bool>, Vec<Put>) {
     let count = DCount::<V>::default();
     let gets = (1..=3).map(|n| {
@@ -112,7 +112,7 @@ fn only_the_exclusive_rename_lock_moves_for_a_blocking_reader() {
     assert_eq!(shared.read_begin(), still + 2);
 }
 
-/// The delays of a wait that begins at this time.
+/// Returns the delays of a wait that begins at this time.
 fn delays<V: Policy>(itc: u64) -> Vec<u32> {
     let delays = V::DELAYS.expect("backs off");
     std::iter::successors(Some(delays.begin(itc)), |&d| Some(delays.after(d))).take(20).collect()
@@ -148,7 +148,7 @@ impl<L: Sync> Counter<L> {
         std::thread::scope(|s| {
             for _ in 0..THREADS {
                 s.spawn(|| {
-                    // All of it, as one closure would else take the cell alone.
+                    // All of it, as one closure would otherwise capture only the cell.
                     let counter = &counter;
                     for _ in 0..ROUNDS {
                         acquire(&counter.lock);
@@ -199,7 +199,7 @@ fn readers_of_the_rwsem_come_together() {
     unsafe { lock.unlock() };
 }
 
-/// Recursion on one thread, the refusal on another, then exclusion.
+/// Tests recursion on one thread, the refusal on another, then exclusion.
 fn osv<V: osv_mutex::Policy>() {
     let lock = OsvMutex::<V>::new();
     // SAFETY: the callers have acquired it before, on the same thread.

@@ -167,12 +167,12 @@ fn a_failed_try_leaves_no_trace() {
     assert!(!lock.is_locked());
 }
 
-/// A lock made of zero bytes.
+/// Returns a lock made of zero bytes.
 ///
 /// # Safety
 /// `L` consists of words.
 unsafe fn zeroed<L>() -> L {
-    // SAFETY: the caller's promise; a word of zeroes is a word.
+    // SAFETY: guaranteed by the caller; a word of zeroes is a word.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 

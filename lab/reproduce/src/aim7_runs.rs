@@ -1,4 +1,4 @@
-//! AIM7 on the documents' machine, as both documents that measured it have it.
+//! AIM7 on the papers' machine, as in both papers that measured it.
 
 use super::Context;
 use super::mean::mean;
@@ -11,13 +11,13 @@ use turnwise_present::stats::Spread;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_vfs::journal;
 
-/// The documents' file systems have small journals.
+/// The papers' file systems have small journals.
 const JOURNAL_MIB: u32 = 4;
 
-/// What is not in a workfile.
+/// Values that are not in a workfile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constants {
-    /// What a job computes for itself.
+    /// The private computation of a job.
     pub(super) compute_ns: f64,
     /// How much more that takes on two nodes, as a share; with more nodes more of the memory is far away.
     pub(super) tax: f64,
@@ -50,22 +50,22 @@ pub(super) struct Run {
     pub(super) ramp_ns: u64,
     pub(super) warm_up_ns: u64,
     pub(super) measured_ns: u64,
-    /// Every user runs all of its jobs once, as long as that takes, instead of a window.
+    /// Every user runs all of its jobs once, for as long as that takes, instead of a window.
     pub(super) whole: bool,
 }
 
-/// The machine of both.
+/// Returns the machine of both.
 pub(super) fn machine() -> Result<Arc<Machine>> {
     Ok(Arc::new(spec::load("westmere-ex-80")?))
 }
 
 impl Run {
-    /// About how long it takes, beside others: simulated time of all CPUs.
+    /// Returns about how long it takes, compared with others: simulated time of all CPUs.
     pub(super) fn cost(&self) -> u64 {
         u64::from(self.nodes * self.machine.topology.cpus_per_node()) * (self.warm_up_ns + self.measured_ns)
     }
 
-    /// Jobs a minute, and where the time went. A run that got stuck is an error that says who waits for what.
+    /// Returns jobs a minute, and where the time went. A stuck run is an error that states which thread waits for what.
     pub(super) fn run(&self) -> Result<Outcome> {
         let workfile = Workfile::load(self.workfile).map_err(|fault| anyhow!("{fault:?}"))?;
         let locks = Set::find(self.locks).with_context(|| format!("no set of locks '{}'", self.locks))?;
@@ -92,18 +92,18 @@ impl Run {
     }
 }
 
-/// One run with some seeds: a crowd at a lock comes and goes, so that one window says little.
+/// One run with some seeds: a crowd at a lock comes and goes, so that one window shows little.
 pub(super) struct Sample(pub(super) Vec<Outcome>);
 
 impl Sample {
-    /// Each of these runs, with its seed and those after it, so many in all.
+    /// Runs each of these with its seed and those after it, this many in all.
     pub(super) fn run_all(context: &Context<'_>, what: &str, runs: &[(Run, u64)]) -> Result<Vec<Sample>> {
         let runs: Vec<(&Run, Range<u64>)> = runs.iter().map(|(run, count)| (run, 0..*count)).collect();
         Sample::run_each(context, what, &runs)
     }
 
-    /// As [`run_all`](Sample::run_all), but with a few seeds only where these agree about jobs a minute: then a change
-    /// of that figure between two such samples has a standard error of less than three points.
+    /// Does what [`run_all`](Sample::run_all), but with a few seeds only where these agree about jobs a minute: then a
+    /// change of that figure between two such samples has a standard error of less than three points.
     pub(super) fn run_enough(context: &Context<'_>, what: &str, runs: &[(Run, u64)]) -> Result<Vec<Sample>> {
         const FEW: u64 = 3;
         const AGREE: f64 = 0.02;
@@ -122,7 +122,7 @@ impl Sample {
         Ok(samples)
     }
 
-    /// Each of these runs, with those of its seeds.
+    /// Runs each of these, with those of its seeds.
     fn run_each(context: &Context<'_>, what: &str, runs: &[(&Run, Range<u64>)]) -> Result<Vec<Sample>> {
         let seeded = |run: &Run, n: u64| Run { seed: run.seed + n, ..run.clone() };
         let all: Vec<Vec<Run>> =
@@ -132,17 +132,17 @@ impl Sample {
         Ok(all.iter().map(|seeds| Sample(outcomes.by_ref().take(seeds.len()).collect())).collect())
     }
 
-    /// The mean of all seeds: between two states a median is one of them.
+    /// Returns the mean of all seeds: between two states a median is one of them.
     pub(super) fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
         mean(self.0.iter().map(of)).0
     }
 
-    /// The standard error of [`mean`](Sample::mean); `None` with one seed.
+    /// Returns the standard error of [`mean`](Sample::mean); `None` with one seed.
     pub(super) fn standard_error(&self, of: impl Fn(&Outcome) -> f64) -> Option<f64> {
         mean(self.0.iter().map(of)).1
     }
 
-    /// The row with our mean and, where there are several seeds, its standard error and their range.
+    /// Returns the row with our mean and, where there are several seeds, its standard error and their range.
     pub(super) fn fill(&self, row: Row, of: impl Fn(&Outcome) -> f64) -> Row {
         let values: Vec<f64> = self.0.iter().map(&of).collect();
         let spread = Spread::of(&values).filter(|_| values.len() > 1);
@@ -151,8 +151,8 @@ impl Sample {
             .from_to(spread.map(|spread| (spread.min, spread.max)))
     }
 
-    /// The change of a mean from `before` to this, per cent, and its standard error. Seeds of both are the same, but
-    /// runs of two kernels soon differ, so that their errors count as independent.
+    /// Returns the change of a mean from `before` to this, per cent, and its standard error. Seeds of both are the
+    /// same, but runs of two kernels soon differ, so that their errors count as independent.
     pub(super) fn change_from(&self, before: &Sample, of: impl Fn(&Outcome) -> f64) -> (f64, Option<f64>) {
         let ratio = self.mean(&of) / before.mean(&of);
         let relative = |sample: &Sample| Some(sample.standard_error(&of)? / sample.mean(&of));

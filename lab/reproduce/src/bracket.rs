@@ -1,5 +1,5 @@
-//! One constant from one figure, which falls as the constant grows, and may fall off a cliff: a bracket that is halved
-//! finds that place; a simplex, which looks at slopes, may not.
+//! One constant from one figure, which falls as the constant grows, and may fall off a cliff: a bisected bracket finds
+//! that place; a simplex, which follows slopes, may not.
 
 use super::fit::three_digits;
 use super::mean::mean;
@@ -18,25 +18,25 @@ impl Tried {
         mean(self.figures.iter().copied()).0
     }
 
-    /// The standard error of [`mean`](Tried::mean); `None` with one seed.
+    /// Returns the standard error of [`mean`](Tried::mean); `None` with one seed.
     fn standard_error(&self) -> Option<f64> {
         mean(self.figures.iter().copied()).1
     }
 
-    /// Whether the seeds cannot tell the figure from this one: the mean is within two standard errors.
+    /// Returns whether the seeds cannot distinguish the figure from this one: the mean is within two standard errors.
     fn agrees(&self, wanted: f64) -> bool {
         self.standard_error().is_some_and(|error| (self.mean() - wanted).abs() <= 2.0 * error)
     }
 
-    /// How far the mean is from this figure: the logarithm of their ratio.
+    /// Returns how far the mean is from this figure: the logarithm of their ratio.
     fn off(&self, wanted: f64) -> f64 {
         (self.mean().max(1e-12) / wanted).ln().abs()
     }
 }
 
-/// Which of those that were tried, the least constant first, is taken: the middle one of those that agree with the
-/// wanted figure, of two the one with the nearer mean; if none does, the one with the nearest. Near a cliff the nearest
-/// of several noisy means is nearest by luck.
+/// Returns the index of the chosen one of those tried, the least constant first: the middle one of those that agree
+/// with the wanted figure, of two the one with the nearer mean; if none does, the one with the nearest. Near a cliff
+/// the nearest of several noisy means is nearest by luck.
 fn taken(tried: &[Tried], wanted: f64) -> Option<usize> {
     let nearer = |a: &usize, b: &usize| tried[*a].off(wanted).total_cmp(&tried[*b].off(wanted));
     let agree: Vec<usize> = (0..tried.len()).filter(|&n| tried[n].agrees(wanted)).collect();
@@ -49,18 +49,18 @@ fn taken(tried: &[Tried], wanted: f64) -> Option<usize> {
 /// What was found.
 pub(super) struct Nearest<T> {
     pub(super) value: f64,
-    /// What came of it beside the figures.
+    /// Its outcome, apart from the figures.
     pub(super) outcome: T,
     /// All that were tried, the least first.
     pub(super) tried: Vec<Tried>,
 }
 
-/// Tries the middle of a bracket (in the logarithm, to three digits), and goes on with the half in which the mean of
-/// the figures becomes less than wanted, so often; of those tried, the middle one of those that the seeds cannot tell
-/// from it (see [`taken`]).
+/// Tries the middle of a bracket (in the logarithm, to three digits), and continues with the half in which the mean of
+/// the figures becomes less than wanted, this many times; of those tried, takes the middle one of those that the seeds
+/// cannot distinguish from it (see [`taken`]).
 ///
 /// # Errors
-/// Those of `outcome`, which gives the figures, too.
+/// Those of `outcome`, which returns the figures, too.
 pub(super) fn nearest<T>(
     [mut low, mut high]: [f64; 2],
     rounds: u64,
@@ -81,7 +81,7 @@ pub(super) fn nearest<T>(
     Ok(Nearest { value: tried[at].value, outcome: outcomes.swap_remove(at), tried })
 }
 
-/// All that were tried, in units of `unit`.
+/// Returns all that were tried, in units of `unit`.
 pub(super) fn listing(title: &str, constant: &str, unit: f64, tried: &[Tried]) -> Listing {
     let mut listing = Listing::new(title, &[constant, "mean", "standard error", "with each seed"]);
     for each in tried {

@@ -1,7 +1,7 @@
 //! A search for one to three constants of a workload, by simulated evaluations.
 //!
 //! Nelder and Mead's simplex (`argmin`) in the logarithms of the constants, within bounds. Each constant is rounded to
-//! three digits before it is tried, so that what is reported is what was run, and what was tried is not tried again.
+//! three digits before it is tried, so that the reported value is the one that was run, and none is tried twice.
 
 use anyhow::{Result, anyhow, ensure};
 use argmin::core::{CostFunction, Executor, State};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// A constant that is not known.
 #[derive(Clone, Copy, Debug)]
 pub struct Unknown {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// Not below this; above 0.
     pub low: f64,
@@ -36,7 +36,7 @@ pub struct Found {
 }
 
 impl Unknown {
-    /// The constant at a place between its bounds, where 0 is the lower.
+    /// Returns the constant at a place between its bounds, where 0 is the lower.
     fn at(&self, place: f64) -> f64 {
         let value = self.low * (self.high / self.low).powf(place.clamp(0.0, 1.0));
         if self.whole { value.round() } else { three_digits(value) }
@@ -47,7 +47,7 @@ impl Unknown {
     }
 }
 
-/// A value as it is reported.
+/// Returns a value as it is reported.
 pub(super) fn three_digits(value: f64) -> f64 {
     let unit = 10_f64.powf(value.log10().floor() - 2.0);
     (value / unit).round() * unit
@@ -57,11 +57,11 @@ struct Search<'a, F> {
     unknowns: &'a [Unknown],
     misfit: RefCell<F>,
     known: RefCell<BTreeMap<Vec<u64>, f64>>,
-    /// The solver cannot bear an error at its first corners: it is kept here, and nothing is tried any more.
+    /// The solver does not tolerate an error at its first corners: it is kept here, and nothing is tried any more.
     failure: RefCell<Option<anyhow::Error>>,
 }
 
-/// What a place costs where the evaluation failed.
+/// The cost of a place where the evaluation failed.
 const FAILED: f64 = 1e300;
 
 impl<F: FnMut(&[f64]) -> Result<f64>> Search<'_, F> {
@@ -85,7 +85,7 @@ impl<F: FnMut(&[f64]) -> Result<f64>> CostFunction for &Search<'_, F> {
     type Param = Vec<f64>;
     type Output = f64;
 
-    /// Places beyond the bounds cost more than the bound itself, the farther the more.
+    /// Returns the cost of a place; beyond the bounds it exceeds that of the bound itself, and grows with the distance.
     fn cost(&self, places: &Vec<f64>) -> Result<f64, argmin::core::Error> {
         let beyond: f64 = places.iter().map(|place| (place - place.clamp(0.0, 1.0)).abs()).sum();
         if self.failure.borrow().is_some() {
@@ -102,7 +102,7 @@ impl<F: FnMut(&[f64]) -> Result<f64>> CostFunction for &Search<'_, F> {
     }
 }
 
-/// The constants within their bounds for which `misfit` is least, after at most about `rounds` rounds of the simplex.
+/// Returns the constants within their bounds for which `misfit` is least, after at most about `rounds` simplex rounds.
 ///
 /// # Errors
 /// Bounds make no sense, or `misfit` fails.
@@ -132,7 +132,7 @@ pub fn fit(unknowns: &[Unknown], rounds: u64, misfit: impl FnMut(&[f64]) -> Resu
     Ok(Found { values, misfit, evaluations })
 }
 
-/// How far figures are from what they should be: the root of the mean square of the logarithms of their ratios.
+/// Returns how far figures are from what they should be: the root of the mean square of the logarithms of their ratios.
 #[must_use]
 pub fn distance(pairs: &[(f64, f64)]) -> f64 {
     let squares = pairs.iter().map(|(ours, wanted)| (ours.max(1e-12) / wanted).ln().powi(2));

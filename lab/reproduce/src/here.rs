@@ -1,4 +1,4 @@
-//! Runs a document's workload here, where the simulator would run it on its machine.
+//! Runs a paper's workload here, where the simulator would run it on the paper's machine.
 
 use std::thread;
 use turnwise::platform::Native;

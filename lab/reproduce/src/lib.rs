@@ -1,17 +1,17 @@
-//! `turnwise-lab reproduce`: the documents' workloads on the machines that they ran on, simulated, and every published
-//! row beside ours.
+//! `turnwise-lab reproduce`: the papers' workloads on the machines that they ran on, simulated, and every published row
+//! next to ours.
 //!
 //! | file | what |
 //! |---|---|
-//! | `report.rs`, `score.rs` | what comes out, and how much of it is right |
-//! | `words.rs`, `whys.rs` | what is said of each, from its `words.toml`; what may explain the misses |
+//! | `report.rs`, `score.rs` | the result, and how much of it is right |
+//! | `words.rs`, `whys.rs` | the text about each, from its `words.toml`; what may explain the misses |
 //! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not known |
 //! | `mean.rs` | means of several seeds, and changes |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
-//! | `aim7_runs.rs` | AIM7 on the documents' machine |
+//! | `aim7_runs.rs` | AIM7 on the papers' machine |
 //! | `locks.rs` | locks of the catalogue, by name |
 //! | `scaling.rs` | curves from 1 to 1024 CPUs |
-//! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the documents |
+//! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the papers |
 
 mod aim7_runs;
 mod bracket;
@@ -36,7 +36,7 @@ use pool::{Pool, Progress, Turns};
 use report::DocumentReport;
 use std::panic::resume_unwind;
 
-/// A document that can be reproduced.
+/// A paper that can be reproduced.
 pub struct Document {
     /// Its name.
     pub name: &'static str,
@@ -69,13 +69,13 @@ documents! {
     handoff_spin, [28, 28], "OSv's mutex spinning while the owner runs, on 4 CPUs (2014)";
 }
 
-/// How to run a document.
+/// How to run a paper.
 pub struct Context<'a> {
     /// Random seed.
     pub seed: u64,
     /// A short version.
     pub quick: bool,
-    /// As little as makes every row appear, whatever it says: for tests.
+    /// The least that makes every row appear, whatever it shows: for tests.
     pub least: bool,
     /// Whether to run the workload here, too.
     pub metal: bool,
@@ -83,7 +83,7 @@ pub struct Context<'a> {
     pub pool: &'a Pool<'a>,
 }
 
-/// How to run several documents: as [`Context`] has it, but for where.
+/// How to run several papers: as in [`Context`], except for where.
 #[derive(Clone, Copy)]
 pub struct Options {
     /// Random seed.
@@ -92,15 +92,15 @@ pub struct Options {
     pub quick: bool,
     /// Whether to run the workloads here, too.
     pub metal: bool,
-    /// Simulations that run at a time, over all documents.
+    /// Simulations that run at a time, over all papers.
     pub jobs: usize,
 }
 
-/// Runs documents side by side, so that while one waits for its last run, as each round of a fit does, the others go
-/// on; their reports in the order of `documents`. Those that are listed first, which take longest, go first.
+/// Runs papers side by side, so that while one waits for its last run, as each round of a fit does, the others
+/// continue; their reports in the order of `documents`. Those that are listed first, which take longest, go first.
 ///
 /// # Errors
-/// That of the first document that has one, when all are done.
+/// That of the first paper that has one, when all are done.
 pub fn run_all(
     documents: &[&'static Document],
     options: Options,
@@ -125,19 +125,19 @@ pub fn run_all(
 }
 
 impl Context<'_> {
-    /// One of two, for the short version or in full.
+    /// Returns one of two, for the short version or in full.
     #[must_use]
     pub fn choose<T>(&self, quick: T, full: T) -> T {
         if self.quick { quick } else { full }
     }
 
-    /// Rounds of a fit; one or two will do for a test.
+    /// Returns the rounds of a fit; one or two are enough for a test.
     fn rounds(&self, quick: u64, full: u64) -> u64 {
         if self.least { 1 } else { self.choose(quick, full) }
     }
 }
 
-/// Where to read what is known about a document's model from other runs than this one.
+/// Returns where to read what is known about a paper's model from other runs than this one.
 fn page(name: &str) -> String {
     format!("docs/reproduction/{name}.md has the results of other runs, and what the model lacks.")
 }
@@ -146,7 +146,7 @@ impl Document {
     /// Runs it.
     ///
     /// # Errors
-    /// A lock broke its promise, or threads got nowhere.
+    /// A lock broke its guarantee, or threads made no progress.
     pub fn run(&self, context: &Context<'_>) -> Result<DocumentReport> {
         let progress = context.pool.progress();
         progress.begin(self.name, context.choose(self.runs[0], self.runs[1]));

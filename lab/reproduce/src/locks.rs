@@ -6,7 +6,7 @@ use turnwise_catalogue::{Of, Visit, visit};
 
 /// Something to do with a lock.
 pub(crate) trait WithLock<P> {
-    /// What comes out.
+    /// The result.
     type Out;
 
     /// Does it.

@@ -12,7 +12,7 @@ pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> Mean {
     (mean, (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt()))
 }
 
-/// From `before` to `after`, per cent.
+/// Returns the change from `before` to `after`, per cent.
 pub(super) fn change(before: f64, after: f64) -> f64 {
     (after / before - 1.0) * 100.0
 }

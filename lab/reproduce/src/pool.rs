@@ -1,18 +1,18 @@
-//! Simulations, several at a time: each is a world of its own, so how many run at once decides nothing.
+//! Simulations, several at a time: each is a world of its own, so the number that run at once does not affect results.
 
 use anyhow::Result;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Who is told how far it is.
+/// A receiver of progress reports.
 pub trait Progress: Sync {
-    /// A document begins, which takes about so many runs.
+    /// Notes that a paper begins, which takes about this many runs.
     fn begin(&self, document: &str, runs: usize);
-    /// A run is done.
+    /// Notes that a run is done.
     fn done(&self, what: &str);
 }
 
-/// Nobody.
+/// A receiver that ignores them.
 pub struct Silent;
 
 impl Progress for Silent {
@@ -20,7 +20,7 @@ impl Progress for Silent {
     fn done(&self, _what: &str) {}
 }
 
-/// Turns to run on this machine, so many at a time, whoever asks.
+/// Turns to run on this machine, this many at a time, for all pools.
 pub struct Turns {
     all: usize,
     state: Mutex<TurnState>,
@@ -29,12 +29,12 @@ pub struct Turns {
 
 struct TurnState {
     free: usize,
-    /// The ranks of those who wait, the lowest of which is next.
+    /// The ranks of the waiters, the lowest of which is next.
     waiting: Vec<usize>,
 }
 
 impl Turns {
-    /// So many at a time, at least one.
+    /// Creates this many turns, at least one.
     #[must_use]
     pub fn new(jobs: usize) -> Turns {
         let all = jobs.max(1);
@@ -45,7 +45,7 @@ impl Turns {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a turn, before all who have a higher rank.
+    /// Waits for a turn, before all waiters with a higher rank.
     fn take(&self, rank: usize) -> Taken<'_> {
         let mut state = self.state();
         state.waiting.push(rank);
@@ -55,12 +55,12 @@ impl Turns {
         let place = state.waiting.iter().position(|&other| other == rank);
         place.into_iter().for_each(|place| _ = state.waiting.swap_remove(place));
         state.free -= 1;
-        // Another may be free for those who wait behind this one.
+        // Another turn may be free for waiters behind this one.
         self.changed.notify_all();
         Taken { turns: self, count: 1 }
     }
 
-    /// Waits until nobody has a turn, and takes them all.
+    /// Waits until no turn is taken, and takes them all.
     fn take_all(&self) -> Taken<'_> {
         let mut state = self.state();
         while state.free < self.all {
@@ -92,13 +92,13 @@ pub struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    /// A pool whose runs go before those of pools with a higher rank.
+    /// Returns a pool whose runs go before those of pools with a higher rank.
     #[must_use]
     pub fn new(turns: &'a Turns, rank: usize, progress: &'a dyn Progress) -> Pool<'a> {
         Pool { turns, rank, progress }
     }
 
-    /// Runs `f` while no simulation runs in this pool or another: for what measures this machine.
+    /// Runs `f` while no simulation runs in this pool or another: for measurements of this machine.
     pub fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
         let _all = self.turns.take_all();
         f()

@@ -1,4 +1,4 @@
-//! What a reproduction found: one type, from which the text, the JSON, the HTML and the Markdown are made.
+//! The results of a reproduction: one type, from which the text, the JSON, the HTML and the Markdown are made.
 
 pub use crate::score::Score;
 pub use crate::whys::{Miss, Why};
@@ -10,10 +10,10 @@ use turnwise_bench::published;
 use turnwise_present::machine::Machine;
 use turnwise_simbench::report::SimMachine;
 
-/// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or goes away.
+/// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or is removed.
 pub const FORMAT: &str = "turnwise-reproduction/1";
 
-/// All documents of a run.
+/// All papers of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Reproduction {
     /// [`FORMAT`].
@@ -31,11 +31,11 @@ pub struct Reproduction {
     /// How many rows, bars and claims came out.
     #[serde(default)]
     pub score: Score,
-    /// The documents.
+    /// The papers.
     pub documents: Vec<DocumentReport>,
 }
 
-/// One document.
+/// One paper.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct DocumentReport {
     /// Its name in `published.toml`.
@@ -48,32 +48,32 @@ pub struct DocumentReport {
     pub machine: SimMachine,
     /// What the threads do.
     pub workload: String,
-    /// What it says, in a few sentences, and whether that holds here.
+    /// What it claims, in a few sentences, and whether that holds here.
     #[serde(default)]
     pub claims: Vec<Claim>,
-    /// What went in and was not fitted, each with where it comes from.
+    /// What went in and was not fitted, each with its source.
     pub facts: Vec<String>,
     /// What was fitted.
     pub fitted: Vec<Fitted>,
-    /// What the documents leave open and somebody chose, without a look at the rows: as good as fitted to a reader.
+    /// What the papers leave open and was chosen without regard to the rows: to a reader as good as fitted.
     #[serde(default)]
     pub chosen: Vec<String>,
     /// The published tables, row by row.
     pub tables: Vec<Table>,
-    /// What was asked of the whole document.
+    /// The requirements on the whole paper.
     pub bars: Vec<Bar>,
     /// Other runs: of other machines, other constants, and on metal.
     pub listings: Vec<Listing>,
     /// Curves.
     pub plots: Vec<Plot>,
-    /// The same workload on a modern machine of 1 to 1024 CPUs, with today's locks and the document's; the first is the
-    /// one to look at.
+    /// The same workload on a modern machine of 1 to 1024 CPUs, with today's locks and the paper's; the first is the
+    /// main one.
     #[serde(default)]
     pub beyond: Vec<Plot>,
     /// What may explain the misses.
     #[serde(default)]
     pub whys: Vec<Why>,
-    /// Why bars were missed, and what to know about the figures.
+    /// Why bars were missed, and notes on the figures.
     pub notes: Vec<String>,
     /// What a short version left out.
     pub left_out: Vec<String>,
@@ -82,7 +82,7 @@ pub struct DocumentReport {
 /// A number that was fitted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fitted {
-    /// What it is.
+    /// Its description.
     pub what: String,
     /// Its value.
     pub value: f64,
@@ -111,21 +111,21 @@ pub struct Table {
 pub enum Bound {
     /// By this share of what was published.
     Share(f64),
-    /// By so much in the figure's own unit, which is per cent.
+    /// By this much in the figure's own unit, which is per cent.
     Points(f64),
-    /// By this share of what was published, or by so many points, whichever is more: for shares of a whole, of which
+    /// By this share of what was published, or by this many points, whichever is more: for shares of a whole, of which
     /// small ones would not bear a bound in points alone.
     ShareOrPoints(f64, f64),
     /// By this factor, either way.
     Factor(f64),
-    /// On which side of zero it is; what is nearer to zero than this has no sign.
+    /// The side of zero on which it lies; a value nearer to zero than this has no sign.
     Sign(f64),
     /// Below this.
     Below(f64),
 }
 
 impl Bound {
-    /// Whether ours is near enough to what was published.
+    /// Returns whether ours is near enough to what was published.
     pub(crate) fn holds(self, published: f64, ours: f64) -> bool {
         let sign = |value: f64, nothing: f64| if value.abs() < nothing { 0.0 } else { value.signum() };
         match self {
@@ -138,7 +138,7 @@ impl Bound {
         }
     }
 
-    /// The bound in words.
+    /// Returns the bound in words.
     #[must_use]
     pub fn words(self) -> String {
         match self {
@@ -159,7 +159,7 @@ impl Bound {
 pub struct Row {
     /// Its place in `published.toml`; a figure that follows from others has `a / b`.
     pub key: String,
-    /// What it is.
+    /// Its description.
     pub label: String,
     /// As published, in words.
     pub said: String,
@@ -177,7 +177,7 @@ pub struct Row {
     pub today: Option<f64>,
     /// A number was fitted on it.
     pub fitted: bool,
-    /// Little can go wrong with it, whatever the locks do: nobody waits for them there.
+    /// Little can go wrong with it, whatever the locks do: no thread waits for them there.
     #[serde(default)]
     pub routine: bool,
     /// Why it is not judged, though it has figures and a number was not fitted on it.
@@ -185,21 +185,21 @@ pub struct Row {
     pub unjudged: Option<String>,
     /// How far it may be off.
     pub bound: Option<Bound>,
-    /// What to say beside, or instead of a figure.
+    /// A remark next to a figure, or instead of one.
     pub remark: Option<String>,
 }
 
 impl Row {
-    /// The published figure at this key.
+    /// Returns the published figure at this key.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is none.
     pub fn of(key: impl Into<String>, label: impl Into<String>) -> Result<Row> {
         let published::Claim { key, number, text } = published::claim(&key.into())?;
         Ok(Row::new(key, label.into(), text, number))
     }
 
-    /// A figure that follows from published ones.
+    /// Returns a figure that follows from published ones.
     #[must_use]
     pub fn derived(key: impl Into<String>, label: impl Into<String>, published: f64) -> Row {
         Row::new(key.into(), label.into(), figure(published), Some(published))
@@ -235,57 +235,57 @@ impl Row {
         Row { today: Some(today), ..self }
     }
 
-    /// Which may be off by so much.
+    /// Returns the row, which may be off by this much.
     #[must_use]
     pub fn within(self, bound: Bound) -> Row {
         Row { bound: Some(bound), ..self }
     }
 
-    /// On which a number was fitted, if so.
+    /// Marks the row as fitted on, if so.
     #[must_use]
     pub fn fitted_if(self, fitted: bool) -> Row {
         Row { fitted, ..self }
     }
 
-    /// With the standard error of our figure.
+    /// Adds the standard error of our figure.
     #[must_use]
     pub fn give_or_take(self, standard_error: Option<f64>) -> Row {
         Row { standard_error, ..self }
     }
 
-    /// With the least and the greatest of our figures, if there are several.
+    /// Adds the least and the greatest of our figures, if there are several.
     #[must_use]
     pub fn from_to(self, range: Option<(f64, f64)>) -> Row {
         Row { range, ..self }
     }
 
-    /// With which little can go wrong, if so.
+    /// Marks the row as one with which little can go wrong, if so.
     #[must_use]
     pub fn routine_if(self, routine: bool) -> Row {
         Row { routine, ..self }
     }
 
-    /// Which is shown, but not judged, for this reason.
+    /// Returns the row, which is shown but not judged, for this reason.
     #[must_use]
     pub fn unjudged(self, why: impl Into<String>) -> Row {
         Row { unjudged: Some(why.into()), ..self }
     }
 
-    /// With something to say.
+    /// Adds a remark.
     #[must_use]
     pub fn remark(self, remark: impl Into<String>) -> Row {
         Row { remark: Some(remark.into()), ..self }
     }
 
-    /// (ours - published) / published.
+    /// Returns (ours - published) / published.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
         let (published, ours) = self.published.zip(self.ours)?;
         (published != 0.0).then(|| ours / published - 1.0)
     }
 
-    /// Whether it keeps its bound; `None` if it has none, has no figures, was fitted, or is not judged. A mean must
-    /// keep it at both ends of its standard error: a hit that the next seed undoes is none.
+    /// Returns whether it keeps its bound; `None` if it has none, has no figures, was fitted, or is not judged. A mean
+    /// must keep it at both ends of its standard error: a hit that the next seed undoes is not one.
     #[must_use]
     pub fn met(&self) -> Option<bool> {
         let ((published, ours), bound) = self.published.zip(self.ours).zip(self.bound)?;
@@ -294,8 +294,8 @@ impl Row {
         (!self.fitted && self.unjudged.is_none()).then_some(holds)
     }
 
-    /// Whether it tells something: it is judged, and a simulation in which nothing happens would miss it, or this one
-    /// did.
+    /// Returns whether it is informative: it is judged, and a simulation in which nothing happens would miss it, or
+    /// this one did.
     #[must_use]
     pub fn informative(&self) -> bool {
         let nothing_misses =
@@ -303,7 +303,7 @@ impl Row {
         self.met().is_some_and(|met| !met || (nothing_misses && !self.routine))
     }
 
-    /// The error as a column shows it: in points where the bound is in points.
+    /// Returns the error as a column shows it: in points where the bound is in points.
     #[must_use]
     pub fn error_text(&self) -> String {
         match (self.published.zip(self.ours), self.bound) {
@@ -318,7 +318,7 @@ impl Row {
         }
     }
 
-    /// `met`, `missed`, `fitted`, why it is not judged, or nothing.
+    /// Returns `met`, `missed`, `fitted`, why it is not judged, or nothing.
     #[must_use]
     pub fn verdict(&self) -> &str {
         match (self.fitted, self.met()) {
@@ -343,7 +343,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// `holds` if the size is right, else by whether the direction is.
+    /// Returns `holds` if the size is right, else a verdict on the direction.
     #[must_use]
     pub fn of(size: bool, direction: bool) -> Verdict {
         match (size, direction) {
@@ -353,7 +353,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict in words.
+    /// Returns the verdict in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -364,10 +364,10 @@ impl Verdict {
     }
 }
 
-/// A sentence of a document, in our words, and what became of it here.
+/// A sentence of a paper, in our words, and its outcome here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Claim {
-    /// What it says.
+    /// The claim in words.
     pub what: String,
     /// Its figures.
     pub published: String,
@@ -378,33 +378,33 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// A claim with its figures.
+    /// Returns a claim with its figures.
     #[must_use]
     pub fn new(what: &str, published: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Claim {
         Claim { what: what.to_owned(), published: published.into(), ours: ours.into(), verdict }
     }
 
-    /// Asks for the same as a bar, which is met if the claim holds.
+    /// Returns the same as a bar, which is met if the claim holds.
     pub(crate) fn bar(&self, asked: &str, why: &str) -> Bar {
         Bar::new(asked, self.ours.clone(), self.verdict == Verdict::Holds, why)
     }
 }
 
-/// Something asked of a document as a whole.
+/// A requirement on a paper as a whole.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bar {
-    /// What was asked.
+    /// The requirement.
     pub asked: String,
     /// What was found.
     pub found: String,
-    /// Whether that will do.
+    /// Whether that is enough.
     pub met: bool,
     /// Why it was missed.
     pub why: Option<String>,
 }
 
 impl Bar {
-    /// A bar, with why it is missed if it is.
+    /// Returns a bar, with why it is missed if it is.
     #[must_use]
     pub fn new(asked: &str, found: String, met: bool, why: &str) -> Bar {
         let why = (!met && !why.is_empty()).then(|| why.to_owned());
@@ -467,7 +467,7 @@ impl DocumentReport {
         (met.iter().filter(|met| **met).count(), met.len())
     }
 
-    /// All rows of all tables.
+    /// Returns all rows of all tables.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.tables.iter().flat_map(|table| &table.rows)
     }

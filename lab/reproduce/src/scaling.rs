@@ -1,5 +1,5 @@
-//! What the documents' authors would see today: their workloads on a modern machine of 1 to 1024 CPUs. Predictions of
-//! the simulator, beside which nothing was published.
+//! What the papers' authors would see today: their workloads on a modern machine of 1 to 1024 CPUs. These are
+//! predictions of the simulator, without published counterparts.
 
 use super::report::{Plot, Series};
 use anyhow::Result;
@@ -11,20 +11,20 @@ pub(super) const MACHINE: &str = "mesh-1024";
 /// Numbers of CPUs, or of threads.
 pub(super) const COUNTS: [u32; 6] = [1, 4, 16, 64, 256, 1024];
 
-/// The machine, as programs see it.
+/// Returns the machine, as programs see it.
 pub(super) fn machine() -> Result<Arc<Machine>> {
     Ok(Arc::new(spec::load(MACHINE)?))
 }
 
-/// The machine, as a kernel sees it, which knows who runs.
+/// Returns the machine, as a kernel sees it, which knows which threads run.
 pub(super) fn machine_of_a_kernel() -> Result<Arc<Machine>> {
     let mut machine = spec::load(MACHINE)?;
     machine.system.on_cpu = OnCpuView::Exact;
     Ok(Arc::new(machine))
 }
 
-/// So many CPUs of the machine, and on how many of its nodes they are: whole nodes, or a part of the first one, whose
-/// other cores are not there.
+/// Returns this many CPUs of the machine, and the number of its nodes that they are on: whole nodes, or a part of the
+/// first one, whose other cores do not exist.
 pub(super) fn part(machine: &Arc<Machine>, cpus: u32) -> (Arc<Machine>, u32) {
     let each = machine.topology.cpus_per_node();
     if cpus >= each {
@@ -35,7 +35,7 @@ pub(super) fn part(machine: &Arc<Machine>, cpus: u32) -> (Arc<Machine>, u32) {
     (Arc::new(small), 1)
 }
 
-/// How much longer than on a whole node a window has to be on so few CPUs to see as many jobs.
+/// Returns how much longer than on a whole node a window has to be on so few CPUs to see the same number of jobs.
 pub(super) fn longer(machine: &Machine, cpus: u32) -> u64 {
     u64::from((machine.topology.cpus_per_node() / cpus.max(1)).max(1))
 }
@@ -49,12 +49,12 @@ pub(super) struct Scaling {
 }
 
 impl Scaling {
-    /// Without rows yet. `counted`: `CPUs` or `threads`; `unit`: of the figures.
+    /// Creates one without rows. `counted`: `CPUs` or `threads`; `unit`: of the figures.
     pub(super) fn new(title: &str, unit: &'static str, counted: &'static str) -> Scaling {
         Scaling { title: format!("Predicted, on {MACHINE}: {title}"), unit, counted, rows: vec![] }
     }
 
-    /// A lock's figures, one for each number of CPUs.
+    /// Adds a lock's figures, one for each number of CPUs.
     pub(super) fn push(&mut self, lock: &str, figures: impl IntoIterator<Item = f64>) {
         let figures: Vec<f64> = figures.into_iter().collect();
         debug_assert_eq!(figures.len(), COUNTS.len(), "{lock}: a figure for each");

@@ -4,7 +4,7 @@ use crate::report::{DocumentReport, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How many came out, of how many.
+/// How many were right, of how many.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Score {
     /// Rows that kept their bounds.
@@ -24,7 +24,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// The score of these documents together.
+    /// Returns the score of these papers together.
     #[must_use]
     pub fn of(documents: &[DocumentReport]) -> Score {
         let mut score = Score::default();

@@ -1,5 +1,5 @@
-//! What may explain the misses of each document: a sentence of physics, and the experiment that would settle it. A
-//! sentence is shown if something that it is about is missed. They are written in `words.toml` of each document.
+//! What may explain the misses of each paper: a sentence of physics, and the experiment that would settle it. A
+//! sentence is shown if something that it is about is missed. They are written in `words.toml` of each paper.
 
 use crate::report::{Claim, DocumentReport, Row, Verdict};
 use serde::{Deserialize, Serialize};
@@ -20,13 +20,13 @@ pub struct Why {
 }
 
 impl Why {
-    /// Whether it is about this row.
+    /// Returns whether it is about this row.
     #[must_use]
     pub fn covers(&self, row: &Row) -> bool {
         self.rows.iter().any(|key| row.key.starts_with(key.as_str()))
     }
 
-    /// Whether it is about this claim.
+    /// Returns whether it is about this claim.
     #[must_use]
     pub fn is_about(&self, claim: &Claim) -> bool {
         self.claims.iter().any(|part| claim.what.contains(part.as_str()))
@@ -47,7 +47,7 @@ pub struct Miss<'a> {
 }
 
 impl DocumentReport {
-    /// The sentences that have something to explain. A row or a claim is the first one's that is about it.
+    /// Returns the sentences that have a miss to explain. A row or a claim belongs to the first that is about it.
     #[must_use]
     pub fn misses(&self) -> Vec<Miss<'_>> {
         let mut rows: Vec<(&Row, bool)> = self.rows().filter_map(|row| Some((row, row.met()?))).collect();

@@ -1,4 +1,4 @@
-//! What is said of a document beside its figures: `words.toml` in its folder.
+//! The text about a paper apart from its figures: `words.toml` in its folder.
 
 use crate::report::DocumentReport;
 use crate::whys::Why;
@@ -17,7 +17,7 @@ pub(crate) type Number<'a> = (&'a str, &'a dyn Display);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Words {
-    /// What the threads do; else it is published.
+    /// What the threads do; otherwise it is published.
     workload: Option<String>,
     chosen: Vec<String>,
     facts: Vec<String>,
@@ -44,16 +44,16 @@ impl Words {
     }
 }
 
-/// What is known about a document's misses.
+/// Returns what is known about a paper's misses.
 ///
 /// # Errors
-/// There is no such document.
+/// If there is no such paper.
 pub fn whys(document: &str) -> Result<Vec<Why>> {
     Ok(Words::of(document, &[])?.whys)
 }
 
 impl DocumentReport {
-    /// The report of a document with what is published and said of it, without figures yet.
+    /// Returns the report of a paper with what is published and noted about it, without figures yet.
     pub(crate) fn begin(
         context: &Context<'_>,
         name: &str,

@@ -1,4 +1,4 @@
-//! Each document is reproduced whole: every published figure and claim has its row, and what misses is explained.
+//! Each paper is reproduced completely: every published figure and claim has its row, and misses are explained.
 
 use std::collections::HashSet;
 use turnwise_bench::published;
@@ -14,7 +14,7 @@ fn report(name: &str) -> DocumentReport {
     document.run(&context).expect("it runs")
 }
 
-/// Every figure and claim of `published.toml` has its row; rows without ours say why; fitted are fewer than rows.
+/// Every figure and claim of `published.toml` has its row; rows without ours state why; fitted are fewer than rows.
 fn complete(name: &str) {
     let report = report(name);
     let rows: Vec<_> = report.tables.iter().flat_map(|table| &table.rows).collect();

@@ -1,4 +1,4 @@
-//! Runs a group of threads on a simulated machine, and tells what the machine showed of the run.
+//! Runs a group of threads on a simulated machine, and reports what the machine showed of the run.
 
 use crate::spec::Machine;
 use crate::{Affinity, Config, Counters, Simulation, Snapshot};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 /// The threads of a workload, and all that they share.
 pub trait ThreadGroup: Sync + 'static {
-    /// How many they are.
+    /// Returns how many there are.
     fn threads(&self) -> usize;
-    /// What one of them does, from start to end.
+    /// Does what one of them does, from start to end.
     fn act(&self, thread: usize);
 }
 
@@ -22,7 +22,7 @@ pub struct Experiment {
     pub machine: Arc<Machine>,
     /// CPUs that the threads may use.
     pub cpus: Vec<u32>,
-    /// Whether thread `n` stays on the `n`th of them, and again from the first.
+    /// Whether thread `n` stays on the `n`th of them, wrapping around.
     pub pinned: bool,
     /// The random seed.
     pub seed: u64,
@@ -41,7 +41,7 @@ pub struct Seen {
     pub voluntary: u64,
     /// Times that a thread was preempted in it.
     pub involuntary: u64,
-    /// Mean number of acquisitions in a row by one thread; of the locks that the group tells about.
+    /// Mean number of acquisitions in a row by one thread; of the locks that the group reports.
     pub run_length: f64,
 }
 
@@ -57,17 +57,17 @@ pub struct Ran<T> {
 }
 
 impl Experiment {
-    /// The first `cpus` CPUs of a machine, a pinned thread on each, all of the run.
+    /// Returns the first `cpus` CPUs of a machine, a pinned thread on each, all of the run.
     #[must_use]
     pub fn of(machine: &Arc<Machine>, cpus: u32, seed: u64) -> Experiment {
         Experiment { machine: Arc::clone(machine), cpus: (0..cpus).collect(), pinned: true, seed, window: None }
     }
 
-    /// Runs a group. `read` tells what the group itself has counted: at the end, and where there is a window, at its
+    /// Runs a group. `read` returns what the group itself has counted: at the end, and where there is a window, at its
     /// beginning and at its end.
     ///
     /// # Errors
-    /// When the threads get nowhere.
+    /// When the threads make no progress.
     pub fn run<C: ThreadGroup, T: 'static>(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! How fast the simulator is on this host, beside its bare switch from stack to stack in the same run.
+//! How fast the simulator is on this host, compared with its bare switch from stack to stack in the same run.
 
 use crate::engine::there_and_back;
 use crate::spec::Machine;
@@ -17,7 +17,7 @@ pub struct Row {
     pub what: String,
     /// Simulated accesses to memory.
     pub accesses: u64,
-    /// CPU time of the host, seconds: what else runs there does not count.
+    /// CPU time of the host, seconds: other activity there does not count.
     pub seconds: f64,
 }
 
@@ -32,7 +32,7 @@ impl Row {
 /// The speed of the simulator.
 #[derive(Clone, Debug)]
 pub struct SelfBench {
-    /// To another stack and back, where nothing else is done, per second.
+    /// Round trips to another stack, without other work, per second.
     pub switches_per_s: f64,
     /// Simulated workloads.
     pub rows: Vec<Row>,
@@ -43,7 +43,7 @@ pub struct SelfBench {
 /// Measures for some seconds, on one thread of the host.
 ///
 /// # Errors
-/// The host does not tell CPU times.
+/// The host does not report CPU times.
 ///
 /// # Panics
 /// When a lock of the benchmark deadlocks.
@@ -78,7 +78,7 @@ fn switches_per_s() -> io::Result<f64> {
     Ok(f64::from(switches) / (cpu_seconds()? - begin))
 }
 
-/// CPU time of the calling thread of the host.
+/// Returns the CPU time of the calling thread of the host.
 fn cpu_seconds() -> io::Result<f64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable.
@@ -88,7 +88,7 @@ fn cpu_seconds() -> io::Result<f64> {
     Ok(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
 }
 
-/// All threads fight over one lock, in sections of an increment.
+/// Lets all threads fight over one lock, in sections of an increment.
 fn contended<F: Fn() + Clone + 'static>(
     machine: &Arc<Machine>,
     name: &str,
@@ -111,7 +111,7 @@ fn contended<F: Fn() + Clone + 'static>(
     timed(format!("{name}, {cpus} CPUs, {ms} ms"), sim)
 }
 
-/// Each thread writes to lines of its own, which always hit.
+/// Lets each thread write to lines of its own, which always hit.
 fn private(machine: &Arc<Machine>, cpus: u32) -> io::Result<Row> {
     let mut sim = Simulation::new(Config::new(Arc::clone(machine), 1), cpus as usize);
     for cpu in 0..cpus {

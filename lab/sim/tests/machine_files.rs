@@ -1,4 +1,4 @@
-//! Machine files: those that come with the program, and what is said about wrong ones.
+//! Machine files: those that come with the program, and the errors for wrong ones.
 
 use turnwise_sim::spec::file::{MachineFile, parse};
 use turnwise_sim::spec::{Class, IdleState, Machine, OnCpuView, Protocol, SpecError, builtin, load};
@@ -13,7 +13,7 @@ fn machine(name: &str) -> Machine {
     load(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is said about a file in which `from` became `to`.
+/// Returns the error for a file in which `from` became `to`.
 fn wrong(file: &str, from: &str, to: &str) -> SpecError {
     assert!(file.contains(from), "the file has no {from:?} any more: change this test");
     match parse(&file.replacen(from, to, 1), "test.toml") {
@@ -22,7 +22,7 @@ fn wrong(file: &str, from: &str, to: &str) -> SpecError {
     }
 }
 
-/// The same, and where: the key, the line, and words of the message.
+/// Checks the error, and where it is: the key, the line, and words of the message.
 fn says(file: &str, from: &str, to: &str, key: &str, words: &[&str]) {
     let error = wrong(file, from, to);
     assert_eq!(error.key, key, "{error}");
@@ -77,7 +77,7 @@ fn builtin_machines_have_the_shape_of_their_names() {
     assert_eq!(shape("mesh-1024"), (1024, 64, 14));
 }
 
-/// The engine divides by none of these, but a number that falls with distance is a slip in a file.
+/// The engine does not divide by any of these, but a number that falls with distance is a slip in a file.
 #[test]
 fn nothing_is_nearer_when_it_is_farther() {
     for (name, _) in builtin() {
@@ -118,7 +118,7 @@ fn numbers_arrive_as_the_facts_have_them() {
     assert_eq!((machine("osv-4").system.idle_poll, westmere.system.idle_poll), (15_000_000, 0));
 }
 
-/// The distances of the file, told once more: two hubs to a brick, four bricks to a router.
+/// The distances of the file, restated: two hubs to a brick, four bricks to a router.
 #[test]
 fn altix_is_a_tree_of_routers() {
     let topology = machine("altix-64").topology;
@@ -183,21 +183,21 @@ fn fingerprints_tell_numbers_apart_and_nothing_else() {
     assert_eq!(all.len(), builtin().len());
 }
 
-/// The example of the design page, which is to be a whole file.
+/// Returns the example of the design page, which is to be a whole file.
 fn example() -> &'static str {
     let page = include_str!("../../../docs/machine-files.md");
     let block = page.split("```").nth(1).and_then(|block| block.strip_prefix("toml\n"));
     block.expect("the page's first block is the example")
 }
 
-/// Reports of years ago are to merge with today's. When a key joins those that the engine goes by, this changes.
+/// Reports of years ago must merge with today's. When a key joins those that the engine uses, this changes.
 #[test]
 fn a_fingerprint_stays() {
     let machine = parse(example(), "docs/machine-files.md").unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(machine.fingerprint(), "11685d7e866832db");
 }
 
-/// A key that the page does not explain is one that nobody can use.
+/// A key that the page does not explain cannot be used.
 #[test]
 fn the_design_page_explains_each_key() {
     let page = include_str!("../../../docs/machine-files.md");
@@ -222,7 +222,7 @@ fn provisional_numbers_are_named() {
     assert!(!provisional.contains(&"cpu.rmw_hit") && !provisional.contains(&"topology"));
 }
 
-/// The design page promises these words, and nothing but what was read or measured goes unmarked.
+/// The design page specifies these words, and only what was read or measured goes unmarked.
 #[test]
 fn provisional_sources_say_how_they_came_about() {
     for (name, _) in builtin() {

@@ -1,4 +1,4 @@
-//! What a cell shows between two readings of its counts.
+//! The figures of a cell between two readings of its counts.
 
 use super::probe::SimProbe;
 use super::report::{Figures, Handoffs};
@@ -52,7 +52,7 @@ impl Interval<'_> {
         }
     }
 
-    /// What each thread did.
+    /// Returns what each thread did.
     fn counts(&self) -> Vec<Counts> {
         let pairs = self.end.tallies.iter().zip(&self.begin.tallies);
         pairs.map(|(e, b)| Counts { read: e.read - b.read, write: e.write - b.write }).collect()
@@ -62,7 +62,7 @@ impl Interval<'_> {
         matches!(self.plan.lock.sort, Sort::Shared | Sort::Sequence)
     }
 
-    /// Among those with the same role; of two roles, the less fair.
+    /// Returns the fairness among threads with the same role; of two roles, the less fair.
     fn fairness(&self, counts: &[Counts]) -> f64 {
         let totals: Vec<u64> = counts.iter().map(|c| c.total()).collect();
         match self.roles {

@@ -1,8 +1,8 @@
 //! The file system on the simulated machine.
 //!
 //! Its shared words lie on simulated lines, as their types lay them out, and each access costs what the machine file
-//! says. What comes on top is instructions, which the simulator does not see: the file system names the work that it
-//! does ([`Work`]), and the table here says what that takes.
+//! states. Instructions are extra, and the simulator does not see them: the file system names the work that it does
+//! ([`Work`]), and the table here states what that takes.
 //!
 //! | work | time | what it stands for | source |
 //! |---|---|---|---|
@@ -10,11 +10,11 @@
 //! | [`Work::Component`] | [`COMPONENT_NS`] | hash, find, compare one name | measured: `stat(2)`, per component |
 //! | [`Work::DirectoryEntry`] | [`ENTRY_NS`] | one entry of a directory's store | measured: `getdents64(2)`, per entry |
 //! | [`Work::Kib`] | [`KIB_NS`] | 1 KiB between a page and a buffer | measured: `pread(2)`, per KiB of 64 |
-//! | [`Work::Exactly`] | what it says | | whoever charges it |
+//! | [`Work::Exactly`] | what it states | | the caller that charges it |
 //!
-//! The measured ones are from tmpfs on a Xeon under Linux 6.18 in a virtual machine (`stat` of 3 to 12 components:
-//! 440 to 640 ns; 640 entries: 46.8 us; 64 KiB: 2.9 us), all four are provisional for the documents' machines: their
-//! CPUs were slower, their kernels had fewer checks. None was fitted to a document's row.
+//! The measured ones are from tmpfs on a Xeon under Linux 6.18 in a virtual machine (`stat` of 3 to 12 components: 440
+//! to 640 ns; 640 entries: 46.8 us; 64 KiB: 2.9 us), all four are provisional for the papers' machines: their CPUs were
+//! slower, their kernels had fewer checks. None was fitted to a paper's row.
 //!
 //! Allocation itself is free of charge, but a new object's lines are written, which may have to be fetched.
 
@@ -37,7 +37,7 @@ pub const KIB_NS: u64 = 44;
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated;
 
-/// How long a piece of work takes.
+/// Returns how long a piece of work takes.
 #[must_use]
 pub fn takes_ns(work: Work) -> u64 {
     match work {
@@ -71,7 +71,7 @@ impl Host for Simulated {
         let layout = Layout::array::<T>(count).expect("an array that fits into memory");
         let first = Sim::allocate(layout).cast::<T>();
         for number in 0..count {
-            // SAFETY: fresh memory with the layout of so many.
+            // SAFETY: fresh memory with the layout of this many.
             unsafe { first.add(number).write(make(number)) };
         }
         Sim::touch(first.as_ptr().cast(), layout.size(), true);
@@ -79,7 +79,7 @@ impl Host for Simulated {
     }
 
     unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: the caller's promise: from `allocate`, and not used any more.
+        // SAFETY: guaranteed by the caller: from `allocate`, and not used any more.
         unsafe {
             at.drop_in_place();
             Sim::free(at.cast(), Layout::new::<T>());
@@ -87,7 +87,7 @@ impl Host for Simulated {
     }
 
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
-        // SAFETY: the caller's promise: from `allocate_many`, and not used any more.
+        // SAFETY: guaranteed by the caller: from `allocate_many`, and not used any more.
         unsafe {
             let layout = Layout::for_value(at.as_ref());
             at.drop_in_place();
@@ -96,7 +96,7 @@ impl Host for Simulated {
     }
 
     unsafe fn retire<T: 'static>(_pin: &SimPin, at: NonNull<T>) {
-        // SAFETY: the caller's promise: nobody who pins later finds it, and this runs when nobody else is left.
+        // SAFETY: guaranteed by the caller: no later pin finds it, and this runs when no other user is left.
         Sim::retire(move || unsafe { Simulated::free(at) });
     }
 

@@ -3,13 +3,13 @@
 //! | file | what |
 //! |---|---|
 //! | `locks.rs` | every lock that can be simulated |
-//! | `workload.rs` | what the threads do, as the command line says it |
+//! | `workload.rs` | what the threads do, as given on the command line |
 //! | `run.rs`, `probe.rs` | one cell: some threads, one lock, a fixed simulated time; what is recorded |
 //! | `figures.rs` | what the cell shows between two readings of its counts |
 //! | `host.rs` | the file system on the simulated machine: its memory, and what its own code costs |
 //! | `profile.rs`, `functions.rs` | where the time went, by function |
-//! | `report.rs` | what comes out of it |
-//! | `validation/` | what the simulator is worth: predictions beside what was measured |
+//! | `report.rs` | the result |
+//! | `validation/` | the simulator's accuracy: predictions next to measurements |
 
 mod figures;
 pub mod functions;

@@ -17,9 +17,9 @@ use turnwise_sim::Sim;
 pub enum Sort {
     /// One thread at a time has it, whatever it does.
     Exclusive,
-    /// Many read or one writes.
+    /// Many threads read or one writes.
     Shared,
-    /// Many read or one writes, and readers write nothing: they read again after a write.
+    /// Many threads read or one writes, and readers write nothing: they read again after a write.
     Sequence,
     /// They take references, and drop them.
     Counted,
@@ -27,7 +27,7 @@ pub enum Sort {
 
 /// A lock that can be simulated.
 pub struct SimLock {
-    /// What `--lock` and the reports call it.
+    /// Its name in `--lock` and the reports.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
@@ -37,10 +37,10 @@ pub struct SimLock {
 }
 
 impl SimLock {
-    /// The lock of this name.
+    /// Returns the lock of this name.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is none.
     pub fn find(name: &str) -> Result<&'static SimLock> {
         let found = LOCKS.iter().find(|lock| lock.name == name);
         found.with_context(|| {

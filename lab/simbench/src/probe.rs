@@ -1,4 +1,4 @@
-//! What is recorded of a simulated acquisition: everything, since looking is free.
+//! What is recorded of a simulated acquisition: everything, since observation is free.
 
 use hdrhistogram::Histogram;
 use std::cell::RefCell;
@@ -17,12 +17,12 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// From asking to having the lock.
+    /// Returns the times from request to acquisition.
     pub(super) fn wait(&self) -> Option<Waits> {
         Waits::of(&self.wait)
     }
 
-    /// From having the lock to having released it.
+    /// Returns the times from acquisition to release.
     pub(super) fn hold(&self) -> Option<Waits> {
         Waits::of(&self.hold)
     }
@@ -42,7 +42,7 @@ impl SimProbe {
         SimProbe { times: Rc::new(RefCell::new(Times { wait: times(), hold: times() })), interval }
     }
 
-    /// What it has recorded, and all its clones.
+    /// Returns what it has recorded, and all its clones.
     pub(super) fn times(&self) -> std::cell::Ref<'_, Times> {
         self.times.borrow()
     }

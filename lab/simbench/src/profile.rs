@@ -15,7 +15,7 @@ struct Sum {
     most: Option<(Ps, String)>,
 }
 
-/// The rows of what came between two profiles, the greatest first; their shares are 1 together.
+/// Returns the rows of what came between two profiles, the greatest first; their shares are 1 together.
 pub fn rows(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ProfileRow> {
     let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.command, e.kind);
     let before: BTreeMap<_, Ps> = begin.iter().map(|e| (key(e), e.ps)).collect();
@@ -48,7 +48,7 @@ impl Sum {
     }
 }
 
-/// The function that a place is in, or else the place; or what the CPU did outside of functions.
+/// Returns the function that a place is in, or else the place; or what the CPU did outside of functions.
 fn function(entry: &ProfileEntry) -> String {
     match functions::at(entry.file, entry.line, entry.column) {
         Some(name) => name.to_owned(),

@@ -1,12 +1,12 @@
-//! What simulated runs found: one type, from which the text, the JSON and the HTML are made.
+//! The results of simulated runs: one type, from which the text, the JSON and the HTML are made.
 //!
-//! Nothing of the host is in it, neither its name nor how long it took: one seed is one report, byte for byte.
+//! It contains nothing of the host, neither its name nor how long it took: one seed gives one report, byte for byte.
 
 use serde::{Deserialize, Serialize};
 use turnwise_bench::report::Waits;
 use turnwise_sim::spec::Machine;
 
-/// The format of [`SimReport`] as JSON. Raised when a field changes its meaning or goes away.
+/// The format of [`SimReport`] as JSON. Raised when a field changes its meaning or is removed.
 pub const FORMAT: &str = "turnwise-sim/1";
 
 /// A sweep, or a part of one.
@@ -52,7 +52,7 @@ pub struct SimMachine {
     pub fingerprint: String,
     /// Numbers that are recalled or guessed: keys of the machine file.
     pub provisional: Vec<String>,
-    /// Numbers of the machine file in all; 0 in reports of before they were counted.
+    /// Numbers of the machine file in all; 0 in reports from before they were counted.
     #[serde(default)]
     pub numbers: u32,
     /// How many of them are recalled or guessed.
@@ -102,7 +102,7 @@ pub struct Cell {
 pub struct Figures {
     /// Operations of all threads.
     pub ops: u64,
-    /// How many of these are reads; `None` where the lock does not tell.
+    /// How many of these are reads; `None` where the lock does not report it.
     pub reads: Option<u64>,
     /// Operations per simulated second.
     pub ops_per_s: f64,
@@ -128,7 +128,7 @@ pub struct Figures {
     pub involuntary: u64,
     /// Where CPU time went, most first; the shares of all rows, idle time included, are 1 together.
     pub profile: Vec<ProfileRow>,
-    /// What to know about these figures.
+    /// Notes on these figures.
     pub notes: Vec<String>,
 }
 

@@ -36,7 +36,7 @@ pub struct Plan {
     pub cpus: Vec<u32>,
     /// How many they are.
     pub threads: u32,
-    /// Thread `n` stays on the `n`th of the CPUs, and again from the first.
+    /// Thread `n` stays on the `n`th of the CPUs, wrapping around.
     pub pinned: bool,
     /// Simulated time before the measured interval.
     pub warm_up_ns: u64,
@@ -46,18 +46,18 @@ pub struct Plan {
     pub seed: u64,
     /// Unlikely schedules.
     pub perturb: Perturb,
-    /// A thread that waits for this long, while others get on, starves; `None`: not checked.
+    /// A thread that waits for this long, while others make progress, starves; `None`: not checked.
     pub starvation_ns: Option<u64>,
-    /// Whether to write down what happens.
+    /// Whether to record what happens.
     pub traced: bool,
 }
 
 /// The result of a cell.
 #[derive(Debug)]
 pub struct Run {
-    /// For the report; its index is 0, and the command that repeats it is empty: only the caller knows.
+    /// For the report; its index is 0, and the command that repeats it is empty: only the caller knows them.
     pub cell: Cell,
-    /// What happened, if the plan asked for it and the run did not get stuck.
+    /// What happened, if the plan requested it and the run did not get stuck.
     pub trace: Option<Trace>,
 }
 
@@ -73,8 +73,8 @@ pub struct Trace {
 /// Runs a cell.
 ///
 /// # Errors
-/// When the plan makes no sense, or when the lock broke its promise. A run in which threads get nowhere is a result of
-/// the cell, not an error.
+/// When the plan makes no sense, or when the lock broke its guarantee. A run whose threads make no progress is a result
+/// of the cell, not an error.
 pub fn run(plan: &Plan) -> Result<Run> {
     plan.check()?;
     (plan.lock.run)(plan).with_context(|| {
@@ -101,7 +101,7 @@ pub(super) fn counted<C: RefCount>(plan: &Plan) -> Result<Run> {
 }
 
 impl Plan {
-    /// The named lock and workload on all CPUs of a machine, a thread for each, for 10 ms after 1 ms of warming up.
+    /// Plans the named lock and workload on all CPUs of a machine, a thread each, for 10 ms after 1 ms of warming up.
     #[must_use]
     pub fn new(machine: Arc<Machine>, lock: &'static SimLock, workload: Workload, seed: u64) -> Plan {
         let cpus: Vec<u32> = (0..machine.topology.cpus()).collect();
@@ -156,7 +156,7 @@ impl Plan {
         }
     }
 
-    /// The run is stuck if no operation completes for this long: a second, or ten of the longest.
+    /// Returns after how long without a completed operation the run counts as stuck: a second, or ten of the longest.
     fn silence_ns(&self) -> u64 {
         let longest_ns = match self.workload.times {
             Times::Tight => 0,
@@ -184,13 +184,13 @@ impl Plan {
     }
 }
 
-/// What the threads of a cell, and whoever reads their counts, share.
+/// What the threads of a cell, and the readers of their counts, share.
 struct CellState {
     roles: Roles,
     end_ns: u64,
     /// What each thread has done so far.
     tallies: Vec<Mutable<Counts>>,
-    /// One of them saw what no thread may see.
+    /// One of them saw a state that no thread may see.
     torn: Mutable<bool>,
     begin: OnceCell<Reading>,
     end: OnceCell<Reading>,
@@ -213,7 +213,7 @@ impl CellState {
     }
 
     fn read(&self, place: &OnceCell<Reading>, machine: &Snapshot) {
-        // Each time comes once.
+        // This is called once per point in time.
         let _ = place.set(Reading { machine: machine.clone(), tallies: self.tallies() });
     }
 
@@ -223,11 +223,11 @@ impl CellState {
     }
 }
 
-/// What there is a copy of for each lock: kept small, since there are dozens.
+/// The part that is copied for each lock: kept small, since there are dozens.
 trait ThreadBody {
     /// Runs the loop of one thread.
     fn run_thread(&self, state: &CellState, thread: usize, probe: SimProbe);
-    /// Whether the lock kept its promise.
+    /// Checks that the lock kept its guarantee.
     fn check(&self, done: Counts, torn: bool) -> Result<()>;
 }
 
@@ -257,7 +257,7 @@ impl<W: run::Workload> ThreadBody for Placed<W> {
     }
 }
 
-/// Runs a workload as the plan says.
+/// Runs a workload according to the plan.
 fn run_workload<W: run::Workload>(plan: &Plan, work: W) -> Result<Run> {
     let state = CellState::new(plan)?;
     let mut simulation = Simulation::new(plan.config(), plan.threads as usize);
@@ -308,7 +308,7 @@ mod tests {
     use turnwise::{RawLock, RawMutex};
     use turnwise_sim::spec;
 
-    /// Gives everybody a copy of their own and keeps the last one: what two threads in one critical section do to data.
+    /// Gives every caller a copy and keeps the last one: what two threads in one critical section do to data.
     struct OpenDoor(std::sync::Mutex<Protected>);
 
     impl Lock<Protected> for OpenDoor {
@@ -317,7 +317,7 @@ mod tests {
         }
 
         fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
-            // Not on the stack, where words that nobody drops would keep their lines.
+            // Not on the stack, where words that are never dropped would keep their lines.
             let mut copy = Box::new(*self.0.lock().expect("nobody panics"));
             let result = f(&mut copy);
             *self.0.lock().expect("nobody panics") = *copy;

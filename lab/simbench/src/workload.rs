@@ -1,8 +1,8 @@
-//! What simulated threads do, as the command line says it.
+//! What simulated threads do, as given on the command line.
 //!
 //! | text | what |
 //! |---|---|
-//! | `tight` | nothing but the increment, again and again |
+//! | `tight` | only the increment, repeatedly |
 //! | `100/4000` | 100 ns with the lock, then about 4000 ns without it |
 //! | `100/4000,read=90` | the same, and 90 of 100 operations read |
 //! | `100/4000,writers=1` | one thread writes, the others read |
@@ -10,7 +10,7 @@
 //! | `…,jitter=20` | the time without the lock varies by 20%, evenly |
 //!
 //! Real programs never march in step, and threads that do would show patterns that no machine has: so the time without
-//! the lock varies by [`JITTER`] unless the text says otherwise, and `jitter=0` turns that off. A scenario of the
+//! the lock varies by [`JITTER`] unless the text states otherwise, and `jitter=0` turns that off. A scenario of the
 //! benchmark has [`BENCH_JITTER`]: on metal its threads do the same arithmetic in each round.
 
 use anyhow::{Context, Result, bail, ensure};
@@ -31,11 +31,11 @@ const NS_MAX: u64 = 4_000_000_000;
 /// What simulated threads do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Workload {
-    /// The text that says so.
+    /// Its text.
     pub text: String,
     /// What happens with the lock and without it.
     pub times: Times,
-    /// Who reads and who writes, where the lock tells them apart.
+    /// Which threads read and which write, where the lock distinguishes them.
     pub mix: Mix,
     /// How much the time without the lock varies.
     pub jitter: Jitter,
@@ -107,19 +107,19 @@ impl Workload {
         Ok(())
     }
 
-    /// Whether anybody reads, where the lock tells.
+    /// Returns whether any thread reads, where the lock reports it.
     #[must_use]
     pub fn reads(&self) -> bool {
         self.mix != Mix::Write
     }
 
-    /// The section, in nanoseconds.
+    /// Returns the section, in nanoseconds.
     #[must_use]
     pub fn section(&self) -> Section {
         self.times.section(amount)
     }
 
-    /// Who reads and who writes, rests in nanoseconds.
+    /// Returns which threads read and which write, rests in nanoseconds.
     ///
     /// # Errors
     /// There are too few threads for both.
@@ -139,7 +139,7 @@ impl Workload {
     }
 }
 
-/// The amount of work that takes `ns` on a simulated machine.
+/// Returns the amount of work that takes `ns` on a simulated machine.
 fn amount(ns: u64) -> u32 {
     u32::try_from(ns).unwrap_or(u32::MAX)
 }
@@ -149,7 +149,7 @@ fn percent(key: &str, value: &str) -> Result<u8> {
     percent.with_context(|| format!("{key}={value} is not a number of percent, 0 to 100"))
 }
 
-/// `INSIDE/OUTSIDE`; `None` if it does not look like that.
+/// Parses `INSIDE/OUTSIDE`; `None` if it does not look like that.
 fn times(text: &str) -> Result<Option<Times>> {
     let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'_') && !text.is_empty();
     let Some((inside, outside)) = text.split_once('/').filter(|(i, o)| number(i) && number(o)) else {
@@ -162,7 +162,7 @@ fn times(text: &str) -> Result<Option<Times>> {
     Ok(Some(Times::Work { inside_ns: ns(inside)?, outside_ns: ns(outside)? }))
 }
 
-/// The scenario of this name; with its subject, if several that differ have the name.
+/// Returns the scenario of this name; with its subject, if several that differ have the name.
 fn scenario(name: &str) -> Result<&'static Scenario> {
     let (subject, name) = match name.split_once(':') {
         Some((subject, scenario)) => {

@@ -30,7 +30,7 @@ fn figures(plan: &Plan) -> Figures {
     cell(plan).result.unwrap_or_else(|stuck| panic!("{}: {}\n{}", plan.lock.name, stuck.what, stuck.who))
 }
 
-/// The first so many CPUs, a thread on each.
+/// Returns the first CPUs, this many of them, a thread on each.
 fn on(cpus: u32, plan: Plan) -> Plan {
     Plan { cpus: (0..cpus).collect(), threads: cpus, ..plan }
 }
@@ -77,7 +77,7 @@ fn every_lock_keeps_its_promise_and_lets_everybody_in() {
     }
 }
 
-/// Where nothing comes between two operations, one thread may have an unfair lock for itself.
+/// Where nothing comes between two operations, one thread may keep an unfair lock to itself.
 #[test]
 fn every_lock_works_without_a_pause() {
     let machine = support::shared(1, 4);
@@ -110,7 +110,7 @@ fn every_lock_survives_unlikely_schedules() {
     }
 }
 
-/// What the simulator is for: beyond one node of this machine spinners on one word collapse, and queues do not.
+/// The simulator's purpose: beyond one node of this machine spinners on one word collapse, and queues do not.
 #[test]
 fn spinners_that_share_a_word_collapse_and_queued_ones_do_not() {
     let machine = Arc::new(turnwise_sim::spec::load("westmere-ex-80").expect("it is built in"));
@@ -212,7 +212,7 @@ fn plans_that_make_no_sense_are_refused() {
     assert!(deaf.notes.iter().any(|note| note.contains("does not tell readers")), "{:?}", deaf.notes);
 }
 
-/// How spinners wait must not depend on how many CPUs the machine has: from 16 on they once never rested, and a section
+/// How spinners wait must not depend on the machine's number of CPUs: from 16 on they once never rested, and a section
 /// took three times as long as with 14.
 #[test]
 fn no_number_of_cpus_is_a_cliff() {
@@ -226,7 +226,7 @@ fn no_number_of_cpus_is_a_cliff() {
     }
 }
 
-/// Where nobody does anything outside, the owner would take the lock again and again: a claim takes it from that thread
+/// Where no thread does anything outside, the owner would repeatedly take the lock: a claim takes it from that thread
 /// until all others have had it, however many CPUs there are.
 #[test]
 fn nobody_keeps_a_lock_with_long_sections_from_the_others() {

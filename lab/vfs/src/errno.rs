@@ -1,3 +1,3 @@
-//! What went wrong, as POSIX numbers it.
+//! Errors, as POSIX numbers them.
 
 pub use rustix::io::Errno;

@@ -8,7 +8,7 @@ use crate::locks::LockSet;
 use crate::path::{Context, Path};
 use rustix::fs::OFlags as OpenFlags;
 
-/// An open file or directory. It keeps what it stands for, also when its name is removed.
+/// An open file or directory. It keeps its inode, also when its name is removed.
 pub struct File<'fs, H: Host, L: LockSet<H::Platform>> {
     path: Path<'fs, H, L>,
     flags: OpenFlags,
@@ -33,7 +33,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
             Kind::Directory => {}
             _ if flags.contains(OpenFlags::DIRECTORY) => return Err(Errno::NOTDIR),
             Kind::File => {}
-            _ => return Err(Errno::NXIO), // nobody is behind these nodes
+            _ => return Err(Errno::NXIO), // these nodes have no driver
         }
         let want =
             if file.reads() { 4 } else { 0 } | if file.writes() || flags.contains(OpenFlags::TRUNC) { 2 } else { 0 };
@@ -65,7 +65,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
     /// Copies bytes out; returns how many there were before the end of the file.
     ///
     /// # Errors
-    /// `BADF` if it is open for writing only, `ISDIR`, `INVAL` for what is no file.
+    /// `BADF` if it is open for writing only, `ISDIR`, `INVAL` for anything but a file.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
         H::charge(Work::Call);
         if !self.reads() {
@@ -98,7 +98,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
         })
     }
 
-    /// A change of the file, under its lock and, inside that, in a handle of the journal.
+    /// Makes a change of the file, under its lock and, inside that, in a handle of the journal.
     fn change<R>(&self, work: impl FnOnce(&mut Locked<'_, H, L>, &Space<H::Platform>) -> R) -> R {
         let fs = self.path.fs;
         let mut file = self.path.inode().lock();
@@ -115,7 +115,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
         self.path.fs.resize(self.path.inode(), size)
     }
 
-    /// The first byte from `offset` on that is data or a hole.
+    /// Returns the first byte from `offset` on that is data or a hole.
     ///
     /// # Errors
     /// `NXIO`, `ISDIR`, `INVAL`.
@@ -154,13 +154,13 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
         self.path.set_attributes(wanted)
     }
 
-    /// All is in memory, so there is nothing to bring anywhere.
+    /// Does nothing: all is in memory.
     pub fn sync(&self) {
         H::charge(Work::Call);
     }
 
-    /// Shows the entries of a directory from a cursor on, `.` and `..` first, until `show` says that it has enough.
-    /// A cursor is 0, or what an entry had as `next`; it stays good whatever comes and goes.
+    /// Shows the entries of a directory from a cursor on, `.` and `..` first, until `show` returns that it has enough.
+    /// A cursor is 0, or an entry's `next`; it stays valid whatever comes and goes.
     ///
     /// # Errors
     /// `NOTDIR`; `NOENT` if the directory was removed.

@@ -1,5 +1,5 @@
-//! Where a file system lives: its memory, how memory is given back while others may still look at it, and what the
-//! file system's own code costs.
+//! Where a file system lives: its memory, how memory is freed while others may still access it, and the cost of the
+//! file system's own code.
 //!
 //! Objects that a reader may find without a lock (dentries, places, inodes) are never freed at once but retired: their
 //! memory stays until every [`Host::Pin`] that existed at that moment is gone (K. Fraser, "Practical lock-freedom",
@@ -15,11 +15,11 @@ pub enum Work {
     Call,
     /// Hashed, found and compared one component of a path.
     Component,
-    /// Looked at, added or removed one entry of a directory's own store.
+    /// Read, added or removed one entry of a directory's own store.
     DirectoryEntry,
-    /// Copied so many KiB.
+    /// Copied this many KiB.
     Kib(u32),
-    /// Something whose cost the caller knows.
+    /// Work whose cost the caller knows.
     Exactly {
         /// In nanoseconds.
         ns: u32,
@@ -31,41 +31,41 @@ pub trait Host: Send + Sync + 'static {
     /// The machine whose words are shared.
     type Platform: Platform;
 
-    /// While one lives, what others retire stays.
+    /// A pin: while one lives, what others retire stays.
     type Pin;
 
-    /// A pin. Cheap; may be nested.
+    /// Returns a pin. Cheap; may be nested.
     fn pin() -> Self::Pin;
 
-    /// Memory for a value; in a simulator on simulated lines, as the value's layout has them.
+    /// Returns memory for a value; in a simulator on simulated lines, according to the value's layout.
     fn allocate<T: 'static>(value: T) -> NonNull<T>;
 
-    /// Memory for `count` values side by side.
+    /// Returns memory for `count` values side by side.
     fn allocate_many<T: 'static>(count: usize, make: impl FnMut(usize) -> T) -> NonNull<[T]>;
 
     /// Drops the value and frees its memory.
     ///
     /// # Safety
-    /// `at` comes from [`Host::allocate`], and nobody uses it any more.
+    /// `at` comes from [`Host::allocate`], and is no longer in use.
     unsafe fn free<T: 'static>(at: NonNull<T>);
 
     /// Drops the values and frees their memory.
     ///
     /// # Safety
-    /// `at` comes from [`Host::allocate_many`], and nobody uses it any more.
+    /// `at` comes from [`Host::allocate_many`], and is no longer in use.
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>);
 
     /// Drops and frees it once every pin that exists now is gone, perhaps on another thread, perhaps after the file
     /// system itself: dropping a `T` touches nothing but itself.
     ///
     /// # Safety
-    /// `at` comes from [`Host::allocate`], a `T` may be dropped by any thread, and nobody who pins later can find it.
+    /// `at` comes from [`Host::allocate`], a `T` may be dropped by any thread, and no later pin can find it.
     unsafe fn retire<T: 'static>(pin: &Self::Pin, at: NonNull<T>);
 
-    /// The code of the file system itself has done so much work: nothing on metal, time in a simulator.
+    /// Charges this much work of the file system's own code: nothing on metal, time in a simulator.
     fn charge(work: Work);
 
-    /// Runs `f`, on behalf of the kernel's function of this name: a simulator's profile tells whose time a lock's is.
+    /// Runs `f` on behalf of the kernel's function of this name: a simulator's profile attributes a lock's time to it.
     /// The innermost name counts.
     #[inline(always)]
     fn within<R>(_name: &'static str, f: impl FnOnce() -> R) -> R {
@@ -97,19 +97,19 @@ impl Host for Metal {
 
     #[inline]
     unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: the caller's promise: from `allocate`, which leaked a box, and not used any more.
+        // SAFETY: guaranteed by the caller: from `allocate`, which leaked a box, and not used any more.
         drop(unsafe { Box::from_raw(at.as_ptr()) });
     }
 
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
-        // SAFETY: the caller's promise: from `allocate_many`, which leaked a box, and not used any more.
+        // SAFETY: guaranteed by the caller: from `allocate_many`, which leaked a box, and no longer in use.
         drop(unsafe { Box::from_raw(at.as_ptr()) });
     }
 
     #[inline]
     unsafe fn retire<T: 'static>(pin: &Self::Pin, at: NonNull<T>) {
-        // SAFETY: the caller's promise: nobody who pins later finds it, and any thread may drop it; the closure runs
-        // when no pin is left that could have found it, and it is the only one that frees it.
+        // SAFETY: guaranteed by the caller: no later pin finds it, and any thread may drop it; the closure runs when no
+        // pin is left that could have found it, and it is the only one that frees it.
         unsafe { pin.defer_unchecked(move || drop(Box::from_raw(at.as_ptr()))) };
     }
 
@@ -127,7 +127,7 @@ mod tests {
         let value = Arc::new(7);
         let pin = Metal::pin();
         let at = Metal::allocate(Arc::clone(&value));
-        // SAFETY: from `allocate`; nobody else knows it.
+        // SAFETY: from `allocate`; no other thread knows it.
         unsafe { Metal::retire(&pin, at) };
         // SAFETY: pinned since before it was retired.
         assert_eq!(**unsafe { at.as_ref() }, 7);

@@ -3,11 +3,11 @@
 //! | module | what |
 //! |---|---|
 //! | [`host`] | memory, reclamation, the cost of the file system's own code |
-//! | [`locks`] | the locks of a kernel, before or after a document's patch, or today's |
+//! | [`locks`] | the locks of a kernel, before or after a paper's patch, or today's |
 //! | `dcache` | the dentry cache: names, places, paths, reclaim |
 //! | `walk` | from a path to a dentry |
-//! | [`inode`] | files, directories and what else lies behind the names |
-//! | [`journal`] | what a change costs in a file system with a journal |
+//! | [`inode`] | files, directories and other nodes behind the names |
+//! | [`journal`] | the cost of a change in a file system with a journal |
 //! | `ops` | the operations |
 //!
 //! docs/design.md explains it.

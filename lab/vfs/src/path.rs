@@ -1,4 +1,4 @@
-//! Counted references to places in the tree, and who asks.
+//! Counted references to places in the tree, and the callers of operations.
 
 use crate::Vfs;
 use crate::dcache::DentryPtr;
@@ -13,7 +13,7 @@ use std::fmt;
 
 /// A counted reference to a place in the tree: a mount and a dentry. Clone gets, drop puts.
 ///
-/// It always stands for something that exists: a file, directory or other node, perhaps one whose name was removed.
+/// It always stands for an existing file, directory or other node, perhaps one whose name was removed.
 pub struct Path<'fs, H: Host, L: LockSet<H::Platform>> {
     pub(crate) fs: &'fs Vfs<H, L>,
     pub(crate) mount: MountPtr<H, L>,
@@ -72,7 +72,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
         self.dentry().inode().expect("a path stands for something that exists, and keeps it")
     }
 
-    /// The file system that it belongs to.
+    /// Returns the file system that it belongs to.
     pub fn file_system(&self) -> &'fs Vfs<H, L> {
         self.fs
     }
@@ -87,7 +87,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
         self.inode().number()
     }
 
-    /// Where a symbolic link leads.
+    /// Returns where a symbolic link leads.
     ///
     /// # Errors
     /// `INVAL` if it is not a symbolic link.
@@ -95,12 +95,12 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
         self.inode().target()
     }
 
-    /// Whether its name was removed.
+    /// Returns whether its name was removed.
     pub fn is_deleted(&self) -> bool {
         self.dentry().is_unhashed()
     }
 
-    /// What is called `name` in this directory; mount points are crossed, symbolic links are not followed.
+    /// Returns the child `name` of this directory; mount points are crossed, symbolic links are not followed.
     ///
     /// # Errors
     /// `NOENT`, `NOTDIR`, `NAMETOOLONG`; `INVAL` if `name` is not one component.
@@ -124,7 +124,7 @@ pub enum Follow {
     No,
 }
 
-/// Who asks, and from where.
+/// The user that asks, and from where.
 pub struct Context<'a, 'fs, H: Host, L: LockSet<H::Platform>> {
     /// Where paths with a leading slash begin, and what `..` does not leave.
     pub root: &'a Path<'fs, H, L>,
@@ -147,12 +147,12 @@ impl<H: Host, L: LockSet<H::Platform>> Clone for Context<'_, '_, H, L> {
 impl<H: Host, L: LockSet<H::Platform>> Copy for Context<'_, '_, H, L> {}
 
 impl<'a, 'fs, H: Host, L: LockSet<H::Platform>> Context<'a, 'fs, H, L> {
-    /// User and group 0, without a umask.
+    /// Creates a context of user and group 0, without a umask.
     pub fn new(root: &'a Path<'fs, H, L>, at: &'a Path<'fs, H, L>) -> Self {
         Context { root, at, uid: 0, gid: 0, umask: 0 }
     }
 
-    /// Whether this user may do all that `want` says: 4 read, 2 write, 1 execute or search, added up.
+    /// Checks that this user may do all that `want` contains: 4 read, 2 write, 1 execute or search, added up.
     pub(crate) fn may(&self, inode: &Inode<H, L>, want: u32) -> Result<(), Errno> {
         if self.uid == 0 && want & 1 == 0 || inode.stat().permits(self.uid, self.gid, want) {
             return Ok(());
@@ -160,7 +160,7 @@ impl<'a, 'fs, H: Host, L: LockSet<H::Platform>> Context<'a, 'fs, H, L> {
         Err(Errno::ACCESS)
     }
 
-    /// Whether this user may search a directory.
+    /// Checks that this user may search a directory.
     #[inline]
     pub(crate) fn may_search(&self, directory: &Dentry<H, L>) -> Result<(), Errno> {
         if self.uid == 0 {
@@ -172,7 +172,7 @@ impl<'a, 'fs, H: Host, L: LockSet<H::Platform>> Context<'a, 'fs, H, L> {
         }
     }
 
-    /// Whether this user may remove or rename `victim` in `directory`.
+    /// Checks that this user may remove or rename `victim` in `directory`.
     pub(crate) fn may_remove(&self, directory: &Inode<H, L>, victim: &Inode<H, L>) -> Result<(), Errno> {
         if self.uid == 0 {
             return Ok(());

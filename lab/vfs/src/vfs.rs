@@ -11,7 +11,7 @@ use crate::path::Path;
 use std::fmt;
 use turnwise::{Lock, RawLock};
 
-/// How large a file system may become, and what it is like.
+/// The limits and properties of a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// The dentry cache has 2 to the power of this many hash chains.
@@ -35,7 +35,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// 65536 chains, 64 MiB of unused dentries, no other limits, no journal.
+    /// Returns 65536 chains, 64 MiB of unused dentries, no other limits, no journal.
     fn default() -> Config {
         Config {
             buckets_log2: 16,
@@ -99,7 +99,7 @@ unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Vfs<H, L> {}
 unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Vfs<H, L> {}
 
 impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// An empty file system: one directory.
+    /// Creates an empty file system: one directory.
     ///
     /// # Errors
     /// `NOSPC` if there may be no inodes.
@@ -136,7 +136,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Path { fs: self, mount: self.first, dentry }
     }
 
-    /// What is in the cache, and what happened to it. Walks all hash chains.
+    /// Returns what is in the cache and what happened to it. Walks all hash chains.
     pub fn stats(&self) -> Stats {
         let read = |counter| self.dcache.counters.read(counter);
         let (unused, unused_bytes) = self.dcache.unused();
@@ -159,17 +159,17 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
     }
 
-    /// How full it is.
+    /// Returns how full it is.
     pub fn usage(&self) -> Usage {
         self.dcache.space.usage()
     }
 
-    /// The journal, if there is one.
+    /// Returns the journal, if there is one.
     pub fn journal(&self) -> Option<&Journal<H, L>> {
         self.journal.as_ref()
     }
 
-    /// Reclaims up to so many unused dentries; returns how many there were.
+    /// Reclaims up to this many unused dentries; returns how many there were.
     pub fn shrink(&self, dentries: usize) -> usize {
         self.dcache.shrink(dentries)
     }
@@ -177,7 +177,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Vfs<H, L> {
     fn drop(&mut self) {
-        // No path lives any more, so all dentries but the roots and the mount points are unused, or have children.
+        // No path lives any more, so all dentries except the roots and the mount points are unused, or have children.
         let mounts = std::mem::take(self.mounts.get_mut());
         for mount in mounts.iter().rev() {
             // SAFETY: mounts live until the end of this function.
@@ -187,7 +187,7 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Vfs<H, L> {
         }
         while self.dcache.shrink(usize::MAX) > 0 {}
         for mount in mounts {
-            // SAFETY: its own reference to its root; nobody uses the mount any more.
+            // SAFETY: its own reference to its root; the mount is no longer in use.
             unsafe {
                 self.dcache.end_root(mount.as_ref().root);
                 H::free(mount);

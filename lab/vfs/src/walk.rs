@@ -1,15 +1,14 @@
 //! From a path to a dentry.
 //!
-//! A walk has two gaits. It begins without references: pinned, it goes from dentry to dentry by the hash table, takes
-//! no lock, writes nothing, and gets a reference to the last one only, and not even to that if all that is wanted is a
-//! look. Where the cache does not know a name it takes a
-//! reference to where it is, asks the directory under its `i_mutex`, and goes on with references, one at a time. If it
-//! finds that a dentry it stands on has been reclaimed, it begins again, with references from the start: then nothing
-//! on its way can go.
+//! A walk has two modes. It begins without references: pinned, it goes from dentry to dentry by the hash table, takes
+//! no lock, writes nothing, and gets a reference only to the last one, and not even to that if the caller only reads
+//! it. Where the cache does not know a name it takes a reference to where it is, looks it up in the directory under its
+//! `i_mutex`, and continues with references, one at a time. If it finds that a dentry it stands on has been reclaimed,
+//! it begins again, with references from the start: then nothing on its way can disappear.
 //!
-//! Steps: W1 the component is hashed as it is scanned; W2 the table is asked; W3 the dentry found becomes where we are.
+//! Steps: W1 the component is hashed as it is scanned; W2 the table is searched; W3 the walk moves to the dentry found.
 //! A hit is right: the dentry had this parent and this name when its place was loaded. A miss counts only if no rename
-//! came between (`find_for_sure`), and is asked again under `i_mutex`.
+//! came between (`find_for_sure`), and is repeated under `i_mutex`.
 
 use crate::Vfs;
 use crate::dcache::dentry::{Dentry, What};
@@ -83,13 +82,13 @@ pub(crate) struct Walker<'w, 'fs, H: Host, L: LockSet<H::Platform>> {
     at: DentryPtr<H, L>,
     /// We have a reference to `at`.
     counted: bool,
-    /// We came by the root, which older kernels take a reference to at a link.
+    /// The walk passed the root, to which older kernels take a reference at a link.
     from_root: bool,
     /// We have that reference.
     root_counted: bool,
     links: u32,
-    /// Keeps what we look at, and goes after our reference. None while we may sleep: then we have a reference to where
-    /// we are, and look at nothing else.
+    /// Keeps what we read, and is dropped after our reference. None while we may sleep: then we have a reference to the
+    /// present dentry, and read nothing else.
     pin: Option<H::Pin>,
 }
 
@@ -117,7 +116,7 @@ fn check(path: &[u8]) -> Result<(), Errno> {
 }
 
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// What `path` leads to.
+    /// Returns what `path` leads to.
     ///
     /// # Errors
     /// `NOENT`, `NOTDIR`, `NAMETOOLONG`, `LOOP` after [`LINKS_FOLLOWED_MAX`] symbolic links, `ACCESS`.
@@ -157,7 +156,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
     }
 
-    /// What `look` finds at the inode that `path` leads to.
+    /// Returns what `look` finds at the inode that `path` leads to.
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`].
@@ -188,7 +187,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
     }
 
-    /// Runs `work` once with the directory that the last component of `path` is in, and that component.
+    /// Runs `work` once with the directory that contains the last component of `path`, and that component.
     ///
     /// # Errors
     /// As [`Vfs::lookup`] for all but the last component, and those of `work`.
@@ -276,7 +275,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         }
     }
 
-    /// Makes sure that we have a reference to where we are.
+    /// Makes sure that we have a reference to the present dentry.
     #[inline]
     fn count(&mut self) -> Result<(), Stop> {
         if !self.counted {
@@ -344,9 +343,9 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         Ok(if matches!(goal, Goal::Parent) { Run::Last(Last::Dot) } else { Run::Done })
     }
 
-    /// The common case in a tight loop, of those who may search everything: names of cached directories, none of them
-    /// the last component. Stops before whatever is not like that; returns what is left of the path, and the number of
-    /// the directory where we are.
+    /// Handles the common case in a tight loop, for users who may search everything: names of cached directories, none
+    /// of them the last component. Stops before anything else; returns the rest of the path, and the number of the
+    /// present directory.
     #[inline(always)]
     fn glide<'p>(&mut self, mut rest: &'p [u8], mut number: u64) -> (&'p [u8], u64) {
         let dcache = &self.fs.dcache;
@@ -376,7 +375,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         (rest, number)
     }
 
-    /// The number of the directory where we are.
+    /// Returns the number of the directory the walk is in.
     fn directory(&self, rest: &[u8]) -> Result<u64, Stop> {
         match self.here().what() {
             What::Directory(number) => Ok(number),
@@ -386,7 +385,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         }
     }
 
-    /// The child is no directory: that is the end of the path, or an error, or a symbolic link.
+    /// Handles a child that is not a directory: that is the end of the path, or an error, or a symbolic link.
     #[inline(never)]
     fn not_a_directory<'p>(
         &mut self,
@@ -411,7 +410,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         }
     }
 
-    /// The dentry of this name where we are; with a reference if we go with references.
+    /// Returns the dentry of this name in the current directory; with a reference if the walk takes references.
     #[inline]
     fn child(&mut self, name: &[u8], hash: u64) -> Result<DentryPtr<H, L>, Stop> {
         if !self.counted
@@ -448,7 +447,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         }
     }
 
-    /// Step W3: `child` is where we are; it comes with a reference if we go with references.
+    /// Step W3: moves to `child`, which comes with a reference if the walk takes references.
     #[inline(always)]
     fn step_to(&mut self, child: DentryPtr<H, L>) {
         let before = std::mem::replace(&mut self.at, child);
@@ -458,7 +457,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         }
     }
 
-    /// Goes into what is mounted where we are.
+    /// Enters what is mounted on the present directory.
     #[cold]
     fn enter_mounts(&mut self) -> Result<(), Stop> {
         while let Some(mount) = self.here().mounted() {
@@ -472,7 +471,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     /// Goes to a place that we know under the pin.
     fn go_to(&mut self, to: Spot<H, L>) -> Result<(), Stop> {
         if self.counted {
-            // SAFETY: pinned, or somebody has a reference.
+            // SAFETY: pinned, or a reference exists.
             if !L::get_found(&unsafe { to.1.as_ref() }.busy.count) {
                 return Err(Stop::Again);
             }
@@ -513,7 +512,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         Ok(())
     }
 
-    /// The way on from a symbolic link in the directory where we are.
+    /// Returns where to continue from a symbolic link in the current directory.
     #[cold]
     fn link(&mut self, child: DentryPtr<H, L>, behind: &[u8]) -> Result<Vec<u8>, Stop> {
         self.links += 1;
@@ -530,8 +529,8 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         Ok(text?)
     }
 
-    /// Goes on at a link as the older kernels do: with references to where we are, to the link, and to the root that we
-    /// came by.
+    /// Continues at a link as the older kernels do: with references to the present dentry, to the link, and to the root
+    /// that the walk passed.
     fn go_on_with_references(&mut self, child: DentryPtr<H, L>) -> Result<(), Stop> {
         self.count()?;
         // SAFETY: found while pinned (invariant 4 of `dentry`).

@@ -1,5 +1,5 @@
-//! What goes wrong, and what happens at the same time: limits, names, loops, and threads that work against each other
-//! on real hardware while the cache is shrunk. (`lab/simbench` has the interleavings, in the simulator.)
+//! Failures and concurrency: limits, names, loops, and threads that work against each other on real hardware while the
+//! cache is shrunk. (`lab/simbench` has the interleavings, in the simulator.)
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,7 +19,7 @@ fn file_system<L: LockSet<Native>>(config: Config) -> Fs<L> {
     Vfs::new(Config { buckets_log2: 6, cache_bytes: 2048, ..config }).expect("room for a root")
 }
 
-/// One working directory and one root.
+/// Returns one working directory and one root.
 fn at<'a, 'fs, L: LockSet<Native>>(root: &'a Path<'fs, Metal, L>) -> Context<'a, 'fs, Metal, L> {
     Context::new(root, root)
 }
@@ -264,7 +264,7 @@ mod tests {
                 });
             }
         });
-        // Some may have been replaced while empty; all that are left hang together.
+        // Some may have been replaced while empty; all that are left are connected.
         let below = count_below(&fs, &root, 0);
         assert_eq!(below + 1, fs.usage().inodes_used, "all directories can be reached from the root");
     }
@@ -339,7 +339,7 @@ mod tests {
             let directory = fs.open(&at(&root), b".", OpenFlags::DIRECTORY, 0).expect("the root");
             for _ in 0..TURNS {
                 let (mut cursor, mut stays) = (0, 0);
-                // What comes while we read may go on for ever; what was there is shown once.
+                // Entries that come while we read may never end; those that were there are shown once.
                 for _ in 0..60 {
                     let from = cursor;
                     let show = |entry: turnwise_vfs::Entry<'_>| {

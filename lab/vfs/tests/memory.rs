@@ -32,19 +32,19 @@ impl Host for Counted {
 
     unsafe fn free<T: 'static>(at: NonNull<T>) {
         ALIVE.fetch_sub(1, Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { Metal::free(at) };
     }
 
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
         ALIVE.fetch_sub(1, Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { Metal::free_many(at) };
     }
 
     unsafe fn retire<T: 'static>(pin: &Self::Pin, at: NonNull<T>) {
         ALIVE.fetch_sub(1, Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { Metal::retire(pin, at) };
     }
 

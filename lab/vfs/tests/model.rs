@@ -1,6 +1,6 @@
-//! The file system against one that is as simple as can be: random sequences of operations, every result compared
-//! (errno included), and every few steps the whole tree: names, attributes, contents, link counts, inode identity,
-//! `d_path` of everything, and what is used of the limits. The cache is shrunk in between.
+//! The file system against the simplest possible one: random sequences of operations, every result compared (errno
+//! included), and every few steps the whole tree: names, attributes, contents, link counts, inode identity, `d_path` of
+//! everything, and the use of the limits. The cache is shrunk in between.
 //!
 //! A failure prints the seed and a shortest sequence that fails. `TURNWISE_VFS_SEEDS=FROM..TO` runs other seeds.
 
@@ -30,7 +30,7 @@ fn sequence(seed: u64) -> Vec<Step> {
     (0..STEPS).map(|_| Step::random(&mut random)).collect()
 }
 
-/// The seeds of a test, or those that were asked for.
+/// Returns the seeds of a test, or the requested ones.
 fn seeds(default: Range<u64>) -> Range<u64> {
     let Ok(asked) = std::env::var("TURNWISE_VFS_SEEDS") else { return default };
     let (from, to) = asked.split_once("..").expect("TURNWISE_VFS_SEEDS is FROM..TO");

@@ -1,4 +1,4 @@
-//! Paths out of the tree, what became of removed things, and who may do what.
+//! Paths out of the tree, the fate of removed nodes, and permissions.
 
 use turnwise::platform::Native;
 use turnwise_vfs::locks::{Linux37, Linux310Dcache, Linux312, LockSet, Today};

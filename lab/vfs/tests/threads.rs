@@ -14,7 +14,7 @@ const RUN: Duration = Duration::from_millis(if cfg!(miri) { 100 } else { 250 });
 /// Steps that every thread makes, however slow the machine is (Miri takes seconds to start one).
 const AT_LEAST: usize = 12;
 
-/// Few chains, so that everything meets in them, and a cache that holds next to nothing.
+/// Returns few chains, so that everything meets in them, and a cache that holds next to nothing.
 fn crowded(cache_bytes: usize) -> Config {
     Config { buckets_log2: 2, cache_bytes, ..Config::default() }
 }
@@ -69,7 +69,7 @@ fn rename<L: LockSet<Native>>(fs: &Fs<L>, from: &str, to: &str) -> Result<(), Er
 }
 
 /// Two levels are renamed in turns, and the leaf is moved from directory to directory, so that only some pairs of names
-/// ever exist. Nobody may see another.
+/// ever exist. No thread may see another.
 fn paths_are_never_torn<L: LockSet<Native>>() {
     let fs = Fs::<L>::new(crowded(0)).expect("a file system");
     make(&fs, &["/p0", "/l", "/r", "/l/a0", "/l/a0/deep"], &["/p0/f0", "/l/a0/deep/file"]);
@@ -116,7 +116,7 @@ fn paths_are_never_torn<L: LockSet<Native>>() {
     assert!(paths.load(Relaxed) > 0);
 }
 
-/// What stays where it is must be found all the time, whatever goes on in its chain and however often it is reclaimed.
+/// What stays where it is must be found all the time, whatever happens in its chain and however often it is reclaimed.
 fn what_stays_is_always_found<L: LockSet<Native>>(cache_bytes: usize) {
     let fs = Fs::<L>::new(crowded(cache_bytes)).expect("a file system");
     make(&fs, &["/stay", "/stay/a", "/stay/a/b", "/m", "/n"], &["/stay/a/b/file", "/m/x", "/over"]);
@@ -200,7 +200,7 @@ fn names_come_and_go<L: LockSet<Native>>() {
     assert_eq!(fs.stats().inodes, 1 + tree(&fs).len() as u64, "no inode is lost");
 }
 
-/// All that is in the tree, by readdir.
+/// Lists all that is in the tree, by readdir.
 fn tree<L: LockSet<Native>>(fs: &Fs<L>) -> Vec<(Vec<u8>, Kind)> {
     let root = fs.root();
     let mut all = Vec::new();
@@ -275,7 +275,7 @@ fn directories_move_about<L: LockSet<Native>>() {
     assert_eq!((directories, files), (4, vec![&b"/fa"[..], b"/fb", b"/fc", b"/fd"]), "each is there once");
 }
 
-/// Working directories that are moved and removed under those who are in them.
+/// Working directories that are moved and removed under the processes in them.
 fn working_directories_go<L: LockSet<Native>>() {
     let fs = Fs::<L>::new(crowded(0)).expect("a file system");
     make(&fs, &["/w", "/w/x"], &[]);

@@ -1,5 +1,5 @@
-//! What a victim and the driver share: how far each thread is, and what came of it. `victims/board.h` has the same
-//! layout for C.
+//! What a victim and the driver share: how far each thread is, and the outcome. `victims/board.h` has the same layout
+//! for C.
 
 use anyhow::{Context, Result};
 use std::ffi::CStr;
@@ -15,7 +15,7 @@ pub(crate) const THREADS: usize = 8192;
 /// Each thread writes its own line.
 #[repr(C, align(64))]
 pub(crate) struct Line {
-    /// Updates that the thread says it made.
+    /// Updates that the thread reports.
     pub(crate) done: AtomicU64,
     /// 0: not begun, or over.
     pub(crate) tid: AtomicU32,
@@ -25,11 +25,11 @@ pub(crate) struct Line {
 
 #[repr(C, align(128))]
 pub(crate) struct Board {
-    /// The driver says: come to an end.
+    /// Set by the driver: the victim must come to an end.
     pub(crate) stop: AtomicU32,
-    /// The victim says: `first` and `second` are what came of it.
+    /// Set by the victim: `first` and `second` are the outcome.
     pub(crate) finished: AtomicU32,
-    /// The thread that has the lock, roughly; 0: nobody.
+    /// The thread that has the lock, roughly; 0: none.
     pub(crate) holder: AtomicU32,
     /// Of children that the victim forked.
     pub(crate) hangs: AtomicU32,
@@ -37,9 +37,9 @@ pub(crate) struct Board {
     pub(crate) tries: AtomicU64,
     /// Two threads inside, or a wrong answer of a call.
     pub(crate) broken: AtomicU64,
-    /// Updates that the dead made and did not say.
+    /// Updates that dead threads made and did not report.
     pub(crate) extra: AtomicU64,
-    /// The pair, changed under the lock and nowhere else: it must be what the threads say.
+    /// The pair, changed under the lock and nowhere else: it must equal what the threads report.
     pub(crate) first: AtomicU64,
     pub(crate) second: AtomicU64,
     /// How often which state was met, as the victim counts them.
@@ -53,12 +53,12 @@ pub(crate) struct Board {
 struct Padded([u8; 128]);
 
 impl Board {
-    /// Updates that the threads say they made.
+    /// Returns the updates that the threads report.
     pub(crate) fn said(&self) -> u64 {
         self.extra.load(Relaxed) + self.line.iter().map(|line| line.done.load(Relaxed)).sum::<u64>()
     }
 
-    /// Updates that the threads made and the lock's data do not have, and times at which exclusion was seen broken.
+    /// Returns the updates that the threads made and the lock's data lack, plus the violations of exclusion seen.
     pub(crate) fn lost(&self) -> u64 {
         let (first, second) = (self.first.load(Relaxed), self.second.load(Relaxed));
         self.broken.load(Relaxed) + self.said().abs_diff(first) + first.abs_diff(second)
@@ -72,10 +72,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// An empty board, whose descriptor a started program inherits.
+    /// Creates an empty board, whose descriptor a started program inherits.
     pub(crate) fn new() -> Result<Self> {
         let name: &CStr = c"turnwise-faults";
-        // SAFETY: the name is a string; the descriptor is new, and nobody else's.
+        // SAFETY: the name is a string; the descriptor is new, and has no other owner.
         let file = unsafe {
             let descriptor = libc::memfd_create(name.as_ptr(), 0);
             if descriptor < 0 {
@@ -87,7 +87,7 @@ impl Shared {
         Self::map(file)
     }
 
-    /// The board that the driver made.
+    /// Opens the board that the driver made.
     pub(crate) fn inherited(descriptor: RawFd) -> Result<Self> {
         // SAFETY: the driver gave this process the descriptor for this use alone.
         Self::map(unsafe { File::from_raw_fd(descriptor) })
@@ -103,7 +103,7 @@ impl Shared {
         Ok(Shared { file, at: at.cast() })
     }
 
-    /// The descriptor, for the victim's command line.
+    /// Returns the descriptor, for the victim's command line.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.file.as_raw_fd()
     }
@@ -112,7 +112,7 @@ impl Shared {
 impl Deref for Shared {
     type Target = Board;
     fn deref(&self) -> &Board {
-        // SAFETY: mapped until `self` goes, aligned to a page, and all of it is atomic words or never looked at; every
+        // SAFETY: mapped until `self` is dropped, aligned to a page, and all of it is atomic words or never read; every
         // bit pattern is valid, and the memory began as zeros.
         unsafe { &*self.at }
     }

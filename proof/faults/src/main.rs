@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all ended as expected.
+/// Runs them; returns whether all ended as expected.
 fn run(flags: &Flags) -> Result<bool> {
     if let Some(Role::Victim { board, lock, threads }) = &flags.role {
         return victim::run(*board, lock, *threads).map(|()| true);
@@ -115,8 +115,8 @@ fn run(flags: &Flags) -> Result<bool> {
     Ok(wrong == 0)
 }
 
-/// Gives this process and all that it starts a /dev/shm of their own, which goes away with the last of them: tools that
-/// are killed leave recordings there, and those that cannot write a report keep them. Who is not root cannot have one.
+/// Gives this process and all that it starts a /dev/shm of their own, which disappears with the last of them: killed
+/// tools leave recordings there, and those that cannot write a report keep them. Only root can have one.
 fn keep_shared_memory_apart() {
     use nix::mount::{MsFlags, mount};
     const NOTHING: Option<&str> = None;

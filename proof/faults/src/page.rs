@@ -5,7 +5,7 @@ use crate::faults::{Expected, Fault, Outcome};
 use std::time::Duration;
 use turnwise_present::machine::Machine;
 
-/// One fault, and what it came to.
+/// One fault, and its outcome.
 pub(crate) struct Row {
     fault: &'static Fault,
     /// Tries, updates, lost, hangs, longest stall; or why there are none.
@@ -34,7 +34,7 @@ impl Row {
         }
     }
 
-    /// Whether it ended otherwise than it should.
+    /// Returns whether it ended otherwise than it should.
     pub(crate) fn is_wrong(&self) -> bool {
         self.verdict.is_err()
     }
@@ -47,7 +47,7 @@ impl Row {
         }
     }
 
-    /// A line for the terminal.
+    /// Renders a line for the terminal.
     pub(crate) fn line(&self) -> String {
         let name = self.fault.name;
         match &self.cells {
@@ -74,7 +74,7 @@ impl Row {
     }
 }
 
-/// The page of results.
+/// Renders the page of results.
 pub(crate) fn page(rows: &[Row], flags: &Flags, seed: u64, commit: &str) -> String {
     let wide = if flags.wide { " --wide" } else { "" };
     let release = if cfg!(debug_assertions) { "" } else { " --release" };

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// What came of it.
+/// The outcome.
 #[derive(Default, Clone)]
 pub(crate) struct Tally {
     /// Faults that were injected.
@@ -26,7 +26,7 @@ pub(crate) struct Tally {
     pub(crate) stall: Duration,
     /// As the victim counted them.
     pub(crate) states: [u64; 8],
-    /// What is to be said of what went wrong.
+    /// Notes on what went wrong.
     pub(crate) trouble: Vec<String>,
 }
 
@@ -47,12 +47,12 @@ impl Tally {
 pub(crate) struct Limits {
     pub(crate) length: Duration,
     pub(crate) patience: Duration,
-    /// How much longer it goes on where no fault has come yet.
+    /// How much longer it continues where no fault has come yet.
     pub(crate) search: Duration,
 }
 
 impl Limits {
-    /// Whether a run has gone on for long enough: also until there was a fault, unless there seem to be none.
+    /// Returns whether a run has lasted long enough: also until there was a fault, unless there seem to be none.
     fn is_enough(self, time: Duration, tries: u64) -> bool {
         time > self.length && (tries > 0 || time > self.length * 4 + self.search)
     }
@@ -61,7 +61,7 @@ impl Limits {
 /// How a victim ended.
 pub(crate) struct Run {
     pub(crate) tally: Tally,
-    /// It came to its end, and said what came of the pair.
+    /// It came to its end, and reported the pair.
     pub(crate) finished: bool,
     pub(crate) ended: WaitStatus,
     /// On standard error.
@@ -69,12 +69,12 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Nothing but a proper end without a word is right.
+    /// Returns whether only a proper end without output is right.
     fn is_silent_success(&self) -> bool {
         self.finished && matches!(self.ended, WaitStatus::Exited(_, 0)) && self.said.trim().is_empty()
     }
 
-    /// The tally of a victim that should have come to its end.
+    /// Returns the tally of a victim that should have come to its end.
     pub(crate) fn into_tally(mut self) -> Tally {
         if self.is_silent_success() || self.tally.hangs > 0 && self.said.trim().is_empty() {
             return self.tally;
@@ -93,12 +93,12 @@ struct Progress {
 }
 
 impl Progress {
-    /// How long nothing has happened. `excused`: the victim could not.
+    /// Returns for how long nothing has happened. `excused`: the victim could not.
     fn look(&mut self, board: &Board, excused: bool) -> Duration {
         let (said, now) = (board.said(), Instant::now());
         let silent = now - self.at;
         if said != self.said || excused {
-            // Before the first update it starts, which is no stall.
+            // Before the first update it starts, which is not a stall.
             if self.said != 0 && !excused {
                 self.stall = self.stall.max(silent);
             }
@@ -159,9 +159,9 @@ fn tries(board: &Board, injector: &dyn Injector) -> u64 {
     injector.injected() + board.tries.load(Relaxed)
 }
 
-/// Tells the injector what happened; returns how the victim ended, when it has.
+/// Reports to the injector what happened; returns how the victim ended, when it has.
 fn reap(pid: Pid, injector: &mut dyn Injector, board: &Board) -> Result<Option<WaitStatus>> {
-    // Not for ever: a victim that never rests is to be looked at in between.
+    // Bounded: a victim that never rests must be polled in between.
     for _ in 0..1000 {
         let status = waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)).context("cannot wait")?;
         if status == WaitStatus::StillAlive {
@@ -177,7 +177,7 @@ fn reap(pid: Pid, injector: &mut dyn Injector, board: &Board) -> Result<Option<W
     Ok(None)
 }
 
-/// Where the threads of a process are: by gdb if there is one, otherwise as the kernel says.
+/// Returns where the threads of a process are: by gdb if there is one, otherwise according to the kernel.
 fn stacks(pid: Pid) -> String {
     let gdb = Command::new("timeout")
         .args(["20", "gdb", "-batch", "-ex", "thread apply all bt 12", "-p", &pid.to_string()])

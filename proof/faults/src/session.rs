@@ -1,4 +1,4 @@
-//! What all faults need: where the programs are, chance, time, and the victims.
+//! What all faults need: the programs' places, chance, time, and the victims.
 
 use crate::board::Shared;
 use crate::inject::Injector;
@@ -59,7 +59,7 @@ impl Victim {
         Victim { program: Program::Processes, lock, policy: "adaptive", threads: 4, wide: false, spins: false }
     }
 
-    /// In the long form alone.
+    /// Restricts it to the long form.
     pub(crate) const fn long(self) -> Self {
         Victim { wide: true, ..self }
     }
@@ -111,7 +111,7 @@ const PTHREADS: &[&str] = &["pthreads.c", "deeds.c", "filters.c", "kinds.c"];
 
 pub(crate) struct Session {
     rng: SmallRng,
-    /// C victims and the preload library, where any user may read them.
+    /// C victims and the preload library, in a place that any user may read.
     scratch: TempDir,
     /// Where cargo put the programs.
     built: PathBuf,
@@ -132,7 +132,7 @@ impl Session {
             Session { rng: SmallRng::seed_from_u64(seed), scratch, built: built.to_owned(), wide, length, patience };
         session.compile("pthreads", PTHREADS)?;
         if cfg!(target_arch = "x86_64") {
-            // What it defines takes the C library's place for the preload library, too.
+            // Its definitions take the C library's place for the preload library, too.
             session.compile("stepped", &[PTHREADS, &["clock.c", "-Wl,--export-dynamic"]].concat())?;
         }
         session.compile("processes", &["processes.c"])?;
@@ -150,17 +150,17 @@ impl Session {
         Ok(())
     }
 
-    /// A path in the session's folder.
+    /// Returns a path in the session's folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    /// Chance of its own for an injector.
+    /// Returns a random-number generator for an injector.
     pub(crate) fn rng(&mut self) -> SmallRng {
         SmallRng::seed_from_u64(self.rng.next_u64())
     }
 
-    /// Somebody of whom nothing runs, who may read what is here.
+    /// Returns a user who has no processes and may read what is here.
     pub(crate) fn somebody(&self) -> Result<Somebody> {
         let (user, home) = (700_000 + std::process::id() % 100_000, self.path("home"));
         fs::create_dir_all(&home).context("cannot make a folder for another user")?;
@@ -169,14 +169,14 @@ impl Session {
         Ok(Somebody { user, home })
     }
 
-    /// One of our programs.
+    /// Returns one of our programs.
     pub(crate) fn tool(&self, name: &str) -> Result<PathBuf> {
         let path = self.built.join(name);
         ensure!(path.is_file(), "no {}: start this with `cargo xtask faults`, which builds it", path.display());
         Ok(path)
     }
 
-    /// A profile, made when it is first asked for.
+    /// Returns a profile, made when it is first asked for.
     pub(crate) fn ready(&self) -> Result<PathBuf> {
         let ready = self.path("ready.json");
         if !ready.exists() {
@@ -188,7 +188,7 @@ impl Session {
         Ok(ready)
     }
 
-    /// The command that starts a victim.
+    /// Returns the command that starts a victim.
     pub(crate) fn command(&self, victim: &Victim, deed: &str, board: &Shared) -> Result<Command> {
         let (descriptor, threads) = (board.descriptor().to_string(), victim.threads.to_string());
         if victim.program == Program::Own {
@@ -205,8 +205,8 @@ impl Session {
         command.args([&descriptor, victim.lock, deed, &threads]);
         command.env("LD_PRELOAD", self.path(&format!("{}.so", libraries::PRELOAD)));
         command.env(environment::LOCK, victim.policy).env("XDG_RUNTIME_DIR", self.scratch.path());
-        // Also where system calls are filtered, as they are by some injectors. Where the program's own filter looks out
-        // for calls that it would not make, a view is not wished for.
+        // Also where system calls are filtered, as some injectors do. Where the program's own filter watches for calls
+        // that it would not make, a view is not wanted.
         if deed.starts_with("deny:") {
             command.env_remove("TURNWISE_LIVE");
         } else {
@@ -228,12 +228,12 @@ impl Session {
         Ok(tally)
     }
 
-    /// How long a run waits for its first fault: on a busy CPU a thread is seldom seen where it is to be hit.
+    /// Returns how long a run waits for its first fault: on a busy CPU a thread is seldom seen where it is to be hit.
     pub(crate) fn search(&self) -> Duration {
         3 * self.patience
     }
 
-    /// Those of the victims that this form runs, and the limits of each.
+    /// Returns the victims that this form runs, and the limits of each.
     fn chosen(&self, victims: &[Victim]) -> (Vec<Victim>, Limits) {
         let chosen: Vec<_> = victims.iter().copied().filter(|victim| self.wide || !victim.wide).collect();
         let length = self.length / chosen.len().max(1) as u32;

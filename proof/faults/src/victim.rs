@@ -21,7 +21,7 @@ struct Pair {
     first: u64,
     inside: bool,
     second: u64,
-    /// Whose turn it is, in each ring of two threads.
+    /// The thread whose turn it is, in each ring of two threads.
     turns: [usize; 32],
 }
 
@@ -34,7 +34,7 @@ struct Arena {
     pair: UnsafeCell<Pair>,
 }
 
-// SAFETY: `pair` is reached only by who has the lock, or after all threads are over; the board is atomic words.
+// SAFETY: only the thread with the lock reaches `pair`, or any after all are over; the board is atomic words.
 unsafe impl Sync for Arena {}
 // SAFETY: a lock, which any thread may use, and memory that the lock protects may go to another thread.
 unsafe impl Send for Arena {}
@@ -45,11 +45,11 @@ fn make(record: &LockRecord) -> Object<'static> {
     struct Room(#[allow(dead_code, reason = "room for a lock, which is reached through its address")] [u8; 1 << 14]);
     assert!(record.size <= size_of::<Room>(), "a lock of {} bytes", record.size);
     let room = Box::leak(Box::new(Room([0; 1 << 14])));
-    // SAFETY: there is room, aligned to 128, and nobody else will use it.
+    // SAFETY: there is room, aligned to 128, and no other code will use it.
     unsafe { (record.place)(std::ptr::from_mut(room).cast()) }
 }
 
-/// Runs until the board says stop.
+/// Runs until the board is set to stop.
 pub(crate) fn run(descriptor: RawFd, name: &str, threads: usize) -> Result<()> {
     let board = Shared::inherited(descriptor)?;
     let record = LOCKS.iter().find(|record| record.name == if name == CONDVAR { "mutex" } else { name });
@@ -127,7 +127,7 @@ impl Arena {
         self.board.holder.store(0, Relaxed);
     }
 
-    /// Joins nobody, since a join sleeps in futex calls, which some faults forbid.
+    /// Joins no thread, since a join sleeps in futex calls, which some faults forbid.
     fn finish(&self, threads: usize) -> Result<()> {
         while self.going() {
             thread::sleep(Duration::from_millis(1));

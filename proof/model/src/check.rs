@@ -29,7 +29,7 @@ pub enum Lock {
     Spin,
     /// The sequence lock with a blocking reader.
     SeqRwLock,
-    /// Reference count and lock in one word.
+    /// A reference count and a lock in one word.
     LockRef,
     /// The counting semaphore.
     Semaphore,
@@ -37,7 +37,7 @@ pub enum Lock {
     Reentrant,
     /// The preload library's condition variable.
     PreloadCond,
-    /// The preload library's locks with a line of waiters, in a forked child.
+    /// The preload library's locks with a queue of waiters, in a forked child.
     PreloadWord,
     /// The threads' slots, and their exit.
     Slots,
@@ -78,7 +78,7 @@ pub struct Model {
     pub setup: Setup,
     /// How often a thread may be interrupted where it would not yield by itself: in the bounded and in the wide run.
     pub preemptions: (usize, usize),
-    /// What must have happened in some execution, or else the model shows less than it says: what was noted by
+    /// What must have happened in some execution, or else the model shows less than it states: events noted by
     /// [`platform::saw`], and rare lines ([`lines`]).
     pub shows: &'static [&'static str],
     /// What the first thread does.
@@ -95,13 +95,13 @@ pub enum Width {
 }
 
 impl Width {
-    /// [`Width::Wide`] if the environment has `TURNWISE_MODEL_WIDE=1`.
+    /// Returns [`Width::Wide`] if the environment has `TURNWISE_MODEL_WIDE=1`.
     pub fn from_environment() -> Width {
         if std::env::var_os("TURNWISE_MODEL_WIDE").is_some_and(|v| v == "1") { Width::Wide } else { Width::Bounded }
     }
 }
 
-/// What came out of a run of a model or a check.
+/// The outcome of a run of a model or a check.
 #[derive(Debug)]
 pub struct Outcome {
     /// Its name.
@@ -112,11 +112,11 @@ pub struct Outcome {
     pub extent: Option<(usize, usize)>,
     /// How long that took.
     pub elapsed: Duration,
-    /// The places that they came to.
+    /// The places that the executions reached.
     pub places: UseSites,
-    /// What they noted.
+    /// What the executions noted.
     pub seen: BTreeSet<&'static str>,
-    /// What went wrong in the last of them, if anything did.
+    /// What went wrong in the last execution, if anything did.
     pub failure: Option<Failure>,
 }
 
@@ -137,7 +137,7 @@ impl std::fmt::Display for Outcome {
 pub enum Cause {
     /// An execution went wrong.
     Wrong,
-    /// None did, but none did what the model is about either.
+    /// No execution went wrong, but none did what the model is about either.
     Empty,
     /// There are too many executions to try.
     TooLarge,
@@ -148,7 +148,7 @@ pub enum Cause {
 pub struct Failure {
     /// Why.
     pub cause: Cause,
-    /// What the failed check says.
+    /// The message of the failed check.
     pub message: String,
     /// The operations on words, in order: thread, place, operation, value found, value left.
     pub trace: String,
@@ -161,7 +161,7 @@ impl std::fmt::Display for Failure {
 }
 
 impl Failure {
-    /// Why a run fails that ended so, if it does; `trace` and `missing` are asked for where they matter.
+    /// Returns why a run that ended this way fails, if it does; calls `trace` and `missing` only where they matter.
     pub(crate) fn of(
         result: Result<(), String>,
         too_large: bool,
@@ -181,7 +181,7 @@ impl Failure {
     }
 }
 
-/// Branching points that an execution may have: more means that it does not end.
+/// Branching points that an execution may have: more means that it does not terminate.
 const BRANCHES: usize = 4_000;
 
 /// Executions that a bounded run may have.
@@ -216,7 +216,7 @@ impl Model {
         Outcome { name: self.name, tried, extent: None, elapsed: start.elapsed(), places, failure, seen }
     }
 
-    /// The first of what it must show that no execution did.
+    /// Returns the first required observation that no execution made.
     fn missing(&self, seen: &BTreeSet<&'static str>, places: &UseSites) -> Option<&'static str> {
         let mut missing = self.shows.iter().copied().filter(|what| !seen.contains(what)).peekable();
         missing.peek()?;
@@ -231,7 +231,7 @@ thread_local! {
     static CAUGHT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `f`; the message of its panic, if it panics, instead of the usual output.
+/// Runs `f`; if it panics, returns the panic's message instead of printing it.
 pub(crate) fn quietly(f: impl FnOnce()) -> Result<(), String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! What the bits of each lock's words are called: the parts of a word that a mutant leaves as they were.
+//! The names of the bits of each lock's words: the parts of a word that a mutant leaves unchanged.
 
 use crate::check::Lock;
 
@@ -31,22 +31,22 @@ const SEMAPHORE: &[Field] = &[
 ];
 /// A condition variable's sequence.
 const SEQUENCE: &[Field] = &[("SEVERAL", 1), ("LOOKING", 2), ("notifications", 0xffff_fffc)];
-/// What the looks at a condition variable have taught.
+/// What the polls of a condition variable have taught.
 const LOOKOUT: &[Field] = &[("GENERATION", 0xffff), ("LEFT_OUT", 0xff << 16), ("IN_VAIN", 0xff << 24)];
 const LOCKREF: &[Field] =
     &[("OWNER", 0xffff), ("HELD", 1 << 16), ("WAITERS", 1 << 17), ("count", 0x7fff_ffff << 32), ("DEAD", 1 << 63)];
 const QUEUED: &[Field] = &[("TAIL", 0xffff), ("HELD", 1 << 16)];
 const TICKET: &[Field] = &[("served", 0xffff), ("drawn", 0xffff << 16)];
 
-/// The preload library's condition variable: its word, and who may yet touch it.
+/// The preload library's condition variable: its word, and which threads may still touch it.
 const COND: &[Field] = &[("sequence", 0xffff_ffff), ("count", 0x7fff_ffff << 32), ("LOOKING", 1 << 63)];
 const INSIDE: &[Field] = &[("DESTROYER", 1), ("inside", 0xffff_fffe)];
-/// Of which process the line of a lock is.
+/// The process to which the queue of a lock belongs.
 const LINE: &[Field] = &[("generation", 0x7fff_ffff), ("RENEWING", 1 << 31)];
 /// The stack of free slots.
 const FREE: &[Field] = &[("top", 0xffff_ffff), ("changes", 0xffff_ffff << 32)];
 
-/// The parts of the word that an operation on this line of this file changes.
+/// Returns the parts of the word that an operation on this line of this file changes.
 pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
     let file = file.rsplit('/').next().unwrap_or_default();
     match lock {

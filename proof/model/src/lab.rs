@@ -1,15 +1,15 @@
-//! The laboratory: what the locks do at each place in their sources, and how one of these things is changed for a run.
+//! The laboratory: what the locks do at each place in their sources, and how one of these is changed for a run.
 //!
-//! A place is known by `#[track_caller]`, so nothing is recompiled. An engine's words and platform ask here:
+//! A place is identified by `#[track_caller]`, so nothing is recompiled. An engine's words and platform call these:
 //!
-//! | before | they ask | and do |
+//! | before | they call | and do |
 //! |---|---|---|
 //! | an operation on a word | `order` | it with that ordering |
 //! | one that writes | `kept` | it so that these bits keep their old value |
-//! | a wake-up | `waking` | wake so many |
+//! | a wake-up | `waking` | wake this many |
 //!
-//! and tell `changed` what an operation would have written, `visit` what else was called. The answers are those of
-//! the source, unless that place is the subject of the experiment.
+//! and report to `changed` what an operation would have written, to `visit` what else was called. The answers are those
+//! of the source, unless that place is the subject of the experiment.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -44,7 +44,7 @@ impl UseSite {
     }
 }
 
-/// The path without steps back: that of a file which another one includes has some.
+/// Returns the path without `..` steps, which that of an included file has.
 fn direct(file: &'static str) -> &'static str {
     static DIRECT: Mutex<BTreeMap<&str, &str>> = Mutex::new(BTreeMap::new());
     if !file.contains("/../") {
@@ -72,23 +72,23 @@ impl fmt::Display for UseSite {
 /// What an experiment changes at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The operation has another ordering than the source says.
+    /// The operation has an ordering other than the source's.
     Order {
         /// Which ordering of the operation.
         part: Part,
-        /// What the source says.
+        /// The ordering in the source.
         from: Ordering,
         /// What is used instead.
         to: Ordering,
     },
     /// An operation leaves part of the word as it was.
     Left {
-        /// What that part is called.
+        /// The name of that part.
         name: &'static str,
         /// Which bits these are.
         bits: u64,
     },
-    /// A wake-up wakes no more than so many.
+    /// A wake-up wakes at most this many.
     Wakes {
         /// 0 or 1.
         most: u32,
@@ -98,9 +98,9 @@ pub enum Change {
 /// One experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mutation {
-    /// Where.
+    /// The place.
     pub place: UseSite,
-    /// What is changed there.
+    /// The change there.
     pub change: Change,
 }
 
@@ -117,7 +117,7 @@ impl fmt::Display for Mutation {
     }
 }
 
-/// The orderings one step below `order`. SeqCst is left out: loom treats it as AcqRel, so the step would not show.
+/// Returns the orderings one step below `order`. SeqCst is left out: loom treats it as AcqRel, which hides the step.
 pub fn weaker(order: Ordering) -> &'static [Ordering] {
     match order {
         SeqCst => &[Acquire, Release],
@@ -132,7 +132,7 @@ pub trait Value: Copy + PartialEq + 'static {
     /// Returns the bits.
     fn bits(self) -> u64;
 
-    /// `new`, but for the `kept` bits of `old`.
+    /// Returns `new`, except for the `kept` bits of `old`.
     fn mix(old: Self, new: Self, kept: u64) -> Self;
 }
 
@@ -168,7 +168,7 @@ impl<T: 'static> Value for *mut T {
     }
 }
 
-/// What was done at one place in all executions of a run together. Of words: what the source meant, changed or not.
+/// What was done at one place in all executions of a run together. For words: what the source meant, changed or not.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Done {
     /// The ordering, if it is stronger than relaxed.
@@ -181,7 +181,7 @@ pub struct Done {
     pub cleared: u64,
     /// Bits that were set before and after an operation that writes.
     pub stayed: u64,
-    /// Bits that a spinner set: one whose last look was that of a spin.
+    /// Bits that a spinner set: a thread whose last poll was that of a spin.
     pub spun_set: u64,
     /// Bits that a spinner cleared.
     pub spun_cleared: u64,
@@ -202,14 +202,14 @@ impl Done {
         self.wakes = self.wakes.max(other.wakes);
     }
 
-    /// Its orderings that are stronger than relaxed.
+    /// Returns its orderings that are stronger than relaxed.
     pub fn orders(&self) -> impl Iterator<Item = (Part, Ordering)> {
         let failure = self.failure_order.map(|order| (Part::Failure, order));
         self.order.map(|order| (Part::Main, order)).into_iter().chain(failure)
     }
 }
 
-/// Every place that a run came to.
+/// Every place that a run reached.
 pub type UseSites = BTreeMap<UseSite, Done>;
 
 /// A place that this run knows, with what is changed there.
@@ -225,7 +225,7 @@ struct Known {
 #[derive(Default)]
 struct Lab {
     mutations: Vec<Mutation>,
-    /// By address of the location, of which a place has one or more: spares the comparison of file names.
+    /// By address of the location, of which a place has one or more: avoids comparing file names.
     known: HashMap<*const Location<'static>, Known>,
 }
 
@@ -238,7 +238,7 @@ pub fn start(mutations: &[Mutation]) {
     LAB.with_borrow_mut(|lab| *lab = Lab { mutations: mutations.to_vec(), ..Lab::default() });
 }
 
-/// The places seen since [`start`].
+/// Returns the places seen since [`start`].
 pub fn places() -> UseSites {
     LAB.with_borrow(|lab| {
         let mut places = UseSites::new();
@@ -254,7 +254,7 @@ fn at<R>(at: &'static Location<'static>, f: impl FnOnce(&mut Known) -> R) -> R {
     })
 }
 
-/// A place seen for the first time.
+/// Returns a place seen for the first time.
 #[cold]
 fn meet(at: &'static Location<'static>, mutations: &[Mutation]) -> Known {
     let place = UseSite::of(at);
@@ -270,12 +270,12 @@ fn meet(at: &'static Location<'static>, mutations: &[Mutation]) -> Known {
     known
 }
 
-/// The lock came to this place.
+/// Notes that the lock reached this place.
 pub(crate) fn visit(place: &'static Location<'static>) {
     at(place, |_| ());
 }
 
-/// The ordering to use at `place`, where the source says `order`.
+/// Returns the ordering to use at `place`, where the source has `order`.
 pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Ordering) -> Ordering {
     at(place, |known| {
         if order == Relaxed {
@@ -294,18 +294,18 @@ pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Orderi
     })
 }
 
-/// The bits that an operation at `place` shall leave as they were, whatever the source says.
+/// Returns the bits that an operation at `place` shall leave unchanged, whatever the source says.
 pub(crate) fn kept(place: &'static Location<'static>) -> u64 {
     at(place, |known| known.kept)
 }
 
-/// Whether this is the way of the sleeping locks to spin.
+/// Returns whether this is the spin loop of the sleeping locks.
 pub(crate) fn is_of_spin(place: &'static Location<'static>) -> bool {
     place.file().ends_with("turnwise/src/wait/spin.rs")
 }
 
-/// An operation at `place` found `old` and was meant to leave `new`. `before`: where its thread was with the operation
-/// on a word before.
+/// Notes that an operation at `place` found `old` and was meant to leave `new`. `before`: where its thread did its
+/// previous operation on a word.
 pub(crate) fn changed(
     place: &'static Location<'static>,
     before: Option<&'static Location<'static>>,
@@ -323,7 +323,7 @@ pub(crate) fn changed(
     });
 }
 
-/// How many a wake-up at `place` shall wake, where the source says `count`.
+/// Returns how many a wake-up at `place` shall wake, where the source has `count`.
 pub(crate) fn waking(place: &'static Location<'static>, count: u32) -> u32 {
     at(place, |known| {
         known.done.wakes = known.done.wakes.max(count);

@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`platform`] | `Loom`: the locks' machine on the model checker of that name |
-//! | [`check`] | how a model is run, and what a failure says |
+//! | [`check`] | how a model is run, and what a failure reports |
 //! | [`models`] | the models |
 //! | `scenarios` | what a thread does with a lock, on either engine |
 //! | [`lab`] | what the locks do at each place in their sources, and how one of these things is changed |
@@ -15,7 +15,7 @@
 //! | [`sources`], [`tags`] | the lock sources as text, and the `ORDERING` comments in them |
 //! | [`explicit`] | explicit-state checks: every interleaving, without a bound on preemptions |
 //!
-//! `docs/models.md` says what the models prove and what they do not.
+//! `docs/models.md` states what the models prove and what they do not.
 
 pub mod check;
 pub mod explicit;

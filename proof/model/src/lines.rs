@@ -1,7 +1,7 @@
-//! Rare lines: what seldom happens in a lock's slow paths, and must happen in some model.
+//! Rare lines: events that are rare in a lock's slow paths, and must occur in some model.
 //!
-//! A line is a function and what is done to the word there, so that nothing has to be noted in the shipped code.
-//! A model names those that it must enter ([`crate::check::Model::shows`]); each must be entered by some.
+//! A line is a function and an operation on the word there, so that nothing has to be noted in the shipped code. A
+//! model names those that it must enter ([`crate::check::Model::shows`]); some model must enter each.
 
 use crate::check::Lock;
 use crate::lab::{Done, UseSite, UseSites};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// What is done there.
 #[derive(Clone, Copy, Debug)]
 enum What {
-    /// Anything at all.
+    /// Any operation.
     Anything,
     /// These bits are set.
     Sets(u64),
@@ -19,13 +19,13 @@ enum What {
     Clears(u64),
     /// They are found set, and stay so.
     Finds(u64),
-    /// The line in the source says this.
+    /// The line in the source contains this text.
     Says(&'static str),
-    /// A spinner sets these bits, right after its look.
+    /// A spinner sets these bits, right after its poll.
     SpinSets(u64),
     /// It clears them.
     SpinClears(u64),
-    /// Somebody is woken.
+    /// A thread is woken.
     Wakes,
 }
 
@@ -123,7 +123,7 @@ const LOCKREF: &[Line] = &[
     line("woke those who slept", "lockref/raw.rs", "wake_after", Wakes),
 ];
 
-/// The rare lines of a lock.
+/// Returns the rare lines of a lock.
 pub fn of(lock: Lock) -> &'static [Line] {
     match lock {
         Lock::Mutex => MUTEX,
@@ -152,7 +152,7 @@ impl What {
     }
 }
 
-/// The rare lines of a lock that these places show.
+/// Returns the rare lines of a lock that these places show.
 pub fn entered(lock: Lock, sources: &Sources, places: &UseSites) -> BTreeSet<&'static str> {
     let shows = |line: &&Line, (place, done): (&UseSite, &Done)| {
         place.file.ends_with(line.file)
@@ -162,8 +162,8 @@ pub fn entered(lock: Lock, sources: &Sources, places: &UseSites) -> BTreeSet<&'s
     of(lock).iter().filter(|line| places.iter().any(|at| shows(line, at))).map(|line| line.name).collect()
 }
 
-/// Operations on words, sleeps and wake-ups in the sources that no model came to: file, line and text. The dentry
-/// cache is not asked: most of its words are numbers of files, which order nothing.
+/// Returns the operations on words, sleeps and wake-ups in the sources that no model reached: file, line and text. The
+/// dentry cache is left out: most of its words are numbers of files, which order nothing.
 pub fn not_entered(lock: Lock, sources: &Sources, places: &UseSites) -> Vec<String> {
     if lock == Lock::Dcache {
         return Vec::new();
@@ -180,7 +180,7 @@ pub fn not_entered(lock: Lock, sources: &Sources, places: &UseSites) -> Vec<Stri
     missing
 }
 
-/// Whether an operation on a word, a sleep or a wake-up begins on this line; `below`: it and those after it.
+/// Returns whether an operation on a word, a sleep or a wake-up begins on this line; `below`: it and those after it.
 fn operates(line: &str, below: &[(&str, u32)]) -> bool {
     const CALLS: [&str; 6] = [".store(", ".swap(", ".compare_exchange(", ".fetch_", "P::park(", "P::wake("];
     const ORDERS: [&str; 4] = ["Relaxed", "Acquire", "Release", "AcqRel"];
@@ -189,7 +189,7 @@ fn operates(line: &str, below: &[(&str, u32)]) -> bool {
     code && (line.contains("P::") || ordered())
 }
 
-/// Whether the function that these lines end in calls on behalf of its caller, whose places its operations have.
+/// Returns whether the function at the end of these lines acts for its caller, whose places its operations have.
 fn inner(above: &[(&str, u32)]) -> bool {
     let head = above.iter().rposition(|(line, _)| function_begun(line).is_some());
     let attributes = above[..head.unwrap_or(0)].iter().rev().take_while(|(line, _)| line.trim().starts_with("#["));

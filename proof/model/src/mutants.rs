@@ -1,11 +1,11 @@
-//! One thing changed at one place at a time: some model must notice, or it is not needed, or not modelled. An ordering
-//! is tried on loom's models, all else also on the explicit-state checks, those first that take least time unchanged.
+//! One change at one place at a time: some model must notice, or it is not needed, or not modelled. An ordering is
+//! tried on loom's models, all else also on the explicit-state checks, in order of their unchanged run time.
 //!
 //! | mutant | of |
 //! |---|---|
 //! | an ordering one step weaker | every operation that uses more than `Relaxed` |
-//! | a flag or another part of the word stays as it was | every operation that was seen to change it |
-//! | nobody is woken; one is woken, where it might be more | every wake-up |
+//! | a flag or another part of the word stays unchanged | every operation that was seen to change it |
+//! | no thread is woken; one is woken, where it might be more | every wake-up |
 
 use crate::check::{Cause, Lock, Model, Outcome, Width};
 use crate::explicit::{self, Check};
@@ -38,13 +38,13 @@ const EXCEPTIONS: &[Exception] = &[
 /// With both relaxed, models fail.
 const EITHER: &str = "a look-up sees what a dentry stands for before it follows its inode: either ordering would do";
 
-/// A part of a word, or a wake-up, without which every model holds: the end of its file's name, its function, what its
-/// line says, among other things, what stays as it was ([`WAKES`] and [`WAKES_MORE`] are wake-ups), and why it stays.
+/// A part of a word, or a wake-up, without which every model holds: the end of its file's name, its function, text that
+/// its line contains, what stays unchanged ([`WAKES`] and [`WAKES_MORE`] are wake-ups), and why it stays.
 struct Spared(&'static str, &'static str, &'static str, &'static str, &'static str);
 
-/// A wake-up that wakes nobody.
+/// A wake-up that wakes no thread.
 const WAKES: &str = "a wake-up";
-/// A wake-up that wakes one only.
+/// A wake-up that wakes only one thread.
 const WAKES_MORE: &str = "a wake-up of more than one";
 
 const RWSEM: &str = "rwsem/raw.rs";
@@ -57,7 +57,7 @@ const TAKE: &str = "compare_exchange";
 const LINUX: &str = "linux_mutex/mod.rs";
 const LINE: &str = "wait_in_line";
 
-/// What is left standing is cleared by a later operation, and costs a system call or a missed chance until then.
+/// A flag left set is cleared by a later operation, and costs a system call or a missed chance until then.
 const SPARED: &[Spared] = &[
     Spared("mutex/wait.rs", "give_up", "wake", WAKES_MORE, "shows with two whose claims lapsed: too large"),
     Spared(RWSEM_WAKE, "wake_all", "Lane::First", WAKES_MORE, "shows with two whose claims lapsed: too large"),
@@ -128,7 +128,7 @@ const WAKELESS: &str = "nobody sleeps for an owner that is not named: they yield
 pub struct Verdict {
     /// The change.
     pub mutation: Mutation,
-    /// The name in the comment beside an ordering, or the function.
+    /// The name in the comment next to an ordering, or the function.
     pub tag: Option<String>,
     /// The model or check that noticed, with how many executions or states it took.
     pub caught: Option<(&'static str, u64)>,
@@ -150,7 +150,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What all mutants of one lock came to.
+/// The outcome of all mutants of one lock.
 pub struct Report {
     /// One per mutant.
     pub verdicts: Vec<Verdict>,
@@ -180,7 +180,7 @@ impl Trial {
         }
     }
 
-    /// Whether it can notice these: words of explicit-state checks have one order.
+    /// Returns whether it can notice these: words of explicit-state checks have a single order.
     fn suits(&self, changes: &[Mutation]) -> bool {
         let orders = changes.iter().any(|c| matches!(c.change, Change::Order { .. }));
         !orders || matches!(self, Trial::Model(_))
@@ -197,10 +197,10 @@ struct Subject {
     places: UseSites,
 }
 
-/// Runs every mutant of a lock, and tells `say` what becomes of each.
+/// Runs every mutant of a lock, and reports to `say` what becomes of each.
 ///
 /// # Errors
-/// The name and failure of a model that fails without any change, or the sources cannot be read.
+/// The name and failure of a model that fails without any change, or an error if the sources cannot be read.
 pub fn run(lock: Lock, width: Width, say: impl Fn(&Verdict)) -> Result<Report, String> {
     let subject = Subject::new(lock, width)?;
     let mut mutants = Vec::new();
@@ -218,7 +218,7 @@ pub fn run(lock: Lock, width: Width, say: impl Fn(&Verdict)) -> Result<Report, S
     })
 }
 
-/// Why a wake-up is spared although no model and no check of this size fails without it.
+/// Returns why a wake-up is spared although no model and no check of this size fails without it.
 #[must_use]
 pub fn spared_wake(sources: &Sources, place: &UseSite) -> Option<&'static str> {
     spared_at(sources, place, WAKES)
@@ -244,17 +244,17 @@ impl Subject {
         Ok(Subject { lock, width, tags: tags::of(&sources), sources, trials, places })
     }
 
-    /// Whether anything that runs it knows of orders: a lock that has no models has mutants of all else.
+    /// Returns whether anything that runs it knows of orderings: a lock that has no models has mutants of all else.
     fn sees_orders(&self) -> bool {
         self.trials.iter().any(|(trial, _)| matches!(trial, Trial::Model(_)))
     }
 
-    /// The orderings of a place that are tried.
+    /// Returns the orderings of a place that are tried.
     fn orders(&self, done: &Done) -> impl Iterator<Item = (Part, Ordering)> {
         done.orders().filter(|_| self.sees_orders())
     }
 
-    /// All mutants of one place.
+    /// Appends all mutants of one place.
     fn mutants(&self, place: &UseSite, done: &Done, all: &mut Vec<Mutation>) {
         for (part, from) in self.orders(done) {
             all.extend(
@@ -290,7 +290,7 @@ impl Subject {
     fn try_mutant(&self, mutation: Mutation) -> Verdict {
         let start = Instant::now();
         let excused = self.excuse(&mutation);
-        // What is excused is not tried alone: all models would run in vain. An ordering takes part in `together`.
+        // An excused mutant is not tried alone: no model would fail. An ordering takes part in `together`.
         let caught = if excused.is_none() { self.catch(&[mutation]) } else { None };
         let tag = match mutation.change {
             Change::Order { .. } => self.tag(&mutation.place).map(|tag| tag.name.clone()),
@@ -313,7 +313,7 @@ impl Subject {
         }
     }
 
-    /// The first model or check that notices these changes, and after how many executions or states.
+    /// Returns the first model or check that notices these changes, and after how many executions or states.
     fn catch(&self, changes: &[Mutation]) -> Option<(&'static str, u64)> {
         let reaches = |ran: &Outcome| changes.iter().any(|c| ran.places.contains_key(&c.place));
         let reaching = self.trials.iter().filter(|(trial, ran)| trial.suits(changes) && reaches(ran));
@@ -327,7 +327,7 @@ impl Subject {
         })
     }
 
-    /// Orderings that can each be spared may not all be spared.
+    /// Tries all spared orderings at once: each may be spared alone, but perhaps not all together.
     fn together(&self, verdicts: &[Verdict]) -> Option<bool> {
         let survivors = verdicts.iter().filter(|v| v.caught.is_none()).map(|v| v.mutation);
         let relaxed = |mutation: Mutation| match mutation.change {
@@ -341,7 +341,7 @@ impl Subject {
     }
 }
 
-/// All models and checks of the lock with what they do unchanged, cheapest first.
+/// Runs all models and checks of the lock unchanged, and returns them cheapest first.
 fn baseline(lock: Lock, width: Width) -> Result<Vec<(Trial, Outcome)>, String> {
     let run = |trial: Trial| {
         let ran = trial.run(width, &[]);

@@ -29,7 +29,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A line without models yet.
+    /// Creates a line without models yet.
     pub fn new(lock: Lock, engine: &'static str, unit: &'static str) -> Self {
         Row { lock, engine, models: 0, tried: 0, unit, elapsed: Duration::ZERO, lines: BTreeSet::new() }
     }
@@ -44,7 +44,7 @@ impl Row {
     /// Prints the line, and leaves it in [`FOLDER`], if that is set.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub fn tell(&self) -> io::Result<()> {
         println!("{self}");
         let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The lock sources as text: which function a place is in, and what its line says.
+//! The lock sources as text: which function a place is in, and the text of its line.
 
 use crate::check::Lock;
 use crate::lab::UseSite;
@@ -16,19 +16,19 @@ pub struct Source {
 }
 
 impl Source {
-    /// A file with this text.
+    /// Creates a file with this text.
     pub fn new(file: impl Into<String>, text: impl Into<String>) -> Self {
         Source { file: file.into(), text: text.into() }
     }
 
-    /// Its lines with their numbers, without the tests at its end.
+    /// Returns its lines with their numbers, without the tests at its end.
     pub fn lines(&self) -> impl Iterator<Item = (&str, u32)> {
         self.text.lines().zip(1..).take_while(|(line, _)| !TESTS.iter().any(|tests| line.starts_with(tests)))
     }
 }
 
 impl Lock {
-    /// The sources of the lock: files or folders of the workspace.
+    /// Returns the sources of the lock: files or folders of the workspace.
     pub fn sources(self) -> &'static [&'static str] {
         match self {
             Lock::Osq => &["crates/turnwise/src/osq.rs"],
@@ -62,7 +62,7 @@ impl Lock {
         }
     }
 
-    /// Whether a place is in them.
+    /// Returns whether a place is in them.
     pub fn owns(self, place: &UseSite) -> bool {
         self.sources().iter().any(|source| Path::new(place.file).starts_with(source))
     }
@@ -75,7 +75,7 @@ impl Sources {
     /// Reads them.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub fn of(lock: Lock) -> io::Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut all = Vec::new();
@@ -90,12 +90,12 @@ impl Sources {
         self.0.iter()
     }
 
-    /// The text from a place to the end of its line; empty if it is in none of the files.
+    /// Returns the text from a place to the end of its line; empty if it is in none of the files.
     pub fn line(&self, place: &UseSite) -> &str {
         self.upward(place).next().unwrap_or_default()
     }
 
-    /// The name of the function that a place is in.
+    /// Returns the name of the function that a place is in.
     pub fn function(&self, place: &UseSite) -> &str {
         self.upward(place).find_map(function_begun).unwrap_or_default()
     }
@@ -107,7 +107,7 @@ impl Sources {
     }
 }
 
-/// The name of the function whose head begins on this line.
+/// Returns the name of the function whose head begins on this line.
 pub(crate) fn function_begun(line: &str) -> Option<&str> {
     let (before, after) = line.trim_start().split_once("fn ")?;
     let head = before.split_whitespace().all(|word| {

@@ -1,4 +1,4 @@
-//! The `// ORDERING name:` comments in the lock sources, as the style asks for beside each ordering.
+//! The `// ORDERING name:` comments in the lock sources, which the style requires next to each ordering.
 
 use crate::lab::UseSite;
 use crate::sources::{Source, Sources};
@@ -10,21 +10,21 @@ pub struct Tag {
     pub file: String,
     /// Line, from 1.
     pub line: u32,
-    /// What the pairing is called.
+    /// The name of the pairing.
     pub name: String,
 }
 
-/// A comment speaks for the operation that starts at most so many lines below.
+/// The number of lines below a comment within which the operation that it covers starts.
 const REACH: u32 = 8;
 
 impl Tag {
-    /// Whether the comment speaks for this place.
+    /// Returns whether the comment covers this place.
     pub fn covers(&self, place: &UseSite) -> bool {
         place.file == self.file && (self.line + 1..=self.line + REACH).contains(&place.line)
     }
 }
 
-/// All comments in the sources of a lock.
+/// Returns all comments in the sources of a lock.
 pub fn of(sources: &Sources) -> Vec<Tag> {
     sources.iter().flat_map(tags).collect()
 }

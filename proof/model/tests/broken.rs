@@ -15,7 +15,7 @@ fn fails(body: fn()) -> Failure {
     failure
 }
 
-/// A mutex in one word: 0 free, 1 locked, 2 locked and somebody may sleep. The faults are in the callers.
+/// A mutex in one word: 0 free, 1 locked, 2 locked with possible sleepers. The faults are in the callers.
 struct Simple {
     word: LoomU32,
     data: UnsafeCell<u32>,
@@ -78,7 +78,7 @@ fn a_lost_wake_up_is_caught_and_names_the_sleeper() {
         pair(|| {
             lock.lock();
             lock.section();
-            // Forgets that somebody may sleep.
+            // Forgets that a thread may sleep.
             lock.word.swap(0, Release);
         });
     });
@@ -147,10 +147,10 @@ fn a_touch_after_the_release_is_caught() {
             });
             lock.unlock();
             if last {
-                // SAFETY: everybody has released the lock; its memory stays.
+                // SAFETY: all threads have released the lock; its memory stays.
                 unsafe { ptr::drop_in_place(ptr::from_ref(lock).cast_mut()) };
             } else {
-                lock.word.load(Relaxed); // not its lock any more
+                lock.word.load(Relaxed); // no longer holds the lock
             }
         });
     });
@@ -178,8 +178,8 @@ fn a_model_that_shows_nothing_fails() {
     assert_eq!(failure.cause, Cause::Empty);
 }
 
-/// One says that it comes, and spins; the other goes wrong if it sees that. Most schedules in which the first looks in
-/// vain are cut short; this one must not be lost with them.
+/// One thread announces itself, and spins; the other goes wrong if it sees that. Most schedules in which the first
+/// polls without success are cut short; this one must not be lost with them.
 #[test]
 fn what_happens_beside_one_that_looks_in_vain_is_found() {
     fn body() {
@@ -197,7 +197,7 @@ fn what_happens_beside_one_that_looks_in_vain_is_found() {
     assert!(failure.message.contains("the other was there before"), "{failure}");
 }
 
-/// What happens only beside two threads that look in vain is found: the third goes wrong only when both do.
+/// What happens only alongside two unsuccessfully polling threads is found: the third goes wrong only when both poll.
 #[test]
 fn what_happens_beside_two_that_look_in_vain_is_found() {
     fn body() {
@@ -243,7 +243,7 @@ fn what_happens_after_the_stage_is_set_is_found() {
     assert!(failure.message.contains("an addition was lost"), "{failure}");
 }
 
-/// Two that wait for each other are found, whoever else still runs for a while.
+/// Two threads that wait for each other are found, whichever others still run for a while.
 #[test]
 fn two_that_spin_for_each_other_are_found() {
     fn body() {

@@ -1,4 +1,4 @@
-//! Waits with a deadline, on the simulated machine: they end in time on either clock, and say nothing about the lock.
+//! Waits with a deadline, on the simulated machine: they end in time on either clock, and reveal nothing of the lock.
 
 mod machine;
 
@@ -59,7 +59,7 @@ impl Locks {
         }
     }
 
-    /// As an owner who keeps everybody out.
+    /// Acts as an owner that keeps all other threads out.
     fn own(&self) {
         self.mutex.lock();
         self.rwsem.write();
@@ -81,7 +81,7 @@ fn wait_for(flag: &Cell<bool>) {
     }
 }
 
-/// A deadline so soon.
+/// Returns a deadline this soon.
 fn soon(clock: Clock) -> Deadline {
     const NS: u64 = 5_000;
     Deadline { clock, at: Traced::now() + NS }
@@ -109,7 +109,7 @@ fn beside_an_owner(seed: u64, its: impl FnOnce(&Locks) + 'static) {
 
 #[test]
 fn a_spin_ends_at_the_deadline_on_either_clock() {
-    /// What it takes to fall asleep and wake up again, which the spin for its whole budget would come on top of.
+    /// What falling asleep and waking up takes, which would be added to a spin for its whole budget.
     const LATE_NS: u64 = 30_000;
     for clock in [Clock::Monotonic, Clock::Realtime] {
         for (seed, how) in (1..).zip(WAYS) {
@@ -126,7 +126,7 @@ fn a_spin_ends_at_the_deadline_on_either_clock() {
 
 #[test]
 fn a_wait_that_the_callers_deadline_ended_switches_no_spinning_off() {
-    /// Enough that after as many spins for nothing the next ones are left out.
+    /// Enough that after this many fruitless spins the next ones are left out.
     const POLLS: usize = 12;
     /// Less than a sleeper takes to wake up.
     const SPINNING_NS: u64 = 5_000;

@@ -1,4 +1,4 @@
-//! Every wake-up is needed: left out, it makes an explicit-state check fail, or `mutants.rs` says why it is spared.
+//! Every wake-up is needed: left out, it makes an explicit-state check fail, or `mutants.rs` states why it is spared.
 
 use std::collections::BTreeSet;
 use turnwise_model::check::{Cause, Lock, Width};
@@ -7,7 +7,7 @@ use turnwise_model::lab::{Change, Mutation, UseSite};
 use turnwise_model::mutants::spared_wake;
 use turnwise_model::sources::Sources;
 
-/// The check that fails with these changes, and after how many states.
+/// Returns the check that fails with these changes, and after how many states.
 fn catch<'a>(checks: impl IntoIterator<Item = &'a Check>, changes: &[Mutation]) -> Option<(&'static str, u64)> {
     checks.into_iter().find_map(|check| {
         let outcome = check.run(Width::Bounded, changes);
@@ -58,7 +58,7 @@ each_lock! {
     preload_cond: PreloadCond,
 }
 
-/// Each of the two counts may be spared, which `mutants.rs` says in its list of exceptions; both may not.
+/// Each of the two counts may be spared, as `mutants.rs` states in its list of exceptions; both together may not.
 #[test]
 fn a_stack_of_slots_without_a_count_of_changes_is_caught() {
     let changes = u64::from(u32::MAX) << 32;

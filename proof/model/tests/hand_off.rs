@@ -1,4 +1,4 @@
-//! OSv's mutex on a simulated machine, which knows exactly who runs: what spinning changes, and when it stops.
+//! OSv's mutex on a simulated machine, which knows exactly which threads run: what spinning changes, and when it stops.
 
 mod machine;
 
@@ -16,7 +16,7 @@ fn section<V: Policy>(lock: &OsvMutex<V, Traced>, inside: impl FnOnce()) {
     unsafe { lock.unlock() };
 }
 
-/// Threads that lock, count and unlock in a loop. A section takes longer than coming into the queue.
+/// Threads that lock, count and unlock in a loop. A section takes longer than entering the queue.
 fn contend<V: Policy>(config: Config, threads: usize, rounds: usize) -> Report {
     let shared = Rc::new((OsvMutex::<V, Traced>::new_in(), Cell::new(0)));
     let one = |_| -> Body {
@@ -65,8 +65,8 @@ fn two_threads_that_spin_do_not_sleep() {
     assert!(plain_ns > 2 * spin_ns, "{plain_ns} ns against {spin_ns}");
 }
 
-/// One CPU; the second thread comes while the first, the owner, is off it. The first then hands the lock to the second
-/// and, if so, comes `back` at once.
+/// Runs on one CPU; the second thread comes while the first, the owner, is off it. The first then hands the lock to the
+/// second and, if so, comes `back` at once.
 fn behind_an_absent_owner<V: Policy>(back: bool) -> u64 {
     let lock = Rc::new(OsvMutex::<V, Traced>::new_in());
     let (owner, waiter) = (Rc::clone(&lock), lock);

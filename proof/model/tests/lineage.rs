@@ -1,4 +1,4 @@
-//! The documents' locks on a simulated machine: what each policy changes, and nothing more.
+//! The papers' locks on a simulated machine: what each policy changes, and nothing more.
 
 mod machine;
 
@@ -36,13 +36,13 @@ impl<V: rwsem_xadd::Policy> Rwsem for RwsemXadd<V, Traced> {
 type Spinlock<V> = RwsemSpinlock<V, Traced>;
 type Xadd<V> = RwsemXadd<V, Traced>;
 
-/// One CPU, and slices longer than a test: a thread runs until it sleeps or yields.
+/// Returns one CPU, with slices longer than a test: a thread runs until it sleeps or yields.
 fn one_cpu() -> Config {
     Config { slice_ns: 1_000_000_000, ..Config::new(1, 1) }
 }
 
-/// The first thread has the lock; a writer or reader comes to wait; the first releases and at once does `then`. Who got
-/// what, in order.
+/// The first thread has the lock; a writer or reader comes to wait; the first releases and at once does `then`. Returns
+/// which thread got what, in order.
 fn in_order<L: Rwsem>(writes: bool, then: fn(&L) -> bool) -> Vec<&'static str> {
     let shared = Rc::new((L::new_in(), RefCell::new(Vec::new())));
     let (owner, other, result) = (Rc::clone(&shared), Rc::clone(&shared), shared);
@@ -74,7 +74,7 @@ fn in_order<L: Rwsem>(writes: bool, then: fn(&L) -> bool) -> Vec<&'static str> {
     result.1.take()
 }
 
-/// A writer that comes back at once.
+/// Makes a writer that comes back at once.
 fn back<L: Rwsem>(lock: &L) -> bool {
     lock.lock();
     true
@@ -111,7 +111,7 @@ fn nobody_steals_from_a_reader_that_was_granted_the_lock() {
     assert_eq!(in_order::<Xadd<rwsem_xadd::FastStealing>>(false, back), fair);
 }
 
-/// Threads that write by turns under contention, and what it cost.
+/// Runs threads that write in turn under contention; returns what it cost.
 fn writers<L: Rwsem>(threads: usize, rounds: usize) -> Report {
     let shared = Rc::new((L::new_in(), Cell::new(0)));
     let one = |_| -> Body {
@@ -142,7 +142,7 @@ fn stealing_ends_the_convoy() {
     assert!(fifo.sleeps > 4 * stealing.sleeps, "{} sleeps against {}", fifo.sleeps, stealing.sleeps);
 }
 
-/// Threads that contend for a mutex, on so many CPUs.
+/// Runs threads that contend for a mutex, on this many CPUs.
 fn crowd<V: linux_mutex::Policy>(cpus: u32, threads: usize, rounds: usize) -> Report {
     let shared = Rc::new((LinuxMutex::<V, Traced>::new_in(), Cell::new(0)));
     let one = |_| -> Body {
@@ -218,14 +218,14 @@ fn who_goes_to_sleep_exchanges_the_count_twice_before_patch_1_and_not_in_vain_af
         (count(before), count(after))
     };
     assert_eq!(exchanges(behind_an_absent_owner::<Baseline>()), (2, 1));
-    // Its decrement at the beginning said already that somebody waits.
+    // Its decrement at the beginning already announced a waiter.
     assert_eq!(exchanges(behind_an_absent_owner::<Patch1>()), (0, 1));
     assert_eq!(exchanges(behind_an_absent_owner::<NoSpin>()), (0, 1));
 }
 
 #[test]
 fn the_biased_lock_lets_readers_pass_a_waiting_writer_and_the_queued_one_does_not() {
-    /// Whether a newcomer can read while one reads and a writer waits.
+    /// Returns whether a newcomer can read while one reads and a writer waits.
     fn passes(read: impl Fn() + 'static, try_read: impl Fn() -> bool + 'static, write: impl Fn() + 'static) -> bool {
         let passed = Rc::new(Cell::new(false));
         let its_passed = Rc::clone(&passed);

@@ -1,4 +1,4 @@
-//! Every model holds, and together they come to every operation of the locks on their words.
+//! Every model holds, and together they reach every operation of the locks on their words.
 
 #[macro_use]
 mod locks;

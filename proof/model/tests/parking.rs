@@ -3,7 +3,7 @@
 use turnwise_model::check::{Cause, Failure, Width};
 use turnwise_model::parking::{MUTANTS, Mutant};
 
-/// The check or model that fails, and after how many states or executions.
+/// Returns the check or model that fails, and after how many states or executions.
 fn catch(mutant: &Mutant) -> Option<(&'static str, u64)> {
     let wrong = |failure: Option<Failure>| failure.is_some_and(|failure| failure.cause == Cause::Wrong);
     let checks = mutant.checks.iter().find_map(|check| {

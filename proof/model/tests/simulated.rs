@@ -1,4 +1,4 @@
-//! The locks on a simulated machine: everybody gets on, in bounded time, and a run can be repeated to the last step.
+//! The locks on a simulated machine: all threads make progress, in bounded time, and a run repeats to the last step.
 
 mod machine;
 
@@ -13,7 +13,7 @@ use turnwise::{Condvar, LockRef, Mutex, RawMutex, SeqRwLock};
 
 const CLAIM_AFTER_NS: u64 = Policy::DEFAULT.claim_after_ns;
 
-/// `threads` that each do this.
+/// Returns `threads` bodies that each do this.
 fn each(threads: usize, body: impl Fn(usize) + 'static) -> Vec<Body> {
     let body = Rc::new(body);
     let one = |number| -> Body {
@@ -28,7 +28,7 @@ struct Crowd {
     wait_max_ns: u64,
 }
 
-/// 8 threads acquire a mutex so often each.
+/// 8 threads acquire a mutex `rounds` times each.
 fn crowd(config: Config, rounds: u64) -> Crowd {
     let (mutex, inside) = (RawMutex::<Traced>::new_in(), Rc::new(Cell::new(0)));
     let wait_max = Rc::new(Cell::new(0));
@@ -160,7 +160,7 @@ fn a_deadlock_is_reported_with_who_waits_for_what() {
     assert!(message.contains("thread 0 sleeps on") && message.contains("thread 1 sleeps on"), "{message}");
 }
 
-/// What threads do that take the lock again at once.
+/// What threads that take the lock again at once do.
 #[derive(Clone, Copy)]
 struct Sections {
     lines: usize,
@@ -171,11 +171,11 @@ struct Sections {
 
 /// Long enough that some would wait for ever without a claim: no spin lasts as long as a section.
 const LONG: Sections = Sections { lines: 400, rounds: 2_500, fair: false };
-/// Short enough to spin for: nobody may need a claim, and the bounds hold all the same.
+/// Short enough to spin for: no thread may need a claim, and the bounds hold all the same.
 const SHORT: Sections = Sections { lines: 80, rounds: 9_000, fair: false };
 const FAIR: Sections = Sections { lines: 40, rounds: 9_000, fair: true };
 
-/// Sleepers against threads that take the lock again at once, on so many CPUs. The longest wait.
+/// Runs sleepers against threads that take the lock again at once, on this many CPUs. Returns the longest wait.
 fn besieged(cpus: u32, seed: u64, sections: Sections) -> u64 {
     let Sections { lines, rounds, fair } = sections;
     let mutex = RawMutex::<Traced>::new_in();

@@ -1,4 +1,4 @@
-//! The readers-writer lock on the simulated machine: who is outnumbered gets in, in bounded time.
+//! The readers-writer lock on the simulated machine: outnumbered threads get in, in bounded time.
 
 mod machine;
 
@@ -19,7 +19,7 @@ struct Crowd {
     write_max_ns: u64,
 }
 
-/// What the threads have in common.
+/// The state that the threads share.
 #[derive(Default)]
 struct Shared {
     readers: Cell<usize>,
@@ -28,7 +28,7 @@ struct Shared {
     write_max_ns: Cell<u64>,
 }
 
-/// The first `writers` of 8 threads write, the others read, so often each.
+/// The first `writers` of 8 threads write, the others read, `rounds` times each.
 fn crowd(config: Config, writers: usize, rounds: u64) -> Crowd {
     let (lock, shared) = (Rc::new(RawRwSem::<Traced>::new_in()), Rc::new(Shared::default()));
     let thread = |number: usize| -> Box<dyn FnOnce()> {
@@ -62,7 +62,7 @@ fn section(lock: &RawRwSem<Traced>, shared: &Shared, write: bool) {
 }
 
 /// A waiter that claims the next turn waits for those inside to be scheduled, then for itself, each behind the others;
-/// and that after it slept until it was woken once.
+/// all of this after it slept until it was woken once.
 const CLAIM_AFTER_NS: u64 = Policy::DEFAULT.claim_after_ns;
 const BOUND_NS: u64 = CLAIM_AFTER_NS + 4 * THREADS as u64 * SLICE_NS;
 
@@ -95,7 +95,7 @@ fn half_and_half_wait_a_bounded_time() {
 /// The lines of a section that is longer than any spin.
 const LONG: usize = 1_500;
 
-/// One writer of two comes again at once after a long section, so that whoever is woken finds the lock taken. The
+/// One of two writers comes again at once after a long section, so that the woken thread finds the lock taken. The
 /// third thread does `wait` in between; returns the longest time that it waited, and how often it did.
 fn overtaken(seed: u64, wait: fn(&RawRwSem<Traced>), release: unsafe fn(&RawRwSem<Traced>)) -> (u64, u64) {
     const TURNS: u64 = 5;

@@ -1,10 +1,10 @@
-//! What the checks transcribe says the same as what ships: function by function, apart from comments, and from where
-//! the words are.
+//! What the checks transcribe is the same as what ships: function by function, apart from comments, and from where the
+//! words are.
 
 use std::fs;
 use std::path::Path;
 
-/// A function's body without comments and white space. `name` may begin with that of its type.
+/// Returns a function's body without comments and white space. `name` may begin with that of its type.
 fn body(file: &str, name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
     let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

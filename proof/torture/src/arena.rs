@@ -1,4 +1,4 @@
-//! The threads of one run, what they protect, who waits, and the watchdog.
+//! The threads of one run, what they protect, which of them wait, and the watchdog.
 
 use crate::object::Object;
 use crate::ops::{Change, Condvar, Exclusive, LockRecord, Shared, Upgrade};
@@ -12,16 +12,16 @@ use turnwise::platform::Deadline;
 
 /// Places for threads at a time.
 const SEATS: usize = 64;
-/// The watchdog looks so often.
+/// The watchdog's polling period.
 const LOOK: Duration = Duration::from_millis(20);
-/// Who looks so late did not stand still alone: somebody stopped the process, or all that runs here.
+/// A watchdog that polls this late was not alone in standing still: the process, or all that runs here, was stopped.
 pub(crate) const STOPPED: Duration = Duration::from_secs(1);
 
 /// What a thread is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Doing {
-    /// Nobody sits here, or the thread is between two rounds.
+    /// No thread sits here, or the thread is between two rounds.
     Outside,
     /// It waits for the lock.
     Acquires,
@@ -47,7 +47,7 @@ struct Seat {
     since_ms: AtomicU64,
 }
 
-/// A lock, and how to tell its words.
+/// A lock, and a function that describes its words.
 type Watched = (Object<'static>, fn(Object) -> String);
 
 /// A run of one lock under one scenario.
@@ -55,11 +55,11 @@ pub struct Arena {
     seed: u64,
     started: Instant,
     length: Duration,
-    /// Acquisitions that are enough, if that is sooner: for scenarios that ask for [`Arena::share`].
+    /// Acquisitions that are enough, if they are reached sooner: for scenarios that call [`Arena::share`].
     acquisitions: u64,
-    /// Who does not get on for so long hangs.
+    /// A thread that makes no progress for this long hangs.
     pub patience: Duration,
-    /// Milliseconds for which the process was stopped: nobody waited in them.
+    /// Milliseconds for which the process was stopped: no thread waited in them.
     stopped_ms: AtomicU64,
     done: AtomicBool,
     seats: [Seat; SEATS],
@@ -67,7 +67,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An arena for runs of `length`; the watchdog bites when a thread waits for longer than `patience`.
+    /// Creates an arena for runs of `length`; the watchdog fires when a thread waits for longer than `patience`.
     pub fn new(seed: u64, length: Duration, acquisitions: u64, patience: Duration) -> Self {
         Arena {
             seed,
@@ -82,30 +82,30 @@ impl Arena {
         }
     }
 
-    /// Whether there is time for another round.
+    /// Returns whether there is time for another round.
     pub fn goes_on(&self) -> bool {
         self.started.elapsed() < self.length
     }
 
-    /// How much of the run is over, of its time or of its acquisitions: 1 is all.
+    /// Returns how much of the run is over, of its time or of its acquisitions: 1 is all.
     pub fn share(&self) -> f64 {
         let time = self.started.elapsed().as_secs_f64() / self.length.as_secs_f64();
         time.max(self.total() as f64 / self.acquisitions as f64)
     }
 
-    /// A new lock with what it protects.
+    /// Returns a new lock with what it protects.
     pub fn guarded(&self, record: &LockRecord, ops: Exclusive) -> Guarded<'static> {
         Guarded::new(self.watched(record), ops)
     }
 
-    /// A new lock, whose words a report will show.
+    /// Returns a new lock, whose words a report will show.
     pub fn watched(&self, record: &LockRecord) -> Object<'static> {
         let lock = record.make();
         self.watched.lock().unwrap().push((lock, record.ops.words));
         lock
     }
 
-    /// A thread's place; `number` names it and makes its random numbers.
+    /// Returns a thread's place; `number` names it and makes its random numbers.
     pub fn worker(&self, number: usize) -> Worker<'_> {
         assert!(number < SEATS, "more workers than seats");
         let rng = Xoshiro256PlusPlus::seed_from_u64(self.seed.wrapping_add(number as u64));
@@ -136,7 +136,7 @@ impl Arena {
         self.seats.iter().map(|seat| seat.rounds.load(Relaxed)).sum()
     }
 
-    /// When no thread is in a section any more: fails unless every section was counted, and every lock is free.
+    /// Called when no thread is in a section any more: fails unless every section was counted, and every lock is free.
     pub fn expect_counted(&self, locks: &[&Guarded]) {
         let sections: u64 = self.seats.iter().map(|seat| seat.sections.load(Relaxed)).sum();
         let (first, second) = locks.iter().map(|g| g.counted()).fold((0, 0), |sum, g| (sum.0 + g.0, sum.1 + g.1));
@@ -156,24 +156,24 @@ impl Arena {
     pub fn fail(&self, verdict: Verdict, why: &str) -> ! {
         static FAILED: AtomicBool = AtomicBool::new(false);
         while FAILED.swap(true, Relaxed) {
-            std::thread::sleep(Duration::from_secs(1)); // another thread is saying so
+            std::thread::sleep(Duration::from_secs(1)); // another thread is reporting this
         }
         println!("{}\n{why}", self.who_does_what());
         verdict.exit()
     }
 
-    /// Ends the run and this process: the machine has not what the scenario needs.
+    /// Ends the run and this process: the machine lacks what the scenario needs.
     pub fn skip(&self, why: &str) -> ! {
         println!("skipped: {why}");
         Verdict::Skipped.exit()
     }
 
-    /// The run is over; the watchdog goes.
+    /// Ends the run and the watchdog.
     pub fn finish(&self) {
         self.done.store(true, Relaxed);
     }
 
-    /// Bites when a thread waits for longer than `patience`: says who waits for what, and ends the process.
+    /// Fires when a thread waits for longer than `patience`: reports which thread waits for what, and ends the process.
     pub fn watch(&self) {
         let mut looked = Instant::now();
         while !self.done.load(Relaxed) {
@@ -190,13 +190,13 @@ impl Arena {
         }
     }
 
-    /// In a forked child: the other threads are not there. Starts a watchdog for this process.
+    /// Called in a forked child, where the other threads do not exist. Starts a watchdog for this process.
     pub fn forked(&'static self) {
         self.seats.iter().for_each(|seat| seat.doing.store(Doing::Outside as u8, Relaxed));
         std::thread::spawn(|| self.watch());
     }
 
-    /// How long the thread on this seat has been waiting.
+    /// Returns how long the thread on this seat has been waiting.
     fn waited(&self, seat: &Seat) -> Duration {
         // Read first: a thread that moves on now makes the time longer, never shorter.
         let now = self.now_ms();
@@ -206,7 +206,7 @@ impl Arena {
         }
     }
 
-    /// Milliseconds of the run so far, those left out for which the process was stopped.
+    /// Returns the milliseconds of the run so far, without those for which the process was stopped.
     fn now_ms(&self) -> u64 {
         (self.started.elapsed().as_millis() as u64).saturating_sub(self.stopped_ms.load(Relaxed))
     }
@@ -239,7 +239,7 @@ pub struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// One time in `n`.
+    /// Returns true one time in `n`.
     pub fn one_in(&mut self, n: u32) -> bool {
         self.rng.random_range(0..n) == 0
     }
@@ -253,7 +253,7 @@ impl Worker<'_> {
         seat.doing.store(doing as u8, Relaxed);
     }
 
-    /// Counts an acquisition, or whatever else shows that the thread gets on.
+    /// Counts an acquisition, or any other sign that the thread makes progress.
     pub fn gets_on(&self) {
         self.gets_on_by(1);
     }
@@ -271,7 +271,7 @@ impl Drop for Worker<'_> {
     }
 }
 
-/// Now and then: nothing, a few spins, a yield, or a short sleep.
+/// Occasionally does nothing, a few spins, a yield, or a short sleep.
 pub fn dawdle(worker: &mut Worker) {
     match worker.rng.random_range(0..64) {
         0 => std::thread::sleep(Duration::from_micros(worker.rng.random_range(0..200))),
@@ -297,7 +297,7 @@ pub fn spin(looks: u32) {
 pub struct Guarded<'a> {
     /// The lock.
     pub lock: Object<'a>,
-    /// How one comes to own it.
+    /// The operations by which it is owned.
     pub ops: Exclusive,
     owner: AtomicU64,
     upgradable: AtomicU64,
@@ -306,20 +306,20 @@ pub struct Guarded<'a> {
 }
 
 impl<'a> Guarded<'a> {
-    /// `lock`, protecting a new pair.
+    /// Guards a new pair with `lock`.
     pub fn new(lock: Object<'a>, ops: Exclusive) -> Self {
         let zero = || AtomicU64::new(0);
         Guarded { lock, ops, owner: zero(), upgradable: zero(), first: zero(), second: zero() }
     }
 
-    /// Acquires the lock, and checks that nobody else has it.
+    /// Acquires the lock, and checks that no other thread has it.
     pub fn acquire(&self, worker: &Worker) {
         worker.does(Doing::Acquires);
         (self.ops.acquire)(self.lock);
         self.enter(worker);
     }
 
-    /// What every acquisition begins with.
+    /// Does what every acquisition begins with.
     pub fn enter(&self, worker: &Worker) {
         worker.does(Doing::Holds);
         worker.gets_on();
@@ -327,7 +327,7 @@ impl<'a> Guarded<'a> {
         self.owner.store(worker.number as u64 + 1, Relaxed);
     }
 
-    /// The section: counts, with `pause` in the middle.
+    /// Runs the section: counts, with `pause` in the middle.
     pub fn count(&self, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
         let (first, second) = (self.first.load(Relaxed), self.second.load(Relaxed));
         if first != second {
@@ -345,7 +345,7 @@ impl<'a> Guarded<'a> {
         sections.store(sections.load(Relaxed) + 1, Relaxed);
     }
 
-    /// What every release begins with.
+    /// Does what every release begins with.
     pub fn leave(&self, worker: &Worker) {
         self.expect_owner(worker, worker.number as u64 + 1);
         self.owner.store(0, Relaxed);
@@ -365,7 +365,7 @@ impl<'a> Guarded<'a> {
         worker.does(Doing::Outside);
     }
 
-    /// Releases the lock, waits for a notification or `deadline`, and acquires it again; says whether the time was out.
+    /// Releases the lock, waits for a notification or `deadline`, and acquires it again; returns whether it timed out.
     pub fn wait(&self, condvar: &Condvar, worker: &Worker, deadline: Option<Deadline>) -> bool {
         self.leave(worker);
         worker.does(Doing::Waits);
@@ -375,7 +375,7 @@ impl<'a> Guarded<'a> {
         timed_out
     }
 
-    /// Tries to acquire by `how`; counts and releases if it succeeds; says whether it did.
+    /// Tries to acquire by `how`; counts and releases if it succeeds; returns whether it did.
     pub fn attempt(&self, worker: &mut Worker, how: impl FnOnce(Object) -> bool) -> bool {
         worker.does(Doing::Acquires);
         if !how(self.lock) {
@@ -395,18 +395,18 @@ impl<'a> Guarded<'a> {
         self.release(worker);
     }
 
-    /// What both numbers are. A reader or a writer finds the same as long as it has the lock.
+    /// Returns both numbers. A reader or a writer finds the same ones while it has the lock.
     pub fn counted(&self) -> (u64, u64) {
         (self.first.load(Relaxed), self.second.load(Relaxed))
     }
 
-    /// What every acquisition for reading begins with.
+    /// Does what every acquisition for reading begins with.
     pub fn enter_reading(&self, worker: &Worker) {
         worker.does(Doing::Holds);
         worker.gets_on();
     }
 
-    /// A reader's section: no writer is there, and none was while `pause` took its time.
+    /// Runs a reader's section: no writer is there, and none was during `pause`.
     pub fn look(&self, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
         self.expect_owner(worker, 0);
         let before = self.counted();
@@ -415,7 +415,7 @@ impl<'a> Guarded<'a> {
         self.expect_owner(worker, 0);
     }
 
-    /// Fails if somebody wrote since the numbers were `before`, or is about to.
+    /// Fails if a thread wrote since the numbers were `before`, or is about to.
     pub fn expect_unchanged(&self, worker: &Worker, before: (u64, u64)) {
         let after = self.counted();
         if before != after || before.0 != before.1 {
@@ -432,7 +432,7 @@ impl<'a> Guarded<'a> {
         worker.does(Doing::Outside);
     }
 
-    /// Acquires for reading, looks, releases.
+    /// Acquires for reading, checks, releases.
     pub fn read_section(&self, shared: &Shared, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
         worker.does(Doing::Acquires);
         (shared.read)(self.lock);
@@ -441,7 +441,7 @@ impl<'a> Guarded<'a> {
         self.leave_reading(shared, worker);
     }
 
-    /// Tries to acquire for reading by `how`; looks and releases if it succeeds; says whether it did.
+    /// Tries to acquire for reading by `how`; checks and releases if it succeeds; returns whether it did.
     pub fn attempt_reading(&self, shared: &Shared, worker: &mut Worker, how: impl FnOnce(Object) -> bool) -> bool {
         worker.does(Doing::Acquires);
         let got = how(self.lock);
@@ -454,7 +454,7 @@ impl<'a> Guarded<'a> {
         got
     }
 
-    /// From the write lock to a read lock by `how`; no writer comes between.
+    /// Changes the write lock to a read lock by `how`; no writer comes between.
     pub fn downgrade(&self, worker: &mut Worker, how: Change) {
         let counted = self.counted();
         self.leave(worker);
@@ -464,7 +464,7 @@ impl<'a> Guarded<'a> {
         self.enter_reading(worker);
     }
 
-    /// What every acquisition for upgradable reading begins with besides, however it comes about.
+    /// Does what every acquisition for upgradable reading also begins with, however it comes about.
     pub fn enter_upgradable(&self, worker: &Worker) {
         let other = self.upgradable.load(Relaxed);
         if other != 0 {
@@ -474,7 +474,7 @@ impl<'a> Guarded<'a> {
         self.upgradable.store(worker.number as u64 + 1, Relaxed);
     }
 
-    /// From the upgradable read lock to the write lock, unless `deadline` comes first; no writer comes between.
+    /// Changes the upgradable read lock to the write lock, unless `deadline` comes first; no writer comes between.
     pub fn upgrade(&self, upgrade: &Upgrade, worker: &mut Worker, deadline: Option<Deadline>) -> bool {
         let counted = self.counted();
         worker.does(Doing::Acquires);
@@ -489,7 +489,7 @@ impl<'a> Guarded<'a> {
         upgraded
     }
 
-    /// From the write lock to the upgradable read lock; no writer comes between.
+    /// Changes the write lock to the upgradable read lock; no writer comes between.
     pub fn downgrade_to_upgradable(&self, upgrade: &Upgrade, worker: &mut Worker) {
         self.downgrade(worker, upgrade.downgrade);
         self.enter_upgradable(worker);

@@ -24,18 +24,18 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// One lock under one scenario, unless the lock lacks what the scenario needs.
+    /// Returns one lock under one scenario, unless the lock lacks what the scenario needs.
     fn new(lock: &'static LockRecord, scenario: &'static ScenarioRecord, expected: Verdict) -> Option<Cell> {
         Some(Cell { lock, scenario, expected, plan: (scenario.plan)(lock)? })
     }
 
-    /// Every lock under every scenario that suits it.
+    /// Returns every lock under every scenario that suits it.
     pub fn of_locks() -> Vec<Cell> {
         let cells = |lock| SCENARIOS.iter().filter_map(move |scenario| Cell::new(lock, scenario, Verdict::Passed));
         LOCKS.iter().flat_map(cells).collect()
     }
 
-    /// Every lock that is broken on purpose under the scenario that catches it.
+    /// Returns every lock that is broken on purpose under the scenario that catches it.
     pub fn of_broken() -> Vec<Cell> {
         let cells = |broken: &'static BrokenRecord| {
             broken.caught_by.iter().map(|&(name, expected)| {
@@ -47,7 +47,7 @@ impl Cell {
         BROKEN.iter().copied().flat_map(cells).collect()
     }
 
-    /// The seed of this cell in a session of seed `seed`.
+    /// Returns the seed of this cell in a session of seed `seed`.
     pub fn seed(&self, seed: u64) -> u64 {
         let names = self.lock.name.bytes().chain([b'/']).chain(self.scenario.name.bytes());
         names.fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)) // FNV-1a
@@ -104,7 +104,7 @@ pub struct Session<'a> {
     pub seed: u64,
     /// Time for all sound locks together.
     pub length: Duration,
-    /// Acquisitions of each sound lock that are enough, if that is sooner: for scenarios that count them.
+    /// Acquisitions of each sound lock that are enough, if reached sooner: for scenarios that count them.
     pub acquisitions: u64,
     /// A thread that waits for longer hangs.
     pub patience: Duration,
@@ -136,11 +136,11 @@ impl Session<'_> {
     }
 }
 
-/// The time that a broken lock gets to be caught, beside that of the others, and the acquisitions. On a quiet machine
-/// all take about a second at most; beside other programs two threads are seldom at work at once, as some flaws need.
+/// The time in which a broken lock must be caught, on top of that of the others, and the acquisitions. On a quiet
+/// machine all take about a second at most; next to other programs two threads seldom run at once, as some flaws need.
 const BROKEN_GETS: (Duration, u64) = (Duration::from_secs(30), 100_000);
-/// The time that a child has beside its run, to start and end what it needs: the 4096 threads of `all-slots` take 0.7 s
-/// of a CPU, and took 66 s with a 69th of one, behind a busy program.
+/// The time that a child has in addition to its run, to start and end what it needs: the 4096 threads of `all-slots`
+/// take 0.7 s of a CPU, and took 66 s with a 69th of one, behind a busy program.
 const BEFORE_AND_AFTER: Duration = Duration::from_secs(120);
 /// A lock that must hang gets no more patience than this.
 const HANG_SHOWS: Duration = Duration::from_millis(700);
@@ -207,7 +207,7 @@ fn wait_for(child: &mut Child, limit: Duration) -> std::io::Result<(ExitStatus, 
 
 fn read_all(from: &mut impl Read) -> String {
     let mut bytes = Vec::new();
-    // A broken pipe cuts the output short; the status still tells the verdict.
+    // A broken pipe cuts the output short; the status still gives the verdict.
     let _ = from.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,11 +1,11 @@
-//! What a reference count with a lock offers beside exclusion.
+//! What a reference count with a lock offers in addition to exclusion.
 
 use crate::object::Object;
 
-/// An operation whose result says something about the count.
+/// An operation whose result reveals something about the count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
-    /// One more for who has one.
+    /// One more, for a thread that has one.
     Get,
     /// One less.
     Put,
@@ -20,12 +20,12 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether the caller must have a reference.
+    /// Returns whether the caller must have a reference.
     pub fn needs_one(self) -> bool {
         !matches!(self, Op::Find | Op::FindOrRevive)
     }
 
-    /// What it says, and the state after it, if nobody else is there.
+    /// Returns its result and the state after it, if no other thread is there.
     pub fn alone(self, state: State) -> (Said, State) {
         let State { count, dead } = state;
         let to = |said, count| (said, State { count, dead });
@@ -40,7 +40,7 @@ impl Op {
         }
     }
 
-    /// By how much the caller's references change if it said this.
+    /// Returns by how much the caller's references change with this result.
     pub fn gives(self, said: Said) -> i32 {
         match (self, said) {
             (_, Said::No) => 0,
@@ -50,14 +50,14 @@ impl Op {
     }
 }
 
-/// What an operation said.
+/// The result of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Said {
     /// Done.
     Yes,
     /// Not done.
     No,
-    /// Done; so many are left.
+    /// Done; this many are left.
     Left(u32),
     /// Done with the lock.
     Locked,
@@ -68,7 +68,7 @@ pub enum Said {
 pub struct State {
     /// References.
     pub count: u32,
-    /// Nobody can find it.
+    /// No thread can find it.
     pub dead: bool,
 }
 
@@ -79,6 +79,6 @@ pub struct Counts {
     pub run: fn(Object, Op) -> Said,
     /// The state at this moment.
     pub state: fn(Object) -> State,
-    /// Begins anew with so many references. No other thread uses the count meanwhile, which the caller promises.
+    /// Begins anew with this many references. No other thread uses the count meanwhile, which the caller guarantees.
     pub restart: unsafe fn(Object, u32),
 }

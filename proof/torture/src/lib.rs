@@ -7,14 +7,14 @@
 //! | [`locks`] | one record per lock, made from the catalogue |
 //! | [`broken`] | one record per lock that is wrong on purpose, with the verdict that it must get |
 //! | [`scenarios`] | one record per scenario |
-//! | [`arena`] | threads of one run, what they protect, who waits; the watchdog |
+//! | [`arena`] | threads of one run, what they protect, which of them wait; the watchdog |
 //! | [`cell`], [`verdict`] | one lock under one scenario: in this process, or in a child whose end is the verdict |
 //!
 //! A lock under a scenario is a *cell*. Each runs in a process of its own, so a crash or a hang is a verdict like
 //! others, and ends nothing else.
 //!
-//! **To add a lock:** its record in the catalogue is enough if it is a raw lock of any kind; for another, or for what
-//! it can do besides, write its [`ops::Ops`] below [`locks`]. **To add a scenario:** write a function of an arena, a
+//! **To add a lock:** its record in the catalogue is enough if it is a raw lock of any kind; for another, or for its
+//! further abilities, write its [`ops::Ops`] below [`locks`]. **To add a scenario:** write a function of an arena, a
 //! lock's record, and what it needs of the lock's operations, which calls [`arena::Arena::fail`] when something is
 //! wrong; give it one record in [`scenarios::SCENARIOS`], and show with a record in [`broken::BROKEN`] that it can
 //! fail.

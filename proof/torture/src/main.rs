@@ -72,7 +72,7 @@ fn complain(why: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Prints, or ends the process with a complaint. Whoever closed the pipe may still want the exit status.
+/// Prints, or ends the process with a complaint. A caller that closed the pipe may still want the exit status.
 fn say(text: &str) {
     if let Err(why) = turnwise_present::ending::print(text) {
         complain(&format!("{why:#}"));
@@ -102,7 +102,7 @@ fn run(flags: &Flags) -> Result<u8, String> {
     Ok(worst as u8)
 }
 
-/// The cells that the flags leave.
+/// Returns the cells that the flags leave.
 fn chosen(flags: &Flags) -> Result<Vec<Cell>, String> {
     let locks = LOCKS.iter().chain(BROKEN.iter().map(|broken| &broken.lock)).map(|lock| lock.name);
     known("lock", &flags.lock, &locks.collect::<Vec<_>>())?;

@@ -7,18 +7,18 @@ use turnwise::platform::Deadline;
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 use turnwise_catalogue::Nature;
 
-/// Acquires the lock, or gives up at a deadline; says whether it has it.
+/// Acquires the lock, or gives up at a deadline; returns whether it has it.
 pub type Until = fn(Object, Deadline) -> bool;
 
-/// Releases or changes a mode of the lock that the caller has, which is for it to promise.
+/// Releases or changes a mode of the lock that the caller has, which the caller must guarantee.
 pub type Change = unsafe fn(Object);
 
 /// A sort of lock's operations.
 #[derive(Clone, Copy)]
 pub struct Ops {
-    /// One owner at a time. A file system has none, nor what is broken in another way only.
+    /// One owner at a time. A file system has none, nor does a lock that is broken only in another way.
     pub exclusive: Option<Exclusive>,
-    /// Readers beside one another; the owner above is the writer.
+    /// Readers alongside one another; the owner above is the writer.
     pub shared: Option<Shared>,
     /// A condition variable.
     pub condvar: Option<Condvar>,
@@ -26,18 +26,18 @@ pub struct Ops {
     pub sequence: Option<Sequence>,
     /// A count of references.
     pub counts: Option<Counts>,
-    /// References that anybody may take.
+    /// References that any thread may take.
     pub references: Option<References>,
     /// Permits by number.
     pub permits: Option<Permits>,
-    /// It is no lock but a file system built of some.
+    /// It is not a lock but a file system built of some.
     pub tree: Option<fn(Object<'_>) -> &dyn Tree>,
-    /// The words of the lock, for a report of who waits.
+    /// The words of the lock, for a report of waiting threads.
     pub words: fn(Object) -> String,
 }
 
 impl Ops {
-    /// Nothing but what a report shows.
+    /// Returns no operations, only what a report shows.
     pub const fn none(words: fn(Object) -> String) -> Self {
         Ops {
             exclusive: None,
@@ -52,7 +52,7 @@ impl Ops {
         }
     }
 
-    /// One owner at a time.
+    /// Returns the operations of a lock with one owner at a time.
     pub const fn lock(exclusive: Exclusive, words: fn(Object) -> String) -> Self {
         Ops { exclusive: Some(exclusive), ..Ops::none(words) }
     }
@@ -63,20 +63,20 @@ impl Ops {
 pub struct Exclusive {
     /// Acquires the lock.
     pub acquire: fn(Object),
-    /// Acquires the lock if it is free; says whether it was.
+    /// Acquires the lock if it is free; returns whether it was.
     pub try_acquire: fn(Object) -> bool,
     /// Releases the lock.
     pub release: Change,
     /// Acquires the lock, or gives up.
     pub acquire_until: Option<Until>,
-    /// Releases the lock to the one that waited longest.
+    /// Releases the lock to the thread that waited longest.
     pub release_fair: Option<Change>,
-    /// Called by the owner before the last write of its section, if the lock is broken so.
+    /// Called by the owner before the last write of its section, if the lock is broken in this way.
     pub before_last_write: Option<fn(Object)>,
 }
 
 impl Exclusive {
-    /// The operations that every raw lock has.
+    /// Returns the operations that every raw lock has.
     pub const fn raw<L: HasRaw>() -> Self {
         Exclusive {
             acquire: |lock| of::<L>(lock).raw().lock(),
@@ -89,14 +89,14 @@ impl Exclusive {
         }
     }
 
-    /// The operations of a raw lock whose waits can end at a deadline.
+    /// Returns the operations of a raw lock whose waits can end at a deadline.
     pub const fn timed<L: HasRaw<Raw: RawTimedLock>>() -> Self {
         let until: Until = |lock, deadline| of::<L>(lock).raw().lock_until(deadline);
         Exclusive { acquire_until: Some(until), ..Exclusive::raw::<L>() }
     }
 }
 
-/// A raw lock, or what has one inside.
+/// A raw lock, or a type that contains one.
 pub trait HasRaw: 'static {
     /// The raw lock.
     type Raw: RawLock;
@@ -129,7 +129,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// What every raw readers-writer lock can do.
+    /// Returns what every raw readers-writer lock can do.
     pub const fn raw<L: RawRwLock>() -> Self {
         Shared {
             read: |lock| of::<L>(lock).read(),
@@ -146,9 +146,9 @@ impl Shared {
 /// Readers of which one at a time may become a writer.
 #[derive(Clone, Copy)]
 pub struct Upgrade {
-    /// Acquires the lock for upgradable reading, by a try if the flag says so; says whether it got it.
+    /// Acquires the lock for upgradable reading, by a try if the flag is set; returns whether it got it.
     pub read: fn(Object, bool) -> bool,
-    /// Turns the caller's upgradable read lock into the write lock, or gives up at a deadline; says whether it did.
+    /// Turns the caller's upgradable read lock into the write lock, or gives up at a deadline; returns whether it did.
     pub upgrade: unsafe fn(Object, Option<Deadline>) -> bool,
     /// Turns the write lock into the upgradable read lock.
     pub downgrade: Change,
@@ -159,10 +159,10 @@ pub struct Upgrade {
 /// A condition variable of a lock.
 #[derive(Clone, Copy)]
 pub struct Condvar {
-    /// Releases the caller's lock, waits for a notification or the deadline, and acquires the lock again; says whether
-    /// the time was out.
+    /// Releases the caller's lock, waits for a notification or the deadline, and acquires the lock again; returns
+    /// whether it timed out.
     pub wait: unsafe fn(Object, Option<Deadline>) -> bool,
-    /// Wakes one of those that wait.
+    /// Wakes one waiter.
     pub notify_one: fn(Object),
     /// Wakes all of those that wait.
     pub notify_all: fn(Object),
@@ -174,7 +174,7 @@ pub type Payload = [u64; 4];
 /// What a reader does with the payload that it sees.
 pub type Look<'a> = &'a mut dyn FnMut(Payload);
 
-/// A payload, reads of it that writers may spoil, and reads that shut writers out.
+/// A payload, reads of it that writers may spoil, and reads that exclude writers.
 #[derive(Clone, Copy)]
 pub struct Sequence {
     /// An optimistic read.
@@ -185,8 +185,8 @@ pub struct Sequence {
     pub set: fn(Object, Payload),
 }
 
-/// A count of references that anybody may raise from 0: a dentry in its cache. While somebody has one, nobody is in the
-/// function that [`References::put`] runs.
+/// A count of references that any thread may raise from 0: a dentry in its cache. While a thread has one, none is in
+/// the function that [`References::put`] runs.
 #[derive(Clone, Copy)]
 pub struct References {
     /// Takes a reference.
@@ -200,13 +200,13 @@ pub struct References {
 /// Permits that are taken and given back by number.
 #[derive(Clone, Copy)]
 pub struct Permits {
-    /// Waits for so many permits.
+    /// Waits for this many permits.
     pub take: fn(Object, u32),
-    /// Takes so many permits if they can be had at once; says whether it did.
+    /// Takes this many permits if they are available at once; returns whether it did.
     pub try_take: fn(Object, u32) -> bool,
-    /// Waits for so many permits until the deadline at most; says whether it has them.
+    /// Waits for this many permits until the deadline at most; returns whether it has them.
     pub take_until: fn(Object, u32, Deadline) -> bool,
-    /// Gives so many permits back, or adds them.
+    /// Gives this many permits back, or adds them.
     pub give: fn(Object, u32),
 }
 
@@ -214,7 +214,7 @@ pub struct Permits {
 pub struct LockRecord {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub about: &'static str,
     /// What holds for it.
     pub nature: Nature,
@@ -225,7 +225,7 @@ pub struct LockRecord {
     /// Makes one at this address, which has room for `size` bytes and is aligned to 128.
     ///
     /// # Safety
-    /// As said. The lock lives as long as the caller leaves the memory alone.
+    /// As stated. The lock lives as long as the caller leaves the memory alone.
     pub place: unsafe fn(*mut u8) -> Object<'static>,
 }
 
@@ -237,7 +237,7 @@ struct Room {
 }
 
 impl LockRecord {
-    /// The record of the lock `L`.
+    /// Returns the record of the lock `L`.
     pub const fn new<L: Default + Send + Sync + 'static>(
         name: &'static str,
         about: &'static str,
@@ -247,46 +247,46 @@ impl LockRecord {
         LockRecord { name, about, nature, ops, size: size_of::<L>(), place: place::<L> }
     }
 
-    /// The record of the raw lock `L`.
+    /// Returns the record of the raw lock `L`.
     pub const fn raw<L: RawLock>(name: &'static str, about: &'static str, nature: Nature, ops: Ops) -> Self {
         LockRecord { name, about, nature, ops, size: size_of::<L>(), place: place_raw::<L> }
     }
 
-    /// A new lock. Its memory is never freed: a cell makes a handful and ends with its process.
+    /// Returns a new lock. Its memory is never freed: a cell makes a handful and ends with its process.
     pub fn make(&self) -> Object<'static> {
         let memory = vec![Room { _bytes: [0; 128] }; self.size.div_ceil(128)].leak();
-        // SAFETY: room for `size` bytes, aligned to 128; nobody else has the memory.
+        // SAFETY: room for `size` bytes, aligned to 128; no other code has the memory.
         unsafe { (self.place)(memory.as_mut_ptr().cast()) }
     }
 
-    /// A new lock in memory of its own, which is given back after `body`.
+    /// Makes a new lock in memory of its own, which is freed after `body`.
     pub fn for_a_while(&self, body: impl FnOnce(Object<'_>)) {
         let mut memory = vec![Room { _bytes: [0; 128] }; self.size.div_ceil(128)];
-        // SAFETY: room for `size` bytes, aligned to 128; nobody else has the memory, and `body` keeps no lock.
+        // SAFETY: room for `size` bytes, aligned to 128; no other code has the memory, and `body` keeps no lock.
         body(unsafe { (self.place)(memory.as_mut_ptr().cast()) });
     }
 }
 
 /// # Safety
-/// As [`LockRecord::place`] says.
+/// As for [`LockRecord::place`].
 pub(crate) unsafe fn place<L: Default + Send + Sync + 'static>(at: *mut u8) -> Object<'static> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(at, L::default()) }
 }
 
 /// # Safety
-/// As [`LockRecord::place`] says.
+/// As for [`LockRecord::place`].
 unsafe fn place_raw<L: RawLock>(at: *mut u8) -> Object<'static> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(at, L::new_in()) }
 }
 
 /// # Safety
-/// As [`LockRecord::place`] says.
+/// As for [`LockRecord::place`].
 unsafe fn put<L: Send + Sync + 'static>(at: *mut u8, new: L) -> Object<'static> {
     const { assert!(align_of::<L>() <= align_of::<Room>(), "LockRecord::place promises no more") };
     let lock = at.cast::<L>();
-    // SAFETY: room, alignment, and to use the lock no longer than its memory, are the caller's promises.
+    // SAFETY: the caller guarantees room and alignment, and uses the lock no longer than its memory.
     Object::new(unsafe {
         lock.write(new);
         &*lock

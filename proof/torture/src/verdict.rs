@@ -1,4 +1,4 @@
-//! How a run ended, and how a child says so to its parent.
+//! How a run ended, and how a child reports it to its parent.
 
 use std::process::ExitStatus;
 
@@ -7,11 +7,11 @@ use std::process::ExitStatus;
 pub enum Verdict {
     /// Nothing was wrong.
     Passed,
-    /// The machine has not what the scenario needs.
+    /// The machine lacks what the scenario needs.
     Skipped,
     /// The protected data were not as one owner at a time leaves them.
     TwoOwners,
-    /// What operations on a count said is what no order of them explains.
+    /// No order of the operations on a count explains their results.
     NoOrder,
     /// A timed wait ended before its time, without the lock.
     EarlyTimeout,
@@ -21,7 +21,7 @@ pub enum Verdict {
     Grew,
     /// Acquisitions cost more and more.
     Slowed,
-    /// Nobody got on.
+    /// No thread made progress.
     Hang,
     /// A signal ended the process (memory that was gone was touched), or a panic.
     Crash,
@@ -41,7 +41,7 @@ impl Verdict {
         Verdict::Crash,
     ];
 
-    /// The exit status: 0 passed, 1 a check failed, 3 a hang.
+    /// Returns the exit status: 0 passed, 1 a check failed, 3 a hang.
     pub fn status(self) -> i32 {
         match self {
             Verdict::Passed | Verdict::Skipped => 0,
@@ -50,13 +50,13 @@ impl Verdict {
         }
     }
 
-    /// Ends the process, saying so on the last line.
+    /// Ends the process, with this on the last line.
     pub fn exit(self) -> ! {
         println!("verdict: {self:?}");
         std::process::exit(self.status())
     }
 
-    /// What a child that ended so, after this output, says.
+    /// Returns the verdict on a child that ended so, after this output.
     pub(crate) fn of(status: ExitStatus, output: &str) -> Verdict {
         let said = output.lines().last().and_then(|line| line.strip_prefix("verdict: "));
         let verdict = said.and_then(|said| Verdict::ALL.into_iter().find(|v| format!("{v:?}") == said));

@@ -85,7 +85,7 @@ fn a_hang_says_who_waits_and_exits_3() {
     assert!(output.contains("Acquires") && output.contains("lock 0: 0x"), "{output}");
 }
 
-/// Without the watchdog's leave for it, one try in two fails: a thread that gets on before the watchdog looks hides it.
+/// Without the watchdog's allowance, one try in two fails: a thread that makes progress before its poll hides it.
 #[test]
 fn a_process_that_was_stopped_does_not_hang() {
     let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());

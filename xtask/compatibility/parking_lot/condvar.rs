@@ -1,5 +1,5 @@
-//! parking_lot 0.12's condition variable on Turnwise's: takes the place of what stands before the tests in that crate's
-//! file of this name.
+//! parking_lot 0.12's condition variable on Turnwise's: replaces everything before the tests in that crate's file of
+//! this name.
 
 use crate::mutex::MutexGuard;
 use crate::raw_mutex::deadline;
@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// Whether a timed wait ended by its time.
+/// Whether a timed wait timed out.
 #[derive(Debug, PartialEq, Eq, Copy, Clone)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the wait ended by its time.
+    /// Returns whether the wait timed out.
     #[inline]
     pub fn timed_out(self) -> bool {
         self.0
@@ -23,12 +23,12 @@ impl WaitTimeoutResult {
 /// A condition variable backed by Turnwise.
 pub struct Condvar {
     inner: turnwise::RawCondvar,
-    /// Threads that wait and were not notified: what the notifications answer. Turnwise's do not say.
+    /// Threads that wait and were not notified: the notifications' results. Turnwise's do not report them.
     waiting: AtomicUsize,
 }
 
 impl Condvar {
-    /// Creates one that nobody waits for.
+    /// Creates one without waiters.
     pub const fn new() -> Condvar {
         Condvar { inner: turnwise::RawCondvar::new(), waiting: AtomicUsize::new(0) }
     }
@@ -38,7 +38,7 @@ impl Condvar {
         self.waiting.fetch_update(Relaxed, Relaxed, |waiting| waiting.checked_sub(1)).is_ok()
     }
 
-    /// Wakes one waiter; whether there was one.
+    /// Wakes one waiter; returns whether there was one.
     pub fn notify_one(&self) -> bool {
         let waited = self.leave();
         self.inner.notify_one();
@@ -59,7 +59,7 @@ impl Condvar {
 
     fn wait_internal<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>, until: Option<Instant>) -> WaitTimeoutResult {
         self.waiting.fetch_add(1, Relaxed);
-        // SAFETY: nobody unlocks the mutex but this wait, which locks it again.
+        // SAFETY: only this wait unlocks the mutex, and locks it again.
         let mutex = unsafe { MutexGuard::mutex(guard).raw() };
         // SAFETY: the guard shows that this thread has the mutex.
         let ended = unsafe { self.inner.wait(&mutex.0, until.map(deadline)) };

@@ -1,4 +1,4 @@
-//! parking_lot 0.12's raw mutex on Turnwise's: takes the place of that crate's file of this name.
+//! parking_lot 0.12's raw mutex on Turnwise's: replaces that crate's file of this name.
 
 use core::time::Duration;
 use lock_api::GuardNoSend;
@@ -9,7 +9,7 @@ use turnwise::platform::{Deadline, Native};
 /// Raw mutex type backed by Turnwise.
 pub struct RawMutex(pub(crate) turnwise::RawMutex);
 
-/// Turnwise's point in time for one of std.
+/// Converts a point in time of std to Turnwise's.
 pub(crate) fn deadline(instant: Instant) -> Deadline {
     Deadline::after::<Native>(instant.saturating_duration_since(Instant::now()))
 }

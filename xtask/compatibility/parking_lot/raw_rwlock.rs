@@ -1,6 +1,6 @@
-//! parking_lot 0.12's raw readers-writer lock on Turnwise's: takes the place of that crate's file of this name.
+//! parking_lot 0.12's raw readers-writer lock on Turnwise's: replaces that crate's file of this name.
 //!
-//! Readers that read again go past writers that wait ([`Prefer::Readers`]); no other release is fairer than another.
+//! Readers that read again overtake waiting writers ([`Prefer::Readers`]); no other release is fairer than another.
 
 use crate::raw_mutex::deadline;
 use core::time::Duration;
@@ -63,7 +63,7 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     }
 }
 
-// SAFETY: as `RawRwLock`: a waiter that waited too long claims the lock by itself, whoever releases it.
+// SAFETY: as `RawRwLock`: a waiter that waited too long claims the lock itself, whichever thread releases it.
 unsafe impl lock_api::RawRwLockFair for RawRwLock {
     unsafe fn unlock_shared_fair(&self) {
         // SAFETY: the caller has a read lock.
@@ -128,7 +128,7 @@ unsafe impl lock_api::RawRwLockRecursiveTimed for RawRwLock {
     }
 }
 
-// SAFETY: one upgradable reader at a time, beside readers.
+// SAFETY: one upgradable reader at a time, alongside readers.
 unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
     fn lock_upgradable(&self) {
         self.0.upgradable_read();

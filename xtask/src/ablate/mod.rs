@@ -1,5 +1,5 @@
-//! `cargo xtask ablate`: what each number of waiting is for. One at a time is switched off, halved and doubled, and
-//! programs and cells run with it and with the numbers that ship, interleaved, by the same library and laboratory.
+//! `cargo xtask ablate`: the effect of each waiting parameter. One at a time is switched off, halved and doubled, and
+//! programs and cells run with it and with the shipped numbers, interleaved, by the same library and laboratory.
 
 mod record;
 mod variant;
@@ -23,7 +23,7 @@ const PAGE: &str = "docs/results/ablation.md";
 /// Where the library is built that no release has.
 const FOLDER: &str = "target/ablate";
 
-/// Cells that run if nothing is named: contended ones of what goes by the policy.
+/// Cells that run by default: contended ones of locks that use the policy.
 const CELLS: &[&str] = &[
     "mutex:tight-2",
     "mutex:2x50/100",
@@ -83,7 +83,7 @@ Examples:
   cargo xtask ablate --only turn_ns=1 --cells mutex:8x50/100 --rounds 20
   cargo xtask ablate --only look_ns --json figures.json --write";
 
-/// Measures; `true` if nothing failed.
+/// Measures; returns `true` if nothing failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.list {
         print!("{}", variant::list());
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     }
     let variants = variant::chosen(&args.only)?;
     let (cells, programs) = args.chosen();
-    // Building takes minutes: what was mistyped is refused before.
+    // Building takes minutes: typing errors are refused before.
     programs::chosen(programs::table::load(Path::new("xtask/programs"))?, &programs)?;
     let commit = machine::commit().context("git does not say which commit this is")?;
     let mut record = Record::new(commit, compiler()?, command_line());
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 }
 
 impl Args {
-    /// What is named, or else the default; if only the one or the other is named, nothing of the other.
+    /// Returns what is named, or else the default; if only one kind is named, none of the other.
     fn chosen(&self) -> (Vec<&str>, Vec<String>) {
         match (self.cells.is_empty(), self.programs.is_empty()) {
             // Every name contains the empty one.
@@ -137,7 +137,7 @@ impl Args {
     }
 }
 
-/// Builds the preload library whose numbers can be set, as `crates/cli/build.rs` builds that of a release.
+/// Builds the preload library with settable numbers, as `crates/cli/build.rs` builds that of a release.
 fn library() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);

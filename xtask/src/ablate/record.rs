@@ -1,4 +1,4 @@
-//! What was measured of each variant: kept as JSON, shown as text and as a page.
+//! The measurements of each variant: kept as JSON, shown as text and as a page.
 
 use super::variant::{self, Variant};
 use crate::perf::job::Unit;
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use turnwise_present::machine::Machine;
 
-/// When a field changes its meaning or goes away, the number is raised.
+/// When a field changes its meaning or is removed, the number is raised.
 const FORMAT: &str = "turnwise-ablation/1";
 /// Smaller differences are none.
 const BOUND: f64 = 0.01;
 
-/// All that was measured of one commit on one machine; several runs may add to it.
+/// All measurements of one commit on one machine; several runs may add to it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Record {
     format: String,
@@ -57,7 +57,7 @@ impl Record {
         Record { format, commit, machine, compiler, commands, variants, left_out, failed }
     }
 
-    /// Begins with what earlier runs left in the file, if there is one: of the same commit, machine and compiler.
+    /// Starts with the results of earlier runs in the file, if there is one: of the same commit, machine and compiler.
     pub(super) fn or_continued(self, file: &Path) -> Result<Record> {
         if std::fs::metadata(file).map_or(0, |found| found.len()) == 0 {
             self.save(file)?;
@@ -93,7 +93,7 @@ impl Record {
         !self.failed.is_empty()
     }
 
-    /// Adds pairs of runs to those that are there; returns the variant's line.
+    /// Adds pairs of runs to the existing ones; returns the variant's line.
     pub(super) fn add(&mut self, variant: &Variant, outcome: Outcome) -> String {
         let failed = |Gap { cell, why }: Gap| Gap { cell: format!("{cell} under {}", variant.name), why };
         self.failed.extend(outcome.failed.into_iter().map(failed));
@@ -117,7 +117,7 @@ impl Record {
         said
     }
 
-    /// The page: a table of all that the record has.
+    /// Renders the page: a table of all that the record has.
     pub(super) fn page(&self) -> String {
         let Record { commit, machine, compiler, commands, variants, .. } = self;
         let (last, number) = (commands.last().map_or("", String::as_str), commands.len());
@@ -169,7 +169,7 @@ impl Tried {
     }
 }
 
-/// What moved, the farthest first.
+/// Lists what moved, the farthest first.
 fn verdict<'a>(cells: impl Iterator<Item = (&'a str, Interval)>, too_few: usize) -> String {
     let mut moved: Vec<(&str, Interval)> = cells.filter(|(_, s)| s.verdict(BOUND) != Verdict::NoDifference).collect();
     moved.sort_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));

@@ -1,13 +1,13 @@
-//! What can be switched off or be another number: the list of variants.
+//! What can be switched off or changed: the list of variants.
 
 use anyhow::{Result, bail};
 use turnwise::wait::{Field, Policy};
 
-/// A number of the policy, and values that switch off what it is for, or let it happen always.
+/// A number of the policy, and values that switch off its effect, or let it happen always.
 struct Number {
     name: &'static str,
     ends: &'static [(u64, &'static str)],
-    /// The lock that goes by it alone, where that is neither mutex nor rwsem: part of the names of its cells.
+    /// The only lock that uses it, where that is neither mutex nor rwsem: part of the names of its cells.
     own: Option<&'static str>,
 }
 
@@ -43,7 +43,7 @@ const NUMBERS: &[Number] = &[
     },
 ];
 
-/// Mechanisms that are no number: name, what goes, and the variable that switches it off, with its value.
+/// Mechanisms that are not numbers: name, what is removed, and the variable that switches it off, with its value.
 const MECHANISMS: &[(&str, &str, &str, &str)] =
     &[("no-rseq", "nobody knows whether an owner is on its CPU", "GLIBC_TUNABLES", "glibc.pthread.rseq=0")];
 
@@ -74,7 +74,7 @@ impl Number {
 }
 
 impl Variant {
-    /// Whether the locks of a program or cell go by what it changes.
+    /// Returns whether the locks of a program or cell depend on what it changes.
     pub(super) fn concerns(&self, cell: &str) -> bool {
         match self.own {
             Some(own) => cell.contains(own),
@@ -83,7 +83,7 @@ impl Variant {
     }
 }
 
-/// All variants, in the order of the table.
+/// Returns all variants, in the order of the table.
 pub(super) fn all() -> Vec<Variant> {
     let mechanism = |&(name, what, variable, value): &(&str, &'static str, &str, &str)| {
         let variables = vec![(variable.to_owned(), value.to_owned())];
@@ -92,7 +92,7 @@ pub(super) fn all() -> Vec<Variant> {
     NUMBERS.iter().flat_map(Number::variants).chain(MECHANISMS.iter().map(mechanism)).collect()
 }
 
-/// What is meant: variants, or all of a number; all, if nothing is named.
+/// Returns the variants meant, or all of a number; all, if none is named.
 pub(super) fn chosen(names: &[String]) -> Result<Vec<Variant>> {
     if names.is_empty() {
         return Ok(all());
@@ -111,7 +111,7 @@ pub(super) fn chosen(names: &[String]) -> Result<Vec<Variant>> {
     Ok(chosen)
 }
 
-/// A line for each.
+/// Renders a line for each.
 pub(super) fn list() -> String {
     all().iter().map(|Variant { name, what, .. }| format!("  {name:<32}  {what}\n")).collect()
 }

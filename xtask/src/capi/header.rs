@@ -21,7 +21,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Whether the header is in order.
+    /// Checks the header; returns whether it is in order.
     pub(crate) fn run(&self) -> Result<bool> {
         let fresh = generate()?;
         if self.check {

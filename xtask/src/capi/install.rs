@@ -10,7 +10,7 @@ use std::process::Command;
 /// Where the C API lives.
 pub(super) const CRATE: &str = "crates/capi";
 
-/// What rustc says that programs need with the static library: `rustc --print native-static-libs`.
+/// What programs need with the static library, according to `rustc --print native-static-libs`.
 const PRIVATE_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc";
 
 #[derive(Args)]
@@ -59,7 +59,7 @@ impl Install {
     }
 }
 
-/// Puts below `root` what is found below `prefix` later; the libraries in its folder `lib`.
+/// Puts below `root` what is later found below `prefix`; the libraries in its folder `lib`.
 pub(crate) fn lay(built: &Path, root: &Path, prefix: &Path, lib: &str) -> Result<()> {
     libraries(built, &root.join(lib))?;
     for header in ["turnwise.h", "turnwise.hpp", "turnwise_tsan.h"] {
@@ -79,7 +79,7 @@ pub(crate) fn lay(built: &Path, root: &Path, prefix: &Path, lib: &str) -> Result
     Ok(())
 }
 
-/// The libraries under the name that programs link, and the shared one with the links that the linkers follow.
+/// Installs the libraries under the name that programs link, and the shared one with the links that the linkers follow.
 fn libraries(built: &Path, to: &Path) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let major = env!("CARGO_PKG_VERSION_MAJOR");
@@ -96,7 +96,7 @@ fn libraries(built: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The text of a package file, of its template.
+/// Returns the text of a package file, of its template.
 fn package(template: &Path, prefix: &Path, lib: &str) -> Result<String> {
     let text = fs::read_to_string(template).with_context(|| format!("cannot read {}", template.display()))?;
     // From LIB/cmake/turnwise to the prefix.

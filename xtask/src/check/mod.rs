@@ -76,7 +76,7 @@ fn miri(seeds: u32, tests: &[String]) -> Result<bool> {
     Ok(run::command(&steps::MIRI_MANY, &[("MIRIFLAGS", &flags)], tests, None)?.success)
 }
 
-/// Runs the models, and prints what each lock's came to; `true` if all hold.
+/// Runs the models, and prints the results of each lock; returns `true` if all hold.
 fn models(wide: bool, locks: &[String]) -> Result<bool> {
     let folder = std::path::absolute("target/models")?;
     let _ = std::fs::remove_dir_all(&folder); // there may be none
@@ -94,7 +94,7 @@ fn models(wide: bool, locks: &[String]) -> Result<bool> {
     Ok(done.success)
 }
 
-/// Whether a step has this name.
+/// Returns whether a step has this name.
 pub(crate) fn is_step(name: &str) -> bool {
     STEPS.iter().any(|step| step.name == name)
 }
@@ -106,7 +106,7 @@ struct Done {
     time: Duration,
 }
 
-/// Runs the steps asked for; `true` if none failed.
+/// Runs the requested steps; returns `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.list {
         for step in STEPS {
@@ -138,7 +138,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Step>> {
 }
 
 fn summarise(done: &[Done], no_skip: bool) -> bool {
-    // Who keeps no more than the end of what is printed wants to know why, too.
+    // A caller that keeps only the end of the output wants to know why, too.
     for Done { step, outcome, .. } in done {
         if let Outcome::Failed(failure, _) = outcome {
             println!("\n==> {} failed; this is how it ended:\n{}", step.name, failure.said.join("\n"));

@@ -1,4 +1,4 @@
-//! What a step needs beside the pinned toolchain; rustup installs what it can.
+//! What a step needs in addition to the pinned toolchain; rustup installs what it can.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ impl Need {
     /// Provides it.
     ///
     /// # Errors
-    /// Why it cannot be had, and what to type.
+    /// Why it is unavailable, and what to type.
     pub(crate) fn provide(&self) -> Result<(), String> {
         match self {
             Need::Target(target) => rustup(&["target", "list", "--installed"], target, &["target", "add", target]),
@@ -41,7 +41,7 @@ impl Need {
     }
 }
 
-/// A program that [`Need::Tool`] provides.
+/// Returns a program that [`Need::Tool`] provides.
 pub(crate) fn tool(name: &str) -> PathBuf {
     let ours = Path::new("target/tools/bin").join(name);
     if ours.is_file() { ours } else { PathBuf::from(name) }

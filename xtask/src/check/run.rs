@@ -22,7 +22,7 @@ pub(crate) enum Outcome {
 /// The command that failed.
 pub(crate) struct Failure {
     line: &'static str,
-    /// What it printed last.
+    /// The end of its output.
     pub(crate) said: Vec<String>,
 }
 
@@ -37,11 +37,11 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What became of one command.
+/// The outcome of one command.
 pub(crate) struct Finished {
     pub(crate) success: bool,
     tests: Tests,
-    /// What it printed last.
+    /// The end of its output.
     said: VecDeque<String>,
 }
 
@@ -67,8 +67,8 @@ pub(crate) fn step(step: &Step) -> Result<Outcome> {
     Ok(Outcome::Passed(tests))
 }
 
-/// Runs commands at the same time, where nobody sits at the terminal for their minutes at most. What those behind the
-/// first one print follows when it has ended.
+/// Runs commands at the same time, without a terminal for at most their minutes each. The output of those behind the
+/// first one follows when it has ended.
 fn at_once(commands: &[Cmd]) -> Result<Vec<Finished>> {
     let limit = |cmd: &Cmd| (!std::io::stdin().is_terminal()).then_some(cmd.minutes);
     let Some((first, others)) = commands.split_first() else { return Ok(vec![]) };
@@ -91,12 +91,12 @@ fn at_once(commands: &[Cmd]) -> Result<Vec<Finished>> {
     })
 }
 
-/// Runs one command with `args` added, for `minutes` at most.
+/// Runs one command with `args` added, for at most `minutes`.
 pub(crate) fn command(cmd: &Cmd, env: &[(&str, &str)], args: &[String], minutes: Option<u64>) -> Result<Finished> {
     follow(cmd, env, args, minutes, &mut std::io::stdout())
 }
 
-/// Runs one command as [`command`] does, and writes what it prints, errors included, to `to`.
+/// Runs one command like [`command`], and writes its output, errors included, to `to`.
 fn follow(
     cmd: &Cmd,
     env: &[(&str, &str)],

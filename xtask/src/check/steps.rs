@@ -10,13 +10,13 @@ pub(crate) struct Step {
     pub(crate) commands: &'static [Cmd],
 }
 
-/// A command line. `cargo` unless the first word of `line` says otherwise.
+/// A command line. `cargo` unless the first word of `line` is another program.
 pub(crate) struct Cmd {
     pub(crate) env: &'static [(&'static str, &'static str)],
     pub(crate) line: &'static str,
     /// Runs at the same time as the command before: both use one CPU.
     pub(crate) beside: bool,
-    /// Where nobody sits at the terminal: minutes after which it is stopped.
+    /// Without a terminal: minutes after which it is stopped.
     pub(crate) minutes: u64,
 }
 
@@ -24,24 +24,24 @@ const fn cmd(line: &'static str) -> Cmd {
     Cmd { env: &[], line, beside: false, minutes: 20 }
 }
 
-/// Both sanitizers come with the nightly toolchain alone.
+/// Both sanitizers come only with the nightly toolchain.
 pub(crate) const MIRI: &[Need] = &[Need::Nightly("miri"), Need::Nightly("rust-src")];
 const TSAN: &[Need] = &[Need::Nightly("rust-src"), Need::Program("cc", "gcc")];
 const MIRI_SEEDS: (&str, &str) =
     ("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-preemption-rate=0.1 -Zmiri-many-seeds=0..16");
 const MIRI_ENV: &[(&str, &str)] = &[("MIRIFLAGS", "-Zmiri-disable-isolation")];
-/// The epochs of `crossbeam-epoch` keep garbage when the program ends, know their own by numbers, and break the rules
-/// of stacked borrows, not those of tree borrows.
+/// The epochs of `crossbeam-epoch` keep garbage when the program ends, identify their own by numbers, and break the
+/// rules of stacked borrows, not those of tree borrows.
 const MIRI_VFS_ENV: &[(&str, &str)] =
     &[("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks")];
 const TSAN_ENV: &[(&str, &str)] =
     &[("RUSTFLAGS", "-Zsanitizer=thread --cfg turnwise_tsan"), ("TSAN_OPTIONS", "halt_on_error=1")];
 
-/// The half of the platform that other systems have, on this one.
+/// The half of the platform for other systems, on this one.
 const PORTABLE: (&str, &str) = ("RUSTFLAGS", "--cfg turnwise_portable");
 /// 32 bits: linked without a compiler for them.
 const LLD_I686: (&str, &str) = ("CARGO_TARGET_I686_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
-/// As `cargo xtask foreign` has it, whose build this goes on with.
+/// As in `cargo xtask foreign`, whose build this continues.
 const FOREIGN_DEBUG: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "0");
 /// Nothing of Wine's own on the terminal, and no offers to install more of it.
 const WINE_ENV: &[(&str, &str)] = &[
@@ -237,7 +237,7 @@ pub(crate) const STEPS: &[Step] = &[
                  --target x86_64-pc-windows-gnu -- -D warnings"),
             cmd("cargo test --no-run -p turnwise --lib --tests --features lock_api,stats,order-check \
                  --target x86_64-pc-windows-gnu"),
-            // Beside the tests, where Windows and Wine look first.
+            // Next to the tests, where Windows and Wine look first.
             cmd("x86_64-w64-mingw32-gcc -shared -o target/x86_64-pc-windows-gnu/debug/deps/bcryptprimitives.dll \
                  xtask/src/check/bcryptprimitives.c -ladvapi32"),
             Cmd {
@@ -277,7 +277,7 @@ pub(crate) const STEPS: &[Step] = &[
                 env: MIRI_ENV,
                 ..cmd("cargo +nightly miri test -p turnwise -p turnwise-lineage --lib --tests --target-dir target/miri")
             },
-            // Without threads: they take minutes. The chains' statistics need more names than Miri has patience for.
+            // Without threads: they take minutes. The chains' statistics need more names than Miri can handle.
             Cmd {
                 env: MIRI_VFS_ENV,
                 beside: true,
@@ -290,7 +290,7 @@ pub(crate) const STEPS: &[Step] = &[
                 beside: true,
                 ..cmd("cargo +nightly miri test -p turnwise --test park --test mutex --target-dir target/miri-portable")
             },
-            // One schedule in several loses a wake-up if the look at the word comes before the bucket's lock.
+            // One schedule in several loses a wake-up if the check of the word comes before the bucket's lock.
             Cmd {
                 env: &[MIRI_SEEDS, PORTABLE],
                 beside: true,

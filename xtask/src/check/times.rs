@@ -40,7 +40,7 @@ pub(super) fn write() -> Result<()> {
     Ok(())
 }
 
-/// What runs where, and how long it took.
+/// Lists what runs where, and how long it took.
 fn page(seconds: &Seconds) -> String {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let mut page = format!(
@@ -59,7 +59,7 @@ fn page(seconds: &Seconds) -> String {
     page + &format!("\nTogether {} min.\n", seconds.values().sum::<u64>().div_ceil(60))
 }
 
-/// The name of this machine's processor.
+/// Returns the name of this machine's processor.
 fn processor() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -15,7 +15,7 @@ pub(crate) struct Case {
     #[serde(default)]
     pub(crate) setup: String,
     pub(crate) script: String,
-    /// What it must print; else what it prints alone.
+    /// What it must print; otherwise what it prints alone.
     pub(crate) answer: Option<String>,
     #[serde(default)]
     pub(crate) quick: bool,
@@ -43,7 +43,7 @@ pub(crate) fn load(here: &Path) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The cases whose names contain any of these; all, if there are none.
+/// Returns the cases whose names contain any of these; all, if there are none.
 pub(crate) fn chosen(mut cases: Vec<Case>, names: &[String]) -> Result<Vec<Case>> {
     let fits = |case: &Case, name: &String| case.name.to_lowercase().contains(&name.to_lowercase());
     for name in names {

@@ -1,4 +1,4 @@
-//! `cargo xtask compatibility --crates`: tests of other people's crates, with the locks of parking_lot on ours.
+//! `cargo xtask compatibility --crates`: tests of third-party crates, with the locks of parking_lot on ours.
 
 use super::way;
 use anyhow::{Context, Result, bail, ensure};
@@ -13,7 +13,7 @@ use std::time::Duration;
 const FOLDER: &str = "target/compatibility";
 /// For building and running one crate's tests.
 const LIMIT: Duration = Duration::from_secs(1200);
-/// Runs on our locks in which a test may fail by itself: some crates' tests look at the clock.
+/// Runs on our locks in which a test may fail by itself: some crates' tests read the clock.
 const TRIES: u32 = 2;
 /// The crate whose files ours replace.
 const LOCKS: &str = "parking_lot";
@@ -48,7 +48,7 @@ struct Table {
     crates: Vec<Crate>,
 }
 
-/// What came of a crate's tests.
+/// The result of a crate's tests.
 pub(super) struct Tested {
     pub(super) of: Crate,
     /// Tests that pass with both, or what is wrong.
@@ -96,7 +96,7 @@ fn load(here: &Path) -> Result<Vec<Crate>> {
     Ok(table.crates)
 }
 
-/// Has cargo fetch the crates; where their files are.
+/// Has cargo fetch the crates; returns where their files are.
 fn sources(crates: &[Crate], folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
     #[derive(Deserialize)]
     struct Metadata {
@@ -142,7 +142,7 @@ fn copy(sources: &BTreeMap<String, PathBuf>, name: &str, to: &Path) -> Result<()
     fs::write(&manifest, format!("{text}\n[workspace]\n")).context("cannot write a manifest")
 }
 
-/// Makes the parking_lot of our locks; where it is.
+/// Makes the parking_lot of our locks; returns where it is.
 fn assemble(sources: &BTreeMap<String, PathBuf>, here: &Path, folder: &Path) -> Result<PathBuf> {
     let (made, ours) = (folder.join("on-turnwise"), here.join(LOCKS));
     copy(sources, LOCKS, &made)?;
@@ -160,7 +160,7 @@ fn assemble(sources: &BTreeMap<String, PathBuf>, here: &Path, folder: &Path) -> 
     Ok(made)
 }
 
-/// The tests of a crate with parking_lot's locks and with ours: how many pass, or why not.
+/// Runs the tests of a crate with parking_lot's locks and with ours; returns how many pass, or why not.
 fn compare(
     of: &Crate,
     sources: &BTreeMap<String, PathBuf>,
@@ -220,7 +220,7 @@ fn tests(of: &Crate, at: &Path, patch: Option<&Path>, folder: &Path) -> Result<R
     })
 }
 
-/// cargo, without what the cargo that started us left in the environment.
+/// Returns cargo, without the environment of the cargo that started us.
 fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = Command::new("cargo");
     for variable in ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "RUSTFLAGS"] {

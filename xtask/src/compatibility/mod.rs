@@ -1,5 +1,5 @@
-//! `cargo xtask compatibility`: programs with threads, as they are, and the tests of Rust crates must answer on our
-//! locks as they do without.
+//! `cargo xtask compatibility`: unmodified programs with threads, and the tests of Rust crates, must give the same
+//! answers on our locks as without.
 
 mod case;
 mod crates;

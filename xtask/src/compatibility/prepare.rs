@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Where Debian's programs are: before whatever else the caller's path has of the same name.
+/// Where Debian's programs are: before other programs of the same name in the caller's path.
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/games";
 
-/// The path in which cases find their programs.
+/// Returns the path in which cases find their programs.
 pub(super) fn path() -> String {
     PATH.to_owned()
 }
@@ -29,20 +29,20 @@ pub(super) fn install(cases: &[Case]) -> Result<()> {
     Ok(())
 }
 
-/// The first thing that the case needs and this machine has not.
+/// Returns the first thing that the case needs and this machine lacks.
 pub(super) fn missing(case: &Case) -> Option<&str> {
     let is_here = |need: &str| path().split(':').any(|folder| Path::new(folder).join(need).exists());
     case.needs.iter().map(String::as_str).find(|need| !is_here(need))
 }
 
-/// Makes a folder for the case, in memory where that can be: disks are not what is asked.
+/// Makes a folder for the case, in memory where possible: disks are not being tested.
 pub(super) fn folder() -> Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
     TempDir::with_prefix_in("turnwise-compatibility-", place).context("cannot make a folder")
 }
 
-/// The versions of the case's packages, as dpkg knows them.
+/// Returns the versions of the case's packages, as dpkg knows them.
 pub(super) fn versions(case: &Case) -> String {
     let query = Command::new("dpkg-query").args(["-W", "-f=${Package} ${Version}\n"]).args(&case.packages).output();
     let text = query.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();

@@ -30,7 +30,7 @@ mutex, its raw readers-writer lock and its condition variable are replaced by
 [ours](../../xtask/compatibility/parking_lot), everything else is that crate's. Every test that passes with the one
 must pass with the other.";
 
-/// What came of all cases, in a sentence.
+/// Summarises all cases in a sentence.
 pub(super) fn summary(entries: &[(Case, Outcome)]) -> String {
     let count = |fits: fn(&Outcome) -> bool| entries.iter().filter(|(_, outcome)| fits(outcome)).count();
     let (all, skipped) = (entries.len(), count(|outcome| matches!(outcome, Outcome::Skipped(_))));
@@ -61,7 +61,7 @@ pub(super) fn write_crates(tested: &[Tested]) -> Result<()> {
     put(&format!("{}\n\n{CRATES_INTRODUCTION}\n\n{head}\n{}", made(" --crates"), rows.join("\n")), CRATES)
 }
 
-/// How a half was made.
+/// Returns how a half was made.
 fn made(flag: &str) -> String {
     let (machine, commit) = (Machine::here(), machine::commit().unwrap_or_else(|| "unknown".to_owned()));
     format!("Written by `cargo xtask compatibility{flag} --write`, commit {commit}; do not edit. Machine: {machine}.")
@@ -103,7 +103,7 @@ fn row(case: &Case, outcome: &Outcome) -> String {
     }
 }
 
-/// Text for a cell of a table.
+/// Returns text for a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -1,4 +1,4 @@
-//! Whether a program answers under our commands as it does alone.
+//! Whether a program gives the same answers under our commands as alone.
 
 use super::case::Case;
 use super::prepare;
@@ -6,10 +6,10 @@ use super::way::{self, Ran, Way};
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// How often a run that differs is made in all, and one alone beside each of them: some programs fail by themselves.
+/// How often a run that differs is made in all, each with one alone alongside: some programs fail by themselves.
 const TRIES: u32 = 3;
 
-/// What came of a case.
+/// The outcome of a case.
 pub(crate) enum Outcome {
     /// Under each command.
     Compared { alone_s: f64, under: Vec<Under>, versions: String },
@@ -28,17 +28,17 @@ pub(crate) struct Under {
     pub(crate) difference: Option<Difference>,
 }
 
-/// An answer that is not that of the program alone.
+/// An answer that differs from that of the program alone.
 pub(crate) struct Difference {
     pub(crate) what: String,
     /// Runs under the command that differed, of [`TRIES`].
     pub(crate) differed: u32,
-    /// Runs alone beside them that differed, too.
+    /// Runs alone alongside them that differed, too.
     pub(crate) alone: u32,
 }
 
 impl Outcome {
-    /// Whether nothing speaks against us.
+    /// Returns whether nothing counts against our locks.
     pub(crate) fn is_fine(&self) -> bool {
         match self {
             Outcome::Compared { under, .. } => under.iter().all(|under| under.difference.is_none()),
@@ -47,7 +47,7 @@ impl Outcome {
         }
     }
 
-    /// It in a line.
+    /// Returns it in a line.
     pub(crate) fn line(&self) -> String {
         match self {
             Outcome::Skipped(why) => format!("SKIPPED: {why}"),
@@ -90,7 +90,7 @@ fn compared(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Result<O
         if wrong_alone(case, &alone).is_none() {
             break;
         }
-        alone = run(Way::Alone)?; // tests that look at the clock fail now and then on a busy machine
+        alone = run(Way::Alone)?; // tests that read the clock fail occasionally on a busy machine
     }
     if let Some(wrong) = wrong_alone(case, &alone) {
         return Ok(Outcome::Failed(format!("alone: {wrong}")));
@@ -113,7 +113,7 @@ fn compared(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Result<O
     Ok(Outcome::Compared { alone_s: alone.time.as_secs_f64(), under, versions: prepare::versions(case) })
 }
 
-/// Why a case proves nothing: the program does not even do its work alone.
+/// Returns why a case proves nothing: the program fails even alone.
 fn wrong_alone(case: &Case, alone: &Ran) -> Option<String> {
     let end = |text: &str| crate::programs::run::last_lines(text);
     match &case.answer {
@@ -128,7 +128,7 @@ fn wrong_alone(case: &Case, alone: &Ran) -> Option<String> {
     }
 }
 
-/// What is not as it was alone.
+/// Returns what differs from the run without our locks.
 fn difference(case: &Case, alone: &Ran, ran: &Ran) -> Option<String> {
     if !ran.ends_like(alone) {
         let said = crate::programs::run::last_lines(&format!("{}\n{}\n{}", ran.answer, ran.said, ran.tool));

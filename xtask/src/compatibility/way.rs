@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// No run takes longer; what does is said to hang.
+/// No run takes longer; one that does is reported as hanging.
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// What a script runs under.
@@ -38,7 +38,7 @@ impl Way {
     }
 }
 
-/// What a script did.
+/// The outcome of a script.
 pub(super) struct Ran {
     /// None: it did not end in time.
     pub(super) status: Option<ExitStatus>,
@@ -52,7 +52,7 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// How it ended, in words.
+    /// Returns how it ended, in words.
     pub(super) fn ending(&self) -> String {
         match self.status {
             None => format!("no end within {} s", LIMIT.as_secs()),
@@ -64,19 +64,19 @@ impl Ran {
         }
     }
 
-    /// Whether it ended as `other` did.
+    /// Returns whether it ended as `other` did.
     pub(super) fn ends_like(&self, other: &Ran) -> bool {
         self.status.is_some() && self.status == other.status
     }
 
-    /// The lines on standard error, with all numbers alike: times, addresses and process numbers differ between runs.
+    /// Returns the lines on standard error, all numbers alike: times, addresses and process numbers differ by run.
     pub(super) fn complaints(&self) -> BTreeSet<String> {
         let number = regex::Regex::new("0x[0-9a-fA-F]+|[0-9]+").expect("it is constant");
         self.said.lines().map(|line| number.replace_all(line.trim(), "#").into_owned()).collect()
     }
 }
 
-/// What every script begins with: its outputs apart from the tool's, and a look whether our library is there.
+/// The beginning of every script: its outputs apart from the tool's, and a check whether our library is there.
 const BEGIN: &str = r#"exec >"$TW_ANSWER" 2>"$TW_SAID"
 if [ -n "$TW_LIBRARY" ] && ! grep -q "$TW_LIBRARY" /proc/self/maps; then
     echo "$TW_LIBRARY is not loaded" >&2
@@ -85,7 +85,7 @@ fi
 cd "$DIR"
 "#;
 
-/// The case's script under the way. `folder`: the case's, with what its set-up left.
+/// Runs the case's script under the way. `folder`: the case's, with what its set-up left.
 pub(super) fn run(way: Way, case: &Case, here: &Path, folder: &Path, turnwise: &Path) -> Result<Ran> {
     let place = tempfile::TempDir::with_prefix_in(way.name(), folder).context("cannot make a folder")?;
     let file = |name: &str| place.path().join(name);
@@ -139,22 +139,22 @@ pub(super) fn set_up(case: &Case, here: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A command whose words are to follow, with the signals as at a terminal: a shell's background jobs, and what they
-/// start, are deaf to these, and Python's tests of threads fail then.
+/// Returns a command whose words are to follow, with the signals as at a terminal: a shell's background jobs, and what
+/// they start, ignore these, and Python's tests of threads fail then.
 fn with_signals() -> Command {
     let mut command = Command::new("env");
     command.arg("--default-signal=INT,QUIT");
     command
 }
 
-/// An environment that is the same everywhere.
+/// Sets an environment that is the same everywhere.
 fn surroundings(command: &mut Command, here: &Path, folder: &Path, dir: &Path) {
     command.env_clear().envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]).env("PATH", prepare::path());
     command.env("HOME", dir).env("DIR", dir).env("INPUT", folder).env("HERE", here);
     command.stdin(Stdio::null());
 }
 
-/// Runs a command for a bounded time; whatever is left of its process group is killed. `None`: it did not end.
+/// Runs a command for a bounded time, and kills what is left of its process group. `None`: it did not end.
 pub(super) fn bounded(mut command: Command, limit: Duration) -> Result<Option<ExitStatus>> {
     let mut child =
         command.process_group(0).spawn().with_context(|| format!("cannot run {}", command.get_program().display()))?;
@@ -178,7 +178,7 @@ pub(super) fn bounded(mut command: Command, limit: Duration) -> Result<Option<Ex
     Ok(in_time.then_some(status))
 }
 
-/// The acquisitions in a profile.
+/// Returns the acquisitions in a profile.
 fn acquisitions(json: &Path) -> Option<u64> {
     #[derive(Deserialize)]
     struct Profile {

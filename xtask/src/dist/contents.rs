@@ -1,4 +1,4 @@
-//! Debian's packages, made, unpacked beside the system and used there.
+//! Debian's packages, made, unpacked next to the system and used there.
 
 use super::machine::Machine;
 use super::{Args, VERSION, deb, empty_folder, glibc, portable, symbols};
@@ -29,7 +29,7 @@ const NEEDED: &[&str] = &[
     "LIB/cmake/turnwise/turnwise-config.cmake",
 ];
 
-/// Makes the packages and looks at them.
+/// Makes the packages and checks them.
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     if !is_here("dpkg-deb") {
         return Ok(Outcome::Skipped("no dpkg-deb here: `apt-get install dpkg`".to_owned()));
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Ok(seen))
 }
 
-/// Makes packages for arm64 and looks at them as at this machine's; their programs run by qemu.
+/// Makes packages for arm64 and checks them like this machine's; their programs run by qemu.
 pub(super) fn run_arm64() -> Result<Outcome> {
     if !is_here("dpkg-deb") {
         return Ok(Outcome::Skipped("no dpkg-deb here: `apt-get install dpkg`".to_owned()));
@@ -63,7 +63,7 @@ pub(super) fn run_arm64() -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{}{}; {asked}", look(&machine, &packages)?, lint(&packages)?)))
 }
 
-/// Unpacks packages beside the system, and uses what they bring; what was seen.
+/// Unpacks packages next to the system, and uses their content; returns what was seen.
 fn look(machine: &Machine, packages: &[PathBuf]) -> Result<String> {
     let folder = tempfile::tempdir()?;
     let root = folder.path();
@@ -90,7 +90,7 @@ fn look(machine: &Machine, packages: &[PathBuf]) -> Result<String> {
     Ok(format!("{} packages; {used}", packages.len()))
 }
 
-/// Makes the packages; where they are, or why they cannot be made.
+/// Makes the packages; returns where they are, or why they cannot be made.
 pub(super) fn packages(args: &Args) -> Result<Result<Vec<PathBuf>, String>> {
     let built = match symbols::built(args)? {
         Ok(folder) => folder,
@@ -121,7 +121,7 @@ fn link(machine: &Machine, root: &Path, lib: &str) -> Result<()> {
     must(root, &[("LD_LIBRARY_PATH", libraries.as_os_str())], &machine.line(&[&program]))
 }
 
-/// What lintian finds; nothing that it calls an error.
+/// Returns what lintian finds; fails on anything that it calls an error.
 fn lint(packages: &[PathBuf]) -> Result<String> {
     if !is_here("lintian") {
         return Ok("; not linted: no lintian here".to_owned());

@@ -1,7 +1,7 @@
-//! Debian's packages: the tool, the C library, and what programs are built with.
+//! Debian's packages: the tool, the C library, and its development files.
 //!
-//! By `dpkg-deb` and three short templates. `cargo-deb` was looked at: it packs one crate's files, and the C library
-//! needs two packages, a symbols file and a sum of its own.
+//! By `dpkg-deb` and three short templates. `cargo-deb` was considered: it packs one crate's files, and the C library
+//! needs two packages, a symbols file and a checksum of its own.
 
 use super::machine::Machine;
 use super::{PACKAGING, VERSION, copy, glibc, notices, symbols, write};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// As long as nobody publishes these packages, nobody is asked by mail about them.
+/// Not a real address: these packages are not published, so no mail about them is expected.
 const MAINTAINER: &str = "The Turnwise authors <maintainers@turnwise.invalid>";
 const MAJOR: &str = env!("CARGO_PKG_VERSION_MAJOR");
 /// The C library's parts, up to the dot.
@@ -20,9 +20,9 @@ const OF_GLIBC: &[&str] = &["libc", "libm", "libpthread", "libdl", "librt", "lib
 const TOOL: &str = "turnwise";
 const DEVELOPMENT: &str = "libturnwise-dev";
 
-/// What packages are made of.
+/// The inputs of packages.
 struct Maker<'a> {
-    /// What they are for.
+    /// The target machine.
     machine: &'a Machine,
     /// The folder with the tool and the C library.
     built: &'a Path,
@@ -102,7 +102,7 @@ impl Maker<'_> {
         let root = self.root(package);
         self.documents(package, of)?;
         let shown = root.display().to_string();
-        // Whatever the umask; and libraries are not to be executed.
+        // Whatever the umask; and libraries are not to be executable.
         must(Path::new("."), &[], &["chmod", "-R", "u=rwX,go=rX", &shown])?;
         let files = files_below(&root.join("usr"))?;
         for library in files.iter().filter(|file| file.to_string_lossy().contains("/libturnwise.so.")) {
@@ -159,8 +159,8 @@ impl Maker<'_> {
         must(Path::new("."), &[], &[&[&*self.machine.tool("strip")], flags, &[&file.display().to_string()]].concat())
     }
 
-    /// The packages that bring what these files are linked with. By the versions of the symbols that they ask for:
-    /// `dpkg-shlibdeps` goes by this machine's C library, in which functions have moved, and says 2.34 for each.
+    /// Returns the packages that bring what these files are linked with. By the versions of the symbols that they need:
+    /// `dpkg-shlibdeps` goes by this machine's C library, in which functions have moved, and returns 2.34 for each.
     fn depends(&self, files: &[PathBuf]) -> Result<String> {
         let is_linked = |file: &&PathBuf| file.ends_with("bin/turnwise") || file.to_string_lossy().contains(".so.");
         let linked: Vec<String> = files.iter().filter(is_linked).map(|file| file.display().to_string()).collect();
@@ -186,7 +186,7 @@ impl Maker<'_> {
     }
 }
 
-/// A licence's text as the field of a copyright file.
+/// Returns a licence's text as the field of a copyright file.
 fn paragraphs(licence: &str) -> String {
     licence.lines().map(|line| if line.trim().is_empty() { " .\n".to_owned() } else { format!(" {line}\n") }).collect()
 }
@@ -202,7 +202,7 @@ fn sums(root: &Path, files: &[PathBuf]) -> Result<String> {
     Ok(output(&line)?.replace(&format!("{}/", root.display()), ""))
 }
 
-/// All files below a folder, links left out, in order.
+/// Returns all files below a folder, links left out, in order.
 pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {

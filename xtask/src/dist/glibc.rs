@@ -1,4 +1,4 @@
-//! Which versions of the C library's symbols is asked for by what ships.
+//! The versions of the C library's symbols that the shipped files need.
 
 use super::machine::Machine;
 use super::portable::{self, GLIBC};
@@ -6,7 +6,7 @@ use crate::checks::{Outcome, output};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 
-/// Looks at the tool, the files that it carries, and the C library.
+/// Checks the tool, the files that it carries, and the C library.
 pub(super) fn run() -> Result<Outcome> {
     let machine = Machine::own();
     match portable::build(&machine)? {
@@ -15,7 +15,7 @@ pub(super) fn run() -> Result<Outcome> {
     }
 }
 
-/// Looks at what was built for a machine; what was seen.
+/// Checks what was built for a machine; returns what was seen.
 pub(super) fn look(machine: &Machine, built: &Path) -> Result<String> {
     let carried = tempfile::tempdir()?;
     let mut files = vec![built.join("turnwise"), built.join("libturnwise_c.so")];
@@ -31,7 +31,7 @@ pub(super) fn look(machine: &Machine, built: &Path) -> Result<String> {
     Ok(format!("{} programs and libraries ask for glibc {GLIBC} or older", files.len()))
 }
 
-/// Has the tool put what it carries into a folder.
+/// Has the tool unpack its files into a folder.
 fn unpack(machine: &Machine, tool: &Path, to: &Path) -> Result<Vec<PathBuf>> {
     for command in ["profile", "run"] {
         let line = [command, "--", "@sample", "-t", "1", "-s", "0.05"];
@@ -44,8 +44,8 @@ fn unpack(machine: &Machine, tool: &Path, to: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|path| path.is_file()).collect())
 }
 
-/// The symbols in what `objdump -T` prints that an older glibc lacks: those of later versions, and those that were not
-/// found when the file was linked.
+/// Returns the symbols in what `objdump -T` prints that an older glibc lacks: those of later versions, and those that
+/// were not found when the file was linked.
 fn too_new(listing: &str) -> impl Iterator<Item = &str> {
     listing.lines().filter_map(|line| {
         let (flags, undefined) = line.split_once("*UND*")?;
@@ -68,7 +68,7 @@ fn numbers(version: &str) -> Vec<u32> {
     version.split('.').filter_map(|part| part.parse().ok()).collect()
 }
 
-/// The newest glibc that is asked for in what `objdump -T` prints.
+/// Returns the newest glibc that is needed according to what `objdump -T` prints.
 pub(super) fn newest(listing: &str) -> Option<&str> {
     let undefined = listing.lines().filter(|line| line.contains("*UND*"));
     let words = undefined.flat_map(str::split_whitespace).map(|word| word.trim_matches(['(', ')']));

@@ -1,4 +1,4 @@
-//! What is packed for which machine: this one, or arm64, by Debian's cross compiler and qemu's user mode.
+//! The target machines of packages: this one, or arm64, by Debian's cross compiler and qemu's user mode.
 
 use crate::checks::{must, output};
 use crate::foreign;
@@ -21,19 +21,19 @@ int main(void) {
 pub(super) struct Machine {
     /// As Rust calls its processor.
     pub(super) arch: &'static str,
-    /// What the names of its compiler and of the programs beside it begin with.
+    /// The prefix of the names of its compiler and the related programs.
     tools: &'static str,
     /// The words before a command of its.
     around: Vec<String>,
 }
 
 impl Machine {
-    /// This one.
+    /// Returns this one.
     pub(super) fn own() -> Self {
         Self { arch: ARCH, tools: "", around: Vec::new() }
     }
 
-    /// An arm64 one; or why nothing can be built for it here, or run.
+    /// Returns an arm64 one, or why nothing can be built or run for it here.
     pub(super) fn arm64() -> Result<Result<Self, String>> {
         if ARCH == "aarch64" {
             return Ok(Err("this machine is one: the other checks make its packages".to_owned()));
@@ -46,12 +46,12 @@ impl Machine {
         Ok(Ok(Self { arch: "aarch64", tools: processor.tools, around: processor.words() }))
     }
 
-    /// Whether its programs run by an emulator.
+    /// Returns whether its programs run by an emulator.
     pub(super) fn is_foreign(&self) -> bool {
         !self.around.is_empty()
     }
 
-    /// What a folder of this machine's has behind its name.
+    /// Returns the suffix of the name of a folder for this machine.
     pub(super) fn suffix(&self) -> &'static str {
         if self.is_foreign() { "-arm64" } else { "" }
     }
@@ -60,17 +60,17 @@ impl Machine {
         if self.tools.is_empty() { "cc".to_owned() } else { self.tool("gcc") }
     }
 
-    /// A program of binutils, or the compiler.
+    /// Returns a program of binutils, or the compiler.
     pub(super) fn tool(&self, name: &str) -> String {
         format!("{}{name}", self.tools)
     }
 
-    /// The folder of its libraries.
+    /// Returns the folder of its libraries.
     pub(super) fn multiarch(&self) -> Result<String> {
         Ok(output(&[&self.tool("gcc"), "-print-multiarch"])?.trim().to_owned())
     }
 
-    /// As Debian calls it.
+    /// Returns Debian's name for it.
     pub(super) fn debian(&self) -> Result<String> {
         if self.is_foreign() {
             return Ok("arm64".to_owned());
@@ -78,12 +78,12 @@ impl Machine {
         Ok(output(&["dpkg", "--print-architecture"])?.trim().to_owned())
     }
 
-    /// The words by which this machine runs a program of that one.
+    /// Returns the words by which this machine runs a program of that one.
     pub(super) fn line<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
         self.around.iter().map(String::as_str).chain(words.iter().copied()).collect()
     }
 
-    /// The same as a command, to which arguments are to be added.
+    /// Returns the same as a command, to which arguments are to be added.
     pub(super) fn command(&self, program: &Path) -> Command {
         let Some((first, rest)) = self.around.split_first() else { return Command::new(program) };
         let mut command = Command::new(first);
@@ -91,7 +91,7 @@ impl Machine {
         command
     }
 
-    /// A program of that machine that prints a file's text, if the file is its own map of memory.
+    /// Returns a program of that machine that prints a file's text, if the file is its own map of memory.
     pub(super) fn cat(&self, folder: &Path) -> Result<String> {
         if !self.is_foreign() {
             return Ok("cat".to_owned());

@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: what people install who clone no repository, built below `target/dist`, installed where nothing
-//! else is, used, and removed.
+//! `cargo xtask dist`: what users without the repository install, built below `target/dist`, installed in an empty
+//! place, used, and removed.
 
 mod container;
 mod contents;
@@ -16,9 +16,9 @@ use crate::checks::{self, Check, check};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// What lies here at the end: packages, the wheel, the static program.
+/// The final contents: packages, the wheel, the static program.
 const FOLDER: &str = "target/dist";
-/// What has the files of Debian's packages, the wheel and the container.
+/// The folder with the files of Debian's packages, the wheel and the container.
 const PACKAGING: &str = "packaging";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -47,12 +47,12 @@ const CHECKS: &[Check<Args>] = &[
     check("container", "the container, built and used", false, container::run),
 ];
 
-/// Runs the checks asked for; `true` if none failed.
+/// Runs the requested checks; returns `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     checks::run("dist", CHECKS, &args.which, args)
 }
 
-/// A folder below [`FOLDER`], empty.
+/// Returns a folder below [`FOLDER`], empty.
 fn empty_folder(name: &str) -> Result<PathBuf> {
     let folder = std::path::absolute(FOLDER)?.join(name);
     if folder.exists() {

@@ -1,4 +1,4 @@
-//! What others' code is in a program, under which licences, and their texts.
+//! The third-party code in a program, its licences, and their texts.
 
 use crate::checks::output;
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Beginnings of the names of files that have a licence's text.
 const TEXTS: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"];
 
-/// The texts for the packages that are linked into `package`; for the tool also those of the libraries that it carries.
+/// Returns the texts for the packages linked into `package`; for the tool also those of the libraries that it carries.
 pub(super) fn of(package: &str) -> Result<String> {
     let mut line = vec!["cargo", "tree", "--locked", "--edges", "normal", "--prefix", "none", "--format", "{p}|{l}"];
     line.extend(["-p", package]);
@@ -32,7 +32,7 @@ pub(super) fn of(package: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Name, version and licence in a line of `cargo tree`.
+/// Returns name, version and licence in a line of `cargo tree`.
 fn entry(line: &str) -> Option<(&str, &str, &str)> {
     let (package, licence) = line.split_once('|')?;
     let mut words = package.split_whitespace();
@@ -40,7 +40,7 @@ fn entry(line: &str) -> Option<(&str, &str, &str)> {
     Some((words.next()?, words.next()?.strip_prefix('v')?, licence.trim_end_matches(" (*)")))
 }
 
-/// Where cargo has the packages of others.
+/// Returns where cargo has the third-party packages.
 fn folders() -> Result<BTreeMap<(String, String), PathBuf>> {
     let text = output(&["cargo", "metadata", "--format-version=1", "--locked"])?;
     let graph: serde_json::Value = serde_json::from_str(&text).context("`cargo metadata` prints what is not JSON")?;

@@ -1,8 +1,8 @@
 //! Builds for old C libraries, and for none.
 //!
-//! Programs ask for the newest versions of the symbols that the C library has at hand when they are linked. These are
-//! linked with stubs of an older glibc instead, which the Zig compiler makes of its lists of symbols; everything else
-//! comes from this machine's compiler.
+//! Programs need the newest versions of the symbols of the C library that they are linked with. These are linked with
+//! stubs of an older glibc instead, which the Zig compiler makes of its lists of symbols; everything else comes from
+//! this machine's compiler.
 
 use super::machine::Machine;
 use super::{FOLDER, VERSION, copy, empty_folder, write};
@@ -14,13 +14,13 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The oldest C library that what ships asks for: Debian 10's, and that of Red Hat 8.
+/// The oldest C library that the shipped files need: Debian 10's, and that of Red Hat 8.
 pub(super) const GLIBC: &str = "2.28";
 /// What is taken from the Python registry.
 const REQUIRED: &str = "packaging/requirements.txt";
 const PACKAGES: [&str; 2] = ["turnwise-cli", "turnwise-capi"];
 
-/// Builds the tool and the C library for old C libraries; where they lie, or why they cannot be built.
+/// Builds the tool and the C library for old C libraries; returns where they lie, or why they cannot be built.
 pub(super) fn build(machine: &Machine) -> Result<Result<PathBuf, String>> {
     let target = format!("{}-unknown-linux-gnu", machine.arch);
     let env = match environment(machine)? {
@@ -47,7 +47,7 @@ fn borrowed(env: &[(String, OsString)]) -> Vec<(&str, &OsStr)> {
     env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect()
 }
 
-/// Has cargo, and what it starts, link with the stubs; or why that cannot be.
+/// Returns an environment in which cargo and its children link with the stubs; or why that is impossible.
 fn environment(machine: &Machine) -> Result<Result<Vec<(String, OsString)>, String>> {
     let compiler = match stubs(machine)? {
         Ok(folder) => folder.join("cc").into_os_string(),
@@ -62,7 +62,7 @@ fn environment(machine: &Machine) -> Result<Result<Vec<(String, OsString)>, Stri
     ]))
 }
 
-/// Python with what [`REQUIRED`] names; or why it cannot be had.
+/// Returns Python with what [`REQUIRED`] names; or why it is unavailable.
 pub(super) fn python() -> Result<Result<PathBuf, String>> {
     let folder = std::path::absolute(FOLDER)?.join("python");
     let python = folder.join("bin/python3");
@@ -78,7 +78,7 @@ pub(super) fn python() -> Result<Result<PathBuf, String>> {
     }
 }
 
-/// The folder with the stubs and a compiler that links with them.
+/// Makes the folder with the stubs and a compiler that links with them.
 fn stubs(machine: &Machine) -> Result<Result<PathBuf, String>> {
     let folder = std::path::absolute(FOLDER)?.join(format!("glibc-{GLIBC}{}", machine.suffix()));
     if folder.join("cc").exists() {
@@ -108,7 +108,7 @@ fn stubs(machine: &Machine) -> Result<Result<PathBuf, String>> {
     Ok(Ok(folder))
 }
 
-/// The C library's files in a linker's command line.
+/// Returns the C library's files in a linker's command line.
 fn parts(link: &str) -> impl Iterator<Item = &str> {
     link.split_whitespace().filter(|word| {
         let name = word.rsplit('/').next().unwrap_or_default();
@@ -131,13 +131,13 @@ fn lay_stubs(files: &[&Path], folder: &Path, compiler: &str) -> Result<()> {
     let here = folder.display();
     let script = format!("GROUP ( {here}/libc.so.6 {here}/libc_nonshared.a AS_NEEDED ( {here}/libld.so.2 ) )\n");
     write(&folder.join("libc.so"), script)?;
-    // This machine's static unwinder may ask for a function of glibc 2.35, the shared one of old machines does not.
-    // This machine's libgcc_s may ask for later symbols, too, but it is not what runs there.
+    // This machine's static unwinder may need a function of glibc 2.35, the shared one of old machines does not. This
+    // machine's libgcc_s may need later symbols, too, but it is not what runs there.
     let compiler = format!(
         "#!/bin/sh\ncase \"$*\" in *-print-file-name=libgcc_eh.a*) echo libgcc_eh.a; exit ;; esac\n\
          exec {compiler} '-B{here}' '-L{here}' -Wl,--allow-shlib-undefined \"$@\"\n"
     );
-    // Last: it says that the rest is complete.
+    // Last: it marks the rest as complete.
     let file = folder.join("cc.new");
     write(&file, compiler)?;
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))?;
@@ -176,7 +176,7 @@ pub(super) fn try_static() -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{archive}; {used}")))
 }
 
-/// Runs programs with an installed tool; what they did.
+/// Runs programs with an installed tool; returns what they did.
 pub(super) fn use_tool(machine: &Machine, tool: &Path) -> Result<String> {
     let cache = tempfile::tempdir()?;
     let run = |arguments: &[&str]| -> Result<String> {

@@ -1,14 +1,14 @@
-//! Debian's packages in roots that have nothing else: installed, used and removed.
+//! Debian's packages in otherwise empty roots: installed, used and removed.
 
 use super::{Args, PACKAGING, contents, copy, empty_folder};
 use crate::checks::{Outcome, is_here, must};
 use anyhow::Result;
 use std::path::Path;
 
-/// What a root has beside what every Debian has: what a C program is built with.
+/// What a root has in addition to a minimal Debian: what a C program is built with.
 const INCLUDED: &str = "gcc,libc6-dev,pkg-config,ca-certificates";
 
-/// Tries each of Debian's releases that was asked for.
+/// Tries each of the requested Debian releases.
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     if !is_here("mmdebstrap") {
         return Ok(Outcome::Skipped("no mmdebstrap here: `apt-get install mmdebstrap`".to_owned()));
@@ -23,7 +23,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     copy(Path::new("crates/capi/examples/queue.c"), &given.join("queue.c"))?;
     copy(&Path::new(PACKAGING).join("debian/try.sh"), &given.join("try.sh"))?;
-    // Nothing is kept of a root; it needs no rights, but a user namespace.
+    // Nothing is kept of a root; it needs no rights except a user namespace.
     let into = format!("--customize-hook=sync-in '{}' /packages", given.display());
     for release in &args.releases {
         let include = format!("--include={INCLUDED}");

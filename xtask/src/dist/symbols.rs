@@ -1,4 +1,4 @@
-//! What the C library exports, beside the list that is kept: programs that were linked with it go on working.
+//! The exports of the C library, compared with the kept list: programs that were linked with it continue to work.
 
 use super::machine::Machine;
 use super::{Args, PACKAGING, VERSION, portable};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The list, also the package's: the loader's name of the library, then each symbol with the version that it is since.
 pub(super) const LIST: &str = "debian/libturnwise.symbols";
 
-/// Compares.
+/// Compares the two.
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let built = match built(args)? {
         Ok(folder) => folder,
@@ -29,7 +29,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{} symbols of {soname}", kept.since.len())))
 }
 
-/// The folder with the tool and the C library: of the debug build in the quick form.
+/// Makes the folder with the tool and the C library: of the debug build in the quick form.
 pub(super) fn built(args: &Args) -> Result<Result<PathBuf, String>> {
     if !args.which.quick {
         return portable::build(&Machine::own());
@@ -56,7 +56,7 @@ fn read(list: &str) -> Result<Kept<'_>> {
     Ok(Kept { soname, since: since.collect::<Result<_>>()? })
 }
 
-/// The names in what `nm` prints.
+/// Returns the names in what `nm` prints.
 fn exported(names: &str) -> BTreeSet<&str> {
     names.lines().filter_map(|line| line.split_whitespace().nth(2)).collect()
 }

@@ -1,4 +1,4 @@
-//! The Python wheel: made, installed in an environment that has nothing else, and used.
+//! The Python wheel: made, installed in an otherwise empty environment, and used.
 
 use super::machine::Machine;
 use super::portable::{self, GLIBC};
@@ -40,7 +40,7 @@ pub(super) fn run() -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{name}; {used}")))
 }
 
-/// Lays what the wheel is made of.
+/// Lays out the wheel's content.
 fn lay(built: &Path, to: &Path, platform: &str) -> Result<()> {
     copy(&built.join("turnwise"), &to.join("turnwise"))?;
     for text in ["LICENSE-MIT", "LICENSE-APACHE"] {

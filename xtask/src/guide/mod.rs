@@ -1,6 +1,6 @@
 //! `cargo xtask guide`: tries the guide (`docs/guide`), step by step, as a reader would.
 //!
-//! Code blocks say by their info string what they are:
+//! The info string of a code block states its kind:
 //!
 //! | info string | meaning |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `sh,fails=2` | the same, but it ends with this status |
 //! | `sh,untried: why` | not run |
 //! | `c,file=server.c` | the file is written; `${TURNWISE}` in it is this repository |
-//! | `text,expect` | its lines occur in this order in what the commands before printed; `…` stands for anything |
+//! | `text,expect` | its lines occur in this order in the output of the commands before; `…` stands for anything |
 
 mod page;
 
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     page: Vec<String>,
 }
 
-/// Tries the pages; `true` if all is as they say.
+/// Tries the pages; returns `true` if all is as stated there.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let pages = chosen(page::load(Path::new("docs/guide"))?, &args.page)?;
     let reader = Reader::new()?;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
             Err(error) => wrong.push(format!("{}: {error:#}", page.name)),
         }
     }
-    // Last, where whoever reads the end of a log finds it.
+    // Last, where a reader of the end of a log finds it.
     wrong.iter().for_each(|error| println!("{error}"));
     Ok(wrong.is_empty())
 }
@@ -51,7 +51,7 @@ fn chosen(pages: Vec<Page>, names: &[String]) -> Result<Vec<Page>> {
     Ok(pages.into_iter().filter(|page| names.is_empty() || names.contains(&page.name)).collect())
 }
 
-/// Whoever follows the guide.
+/// A follower of the guide.
 struct Reader {
     repository: PathBuf,
     /// With `turnwise` in it.
@@ -61,7 +61,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Builds `turnwise`, as the tests do: after them there is nothing to do.
+    /// Builds `turnwise` like the tests: after them there is nothing to do.
     fn new() -> Result<Reader> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let status = Command::new(cargo).args(["test", "--workspace", "--no-run"]).status();
@@ -101,13 +101,13 @@ impl Reader {
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Runs a script that ends with this status; what it printed.
+    /// Runs a script that ends with this status; returns its output.
     fn step(&self, script: &str, status: i32, folder: &Path) -> Result<String> {
         let out = tempfile::NamedTempFile::new().context("cannot make a file")?;
         let mut bash = Command::new("timeout");
         bash.args(["-k", "5", LIMIT_S, "bash", "-euo", "pipefail", "-c", script]).current_dir(folder);
         bash.env("PATH", &self.path).env("CARGO_TARGET_DIR", &self.target).env("TURNWISE", &self.repository);
-        // One file that is open once: else each would write over the other's.
+        // One file that is open once: else each would overwrite the other's output.
         let file = out.reopen()?;
         let ended = bash.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).status();
         let ended = ended.context("cannot run bash")?;

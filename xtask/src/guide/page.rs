@@ -7,11 +7,11 @@ use std::path::Path;
 /// A page.
 pub(super) struct Page {
     pub(super) name: String,
-    /// Blocks that mean something, each with its line.
+    /// Blocks with a meaning, each with its line.
     pub(super) blocks: Vec<(usize, Block)>,
 }
 
-/// What a code block is for.
+/// The purpose of a code block.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Block {
     Run { script: String, status: i32 },
@@ -19,7 +19,7 @@ pub(super) enum Block {
     Expect(String),
 }
 
-/// All pages, in the order of their names.
+/// Returns all pages, in the order of their names.
 pub(super) fn load(folder: &Path) -> Result<Vec<Page>> {
     let mut pages = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
@@ -77,7 +77,7 @@ fn block(info: &str, body: String) -> Result<Option<Block>> {
     }))
 }
 
-/// Whether all lines of `wanted` occur in `printed`, in order.
+/// Checks that all lines of `wanted` occur in `printed`, in order.
 pub(super) fn expect(wanted: &str, printed: &str) -> Result<()> {
     let mut lines = printed.lines();
     for line in wanted.lines() {
@@ -86,7 +86,7 @@ pub(super) fn expect(wanted: &str, printed: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether a line has the parts between the `…` in this order, the first at its beginning and the last at its end.
+/// Returns whether a line has the parts between the `…` in this order, the first at its start, the last at its end.
 fn fits(wanted: &str, has: &str) -> bool {
     let parts: Vec<_> = wanted.trim().split('…').map(str::trim).collect();
     let (first, last) = (parts[0], parts[parts.len() - 1]);

@@ -1,7 +1,6 @@
-//! The number of CPUs that locks believe in, for both versions and whatever their age: a library beside theirs answers
-//! the question by which they count them (`believed.c`), however often it is asked. `turnwise-lab bench` makes the
-//! system call itself where it keeps threads on CPUs; versions from before it did put those of `beside-pinned`
-//! elsewhere.
+//! The number of CPUs that locks believe in, for both versions of any age: a preloaded library answers their query for
+//! the number (`believed.c`), however often it is made. `turnwise-lab bench` makes the system call itself where it
+//! keeps threads on CPUs; versions from before it did put those of `beside-pinned` elsewhere.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
@@ -11,7 +10,7 @@ use tempfile::TempDir;
 
 const SOURCE: &str = include_str!("believed.c");
 const PRELOAD: &str = "LD_PRELOAD";
-/// Where the library looks for the number.
+/// Where the library reads the number.
 const VARIABLE: &str = "TURNWISE_PERF_CPUS";
 
 /// A number to believe in.
@@ -36,13 +35,13 @@ impl Believed {
         Ok(Believed { cpus, library, _folder: folder })
     }
 
-    /// Lets a command's locks believe in it.
+    /// Makes a command's locks believe in it.
     pub(super) fn apply(&self, command: &mut Command) {
         command.env(VARIABLE, self.cpus.to_string()).env(PRELOAD, with(&self.library, std::env::var_os(PRELOAD)));
     }
 }
 
-/// In front of what the user preloads.
+/// Puts the library in front of what the user preloads.
 fn with(library: &Path, others: Option<OsString>) -> OsString {
     let mut all = library.as_os_str().to_owned();
     if let Some(others) = others.filter(|others| !others.is_empty()) {

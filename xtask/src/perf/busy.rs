@@ -1,4 +1,4 @@
-//! Processes that keep CPUs busy beside what is measured, and end with whoever started them, however that ends.
+//! Processes that keep CPUs busy during measurements, and end with their starter, however that ends.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -28,7 +28,7 @@ impl Busy {
         Ok(busy)
     }
 
-    /// Whether all are at it: one that could not begin would leave the figures those of a quiet machine.
+    /// Checks that all are running: if one could not begin, the figures would be those of a quiet machine.
     pub(crate) fn check(&mut self) -> Result<()> {
         for child in &mut self.0 {
             if let Some(status) = child.try_wait().context("cannot ask for a busy process")? {
@@ -42,7 +42,7 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // It may have ended by itself; then both say so.
+            // It may have ended by itself; then both calls report it.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -52,7 +52,7 @@ impl Drop for Busy {
 /// Computes until the parent ends.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot ask for an end with the parent")?;
-    // It may have ended before that.
+    // It may already have ended.
     let parent = getppid().map(Pid::as_raw_nonzero).map(|pid| pid.get().unsigned_abs());
     if parent != Some(args.parent) {
         bail!("this is started by `cargo xtask perf --beside` and `cargo xtask programs --beside-busy` only");

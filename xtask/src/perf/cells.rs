@@ -9,14 +9,14 @@ pub(super) struct Cell {
     pub(super) subject: String,
     pub(super) scenario: String,
     pub(super) lock: String,
-    /// What the old version calls the lock.
+    /// The old version's name for the lock.
     pub(super) old_lock: String,
-    /// Whether the subject's list begins with this lock: a cell that names none means that one.
+    /// Whether the subject's list begins with this lock: a cell without a lock means that one.
     pub(super) first: bool,
 }
 
-/// What was called otherwise before each lock had one name everywhere: subject, lock, and its name of then. (Of the
-/// documents' locks, whose code stays, only those of refcount and spin.)
+/// What had another name before each lock had one name everywhere: subject, lock, and its former name. (Of the papers'
+/// locks, whose code stays, only those of refcount and spin.)
 const FORMER: &[(&str, &str, &str)] = &[
     ("mutex", "mutex", "turnwise"),
     ("mutex", "mutex-blind", "turnwise-blind"),
@@ -49,7 +49,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// What runs if nothing is named: each of our locks, alone, beside one thread and in a crowd.
+/// What runs by default: each of our locks, alone, with one other thread and in a crowd.
 pub(super) const DEFAULT: &[&str] = &[
     "mutex:uncontended",
     "mutex:tight-2",
@@ -88,7 +88,7 @@ pub(super) const QUICK: &[&str] = &[
     "rwlock:8x0/100",
 ];
 
-/// What `turnwise-lab bench --list` lists.
+/// The content of `turnwise-lab bench --list`.
 #[derive(Debug, Default)]
 pub(super) struct Catalogue {
     subjects: Vec<Subject>,
@@ -129,7 +129,7 @@ impl Catalogue {
         Ok(Catalogue { subjects })
     }
 
-    /// The cells that `SUBJECT`, `SUBJECT:SCENARIO` or `SUBJECT:SCENARIO:LOCK` means; in place of a scenario, a group.
+    /// Returns the cells of `SUBJECT`, `SUBJECT:SCENARIO` or `SUBJECT:SCENARIO:LOCK`; in place of a scenario, a group.
     pub(super) fn cells(&self, typed: &str) -> Result<Vec<Cell>> {
         let mut parts = typed.splitn(3, ':');
         let name = parts.next().unwrap_or_default();
@@ -156,7 +156,7 @@ impl Catalogue {
         Ok(cells)
     }
 
-    /// What this version calls the lock of a cell of a newer one. Versions with the former names call the mutex
+    /// Returns what this version calls the lock of a cell of a newer one. Versions with the former names call the mutex
     /// `turnwise`.
     pub(super) fn former(&self, cell: &Cell) -> String {
         let mutexes = self.subjects.iter().find(|subject| subject.name == "mutex");
@@ -165,7 +165,7 @@ impl Catalogue {
         FORMER.iter().find(of_cell).map_or_else(|| cell.lock.clone(), |(_, _, then)| (*then).to_owned())
     }
 
-    /// Whether there are such a subject, scenario and lock, by its former name.
+    /// Returns whether there are such a subject, scenario and lock, by its former name.
     pub(super) fn has(&self, cell: &Cell) -> bool {
         self.subjects.iter().any(|subject| {
             subject.name == cell.subject
@@ -185,7 +185,7 @@ fn last<'a>(subjects: &'a mut [Subject], line: &str) -> Result<&'a mut Subject> 
     subjects.last_mut().with_context(|| format!("`turnwise-lab bench --list` names no subject before: {line}"))
 }
 
-/// "no scenario is called `2x50/10` (in mutex:2x50/10); similar: 2x50/100, 2x50/500"
+/// Returns "no scenario is called `2x50/10` (in mutex:2x50/10); similar: 2x50/100, 2x50/500".
 fn unknown(what: &str, name: &str, typed: &str, mut known: Vec<&str>) -> String {
     const SHOWN: usize = 4;
     known.sort_by(|a, b| strsim::jaro_winkler(name, b).total_cmp(&strsim::jaro_winkler(name, a)));

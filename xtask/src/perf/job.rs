@@ -16,7 +16,7 @@ use turnwise_present::stats::median;
 /// Samples of a cell in one run, whose median counts: each begins with new threads.
 pub(super) const SAMPLES: u32 = 4;
 
-/// What a cell's values are.
+/// The meaning of a cell's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
@@ -28,7 +28,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// How many times as fast the new version is.
+    /// Returns how many times as fast the new version is.
     pub(crate) fn speed(self, old: f64, new: f64) -> f64 {
         match self {
             Unit::Nanoseconds | Unit::Seconds => old / new,
@@ -59,7 +59,7 @@ pub(crate) struct How {
 }
 
 impl Job {
-    /// The jobs that measure cells of `turnwise-lab bench`.
+    /// Returns the jobs that measure cells of `turnwise-lab bench`.
     pub(super) fn of_cells(cells: &[Cell], rounds: u32) -> Vec<Job> {
         let mut jobs: Vec<Job> = Vec::new();
         for cell in cells {
@@ -87,7 +87,7 @@ impl Job {
         jobs
     }
 
-    /// Runs it under the old version (0) or the new one (1); a value for each cell.
+    /// Runs it under the old version (0) or the new one (1); returns a value for each cell.
     pub(super) fn run(&self, versions: &Versions, index: usize, how: &How) -> Result<Vec<f64>> {
         let version = &versions[index];
         match &self.what {
@@ -110,7 +110,7 @@ impl How {
 fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
     let file = tempfile::NamedTempFile::new().context("cannot make a file")?;
     let mut command = how.command(&version.bench);
-    // Quick: no more than two samples beside these, in which every wait is timed.
+    // Quick: at most two samples in addition to these, in which every wait is timed.
     command.args(["bench", subject, "--lock", lock, "--quick", "--samples", &SAMPLES.to_string()]);
     command.args(["--sample-ms", &how.sample_ms.to_string()]);
     if let Some(told) = &version.told {
@@ -163,7 +163,7 @@ impl LockReport {
     }
 }
 
-/// The lock's time per operation in each scenario, or the 99th percentile of its waits: the median of its samples.
+/// Returns the lock's time per operation in each scenario, or the 99th percentile of its waits: its samples' median.
 fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
     let text = std::fs::read_to_string(file).context("cannot read the report of `turnwise-lab bench`")?;
     let report: Report = serde_json::from_str(&text).context("the report of `turnwise-lab bench` has another shape")?;
@@ -194,7 +194,7 @@ fn program(version: &Version, how: &How, ready: &Ready, figure: &Regex) -> Resul
     added_up(figure, &printed)
 }
 
-/// The sum of the figures in what a program printed.
+/// Returns the sum of the figures in what a program printed.
 fn added_up(figure: &Regex, printed: &str) -> Result<f64> {
     let found: Vec<&str> =
         figure.captures_iter(printed).filter_map(|found| found.get(1)).map(|group| group.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Runs the jobs of a report in rounds, the two versions of each side by side.
+//! Runs the jobs of a report in rounds, with the two versions of each side by side.
 
 use super::busy::Busy;
 use super::job::{How, Job, Unit};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// A pair of builds, the old one first.
 pub(crate) type Versions = [Version; 2];
 
-/// What the runs of a cell came to.
+/// The results of the runs of a cell.
 pub(crate) struct Measured {
     pub(crate) cell: String,
     pub(crate) unit: Unit,
@@ -19,7 +19,7 @@ pub(crate) struct Measured {
     pub(crate) builds: Vec<Vec<[f64; 2]>>,
 }
 
-/// What all runs came to.
+/// The results of all runs.
 pub(crate) struct Outcome {
     pub(crate) measured: Vec<Measured>,
     /// Cells that could not be measured, and why.
@@ -34,7 +34,7 @@ struct Running<'a> {
     failed: Option<String>,
 }
 
-/// Runs each job as often as it is to be, with each pair of builds; one that fails is not asked again.
+/// Runs each job the planned number of times, with each pair of builds; one that fails is not run again.
 pub(crate) fn measure<'a>(
     jobs: impl Iterator<Item = &'a Job>,
     builds: &[Versions],
@@ -44,7 +44,7 @@ pub(crate) fn measure<'a>(
     let none = vec![Vec::new(); builds.len()];
     let mut all: Vec<Running> = jobs.map(|job| Running { job, pairs: none.clone(), failed: None }).collect();
     let rounds = all.iter().map(|running| running.job.rounds).max().unwrap_or(0);
-    // A run of each that does not count: files are read, pages are there, and what cannot run at all says so at once.
+    // A run of each that does not count: files are read, pages are there, and what cannot run at all fails at once.
     for running in &mut all {
         running.pairs_of(builds, how, false);
         running.pairs.clone_from(&none);
@@ -66,21 +66,21 @@ pub(crate) fn measure<'a>(
     Ok(Outcome { measured, failed })
 }
 
-/// Whether a job that runs in `times` of `rounds` runs in this one: spread evenly.
+/// Returns whether a job that runs in `times` of `rounds` runs in this one: spread evenly.
 fn is_due(round: u32, times: u32, rounds: u32) -> bool {
     let before = |round: u32| u64::from(round) * u64::from(times) / u64::from(rounds.max(1));
     before(round + 1) > before(round)
 }
 
 impl Running<'_> {
-    /// One run under each version of each pair of builds.
+    /// Makes one run under each version of each pair of builds.
     fn pairs_of(&mut self, builds: &[Versions], how: &How, new_first: bool) {
         for (build, versions) in builds.iter().enumerate() {
             self.pair(build, versions, how, new_first);
         }
     }
 
-    /// One run under each version; which is first changes from pair to pair.
+    /// Makes one run under each version; the order changes from pair to pair.
     fn pair(&mut self, build: usize, versions: &Versions, how: &How, new_first: bool) {
         let mut values = [Vec::new(), Vec::new()];
         for index in if new_first { [1, 0] } else { [0, 1] } {
@@ -111,7 +111,7 @@ impl Running<'_> {
     }
 }
 
-/// One line that is written over, where somebody sits at the terminal. Round 0 wipes it away.
+/// Shows one line that is overwritten, at a terminal. Round 0 wipes it away.
 fn show(round: u32, rounds: u32, elapsed: Duration) {
     let mut to = std::io::stderr();
     if !to.is_terminal() {

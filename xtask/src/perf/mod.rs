@@ -1,5 +1,5 @@
-//! `cargo xtask perf`: what a change to lock code does to its speed. The working tree and a commit, side by side in one
-//! run: cells of `turnwise-lab bench`, and programs that nobody rebuilt.
+//! `cargo xtask perf`: the effect of a change to lock code on its speed. The working tree and a commit, side by side in
+//! one run: cells of `turnwise-lab bench`, and unmodified programs.
 
 mod believed;
 pub(crate) mod busy;
@@ -96,7 +96,7 @@ Examples:
   cargo xtask perf --against main --quick --believed-cpus 64 --json result.json
   cargo xtask perf --against main --quick --builds 2";
 
-/// Programs that run if nothing is named: the lock-bound ones that take a second.
+/// Programs that run by default: the lock-bound ones that take a second.
 const PROGRAMS: &[&str] = &["Kyoto cache, ordered", "Kyoto prototype hash", "Tokyo hash", "SQLite, one connection"];
 
 fn pairs() -> clap::builder::RangedI64ValueParser<u32> {
@@ -110,14 +110,14 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Compares; `true` if nothing is worse.
+/// Compares; returns `true` if nothing is worse.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     if let Some(file) = &args.json {
         let open = std::fs::OpenOptions::new().append(true).create(true).open(file);
         open.map(drop)
             .with_context(|| format!("cannot write {}: name a file in a folder that exists", file.display()))?;
     }
-    // What was typed is so many cells at least; later, minutes of building would be lost.
+    // The typed arguments are at least this many cells; later, minutes of building would be lost.
     args.has_enough_pairs(args.cells().len(), args.programs().len())?;
     let builds = builds(args)?;
     let versions = &builds[0];
@@ -166,7 +166,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 }
 
 impl Args {
-    /// Refuses pairs of runs that are too few to say anything of so many cells and programs.
+    /// Refuses pairs of runs that are too few to conclude anything about this many cells and programs.
     fn has_enough_pairs(&self, cells: usize, programs: usize) -> Result<()> {
         let number = cells + programs;
         let fewest = stats::fewest_pairs(stats::error_of_each(number * self.builds as usize));
@@ -182,7 +182,7 @@ impl Args {
         self.rounds.unwrap_or(if self.quick { 30 } else { 40 })
     }
 
-    /// What is named, or else the default; if only the one or the other is named, nothing of the other.
+    /// Returns what is named, or else the default; if only one kind is named, none of the other.
     fn cells(&self) -> Vec<&str> {
         match (self.bench.is_empty(), self.programs.is_empty(), self.quick) {
             (false, ..) => self.bench.iter().map(String::as_str).collect(),
@@ -201,7 +201,7 @@ impl Args {
     }
 }
 
-/// As many pairs of builds as were asked for; one at least.
+/// Makes the requested pairs of builds; one at least.
 fn builds(args: &Args) -> Result<Vec<Versions>> {
     for (option, given) in [("--old-program", &args.old_program), ("--new-program", &args.new_program)] {
         if !given.is_empty() && given.len() != args.builds as usize {
@@ -227,7 +227,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Of cells and programs as they are typed, with so many rounds of either.
+    /// Makes a plan of cells and programs as typed, with this many rounds of either.
     pub(crate) fn of(cells: &[&str], programs: &[String], rounds: [u32; 2], versions: &Versions) -> Result<Plan> {
         let (cells, mut left_out) = chosen(cells, versions)?;
         let mut jobs = Job::of_cells(&cells, rounds[0]);
@@ -241,13 +241,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The number of its cells and programs.
+    /// Returns the number of its cells and programs.
     fn cells(&self) -> usize {
         self.jobs.iter().map(|job| job.cells.len()).sum()
     }
 }
 
-/// The cells that were typed and that both versions have.
+/// Returns the cells that were typed and that both versions have.
 fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> {
     if typed.is_empty() {
         return Ok((Vec::new(), Vec::new()));
@@ -277,7 +277,7 @@ fn catalogue(version: &Version) -> Result<Catalogue> {
     Catalogue::parse(&String::from_utf8_lossy(&out.stdout)).with_context(|| format!("of {}", version.name))
 }
 
-/// The jobs of programs; those that cannot run here are left out.
+/// Adds the jobs of programs; those that cannot run here are left out.
 fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, left_out: &mut Vec<Gap>) -> Result<()> {
     if names.is_empty() {
         return Ok(());
@@ -303,7 +303,7 @@ fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, 
     Ok(())
 }
 
-/// As it could be typed again.
+/// Returns it as it could be typed again.
 pub(crate) fn command_line() -> String {
     let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=~^,+@".contains(c));
     let word = |word: String| if plain(&word) { word } else { format!("'{word}'") };

@@ -1,6 +1,6 @@
 //! Another placement of the same code. Where the linker puts a function decides which cache lines and predictors it
 //! shares with others, and that alone has made a cell 11% faster or slower: what two builds of a commit disagree on is
-//! no property of the commit.
+//! not a property of the commit.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -17,17 +17,17 @@ pub(super) enum Placement {
     Shuffled(u32),
 }
 
-/// A linker for cargo: the ordinary one, told to shuffle. Its name is that of no linker, so that the compiler keeps
-/// to the kind of its own.
+/// A linker for cargo: the ordinary one, with shuffling. Its name is not that of a known linker, so that the compiler
+/// keeps to its default kind.
 const LINKER: &str = "linker-that-shuffles";
 
 impl Placement {
-    /// The placements of so many builds: the first is the ordinary one.
+    /// Returns the placements of this many builds: the first is the ordinary one.
     pub(super) fn of_builds(number: u32) -> impl Iterator<Item = Placement> {
         (0..number).map(|seed| if seed == 0 { Placement::Plain } else { Placement::Shuffled(seed) })
     }
 
-    /// What the names of its files end with.
+    /// Returns the suffix of the names of its files.
     pub(super) fn suffix(self) -> String {
         match self {
             Placement::Plain => String::new(),
@@ -42,7 +42,7 @@ impl Placement {
         }
     }
 
-    /// Lets a cargo link so; the linker lies in `folder`. Builds within that build inherit it.
+    /// Makes a cargo link this way; the linker lies in `folder`. Builds within that build inherit it.
     pub(super) fn apply(self, cargo: &mut Command, folder: &Path) -> Result<()> {
         let Placement::Shuffled(seed) = self else { return Ok(()) };
         let linker = folder.join(format!("{LINKER}-{seed}"));
@@ -54,12 +54,12 @@ impl Placement {
     }
 }
 
-/// LLVM's linker draws the order of the functions from a seed. Other linkers refuse to, and so does this.
+/// Returns the script: LLVM's linker orders the functions by a seed. Other linkers refuse to, and so does this.
 fn script(seed: u32) -> String {
     format!("#!/bin/sh\nexec cc \"$@\" '-Wl,--shuffle-sections=.text*={seed}'\n")
 }
 
-/// The machine that is compiled for.
+/// Returns the machine that is compiled for.
 fn host() -> Result<String> {
     let out = Command::new("rustc").args(["--version", "--verbose"]).output().context("cannot run rustc")?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -73,7 +73,7 @@ fn host() -> Result<String> {
 mod tests {
     use super::*;
 
-    /// Sixteen functions, each of which only the linker can place.
+    /// Returns sixteen functions, each of which only the linker can place.
     fn source() -> String {
         let one = |n: u32| {
             format!("#[inline(never)] #[unsafe(no_mangle)] extern \"C\" fn f{n}(x: u64) -> u64 {{ x * {n} ^ x }}\n")
@@ -83,7 +83,7 @@ mod tests {
         all + &format!("fn main() {{ let n = std::env::args().count() as u64; println!(\"{{}}\", 0{calls}); }}\n")
     }
 
-    /// A program, and the order of its functions.
+    /// Returns a program, and the order of its functions.
     fn built(folder: &Path, placement: Placement) -> (String, Vec<String>) {
         let program = folder.join(format!("program{}", placement.suffix()));
         let mut cargo = Command::new("cargo");

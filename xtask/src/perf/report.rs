@@ -1,4 +1,4 @@
-//! What was found, as a table for a commit message and as JSON.
+//! The results, as a table for a commit message and as JSON.
 
 use super::job::{SAMPLES, Unit};
 use super::measure::{Measured, Outcome};
@@ -15,7 +15,7 @@ const WIDTH: usize = 100;
 /// The whole report.
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
-    /// When a field changes its meaning or goes away, the number is raised.
+    /// When a field changes its meaning or is removed, the number is raised.
     pub(super) format: &'static str,
     pub(super) command: String,
     pub(super) new: &'a Version,
@@ -25,13 +25,13 @@ pub(super) struct Report<'a> {
     /// How often any interval may miss, all of them together.
     pub(super) error: f64,
     pub(super) cells: Vec<Row>,
-    /// What was asked for and not compared, and why.
+    /// What was requested and not compared, and why.
     pub(super) left_out: Vec<Gap>,
     /// What failed, and how.
     pub(super) failed: Vec<Gap>,
 }
 
-/// What there is no figure of.
+/// What has no figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Gap {
     pub(crate) cell: String,
@@ -64,7 +64,7 @@ pub(super) struct Conditions {
     pub(super) seconds: u64,
 }
 
-/// What is said of one cell.
+/// The result for one cell.
 #[derive(Serialize)]
 pub(super) struct Row {
     cell: String,
@@ -79,14 +79,14 @@ pub(super) struct Row {
     pub(super) verdict: Verdict,
 }
 
-/// What is said of one cell with one pair of builds.
+/// The result for one cell with one pair of builds.
 #[derive(Serialize)]
 struct Build {
     /// Values of the old and of the new version, by pair.
     pairs: Vec<[f64; 2]>,
     /// Medians of either.
     medians: [f64; 2],
-    /// How many times as fast the new one is.
+    /// The speed of the new one as a multiple of the old one's.
     #[serde(flatten)]
     speed: Interval,
 }
@@ -106,7 +106,7 @@ impl Machine {
     }
 }
 
-/// The rows, and what failed.
+/// Returns the rows, and what failed.
 pub(super) fn rows(outcome: Outcome, bound: f64) -> (Vec<Row>, Vec<Gap>) {
     let intervals = outcome.measured.iter().map(|measured| measured.builds.len()).sum();
     let error = stats::error_of_each(intervals);
@@ -151,7 +151,7 @@ impl Report<'_> {
         self.cells.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// Whether some cell is worse.
+    /// Returns whether some cell is worse.
     pub(super) fn is_worse(&self) -> bool {
         self.count(Verdict::Worse) > 0
     }
@@ -222,7 +222,7 @@ impl Report<'_> {
 }
 
 impl Row {
-    /// A line for each pair of builds, with the verdict in the last.
+    /// Renders a line for each pair of builds, with the verdict in the last.
     fn text(&self, width: usize) -> Vec<String> {
         let cell: String = self.cell.chars().take(width).collect();
         let names = std::iter::once(cell.as_str()).chain(std::iter::repeat("  placed otherwise"));
@@ -255,7 +255,7 @@ fn shown(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Three places where they say something.
+/// Formats a ratio, with three places where they are significant.
 pub(crate) fn ratio_shown(ratio: f64) -> String {
     match ratio {
         ratio if ratio < 9.9995 => format!("{ratio:.3}"),

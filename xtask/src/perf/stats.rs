@@ -1,5 +1,5 @@
-//! What can be said of pairs of runs: the median of their ratios, an interval that holds whatever their distribution
-//! is, and a verdict.
+//! Conclusions from pairs of runs: the median of their ratios, an interval that holds whatever their distribution is,
+//! and a verdict.
 //!
 //! The ends of the interval are two of the ratios themselves, equally far from the two ends of the sorted ratios (order
 //! statistics: W. J. Conover, Practical Nonparametric Statistics, 1999, section 3.2). The true median lies below the
@@ -11,7 +11,7 @@ use turnwise_present::stats::quantile;
 
 /// How often any of the intervals of a report may miss, all of them together.
 pub(super) const ERROR: f64 = 0.05;
-/// Pairs that a cell may have: from here on a single toss's share of all outcomes is no number above zero.
+/// Pairs that a cell may have: from here on a single toss's share of all outcomes is not a number above zero.
 pub(super) const MOST_PAIRS: u32 = 1000;
 
 /// The median of the ratios, and where the true one lies.
@@ -22,7 +22,7 @@ pub(crate) struct Interval {
     pub(crate) high: f64,
 }
 
-/// What is said of a cell.
+/// The conclusion for a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verdict {
@@ -42,7 +42,7 @@ impl Verdict {
 }
 
 impl Interval {
-    /// Of the ratios of pairs; misses with a probability of `error` at most. `None`: too few pairs for that.
+    /// Computes it from the ratios of pairs; misses with a probability of at most `error`. `None`: too few pairs.
     pub(crate) fn of(ratios: &[f64], error: f64) -> Option<Interval> {
         let mut sorted = ratios.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -51,7 +51,7 @@ impl Interval {
         Some(Interval { ratio: quantile(&sorted, 0.5), low, high })
     }
 
-    /// A cell is better or worse if the whole interval is, by more than `bound`.
+    /// Returns the verdict: a cell is better or worse if the whole interval is, by more than `bound`.
     pub(crate) fn verdict(&self, bound: f64) -> Verdict {
         match self {
             Interval { low, .. } if *low > 1.0 + bound => Verdict::Better,
@@ -62,25 +62,25 @@ impl Interval {
 }
 
 impl Verdict {
-    /// What all builds agree on. Builds of one commit differ in where its functions lie, so what only one of them shows
-    /// comes of that.
+    /// Returns what all builds agree on. Builds of one commit differ in where its functions lie, which explains what
+    /// only one of them shows.
     pub(super) fn of_all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let agree = |a, b| if a == b { a } else { Verdict::NoDifference };
         verdicts.into_iter().reduce(agree).unwrap_or(Verdict::NoDifference)
     }
 }
 
-/// How often each interval may miss, so that all of `cells` hold together with `1 - ERROR` (Bonferroni).
+/// Returns how often each interval may miss, so that all of `cells` hold together with `1 - ERROR` (Bonferroni).
 pub(crate) fn error_of_each(cells: usize) -> f64 {
     ERROR / cells.max(1) as f64
 }
 
-/// The smallest number of pairs of which anything can be said.
+/// Returns the smallest number of pairs from which anything can be concluded.
 pub(super) fn fewest_pairs(error: f64) -> u32 {
     (1..MOST_PAIRS).find(|pairs| left_out(*pairs as usize, error).is_some()).unwrap_or(MOST_PAIRS)
 }
 
-/// How many of the sorted ratios lie outside of the interval at each end.
+/// Returns how many of the sorted ratios lie outside of the interval at each end.
 fn left_out(pairs: usize, error: f64) -> Option<usize> {
     let mut outcome = 0.5_f64.powi(i32::try_from(pairs).ok()?);
     let (mut tail, mut outside) = (0.0, None);

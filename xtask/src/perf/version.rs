@@ -27,15 +27,15 @@ pub(crate) struct Version {
     /// The program `turnwise`, which carries its preload library.
     #[serde(skip)]
     pub(super) program: PathBuf,
-    /// The program that has the subcommand `bench`: `turnwise-lab`, of commits from before it `turnwise`.
+    /// The program that has the subcommand `bench`: `turnwise-lab`, in earlier commits `turnwise`.
     #[serde(skip)]
     pub(super) bench: PathBuf,
-    /// What it is told as it runs, if that and not the build is what differs.
+    /// Its run-time settings, if these and not the build are what differs.
     #[serde(skip)]
     pub(super) told: Option<Told>,
 }
 
-/// What a version is told: numbers of its policy.
+/// The run-time settings of a version: numbers of its policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     /// The preload library that reads them from its environment: feature `ablate`.
@@ -47,7 +47,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// A program that runs on the library.
+    /// Returns a program that runs on the library.
     pub(super) fn command(&self, words: &[String]) -> Result<Command> {
         let (program, arguments) = words.split_first().context("a program without a command")?;
         let mut command = Command::new(program);
@@ -64,14 +64,14 @@ impl Version {
         Version { name, what, program, bench, told: None }
     }
 
-    /// The laboratory, and programs on a preload library, both told the same.
+    /// Returns the laboratory and the programs on a preload library, both with the same settings.
     pub(crate) fn told(name: &str, lab: &Path, told: Told) -> Version {
         let (program, bench) = (told.library.clone(), lab.to_path_buf());
         Version { name: name.to_owned(), what: String::new(), program, bench, told: Some(told) }
     }
 }
 
-/// A program that is there already.
+/// Returns a program that is there already.
 pub(super) fn given(program: &Path) -> Result<Version> {
     let found = program.canonicalize().with_context(|| format!("cannot find the program {}", program.display()))?;
     Ok(Version::new(program.display().to_string(), "an existing program".to_owned(), found))
@@ -89,7 +89,7 @@ pub(super) fn working_tree(placement: Placement) -> Result<Version> {
     };
     let log = place.with_extension("log");
     build(Path::new("."), &target, &log, placement).context("the working tree cannot be built")?;
-    // Whoever builds while this measures must not exchange it.
+    // Builds during the measurement must not exchange it.
     let program = keep(&target.join(profile(Path::new("."))), &place)?;
     let (mark, what) = match changed {
         0 => ("", format!("the working tree, unchanged: {title}")),
@@ -115,13 +115,13 @@ pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
         build(&source, &place.join("build"), &place.join("build.log"), placement)
             .with_context(|| format!("{name} ({what}) cannot be built"))?;
         keep(&place.join("build").join(profile(&source)), &kept)?;
-        // Half a gigabyte that nobody needs again.
+        // Half a gigabyte that is not needed again.
         std::fs::remove_dir_all(place.join("build")).context("cannot remove what the build left")?;
     }
     Ok(Version::new(name, what, program.canonicalize().context("cannot find what was built")?))
 }
 
-/// The compiler of both versions: the working tree's.
+/// Returns the compiler of both versions: the working tree's.
 pub(crate) fn compiler() -> Result<String> {
     let out = Command::new("rustc").arg("--version").output().context("cannot run rustc")?;
     let all = String::from_utf8_lossy(&out.stdout);
@@ -134,7 +134,7 @@ fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Short name and first line.
+/// Returns short name and first line.
 fn described(named: &str) -> Result<(String, String)> {
     let exact = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{named}^{{commit}}")]);
     let exact = exact.ok().filter(|exact| !exact.is_empty()).with_context(|| {
@@ -161,7 +161,7 @@ fn check_out(name: &str, source: &Path) -> Result<()> {
         }
         return Ok(());
     }
-    // Forced: git still knows a worktree whose folder was cleaned away. Nobody's hooks have a say in it.
+    // Forced: git still knows a worktree whose folder was cleaned away. User hooks must not interfere.
     let add = ["-c", "core.hooksPath=/dev/null", "worktree", "add", "--force", "--quiet", "--detach", text, name];
     git(&add).map(drop)
 }
@@ -188,7 +188,7 @@ fn build(workspace: &Path, target: &Path, log: &Path, placement: Placement) -> R
     Ok(())
 }
 
-/// The profile in which a workspace measures: what was `release` before the tool had to be built soon.
+/// Returns the profile in which a workspace measures: what was `release` before the tool had to be built soon.
 fn profile(workspace: &Path) -> &'static str {
     let manifest = std::fs::read_to_string(workspace.join("Cargo.toml")).unwrap_or_default();
     if manifest.contains("[profile.dist]") { "dist" } else { "release" }
@@ -202,7 +202,7 @@ fn last_lines(text: &str) -> String {
 /// Copies the program to where it stays; it is there entirely or not at all.
 fn keep(built: &Path, place: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(place).with_context(|| format!("cannot make the folder {}", place.display()))?;
-    // The one that is asked for last: where it is, the other one is.
+    // The one that is looked for last: where it is, the other one is.
     for name in [LAB, PROGRAM] {
         let built = built.join(name);
         if name == LAB && !built.is_file() {

@@ -1,11 +1,11 @@
-//! Where a program is compared once more: not alone on the machine, or not with all of it.
+//! Where a program is compared once more: on a busy machine, or with only a part of it.
 
 use super::Args;
 use crate::perf::busy::Busy;
 use anyhow::{Context, Result};
 use turnwise_present::quota::Quota;
 
-/// Busy processes beside it.
+/// Busy processes alongside it.
 pub(super) const BUSY: u32 = 2;
 /// Hundredths of a CPU that it may use.
 pub(super) const QUOTA: u32 = 100;
@@ -14,12 +14,12 @@ pub(super) const QUOTA: u32 = 100;
 pub(super) struct Circumstances {
     pub(super) beside_busy: bool,
     pub(super) quota: bool,
-    /// Why one of them is left out, although it was asked for.
+    /// Why one of them is left out, although it was requested.
     pub(super) left_out: Option<String>,
 }
 
 impl Circumstances {
-    /// Those that were asked for and can be had.
+    /// Returns those that were requested and are possible here.
     pub(super) fn of(args: &Args) -> Circumstances {
         Circumstances::with(args, || Quota::enter(QUOTA).map(drop))
     }
@@ -34,7 +34,7 @@ impl Circumstances {
     }
 }
 
-/// Measures beside busy processes.
+/// Measures alongside busy processes.
 pub(super) fn beside_busy<T>(measure: impl FnOnce() -> Result<T>) -> Result<T> {
     let mut busy = Busy::start(BUSY)?;
     let measured = measure().context("beside busy processes")?;

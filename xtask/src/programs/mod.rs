@@ -1,5 +1,5 @@
-//! `cargo xtask programs`: programs that nobody rebuilt, on the C library's locks and on ours. The same results, and
-//! how fast: kept in `bench/runs`, written to `docs/results/programs.md`, and drawn in `docs/results/programs.svg`.
+//! `cargo xtask programs`: unmodified programs, on the C library's locks and on ours. The same results, and how fast:
+//! kept in `bench/runs`, written to `docs/results/programs.md`, and drawn in `docs/results/programs.svg`.
 
 mod circumstance;
 pub(crate) mod picture;
@@ -57,18 +57,18 @@ pub(crate) struct Args {
     readme: bool,
 }
 
-/// The policies: the first is what the others are held against.
+/// The policies: the first is the baseline of the others.
 const POLICIES: [&str; 2] = [Policy::Libc.name(), Policy::ADAPTIVE.name()];
 
 /// The name of the report on all programs, of its page and of its picture.
 const NAME: &str = "programs";
 
-/// What became of a program.
+/// The outcome of a program.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
     Measured(Box<Measured>),
-    /// It tests itself: what it printed, the same under all policies.
+    /// It tests itself: its output, the same under all policies.
     Passed(String),
     /// It cannot run here; why.
     Skipped(String),
@@ -132,7 +132,7 @@ enum ReportPath<'a> {
     Output,
 }
 
-/// A report on some programs must not take the place of that on all.
+/// Returns where the report goes: one on some programs must not replace that on all.
 fn place(args: &Args) -> ReportPath<'_> {
     match &args.markdown {
         Some(file) => ReportPath::File(file),
@@ -156,12 +156,12 @@ fn deliver(report: Report, record: &Record, run: Run, args: &Args) -> Result<()>
     Ok(())
 }
 
-/// The page of a report on record, without what stands before all pages.
+/// Returns the page of a report on record, without the part before all pages.
 pub(crate) fn page(file: &Path) -> Result<String> {
     Report::read(file)?.page()
 }
 
-/// The programs whose names contain any of these; all, if there are none.
+/// Returns the programs whose names contain any of these; all, if there are none.
 pub(crate) fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Program>> {
     let fits = |program: &Program, name: &String| program.name.to_lowercase().contains(&name.to_lowercase());
     for name in names {

@@ -15,10 +15,10 @@ const APART: f64 = 7.0;
 /// The speeds that the axis shows at least, which is logarithmic, and its lines.
 const SPEEDS: [f64; 2] = [0.36, 4.6];
 const LINES: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 4.0];
-/// As many as the style has colours for.
+/// The number of the style's colours.
 const MACHINES: usize = 2;
 
-/// Draws the report in `folder`, and beside it the newest of another machine. The first orders the rows.
+/// Draws the report in `folder`, and next to it the newest of another machine. The first orders the rows.
 pub(crate) fn picture(folder: &Path) -> Result<String> {
     let runs = folder.parent().context("a folder of reports has no parent")?;
     let mut folders = record::newest_of_each(runs, "programs.json", Some(folder))?;
@@ -60,7 +60,7 @@ pub(super) fn speeds(report: &Report) -> impl Iterator<Item = (&Entry, [f64; 3])
     report.programs.iter().filter_map(|entry| Some((entry, entry.measured()?.speed)))
 }
 
-/// Title, legend and axis.
+/// Draws title, legend and axis.
 fn head(drawn: &mut String, reports: &[Report], axis: &Axis, rows: usize) -> Result<()> {
     let (top, bottom) = (TOP - 15.0, TOP - 15.0 + ROW * rows as f64);
     let title = format!("Speed of {rows} programs on Turnwise's locks against the C library's");
@@ -90,7 +90,7 @@ fn head(drawn: &mut String, reports: &[Report], axis: &Axis, rows: usize) -> Res
     Ok(())
 }
 
-/// "2 x Intel Xeon, 2026-11-22, commit fc7c033, 6 interleaved runs each"
+/// Returns "2 x Intel Xeon, 2026-11-22, commit fc7c033, 6 interleaved runs each"
 pub(super) fn origin(report: &Report) -> String {
     let machine = report.programs.iter().find_map(Entry::measured).map(|measured| &measured.machine);
     let machine = machine.map_or_else(String::new, |machine| {

@@ -8,9 +8,9 @@ use tempfile::TempDir;
 
 /// A program that can be run.
 pub(crate) struct Ready {
-    /// With everything put in.
+    /// With all placeholders replaced.
     pub(crate) command: Vec<String>,
-    /// Its files; gone when dropped.
+    /// Its files; removed when dropped.
     _folder: TempDir,
 }
 
@@ -60,7 +60,7 @@ fn in_path(command: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(command).is_file())
 }
 
-/// `None`: a library is not there.
+/// Compiles one of our programs; `None`: a library is not there.
 fn compile(program: &Program, source: &Path, folder: &Path) -> Result<Option<PathBuf>> {
     let compiler = if source.extension().is_some_and(|e| e == "c") { "gcc" } else { "g++" };
     let libraries: Vec<String> = program.libraries.iter().map(|library| format!("-l{library}")).collect();

@@ -1,4 +1,4 @@
-//! What the README says of the programs: made of the newest report of each machine, as their pages are.
+//! The README's text on the programs: made of the newest report of each machine, like their pages.
 
 use super::picture::{origin, speeds};
 use super::report::{Entry, Report, geometric_mean};
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use std::fmt::Write;
 use std::path::Path;
 
-/// A place in the README, and what is written there.
+/// A place in the README, and its content.
 struct Block {
     begin: &'static str,
     write: fn(&[Report]) -> String,
@@ -20,10 +20,10 @@ const BLOCKS: [Block; 2] = [
 const END: &str = "<!-- end of what is written -->\n";
 /// No line is longer.
 const COLUMNS: usize = 100;
-/// Machines that are told, the newest first.
+/// Machines that are listed, the newest first.
 const MACHINES: usize = 2;
 
-/// The README with these lines as the reports in `runs` have them; `None`: it has no place for them.
+/// Returns the README with these lines as in the reports in `runs`; `None`: it has no place for them.
 pub(crate) fn told(readme: &str, runs: &Path) -> Result<Option<String>> {
     let mut folders = record::newest_of_each(runs, "programs.json", None)?;
     folders.truncate(MACHINES);
@@ -49,7 +49,7 @@ fn with(readme: &str, reports: &[Report]) -> Option<String> {
     Some(text)
 }
 
-/// A sentence on each machine: the lock-bound programs together, and the one that gained most.
+/// Renders a sentence on each machine: the lock-bound programs together, and the one that gained most.
 fn gains(reports: &[Report]) -> String {
     let told = reports.iter().filter_map(|report| {
         let bound: Vec<_> = speeds(report).filter(|(entry, _)| entry.bound).map(|(_, speed)| speed).collect();
@@ -67,7 +67,7 @@ fn gains(reports: &[Report]) -> String {
     told.collect()
 }
 
-/// What did not gain, machine by machine: with confidence, not to be told, and under the recorder.
+/// Lists what did not gain, machine by machine: with confidence, undecided, and under the recorder.
 fn no_gains(reports: &[Report]) -> String {
     let mut text = String::new();
     for report in reports {
@@ -91,12 +91,12 @@ fn no_gains(reports: &[Report]) -> String {
     text
 }
 
-/// "Java, one monitor 1.00 (0.63 to 1.11)"
+/// Formats "Java, one monitor 1.00 (0.63 to 1.11)".
 fn shown(entry: &Entry, [speed, low, high]: [f64; 3]) -> String {
     format!("{} {speed:.2} ({low:.2} to {high:.2})", entry.name)
 }
 
-/// A paragraph in lines behind `indent`; of an item, the further ones behind two columns more.
+/// Fills a paragraph in lines behind `indent`; of an item, the further ones behind two columns more.
 fn filled(paragraph: &str, indent: &str) -> String {
     let next = if paragraph.starts_with("- ") { format!("{indent}  ") } else { indent.to_owned() };
     textwrap::fill(paragraph, textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(&next)) + "\n"

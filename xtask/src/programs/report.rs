@@ -10,29 +10,29 @@ use std::fmt::Write;
 use std::path::Path;
 use turnwise_present::others::Others;
 
-/// When a field changes its meaning or goes away, the number is raised.
+/// When a field changes its meaning or is removed, the number is raised.
 const FORMAT: &str = "turnwise-programs/1";
 
-/// All that was found: what page and picture are made of.
+/// All results: what page and picture are made of.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Report {
     format: String,
     pub(super) date: String,
     pub(super) commit: String,
-    /// Parts of names, if not all programs were asked for.
+    /// Parts of names, if not all programs were requested.
     names: Vec<String>,
     /// Runs under each policy.
     pub(super) runs: u32,
-    /// Options that asked for more columns.
+    /// Options that requested more columns.
     #[serde(default)]
     options: Vec<String>,
-    /// What was asked for and cannot be had here, and why.
+    /// What was requested but is unavailable here, and why.
     #[serde(default)]
     left_out: Option<String>,
     pub(super) programs: Vec<Entry>,
 }
 
-/// A program, and what became of it.
+/// A program, and its outcome.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -83,7 +83,7 @@ impl Report {
         Ok(report)
     }
 
-    /// The command line that repeats it.
+    /// Returns the command line that repeats it.
     pub(super) fn command(&self) -> String {
         let subset: String = self.names.iter().map(|name| format!(" '{name}'")).collect();
         let options: String = self.options.iter().map(|option| format!(" {option}")).collect();
@@ -91,7 +91,7 @@ impl Report {
     }
 }
 
-/// "1.93 times as fast (1.85 to 2.01)".
+/// Formats "1.93 times as fast (1.85 to 2.01)".
 fn speed(measured: &Measured) -> String {
     let [speed, low, high] = measured.speed;
     format!("{speed:.2} times as fast ({low:.2} to {high:.2})")
@@ -108,7 +108,7 @@ pub(super) fn line(measured: &Measured) -> String {
         + &also.map(|(name, speed)| format!("; {name}: {}", interval(Some(speed)))).collect::<String>()
 }
 
-/// "1.69 (1.60 to 1.80)"; empty: not run so.
+/// Formats "1.69 (1.60 to 1.80)"; empty: not run that way.
 fn interval(speed: Option<Speed>) -> String {
     speed.map_or_else(String::new, |[speed, low, high]| format!("{speed:.2} ({low:.2} to {high:.2})"))
 }
@@ -127,7 +127,7 @@ const COLUMNS: &[Column] = &[
     Column { name: "under a quota of one CPU", get: |m| m.quota, bound_mean: None },
 ];
 
-/// Those of them in which anything was measured.
+/// Returns those of them in which anything was measured.
 fn columns(entries: &[Entry]) -> Vec<&'static Column> {
     let known = |column: &&Column| measured(entries).any(|(_, measured)| (column.get)(measured).is_some());
     COLUMNS.iter().filter(known).collect()
@@ -253,7 +253,7 @@ fn self_tests(page: &mut String, entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// The beginning of a program's results, and how many there are.
+/// Returns the beginning of a program's results, and how many there are.
 pub(super) fn shortened(results: &str) -> String {
     const SHOWN: usize = 3;
     let all: Vec<_> = results.split(", ").collect();
@@ -263,7 +263,7 @@ pub(super) fn shortened(results: &str) -> String {
     }
 }
 
-/// A program's figure, with its unit.
+/// Returns a program's figure, with its unit.
 pub(crate) fn figure(value: f64, seconds: bool) -> String {
     match value {
         value if seconds => format!("{value:.3} s"),
@@ -303,7 +303,7 @@ fn bars(page: &mut String, entries: &[Entry]) -> Result<()> {
 }
 
 impl Column {
-    /// The same bars in this circumstance.
+    /// Draws the same bars in this circumstance.
     fn bars(&self, page: &mut String, entries: &[Entry]) -> Result<()> {
         let name = self.name;
         let all: Vec<_> = measured(entries).filter_map(|(entry, m)| Some((entry, (self.get)(m)?))).collect();
@@ -333,7 +333,7 @@ impl Column {
     }
 }
 
-/// What `turnwise profile` costs those that are bound by locks.
+/// Renders what `turnwise profile` costs those that are bound by locks.
 fn recorded(page: &mut String, entries: &[Entry]) -> Result<()> {
     let all: Vec<_> = measured(entries).filter_map(|(p, m)| Some((p, m.recorded?))).collect();
     if all.is_empty() {
@@ -357,7 +357,7 @@ fn recorded(page: &mut String, entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// What there is to be gained from taking contention away.
+/// Renders what there is to be gained from removing contention.
 fn one_cpu(page: &mut String, entries: &[Entry]) -> Result<()> {
     let speeds: Vec<_> = measured(entries).filter_map(|(_, m)| m.one_cpu).collect();
     let Some(mean) = geometric_mean(&speeds) else { return Ok(()) };
@@ -374,13 +374,13 @@ fn one_cpu(page: &mut String, entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// Of the estimates; `None` of nothing.
+/// Returns the geometric mean of the estimates; `None` of nothing.
 pub(super) fn geometric_mean(speeds: &[Speed]) -> Option<f64> {
     let sum: f64 = speeds.iter().map(|[speed, ..]| speed.ln()).sum();
     (!speeds.is_empty()).then(|| (sum / speeds.len() as f64).exp())
 }
 
-/// A sentence on what others took of the CPUs during the program where that was most.
+/// Returns a sentence on what other processes took of the CPUs during the program where that was most.
 fn most_taken(entries: &[Entry]) -> String {
     let others = measured(entries).filter_map(|(_, measured)| measured.others);
     let most = others.reduce(|a, b| Others { programs: a.programs.max(b.programs), host: a.host.max(b.host) });
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(shown, ["0.250 s", "2.50 M/s", "2.5 k/s", "2.5 /s"]);
     }
 
-    /// A program that is twice as fast, and on one CPU as fast as told.
+    /// Returns a program that is twice as fast, and on one CPU as fast as stated.
     fn program(name: &str, one_cpu: Option<f64>) -> Entry {
         let toml =
             format!("name = {name:?}\npackages = []\ncommand = []\nmetric = '(.)'\nbound = {}", one_cpu.is_some());

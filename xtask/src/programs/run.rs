@@ -26,7 +26,7 @@ pub(super) struct Turnwise {
 /// Estimate and ends of the 95% interval.
 pub(super) type Speed = [f64; 3];
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Measured {
     /// The figures of all runs, by policy or arm, in order.
@@ -42,7 +42,7 @@ pub(crate) struct Measured {
     pub(super) one_cpu: Option<Speed>,
     /// Speed of the C library's locks under `turnwise profile` against the same without.
     pub(super) recorded: Option<Speed>,
-    /// Speed against the C library's locks where both run beside two busy processes.
+    /// Speed against the C library's locks where both run alongside two busy processes.
     #[serde(default)]
     pub(super) beside_busy: Option<Speed>,
     /// The same where either may use one CPU.
@@ -50,7 +50,7 @@ pub(crate) struct Measured {
     pub(super) quota: Option<Speed>,
     /// Where.
     pub(super) machine: Machine,
-    /// Beside whom, if that is known.
+    /// The other load on the machine, if known.
     pub(super) others: Option<Others>,
 }
 
@@ -94,8 +94,8 @@ impl Turnwise {
         Ok(Turnwise { path })
     }
 
-    /// What the program prints that must not depend on its locks. One that fails on the C library's now and then is
-    /// asked again: that says nothing of ours.
+    /// Returns the part of the program's output that must not depend on its locks. A program that occasionally fails on
+    /// the C library's is retried: that does not count against ours.
     pub(super) fn results(&self, policy: &str, program: &table::Program, ready: &Ready) -> Result<String> {
         const TRIES: u32 = 3;
         let mut tries = if policy == POLICIES[0] { TRIES } else { 1 };
@@ -119,7 +119,7 @@ impl Turnwise {
         Ok(found.join(", "))
     }
 
-    /// Both policies, interleaved; for lock-bound programs also the C library's on one CPU, and recorded.
+    /// Runs both policies, interleaved; for lock-bound programs also the C library's on one CPU, and recorded.
     pub(super) fn compare(&self, program: &Program, metric: &str, ready: &Ready, runs: u32) -> Result<Measured> {
         let mut arms = Vec::new();
         if program.bound {
@@ -132,13 +132,13 @@ impl Turnwise {
         read(&text, program.lower, program.bound)
     }
 
-    /// Both policies, interleaved, in whatever circumstances this process is: the speed of ours.
+    /// Runs both policies, interleaved, in this process's circumstances; returns the speed of ours.
     pub(super) fn speed(&self, program: &Program, metric: &str, ready: &Ready, runs: u32) -> Result<Speed> {
         let text = self.compared(program, metric, ready, runs, &[])?;
         read(&text, program.lower, false).map(|measured| measured.speed)
     }
 
-    /// The JSON of a comparison.
+    /// Returns the JSON of a comparison.
     fn compared(&self, program: &Program, metric: &str, ready: &Ready, runs: u32, arms: &[String]) -> Result<String> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let json = folder.path().join("comparison.json");
@@ -156,13 +156,13 @@ impl Turnwise {
     }
 }
 
-/// The arm of lock-bound programs on one CPU: no thread runs beside a lock's owner, so what it gains is what contention
-/// costs.
+/// The arm of lock-bound programs on one CPU: no thread runs alongside a lock's owner, so its gain is the cost of
+/// contention.
 const ONE_CPU: &str = "one CPU";
 /// The arm of lock-bound programs under `turnwise profile`.
 const RECORDED: &str = "recorded";
 
-/// The last CPU that this process may use: the first ones serve more interrupts.
+/// Returns the last CPU that this process may use: the first ones serve more interrupts.
 fn last_cpu() -> Result<usize> {
     let allowed = sched_getaffinity(None).context("cannot ask for the CPUs that may be used")?;
     (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).context("no CPU may be used")
@@ -201,7 +201,7 @@ fn speed(summary: &Summary, lower: bool) -> Result<Speed> {
     Ok(if lower { [1.0 / ratio, 1.0 / high, 1.0 / low] } else { [*ratio, *low, *high] })
 }
 
-/// Runs a command for a bounded time; whether it succeeded, and all that it printed.
+/// Runs a command for a bounded time; returns whether it succeeded, and its whole output.
 pub(crate) fn bounded(mut command: Command) -> Result<(bool, String)> {
     let out = tempfile::NamedTempFile::new().context("cannot make a file")?;
     command.stdin(Stdio::null()).stdout(out.reopen()?).stderr(out.reopen()?);
@@ -222,7 +222,7 @@ pub(crate) fn bounded(mut command: Command) -> Result<(bool, String)> {
     Ok((status.success(), String::from_utf8_lossy(&printed).into_owned()))
 }
 
-/// The end of what a program printed, in one line.
+/// Returns the end of what a program printed, in one line.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join(" / ")
@@ -232,7 +232,7 @@ pub(crate) fn last_lines(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Twice as many under ours, half as many again on one CPU, a tenth less recorded.
+    /// Returns a comparison: twice as many under ours, half as many again on one CPU, a tenth less recorded.
     fn comparison() -> String {
         let summary = |policy: &str, median: f64, to_baseline: serde_json::Value| {
             serde_json::json!({ "metric": "ops", "policy": policy, "median": median, "q1": 0.9 * median,

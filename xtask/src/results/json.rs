@@ -1,14 +1,14 @@
-//! Reports as JSON that a person can read and git can compare: small values share a line, figures have six digits.
+//! Reports as JSON that people can read and git can compare: small values share a line, figures have six digits.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// What still fits on a line.
+/// The width of a line.
 const WIDTH: usize = 118;
-/// A longer report keeps of its samples what they come to alone.
+/// A longer report keeps only the summary of its samples.
 const MOST_BYTES: usize = 250_000;
-/// What reports call the samples of single rounds.
+/// The reports' keys for samples of single rounds.
 const ROUNDS: [&str; 3] = ["rounds_ns", "rounds_voluntary_per_s", "rounds_line_ns"];
 
 /// Reads a file.
@@ -17,7 +17,7 @@ pub(super) fn read(file: &Path) -> Result<Value> {
     serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))
 }
 
-/// A report as text.
+/// Returns a report as text.
 pub(super) fn text(mut report: Value) -> String {
     shorten(&mut report, &|_, _| ());
     let whole = lines(&report, 0) + "\n";
@@ -32,7 +32,7 @@ pub(super) fn text(mut report: Value) -> String {
     lines(&report, 0) + "\n"
 }
 
-/// Rounds figures, leaves out what is not known, and lets `change` have its way with each field.
+/// Rounds figures, leaves out unknown values, and applies `change` to each field.
 fn shorten(value: &mut Value, change: &dyn Fn(&str, &mut Value)) {
     match value {
         Value::Object(fields) => {

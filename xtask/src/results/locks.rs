@@ -43,7 +43,7 @@ struct Lock {
 }
 
 impl Scenario {
-    /// The locks that were compared, each with its speed.
+    /// Returns the locks that were compared, each with its speed.
     fn compared(&self) -> impl Iterator<Item = (&Lock, [f64; 3])> {
         self.locks.iter().filter_map(|lock| lock.speed.map(|speed| (lock, [speed.median, speed.min, speed.max])))
     }

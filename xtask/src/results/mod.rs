@@ -1,5 +1,5 @@
 //! `cargo xtask results`: measures what the pages in `docs/results` show, keeps the raw reports in `bench/runs`, and
-//! makes pages and pictures of those alone.
+//! makes pages and pictures only from those.
 //!
 //! | file | what |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `record.rs`, `json.rs` | a folder in `bench/runs`; the form of its files |
 //! | `page.rs`, `screen.rs` | the page around a report; one screen of its figures |
 //! | `score.rs` | the README's line about the reproduction |
-//! | `svg.rs`, `locks.rs`, `rows.rs` | pictures: what they share; of benchmarks; of the reproduction |
+//! | `svg.rs`, `locks.rs`, `rows.rs` | pictures: their common parts; of benchmarks; of the reproduction |
 
 mod json;
 mod locks;
@@ -32,9 +32,9 @@ use turnwise_present::others::Watch;
 /// Where reports are kept, and where pages lie.
 pub(crate) const RUNS: &str = "bench/runs";
 pub(crate) const PAGES: &str = "docs/results";
-/// What says some of it in words.
+/// The page that summarises some of it in words.
 pub(crate) const README: &str = "README.md";
-/// Where both are for a try.
+/// Where both are for a trial.
 const TRIES: &str = "target/results";
 
 /// Measure, and write docs/results/SUBJECT.md, its picture, and the raw report in bench/runs
@@ -161,7 +161,7 @@ pub(crate) fn built(package: &str, program: &str) -> Result<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A folder of reports with pages and pictures beside it, made by
+    /// A folder of reports with pages and pictures next to it, made by
     /// `cargo xtask results --from xtask/tests/results/2026-11-24-amd-epyc-2-0123456789ab --to xtask/tests/results`.
     const FIXTURE: &str = "tests/results";
     const RECORD: &str = "2026-11-24-amd-epyc-2-0123456789ab";

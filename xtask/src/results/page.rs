@@ -4,7 +4,7 @@ use super::subject::Subject;
 use anyhow::{Context, Result};
 use std::path::{Component, Path, PathBuf};
 
-/// What stands before a report; `from` is the folder of the raw report, `pages` that of the page.
+/// Returns the part before a report; `from` is the folder of the raw report, `pages` that of the page.
 pub(super) fn page(subject: &Subject, body: &str, from: &Path, pages: &Path) -> Result<String> {
     let raw = relative(pages, from).to_str().context("a folder's name is not text")?.to_owned();
     let folder = from.file_name().and_then(|name| name.to_str()).context("a folder of reports has no name")?;
@@ -23,7 +23,7 @@ pub(super) fn page(subject: &Subject, body: &str, from: &Path, pages: &Path) -> 
     ))
 }
 
-/// The way from one folder to another.
+/// Returns the path from one folder to another.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let same = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(same).map(|_| Component::ParentDir);

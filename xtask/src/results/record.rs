@@ -1,4 +1,4 @@
-//! A folder of raw reports, `bench/runs/DATE-MACHINE-COMMIT`: what was measured on a day, on a machine, of a commit.
+//! A folder of raw reports, `bench/runs/DATE-MACHINE-COMMIT`: measurements of a day, on a machine, of a commit.
 
 use super::json;
 use anyhow::{Context, Result};
@@ -10,7 +10,7 @@ use std::time::Instant;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::others::{Others, Watch};
 
-/// When a field changes its meaning or goes away, the number is raised.
+/// When a field changes its meaning or is removed, the number is raised.
 const FORMAT: &str = "turnwise-env/1";
 const ENV: &str = "env.json";
 
@@ -20,7 +20,7 @@ pub(crate) struct Record {
     env: Env,
 }
 
-/// What `env.json` says.
+/// The content of `env.json`.
 #[derive(Clone, Serialize, Deserialize)]
 struct Env {
     format: String,
@@ -35,7 +35,7 @@ struct Env {
 }
 
 impl Run {
-    /// One that began at `start` and is over now.
+    /// Returns a run that began at `start` and is over now.
     pub(crate) fn over(command: String, start: Instant, watch: Option<&Watch>) -> Run {
         let others = watch.and_then(Watch::end);
         Run { command, seconds: Some(start.elapsed().as_secs()), others, note: None }
@@ -47,14 +47,14 @@ impl Run {
 pub(crate) struct Run {
     pub(crate) command: String,
     pub(crate) seconds: Option<u64>,
-    /// What others took of the CPUs meanwhile, if it is known.
+    /// The other load on the CPUs meanwhile, if it is known.
     pub(crate) others: Option<Others>,
-    /// What else to know of it.
+    /// A further note.
     pub(crate) note: Option<String>,
 }
 
 impl Record {
-    /// Of today, this machine and this commit.
+    /// Creates the record of today, this machine and this commit.
     pub(crate) fn now(runs: &Path) -> Result<Record> {
         let machine = Machine::here();
         let commit = machine::commit().context("git does not say which commit this is")?;
@@ -73,7 +73,7 @@ impl Record {
         &self.env.commit
     }
 
-    /// Writes a report, and how it was made beside what others of its folder say of themselves.
+    /// Writes a report, and adds how it was made to the entries of the folder's other reports.
     pub(crate) fn keep(&self, name: &str, report: impl Serialize, run: Run) -> Result<()> {
         let env = self.folder.join(ENV);
         let mut all = match env.is_file() {
@@ -91,7 +91,7 @@ impl Record {
     }
 }
 
-/// `amd-epyc-2`: the name of the CPU without what all names have, and how many there are.
+/// Returns `amd-epyc-2`: the name of the CPU without common words, and the number of CPUs.
 fn named(machine: &Machine) -> String {
     let cpu = machine.cpu_name().to_lowercase();
     let words = cpu.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -99,7 +99,7 @@ fn named(machine: &Machine) -> String {
     format!("{}-{}", words.join("-"), machine.cpus)
 }
 
-/// The machine in a folder's name, between date and commit.
+/// Returns the machine in a folder's name, between date and commit.
 fn machine_in(folder: &Path) -> Option<&str> {
     Some(folder.file_name()?.to_str()?.get("2026-01-01-".len()..)?.rsplit_once('-')?.0)
 }
@@ -108,7 +108,7 @@ fn date_in(folder: &Path) -> Option<&str> {
     folder.file_name()?.to_str()?.get(.."2026-01-01".len())
 }
 
-/// The folders with a report of this name, the newest of each machine: that of `first` first, if it has one.
+/// Returns the folders with a report of this name, the newest of each machine: that of `first` first, if it has one.
 pub(crate) fn newest_of_each(runs: &Path, name: &str, first: Option<&Path>) -> Result<Vec<PathBuf>> {
     let entries = runs.read_dir().with_context(|| format!("cannot read {}", runs.display()))?;
     let mut folders = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
@@ -123,7 +123,7 @@ pub(crate) fn newest_of_each(runs: &Path, name: &str, first: Option<&Path>) -> R
     Ok(newest)
 }
 
-/// What a command prints.
+/// Returns the output of a command.
 fn said_by(command: &str, arguments: &[&str]) -> Result<String> {
     let output = Command::new(command).args(arguments).output().with_context(|| format!("cannot run {command}"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())

@@ -86,7 +86,7 @@ pub(super) fn picture(subject: &Subject, folder: &Path) -> Result<String> {
     Ok(drawn + "</svg>\n")
 }
 
-/// As much of a name as there is room for.
+/// Returns as much of a name as fits.
 fn shortened(name: &str) -> String {
     const MOST: usize = 64;
     if name.chars().count() <= MOST { name.to_owned() } else { name.chars().take(MOST - 1).chain(['…']).collect() }

@@ -1,14 +1,14 @@
-//! The README's line about the reproduction: made of the raw report, as its page is.
+//! The README's line about the reproduction: made of the raw report, like its page.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// What stands around the line.
+/// The marks around the line.
 const BEGIN: &str = "<!-- score: `cargo xtask results reproduction` writes this line -->\n";
 const END: &str = "<!-- end of the score -->\n";
 
-/// Writes the report's score into the README. Reports of before it was in them leave the README as it is.
+/// Writes the report's score into the README. Reports from before it existed leave the README as it is.
 pub(super) fn tell(report: &Path, readme: &Path) -> Result<()> {
     let report = super::json::read(report)?;
     let Some(line) = line(&report["score"]) else { return Ok(()) };
@@ -17,7 +17,7 @@ pub(super) fn tell(report: &Path, readme: &Path) -> Result<()> {
     std::fs::write(readme, told).with_context(|| format!("cannot write {}", readme.display()))
 }
 
-/// The README's text with the score of the newest report in `runs`; `None`: it has no place for one, or there is none.
+/// Returns the README with the score of the newest report in `runs`; `None`: it has no place for one, or there is none.
 pub(crate) fn newest(readme: &str, runs: &Path) -> Result<Option<String>> {
     let folders = super::record::newest_of_each(runs, "reproduction.json", None)?;
     let Some(folder) = folders.first() else { return Ok(None) };
@@ -25,7 +25,7 @@ pub(crate) fn newest(readme: &str, runs: &Path) -> Result<Option<String>> {
     Ok(line(&report["score"]).and_then(|line| told(readme, &line)))
 }
 
-/// The score in words.
+/// Returns the score in words.
 pub(super) fn line(score: &Value) -> Option<String> {
     let count = |name: &str| score[name].as_u64();
     let (held, near, claims) = (count("claims_held")?, count("claims_in_direction")?, count("claims")?);
@@ -37,7 +37,7 @@ pub(super) fn line(score: &Value) -> Option<String> {
     ))
 }
 
-/// The README with this line; `None` if it has no place for one.
+/// Returns the README with this line; `None` if it has no place for one.
 fn told(readme: &str, line: &str) -> Option<String> {
     let (before, rest) = readme.split_once(BEGIN)?;
     let (_, behind) = rest.split_once(END)?;

@@ -5,12 +5,12 @@ use serde_json::Value;
 use std::fmt::Write;
 use turnwise_present::figures::{three, time};
 
-/// What the page of a report of `turnwise-lab bench` shows below its picture.
+/// Renders what the page of a report of `turnwise-lab bench` shows below its picture.
 pub(super) fn bench(report: &Value, lock: Option<&str>) -> Result<String> {
     if each(&report["documents"]).is_empty() { cells(report, lock) } else { published(report) }
 }
 
-/// How often and how long was measured, and what a line of another CPU took meanwhile.
+/// Returns how often and how long was measured, and what a line of another CPU took meanwhile.
 fn method(report: &Value) -> String {
     let lines = each(&report["scenarios"]).iter().flat_map(|scenario| each(&scenario["locks"]));
     let lines = lines.flat_map(|lock| each(&lock["rounds_line_ns"])).filter_map(Value::as_f64);
@@ -33,7 +33,7 @@ fn method(report: &Value) -> String {
     )
 }
 
-/// A row for each scenario: one lock in full and the speeds of its peers, or the speeds of all locks.
+/// Renders a row for each scenario: one lock in full and the speeds of its peers, or the speeds of all locks.
 fn cells(report: &Value, lock: Option<&str>) -> Result<String> {
     let mut page = method(report)
         + &verdict(report, lock)
@@ -77,7 +77,7 @@ fn cells(report: &Value, lock: Option<&str>) -> Result<String> {
     Ok(page)
 }
 
-/// The lock against the best peer of each cell, as the laboratory sums it up.
+/// Renders the lock against the best peer of each cell, as the laboratory sums it up.
 fn verdict(report: &Value, lock: Option<&str>) -> String {
     let verdict = each(&report["verdicts"]).iter().find(|verdict| Some(text(&verdict["lock"])) == lock);
     verdict.map_or_else(String::new, |verdict| {
@@ -96,7 +96,7 @@ fn verdict(report: &Value, lock: Option<&str>) -> String {
     })
 }
 
-/// What papers published, beside the same locks here.
+/// Renders what papers published, next to the same locks here.
 fn published(report: &Value) -> Result<String> {
     let mut page = method(report)
         + "\n\nAfter over before, median of the rounds (least to most). Published figures are \
@@ -115,7 +115,7 @@ fn published(report: &Value) -> Result<String> {
     Ok(page)
 }
 
-/// What the case studies claim, and what is asked of the model.
+/// Renders what the case studies claim, and what is asked of the model.
 pub(super) fn reproduction(report: &Value) -> Result<String> {
     let score = super::score::line(&report["score"]).unwrap_or_default();
     let mut page = format!(
@@ -153,7 +153,7 @@ fn figure(value: &Value, shown: impl Fn(f64) -> String) -> String {
     value.as_f64().map_or_else(String::new, shown)
 }
 
-/// Three digits, also of what is far below 1.
+/// Formats three digits, also of values far below 1.
 fn ratio(value: f64) -> String {
     if value == 0.0 || value.abs() >= 0.01 { three(value) } else { format!("{value:.1e}") }
 }

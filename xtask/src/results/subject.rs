@@ -1,4 +1,4 @@
-//! What can be measured: a page in `docs/results` each.
+//! The subjects of measurement: a page in `docs/results` each.
 
 use std::path::{Path, PathBuf};
 
@@ -21,12 +21,12 @@ pub(crate) enum Source {
 }
 
 impl Subject {
-    /// Its file in a folder of reports.
+    /// Returns its file in a folder of reports.
     pub(crate) fn report(&self, folder: &Path) -> PathBuf {
         folder.join(self.name).with_extension("json")
     }
 
-    /// The arguments of `turnwise-lab`, if that measures it.
+    /// Returns the arguments of `turnwise-lab`, if that measures it.
     pub(crate) fn arguments(&self) -> Option<Vec<&'static str>> {
         match self.source {
             Source::Bench(_, arguments) => Some([&["bench"], arguments].concat()),
@@ -35,7 +35,7 @@ impl Subject {
         }
     }
 
-    /// What its picture shows, for readers who do not see it.
+    /// Returns a description of its picture, for readers who do not see it.
     pub(crate) fn shows(&self) -> &'static str {
         match self.source {
             Source::Bench(..) => "Speed of each lock against the reference, scenario by scenario",

@@ -1,8 +1,8 @@
-//! What the pictures of results share: colours, axes, and values with their intervals.
+//! The common parts of the pictures of results: colours, axes, and values with their intervals.
 
 use std::fmt::Write;
 
-/// Colours that can be told apart without red and green, on a background of the picture's own.
+/// Colours that can be distinguished without red and green, on a background of the picture's own.
 const STYLE: &str = "\
 text{font:13px system-ui,sans-serif;fill:#1f2328}.bound{font-weight:600}.small{font-size:11px}.title{font-size:16px;\
 font-weight:600}.ground{fill:#fff}.slower{fill:#f3f0ea}.line{stroke:#d0d7de}.one{stroke:#57606a;stroke-width:1.5}\
@@ -13,7 +13,7 @@ font-weight:600}.ground{fill:#fff}.slower{fill:#f3f0ea}.line{stroke:#d0d7de}.one
 /// The width of all pictures, in pixels.
 const WIDTH: u32 = 840;
 
-/// A picture up to its title.
+/// Draws a picture up to its title.
 pub(crate) fn head(title: &str, heading: &str, height: f64) -> String {
     let (title, heading) = (escaped(title), escaped(heading));
     format!(
@@ -23,7 +23,7 @@ pub(crate) fn head(title: &str, heading: &str, height: f64) -> String {
     )
 }
 
-/// Text that is not markup.
+/// Escapes text so that it is not markup.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
@@ -41,8 +41,8 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// One that has room for all `values`, which are above zero, and for 1. Far ones are cut off: nobody compares
-    /// beyond a factor of 100.
+    /// Returns an axis with room for all `values`, which are above zero, and for 1. Far ones are cut off: no reader
+    /// compares beyond a factor of 100.
     pub(crate) fn of(values: impl Iterator<Item = f64>, left: f64, right: f64) -> Axis {
         const FAR: f64 = 100.0;
         /// From this factor on ratios are easier to compare than differences.
@@ -59,7 +59,7 @@ impl Axis {
         Axis { left, right, low, high, log, lines }
     }
 
-    /// Where a value lies; at an end, if it is beyond.
+    /// Returns where a value lies; at an end, if it is beyond.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         let share = match self.log {
@@ -69,7 +69,7 @@ impl Axis {
         self.left + (self.right - self.left) * share
     }
 
-    /// The ground below 1, and the lines with their values below them.
+    /// Draws the ground below 1, and the lines with their values below them.
     pub(crate) fn draw(&self, top: f64, bottom: f64) -> String {
         let (left, one) = (self.left, self.at(1.0));
         let mut drawn = format!(
@@ -77,7 +77,7 @@ impl Axis {
             one - left,
             bottom - top
         );
-        // Labels are as wide as this at most; the one at 1 comes before the others.
+        // Labels are at most this wide; the one at 1 comes before the others.
         const LABEL: f64 = 30.0;
         let mut free_from = f64::NEG_INFINITY;
         for &line in &self.lines {
@@ -99,7 +99,7 @@ impl Axis {
         drawn
     }
 
-    /// A value as a dot, and its interval as a bar.
+    /// Draws a value as a dot, and its interval as a bar.
     pub(crate) fn dot(&self, [value, low, high]: [f64; 3], class: &str, y: f64) -> String {
         format!(
             "<g class=\"{class}\"><line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{y}\" y2=\"{y}\" stroke-width=\"2\"/><circle \

@@ -8,10 +8,10 @@ use std::path::Path;
 
 /// Features that need a later Rust than their crate names, for the sake of a dependency.
 const LATER_RUST: &[(&str, &str)] = &[("turnwise", "lock_api")];
-/// The crate that others write down in their manifests; the rest are parts of the program.
+/// The crate that others name in their manifests; the rest are parts of the program.
 const LIBRARY: &str = "turnwise";
 
-/// Compiles each with the toolchain that its manifest names; in the quick form only where that is another than the
+/// Compiles each with the toolchain that its manifest names; in the quick form only where that differs from the
 /// workspace's, which compiles them in any case.
 pub(super) fn oldest_rust(args: &Args) -> Result<Outcome> {
     let here = std::fs::read_to_string("rust-toolchain.toml")?;
@@ -103,7 +103,7 @@ fn up_to_two(package: &Package) -> Vec<Vec<&str>> {
     sets
 }
 
-/// Each feature alone, and all but each.
+/// Returns each feature alone, and all but each.
 fn all_but_one(package: &Package) -> Vec<Vec<&str>> {
     let names = names(package);
     let alone = names.iter().map(|name| vec![*name]);
@@ -119,14 +119,14 @@ pub(super) fn minimal() -> Result<Outcome> {
     let lock = tree.join("Cargo.lock");
     std::fs::remove_file(&lock).with_context(|| format!("cannot remove {}", lock.display()))?;
     must(&tree, &[], &["cargo", "+nightly", "update", "-Zdirect-minimal-versions"])?;
-    // Each alone: together, one would have what another asks for.
+    // Each alone: together, one would have what another requires.
     for package in &packages {
         must(&tree, &[], &["cargo", "check", "--quiet", "--locked", "-p", &package.name])?;
     }
     Ok(Outcome::Ok(format!("{} crates", packages.len())))
 }
 
-/// Leaves these packages alone in a workspace: chores and proofs may ask for what is new.
+/// Leaves only these packages in a workspace: chores and proofs may require newer versions.
 fn only(packages: &[Package], manifest: &Path) -> Result<()> {
     let text = std::fs::read_to_string(manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
     let mut workspace: toml::Table = text.parse().with_context(|| format!("{}", manifest.display()))?;

@@ -1,5 +1,5 @@
-//! The documentation of published crates, as docs.rs makes it: by a nightly compiler, with `--cfg docsrs`, `DOCS_RS`
-//! in the environment, and what `[package.metadata.docs.rs]` asks for. Warnings are errors here.
+//! The documentation of published crates, as docs.rs makes it: by a nightly compiler, with `--cfg docsrs`, `DOCS_RS` in
+//! the environment, and the settings of `[package.metadata.docs.rs]`. Warnings are errors here.
 
 use super::graph::{Package, published};
 use super::{Args, must};
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The crates that people write programs with; in the quick form these alone.
 const LIBRARIES: &[&str] = &["turnwise", "turnwise-live"];
 
-/// What a manifest tells docs.rs, as far as ours do.
+/// A manifest's settings for docs.rs, as far as ours use them.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Asked {
@@ -25,7 +25,7 @@ struct Asked {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut made = Vec::new();
     for package in published()? {
-        // All must say, also where only some are built.
+        // All must have them, also where only some are built.
         let line = command(&package)?;
         if !args.which.quick || LIBRARIES.contains(&package.name.as_str()) {
             let env = [("DOCS_RS", OsStr::new("1"))];
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{}; in target/supply/docs.rs/x86_64-unknown-linux-gnu/doc", made.join(", "))))
 }
 
-/// The command that documents a package.
+/// Returns the command that documents a package.
 fn command(package: &Package) -> Result<Vec<String>> {
     let name = &package.name;
     let asked = &package.metadata["docs"]["rs"];

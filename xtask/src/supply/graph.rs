@@ -1,4 +1,4 @@
-//! What cargo knows of packages: `cargo metadata`.
+//! Cargo's knowledge of packages: `cargo metadata`.
 
 use super::output;
 use anyhow::{Context, Result};
@@ -24,14 +24,14 @@ pub(super) struct Package {
     pub(super) rust_version: Option<String>,
     pub(super) manifest_path: PathBuf,
     pub(super) features: BTreeMap<String, Vec<String>>,
-    /// What its manifest says to other programs, docs.rs among them.
+    /// Its manifest's settings for other programs, docs.rs among them.
     #[serde(default)]
     pub(super) metadata: serde_json::Value,
     #[serde(default)]
     pub(super) targets: Vec<Target>,
 }
 
-/// A library, a program, or what else is made of a package.
+/// A library, a program, or another product of a package.
 #[derive(Deserialize)]
 pub(super) struct Target {
     pub(super) name: String,
@@ -39,25 +39,25 @@ pub(super) struct Target {
 }
 
 impl Package {
-    /// Whether it is ours, and to be published.
+    /// Returns whether it is a package of ours that is to be published.
     pub(super) fn is_published(&self) -> bool {
         self.source.is_none() && self.publish.as_ref().is_none_or(|registries| !registries.is_empty())
     }
 
-    /// The oldest Rust that it names.
+    /// Returns the oldest Rust that it names.
     pub(super) fn oldest_rust(&self) -> Result<&str> {
         self.rust_version.as_deref().with_context(|| format!("{} names no rust-version", self.name))
     }
 }
 
-/// Packages of builds for `target` with all features; for all targets, if none is named.
+/// Reads the packages of builds for `target` with all features; for all targets, if none is named.
 pub(super) fn read(target: Option<&str>) -> Result<Graph> {
     let mut line = vec!["cargo", "metadata", "--format-version=1", "--locked", "--all-features"];
     line.extend(target.iter().flat_map(|target| ["--filter-platform", target]));
     serde_json::from_str(&output(&line)?).context("`cargo metadata` prints what is not understood")
 }
 
-/// Our crates that are to be published.
+/// Returns our crates that are to be published.
 pub(super) fn published() -> Result<Vec<Package>> {
     Ok(read(None)?.packages.into_iter().filter(Package::is_published).collect())
 }

@@ -1,5 +1,5 @@
-//! The library's interface, beside the list that is kept of it, and its examples. `cargo semver-checks` knows which
-//! changes break a program; this finds every change, in seconds, and needs nothing but the toolchain.
+//! The library's interface, compared with the kept list, and its examples. `cargo semver-checks` knows which changes
+//! break a program; this finds every change, in seconds, and needs only the toolchain.
 
 use super::Args;
 use crate::checks::Outcome;
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let api =
         api.context("rustdoc's JSON is of another version than xtask's `public-api` reads: take that of rustc's")?;
     let mut seen = BTreeSet::new();
-    // What a type implements of a trait is listed with both.
+    // A type's implementation of a trait is listed with both.
     let is_new = |line: &String| !is_left_out(line) && seen.insert(line.clone());
     let now: Vec<String> = api.items().map(|item| item.to_string()).filter(is_new).collect();
     let text = std::fs::read_to_string(&documented).with_context(|| format!("cannot read {}", documented.display()))?;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{} lines as in {LIST}; {types} types, each with an example", now.len())))
 }
 
-/// Has rustdoc write what it knows of the library; where that lies.
+/// Has rustdoc write its data on the library; returns where that lies.
 fn documented() -> Result<std::path::PathBuf> {
     let line = ["rustdoc", "--quiet", "--locked", "-p", "turnwise", "--lib", "--all-features", "--target-dir", TARGET];
     println!("+ cargo {} -- --output-format json", line.join(" "));
@@ -75,14 +75,14 @@ fn differences(kept: &BTreeSet<&str>, now: &BTreeSet<&str>) -> Vec<String> {
     gone.chain(now.difference(kept).map(|line| format!("+ {line}"))).collect()
 }
 
-/// The number of public types, traits and names of types that rustdoc knows; those whose documentation has no example.
+/// Returns the number of public types, traits and type names in rustdoc, and those documented without an example.
 fn examples(documented: &Value) -> Result<(usize, Vec<String>)> {
     let index = documented["index"].as_object().context("no `index`")?;
     let (mut types, mut without) = (0, Vec::new());
     for item in index.values() {
         let kind = ["struct", "enum", "union", "trait", "type_alias"];
         let is_type = kind.iter().any(|kind| item["inner"].get(kind).is_some());
-        // Only what can be named: rustdoc leaves out what cannot.
+        // Only what can be named: rustdoc leaves out the rest.
         if !is_type || item["visibility"] != "public" || item["crate_id"] != 0 {
             continue;
         }

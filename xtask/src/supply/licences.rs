@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const RULES: &str = "deny.toml";
 
-/// What is read of `deny.toml`.
+/// The part of `deny.toml` that is read.
 #[derive(Deserialize)]
 struct Rules {
     graph: Targets,
@@ -54,7 +54,7 @@ struct Sources {
     allow_registry: Vec<String>,
 }
 
-/// Compares; what was compared.
+/// Compares; returns what was compared.
 pub(super) fn run() -> Result<Outcome> {
     let rules = std::fs::read_to_string(RULES).with_context(|| format!("cannot read {RULES}"))?;
     let rules: Rules = toml::from_str(&rules).with_context(|| format!("{RULES} is not as this check reads it"))?;
@@ -69,7 +69,7 @@ pub(super) fn run() -> Result<Outcome> {
 }
 
 impl Rules {
-    /// What packages do that the rules do not allow, and rules that nothing needs.
+    /// Lists what packages do that the rules do not allow, and rules that no package needs.
     fn wrong(&self, packages: &[&Package]) -> Vec<String> {
         let mut wrong = Vec::new();
         for package in packages {
@@ -103,7 +103,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Packages in several versions that no rule excepts, and exceptions without such a package.
+    /// Lists packages in several versions that no rule excepts, and exceptions without such a package.
     fn duplicates(&self, packages: &[&Package]) -> Vec<String> {
         let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for package in packages {
@@ -129,7 +129,7 @@ impl Rules {
 }
 
 impl Skip {
-    /// Whether this version of this package is meant.
+    /// Returns whether this version of this package is meant.
     fn is_of(&self, name: &str, version: &str) -> bool {
         self.package.split_once('@').is_some_and(|(of, begins)| {
             of == name && version.strip_prefix(begins).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

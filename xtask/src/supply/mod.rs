@@ -1,4 +1,4 @@
-//! `cargo xtask supply`: what goes into the builds, and what comes out of them.
+//! `cargo xtask supply`: the inputs and outputs of the builds.
 
 mod builds;
 mod documented;
@@ -14,7 +14,7 @@ use crate::checks::{self, Check, check, must, output};
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// What files the checks leave.
+/// Where the checks leave files.
 const FOLDER: &str = "target/supply";
 
 /// Licences, versions, features, compilers and bytes: what goes into the builds, and what comes out of them
@@ -53,12 +53,12 @@ const CHECKS: &[Check<Args>] = &[
     check("twice", "two builds in different folders have the same bytes", false, |_| twice::run()),
 ];
 
-/// Runs the checks asked for; `true` if none failed.
+/// Runs the requested checks; returns `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     checks::run("supply", CHECKS, &args.which, args)
 }
 
-/// The tree as it is, without what git ignores, below [`FOLDER`].
+/// Copies the tree as it is, without what git ignores, below [`FOLDER`].
 fn copy_of_the_tree(name: &str) -> Result<std::path::PathBuf> {
     let to = std::path::absolute(FOLDER)?.join(name);
     for file in output(&["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])?.split_terminator('\0')

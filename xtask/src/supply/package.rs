@@ -1,4 +1,4 @@
-//! What would be published, packed, and the tool installed from that and nothing else. Nothing is uploaded.
+//! The published packages, packed, and the tool installed from them alone. Nothing is uploaded.
 
 use super::graph::{Package, published};
 use super::{Args, FOLDER, must, output};
@@ -7,14 +7,14 @@ use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What each package must have beside its code.
+/// What each package must have in addition to its code.
 const NEEDED: [&str; 4] = ["Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 /// Cargo's home, whose settings hold wherever cargo runs: there is no other registry.
 const HOME: &str = "home";
 /// The crate of the tool.
 const TOOL: &str = "turnwise-cli";
 
-/// Packs all; but in the quick form also installs the tool from the packages, and builds a program with the libraries.
+/// Packs all; outside the quick form, also installs the tool from the packages and builds a program on the libraries.
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let packages = published()?;
     let folder = std::path::absolute(FOLDER)?;
@@ -41,7 +41,7 @@ fn archive(folder: &Path, package: &Package) -> PathBuf {
 }
 
 /// # Errors
-/// The package says too little of itself, or lacks a file.
+/// The package lacks metadata or a file.
 fn complete(package: &Package, listed: &str) -> Result<()> {
     let Package { name, version, .. } = package;
     ensure!(package.description.is_some(), "{name} has no description");
@@ -53,7 +53,7 @@ fn complete(package: &Package, listed: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes a folder in which cargo knows these packages, and those of others that `Cargo.lock` names, and no network.
+/// Makes a folder in which cargo knows these packages, and the third-party ones in `Cargo.lock`, without network.
 fn registry(folder: &Path, packages: &[Package], archives: &[PathBuf]) -> Result<PathBuf> {
     let clean = folder.join("clean");
     if clean.exists() {
@@ -93,7 +93,7 @@ fn install(clean: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A program that takes the libraries, from the packages alone.
+/// Builds a program that takes the libraries, from the packages alone.
 fn take_the_libraries(clean: &Path) -> Result<()> {
     let program = clean.join("program");
     std::fs::create_dir_all(program.join("src"))?;

@@ -1,4 +1,4 @@
-//! Targets that what is loaded into programs does not know: one error says so, and what works there.
+//! Targets that libraries loaded into programs do not support: one error states it, and what works there.
 
 use super::output;
 use crate::checks::Outcome;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 const TARGET: &str = "i686-unknown-linux-gnu";
 /// Each compiles for x86-64 and arm64 with glibc alone.
 const PACKAGES: &[&str] = &["turnwise-preload", "turnwise-recorder", "turnwise-live", "turnwise-capi"];
-/// What the error begins with.
+/// The beginning of the error.
 const SAID: &str = "error: live views and what is loaded into programs";
 
 /// Compiles them for another target, one by one.
@@ -29,7 +29,7 @@ pub(super) fn run() -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{} say by one error that {TARGET} is none of theirs", PACKAGES.join(", "))))
 }
 
-/// The lines of errors in what cargo prints, without cargo's own summary of them.
+/// Returns the lines of errors in cargo's output, without cargo's own summary of them.
 fn errors(text: &str) -> Vec<&str> {
     text.lines().filter(|line| line.starts_with("error") && !line.contains("could not compile")).collect()
 }

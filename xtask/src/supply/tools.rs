@@ -7,20 +7,20 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The crates whose interface others write against; the rest are parts of the program.
+/// The crates with an interface for other code; the rest are parts of the program.
 const LIBRARIES: &[&str] = &["turnwise", "turnwise-live"];
-/// What ships: the tool, what it carries, and the C library.
+/// The shipped packages: the tool, what it carries, and the C library.
 const SHIPPED: &[&str] = &["turnwise-cli", "turnwise-preload", "turnwise-recorder", "turnwise-capi"];
 /// Why nothing is compared before a version was released.
 const UNTAGGED: &str = "no version has a tag `v…` yet, so nothing can break: name a commit by `--against`. Each change \
                         of the interface is seen by `cargo xtask supply interface`";
-/// Why advisories are not looked at, and what that means.
+/// Why advisories are not checked, and what that means.
 const UNFETCHED: &str = "the database of advisories, on github.com, cannot be fetched; a release needs this check, on \
                          a machine that can";
-/// The system of the lists of what ships.
+/// The system of the lists of the shipped packages.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Why a tool cannot be used: it is not installed.
+/// Returns why a tool cannot be used: it is not installed.
 fn absent(tool: &str) -> Option<Outcome> {
     let subcommand = tool.strip_prefix("cargo-").unwrap_or(tool);
     let found = Command::new(tool).args([subcommand, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -49,8 +49,8 @@ pub(super) fn advisories() -> Result<Outcome> {
     Ok(Outcome::Ok("as deny.toml says".to_owned()))
 }
 
-/// Compares the libraries' interfaces with those of an earlier commit: the one asked for, or that of the last tag of a
-/// version. Before the first there is nothing that programs were written against.
+/// Compares the libraries' interfaces with those of an earlier commit: the requested one, or that of the last tag of a
+/// version. Before the first there is no interface that programs were written against.
 pub(super) fn semver(args: &Args) -> Result<Outcome> {
     if let Some(skipped) = absent("cargo-semver-checks") {
         return Ok(skipped);
@@ -72,12 +72,12 @@ pub(super) fn semver(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{compared} against {against} ({commit})")))
 }
 
-/// Writes the list of what is in each thing that ships, and looks whether it has all that cargo builds into it.
+/// Writes the list of the parts of each shipped package, and checks whether it has all that cargo builds into it.
 pub(super) fn sbom() -> Result<Outcome> {
     if let Some(skipped) = absent("cargo-cyclonedx") {
         return Ok(skipped);
     }
-    // The lists come to lie beside the manifests.
+    // The lists will lie next to the manifests.
     let tree = copy_of_the_tree("sbom")?;
     must(&tree, &[], &["cargo", "cyclonedx", "--format", "json", "--target", TARGET, "--no-build-deps"])?;
     let mut seen = Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn sbom() -> Result<Outcome> {
     Ok(Outcome::Ok(format!("packages in each: {}; the lists are in {FOLDER}", seen.join(", "))))
 }
 
-/// Names and versions of the components, and of what they are for.
+/// Returns names and versions of the components, and of their subject.
 fn listed(text: &str) -> Result<BTreeSet<String>> {
     let list: serde_json::Value = serde_json::from_str(text)?;
     let component =
@@ -117,7 +117,7 @@ fn listed(text: &str) -> Result<BTreeSet<String>> {
     Ok(components.iter().chain([&list["metadata"]["component"]]).filter_map(component).collect())
 }
 
-/// Names and versions in what `cargo tree` prints.
+/// Returns names and versions in what `cargo tree` prints.
 fn built(tree: &str) -> BTreeSet<String> {
     let package = |line: &str| {
         let mut words = line.split_whitespace();

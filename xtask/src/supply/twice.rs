@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What ships: the tool and the C library. The preload library and the recorder are in the tool, byte for byte.
+/// The shipped files: the tool and the C library. The preload library and the recorder are in the tool, byte for byte.
 const MADE: &[&str] = &["turnwise", "libturnwise_c.so", "libturnwise_c.a"];
 /// Packages that make it.
 const PACKAGES: &[&str] = &["turnwise-cli", "turnwise-capi"];
@@ -15,7 +15,7 @@ const FOLDERS: [&str; 2] = ["one", "another/of/them"];
 
 /// Builds and compares; the sum of each file.
 pub(super) fn run() -> Result<Outcome> {
-    // Both before the first is built, which takes long: somebody may change the tree meanwhile.
+    // Both before the first is built, which takes long: the tree may be changed meanwhile.
     let trees = FOLDERS.iter().map(|name| copy_of_the_tree(name)).collect::<Result<Vec<_>>>()?;
     let built = trees.iter().map(|tree| build(tree)).collect::<Result<Vec<_>>>()?;
     let mut differing = Vec::new();
@@ -39,16 +39,15 @@ pub(super) fn run() -> Result<Outcome> {
     Ok(Outcome::Ok(format!("{} files of the same bytes; {FOLDER}/sums has their sums", MADE.len())))
 }
 
-/// Builds a copy of the tree; where what it made lies.
+/// Builds a copy of the tree; returns where the products lie.
 fn build(tree: &Path) -> Result<PathBuf> {
     let home = match std::env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
         None => std::env::home_dir().context("the environment names neither CARGO_HOME nor HOME")?.join(".cargo"),
     };
     let (here, home) = (tree.display(), home.display());
-    // As a distribution builds: paths are those of no machine.
-    // Without symbols, as what ships: names of local ones end in a number of their module, which differed between the
-    // folders.
+    // As a distribution builds: without paths of a particular machine. Without symbols, like the shipped files: names
+    // of local ones end in a number of their module, which differed between the folders.
     let rust = format!("--remap-path-prefix={here}=/turnwise --remap-path-prefix={home}=/cargo -Cstrip=symbols");
     let c = format!("-ffile-prefix-map={here}=/turnwise");
     let env: &[(&str, &OsStr)] =

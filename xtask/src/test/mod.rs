@@ -23,10 +23,10 @@ pub(crate) struct Args {
     named: Vec<String>,
 }
 
-/// The packages outside `crates` whose tests say whether the locks are right.
+/// The packages outside `crates` whose tests show whether the locks are right.
 const PROOF: [&str; 3] = ["turnwise-lineage", "turnwise-model", "turnwise-torture"];
 
-/// What takes longest, by package and target: begun first, so that none is left alone at the end.
+/// The longest, by package and target: begun first, so that none is left alone at the end.
 const FIRST: [(&str, &str); 8] = [
     ("turnwise-model", "mutants"),
     ("turnwise-model", "explicit_mutants"),
@@ -38,10 +38,10 @@ const FIRST: [(&str, &str); 8] = [
     ("turnwise-preload", "conformance"),
 ];
 
-/// How often it is said what still runs.
+/// The interval of reports on what still runs.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Builds and runs what is asked for; `true` if all tests passed.
+/// Builds and runs what is requested; returns `true` if all tests passed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let start = Instant::now();
     let packages = packages(args.workspace)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(failed.is_empty())
 }
 
-/// Cargo's arguments for the packages whose tests are asked for.
+/// Returns cargo's arguments for the packages whose tests are requested.
 fn packages(workspace: bool) -> Result<Vec<String>> {
     if workspace {
         return Ok(vec!["--workspace".to_owned()]);
@@ -155,9 +155,9 @@ fn package_of(folder: &Path) -> Result<String> {
     Ok(name.with_context(|| format!("{} names no package", manifest.display()))?.to_owned())
 }
 
-/// The examples in their documentation, which Cargo compiles when it runs them. `cargo test --doc` would build half of
-/// what is built already once more, with other features: so it is the command that built the rest, and a runner passes
-/// the other programs over.
+/// Returns the examples in their documentation, which Cargo compiles when it runs them. `cargo test --doc` would
+/// rebuild half of what is already built, with other features: so it is the command that built the rest, and a runner
+/// skips the other programs.
 fn documentation(packages: &[String]) -> Result<Job> {
     let runner = std::path::absolute("xtask/src/test/examples.sh").context("cannot find the current folder")?;
     let runner = format!("target.'cfg(all())'.runner = ['sh', {:?}]", runner.display().to_string());
@@ -211,7 +211,7 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Shows what a program printed, but for the sum, which the last line has for all.
+/// Shows a program's output, except for the sum, which the last line has for all.
 fn show(output: &Output) {
     let printed = [output.stdout.as_slice(), &output.stderr].concat();
     let printed = String::from_utf8_lossy(&printed);
@@ -232,7 +232,7 @@ impl Tests {
         tests
     }
 
-    /// Adds what `test result: ok. 3 passed; 0 failed; …` says.
+    /// Adds the counts of `test result: ok. 3 passed; 0 failed; …`.
     pub(crate) fn count(&mut self, line: &str) {
         let Some(result) = line.trim().strip_prefix("test result: ") else { return };
         let number = |what: &str| {

@@ -1,6 +1,6 @@
 //! The rule against circles of files. A file uses another if one of its paths outside tests leads there, by way of
-//! re-exports if need be. (A re-export is no use, and neither is `mod x;`. What a module uses of the modules inside it
-//! does not count either: it is made of them.)
+//! re-exports if need be. (A re-export is not a use, and neither is `mod x;`. What a module uses of the modules inside
+//! it does not count either: it is made of them.)
 
 use super::{Report, Rule};
 use crate::tidy::tree::{Tree, is_test};
@@ -37,7 +37,7 @@ fn circles(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// The module that a file below `src` holds.
+/// Returns the module that a file below `src` holds.
 fn module(file: &str) -> Path {
     let name = file.trim_end_matches(".rs");
     let mut path: Path = name.split('/').map(str::to_string).collect();
@@ -65,7 +65,7 @@ impl<'a> Modules<'a> {
         self.imports.entry(module).or_default().extend(paths.imports);
     }
 
-    /// The module with a file that `path` leads to.
+    /// Returns the module with a file that `path` leads to.
     fn target(&self, path: &[String], hops: usize) -> Option<&Path> {
         let depth = (0..=path.len()).rev().find(|&n| self.files.contains_key(&path[..n]))?;
         let (found, rest) = path.split_at(depth);
@@ -174,7 +174,7 @@ impl<'ast> Visit<'ast> for Paths {
 mod tests {
     use super::*;
 
-    /// The circles of a crate with these files.
+    /// Returns the circles of a crate with these files.
     fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         let tree = Tree::of(files);
         let mut modules = Modules::default();

@@ -70,7 +70,7 @@ fn dependency_listed(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// Dependencies that are not our own crates, and where each is first named.
+/// Returns dependencies that are not our own crates, and where each is first named.
 fn used(tree: &Tree, report: &mut Report<'_>) -> BTreeMap<String, (String, usize)> {
     let mut used = BTreeMap::new();
     for file in tree.files.iter().filter(|f| f.path.rsplit('/').next() == Some("Cargo.toml")) {
@@ -102,7 +102,7 @@ fn dependencies(table: &toml::Table) -> Vec<String> {
     names
 }
 
-/// First cells of the table's rows, in backquotes.
+/// Returns the first cells of the table's rows, in backquotes.
 fn listed(tree: &Tree) -> BTreeMap<String, usize> {
     let lines = tree.get(DEPENDENCIES).into_iter().flat_map(File::lines);
     lines
@@ -188,7 +188,7 @@ fn figures_written(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// Whether a line has a ratio or an interval: `1.03 times`, `0.95 to 1.13`, `1.18 (0.65`.
+/// Returns whether a line has a ratio or an interval: `1.03 times`, `0.95 to 1.13`, `1.18 (0.65`.
 fn has_figure(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_ascii_digit()).to_owned();
@@ -199,7 +199,7 @@ fn has_figure(line: &str) -> bool {
     })
 }
 
-/// The page that belongs to a source file, if it is a lock's.
+/// Returns the page that belongs to a source file, if it is a lock's.
 fn page_of(path: &str) -> Option<String> {
     let name = path.strip_prefix("crates/").or(path.strip_prefix("lab/"))?.strip_suffix(".rs")?;
     let (krate, name) = name.split_once("/src/")?;
@@ -235,7 +235,7 @@ fn link_resolves(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// The path that a link means, relative to the workspace; `None`: elsewhere, or a place in the same file.
+/// Returns the target path of a link, relative to the workspace; `None`: elsewhere, or a place in the same file.
 fn local(from: &str, link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
         return None;

@@ -1,5 +1,5 @@
-//! Style as a test. A rule has a name, one line that says what it wants, and a function that finds what breaks it;
-//! a review names the rule. No exceptions are kept.
+//! Style as a test. A rule has a name, one line that states what it wants, and a function that finds what breaks it; a
+//! review names the rule. No exceptions are kept.
 
 mod circles;
 mod docs;
@@ -88,7 +88,7 @@ fn find(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// What one rule says about a tree made of these files: for the rules' tests.
+/// Returns the findings of one rule in a tree made of these files: for the rules' tests.
 #[cfg(test)]
 pub(crate) fn lines(rule: &str, files: &[(&str, &str)]) -> Vec<usize> {
     assert!(rules().any(|r| r.name == rule), "no rule is called {rule}");

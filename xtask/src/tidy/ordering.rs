@@ -1,4 +1,4 @@
-//! Rules about memory orderings in lock code: each says what it pairs with, and the partner exists.
+//! Rules about memory orderings in lock code: each states what it pairs with, and the partner exists.
 
 use super::{Report, Rule};
 use crate::tidy::tree::{File, Rust, Tree};
@@ -46,7 +46,7 @@ fn ordering_comment(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// Line and strongest ordering of the atomic operation whose arguments are `tokens[index]`.
+/// Returns line and strongest ordering of the atomic operation whose arguments are `tokens[index]`.
 fn operation(tokens: &[TokenTree], index: usize) -> Option<(usize, String)> {
     let TokenTree::Group(arguments) = &tokens[index] else { return None };
     let TokenTree::Ident(name) = tokens.get(index.checked_sub(1)?)? else { return None };
@@ -67,13 +67,13 @@ fn first_ordering(tokens: TokenStream) -> Option<String> {
     words.into_iter().find(|word| ORDERINGS.contains(&word.as_str()))
 }
 
-/// The names in `// ORDERING one.name, another.name: why`.
+/// Returns the names in `// ORDERING one.name, another.name: why`.
 fn names(comment: &str) -> impl Iterator<Item = &str> {
     let list = comment.split_once("ORDERING ").and_then(|(_, rest)| rest.split_once(':')).map_or("", |(list, _)| list);
     list.split(',').map(str::trim).filter(|name| is_name(name))
 }
 
-/// `lock.what`, in lower case.
+/// Returns whether this is `lock.what`, in lower case.
 fn is_name(word: &str) -> bool {
     let mut parts = word.split('.');
     let is_part =

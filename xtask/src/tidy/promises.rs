@@ -1,4 +1,4 @@
-//! The page that says how each promise is proved: what it names must be there.
+//! The page that states how each promise is proved: what it names must exist.
 
 use super::{Report, Rule};
 use crate::tidy::tree::{File, Tree};
@@ -38,7 +38,7 @@ fn promise_proved(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// The cells of the rows of each table whose first column is headed `promise`.
+/// Returns the cells of the rows of each table whose first column is headed `promise`.
 fn rows(page: &File) -> Vec<(usize, Vec<&str>)> {
     let (mut found, mut inside) = (Vec::new(), false);
     for (number, line) in page.lines() {
@@ -56,13 +56,13 @@ fn rows(page: &File) -> Vec<(usize, Vec<&str>)> {
     found
 }
 
-/// What stands in backquotes.
+/// Returns the parts in backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// The names of all tests, also of those that a macro makes, of sentences of the conformance programs, of models and of
-/// scenarios.
+/// Returns the names of all tests, including those that a macro makes, of sentences of the conformance programs, of
+/// models and of scenarios.
 fn proofs(tree: &Tree) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for file in &tree.files {
@@ -99,7 +99,7 @@ fn tests<'a>(file: &'a File, names: &mut BTreeSet<&'a str>) {
     }
 }
 
-/// What is wrong with a command, if anything is.
+/// Returns what is wrong with a command, if anything is.
 fn fault(tree: &Tree, command: &str) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().skip_while(|word| word.contains('=')).collect();
     match words[..] {
@@ -116,7 +116,7 @@ fn fault(tree: &Tree, command: &str) -> Option<String> {
     }
 }
 
-/// `-p PACKAGE`, perhaps `--test TARGET`, `--lib` or `--features LIST`, perhaps a part of the tests' names.
+/// Checks `-p PACKAGE`, perhaps `--test TARGET`, `--lib` or `--features LIST`, perhaps a part of the tests' names.
 fn test_fault(tree: &Tree, arguments: &[&str]) -> Option<String> {
     let (mut folder, mut target, mut filter) = (None, None, None);
     let mut words = arguments.iter().take_while(|word| **word != "--");
@@ -147,7 +147,7 @@ fn test_fault(tree: &Tree, arguments: &[&str]) -> Option<String> {
     files.all(|file| !file.text.contains(filter)).then(|| format!("nothing there is called {filter}"))
 }
 
-/// The folder of a package, with a slash.
+/// Returns the folder of a package, with a slash.
 fn package<'a>(tree: &'a Tree, name: &str) -> Option<&'a str> {
     let head = format!("[package]\nname = \"{name}\"\n");
     let mut manifests = tree.files.iter().filter_map(|file| Some((file.path.strip_suffix("Cargo.toml")?, file)));

@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 const FUNCTION_LINES: usize = 60;
-/// Lines of code between a comment and what it is about.
+/// Lines of code between a comment and its subject.
 const NEAR: usize = 4;
 
 fn rust_syntax(tree: &Tree, report: &mut Report<'_>) {
@@ -52,7 +52,7 @@ fn rust_syntax(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// Comments that say nothing where they stand.
+/// Comments without information where they stand.
 const POINTERS: &[&str] = &["the same", "as above", "likewise", "another name"];
 
 fn comment_says(tree: &Tree, report: &mut Report<'_>) {
@@ -157,7 +157,7 @@ fn safety_comment(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// `extern "C" fn`, with or without the name of the convention.
+/// Returns whether it is `extern "C" fn`, with or without the name of the convention.
 fn is_function(tokens: &[TokenTree]) -> bool {
     tokens.iter().take(3).any(|t| is_word(t, "fn"))
 }

@@ -1,4 +1,4 @@
-//! The budget of lines: `sizes.toml` says how many each crate may have.
+//! The budget of lines: `sizes.toml` states how many each crate may have.
 
 use super::tree::{File, Tree};
 use super::{Report, Rule};
@@ -50,7 +50,7 @@ fn sums(tree: &Tree) -> BTreeMap<String, usize> {
     sums
 }
 
-/// The lines of a file but for its modules under `#[cfg(test)]`.
+/// Returns the number of lines of a file without its modules under `#[cfg(test)]`.
 fn counted(file: &File) -> usize {
     let lines: Vec<&str> = file.text.lines().collect();
     let (mut counted, mut at) = (0, 0);
@@ -63,7 +63,7 @@ fn counted(file: &File) -> usize {
     counted
 }
 
-/// The length of a module of tests that begins with these lines; `None`: none does.
+/// Returns the length of a module of tests that begins with these lines; `None`: none does.
 fn end_of_tests(lines: &[&str]) -> Option<usize> {
     let first = lines[0].trim_start();
     let is_test = ["#[cfg(test", "#[cfg(all(test"].iter().any(|begin| {

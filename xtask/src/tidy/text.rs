@@ -34,7 +34,7 @@ const FILE_LINES: usize = 600;
 const COLUMNS: usize = 120;
 const CODE: &[&str] = &["rs", "c", "h", "cc", "cpp", "hpp", "toml", "sh", "yml"];
 
-/// Written by people, by hand.
+/// Returns whether a file is written by people, by hand.
 fn is_written(file: &File) -> bool {
     let made = ["docs/results/", "packaging/interface/"].iter().any(|folder| file.path.starts_with(folder))
         || file.path.ends_with(".lock")
@@ -68,7 +68,7 @@ fn line_length(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// A row of a table in a comment.
+/// Returns a row of a table in a comment.
 fn is_table(line: &str) -> bool {
     ["//! |", "/// |", "// |"].iter().any(|start| line.trim_start().starts_with(start))
 }

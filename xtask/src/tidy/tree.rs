@@ -29,12 +29,12 @@ pub(crate) struct Rust {
 }
 
 impl Tree {
-    /// The workspace that we stand in.
+    /// Returns the workspace of the working directory.
     pub(crate) fn of_workspace() -> Result<Tree> {
         Self::below(Path::new("."))
     }
 
-    /// The workspace in `root`.
+    /// Returns the workspace in `root`.
     pub(crate) fn below(root: &Path) -> Result<Tree> {
         let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let out = Command::new("git").args(args).current_dir(root).output().context("cannot start git")?;
@@ -44,7 +44,7 @@ impl Tree {
         let names = String::from_utf8(out.stdout).context("a file's name is not UTF-8")?;
         let mut files = Vec::new();
         for name in names.split_terminator('\0') {
-            // Deleted but not yet staged, or not text: nothing to look at.
+            // Deleted but not yet staged, or not text: nothing to check.
             if let Ok(text) = std::fs::read_to_string(root.join(name)) {
                 files.push(File::new(name, text));
             }
@@ -61,7 +61,7 @@ impl Tree {
         self.files.iter().find(|f| f.path == path)
     }
 
-    /// Whether a file or folder of this name exists.
+    /// Returns whether a file or folder of this name exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         path.is_empty() || self.files.iter().any(|f| f.path == path || f.path.starts_with(&folder))
@@ -82,12 +82,12 @@ impl File {
         self.path.rsplit_once('.').is_some_and(|(_, e)| extensions.contains(&e))
     }
 
-    /// The text's lines, counted from 1.
+    /// Returns the text's lines, counted from 1.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.text.lines())
     }
 
-    /// The comments on `line`, or above it with at most `code` lines of code in between, nearest first.
+    /// Returns the comments on `line`, or above it with at most `code` lines of code in between, nearest first.
     pub(crate) fn comments_near(&self, line: usize, code: usize) -> Vec<(usize, &str)> {
         let lines: Vec<(usize, &str)> = self.lines().take(line).collect();
         let (mut seen, mut found) = (0, Vec::new());
@@ -132,13 +132,13 @@ fn each_token(tokens: TokenStream, visit: &mut dyn FnMut(&[TokenTree], usize)) {
     }
 }
 
-/// First and last line of something.
+/// Returns first and last line of something.
 pub(crate) fn span_lines(node: &impl Spanned) -> (usize, usize) {
     let span = node.span();
     (span.start().line, span.end().line)
 }
 
-/// Whether an item is left out unless tests are built.
+/// Returns whether an item is left out unless tests are built.
 pub(crate) fn is_test(item: &syn::Item) -> bool {
     let attributes = match item {
         syn::Item::Mod(item) => &item.attrs,

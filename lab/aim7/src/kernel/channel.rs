@@ -14,7 +14,7 @@ const PORT_BUCKETS: usize = 16;
 
 /// What all pipes and sockets share.
 pub struct Net<H: Host, L: LockSet<H::Platform>> {
-    /// Inodes without a file system: how many there are. They are on no list (Linux 3.10, `new_inode_pseudo`).
+    /// The number of inodes without a file system. They are on no list (Linux 3.10, `new_inode_pseudo`).
     inodes: AtomicU64,
     /// Ports that are bound, by the port's last bits.
     ports: [Apart<Lock<L::Spin, u64>>; PORT_BUCKETS],
@@ -42,7 +42,7 @@ impl<H: Host, L: LockSet<H::Platform>> Net<H, L> {
 /// A pipe, a pair of sockets, or a connection: what one end writes, the other reads.
 pub struct Socket<H: Host, L: LockSet<H::Platform>> {
     kind: Channel,
-    /// Who made it; its port follows from that.
+    /// The process that made it; its port follows from that.
     pid: u32,
     ends: Owned<H, Ends<L, H>>,
 }
@@ -86,7 +86,7 @@ impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
         net.inodes.fetch_sub(inodes(self.kind), Relaxed);
     }
 
-    /// Writes a message at one end and reads it at the other, into the same memory; how many bytes arrived.
+    /// Writes a message at one end and reads it at the other, into the same memory; returns how many bytes arrived.
     pub fn pass(&self, message: &mut [u8]) -> usize {
         match self.kind {
             Channel::Pipe | Channel::Fifo => self.through_pipe(message),
@@ -145,7 +145,7 @@ fn has_port(kind: Channel) -> bool {
     matches!(kind, Channel::Udp | Channel::Tcp)
 }
 
-/// How many inodes it has.
+/// Returns how many inodes it has.
 fn inodes(kind: Channel) -> u64 {
     match kind {
         Channel::Fifo => 0,

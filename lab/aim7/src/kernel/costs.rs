@@ -1,8 +1,8 @@
-//! What the kernel's code costs beside its locks, in nanoseconds on a CPU of about 2.5 GHz of 2011.
+//! The cost of the kernel's code without its locks, in nanoseconds on a CPU of about 2.5 GHz of 2011.
 //!
-//! These are estimates from what such system calls are known to take (provisional; none is fitted to a published row).
-//! Where a document's row depends on one of them, the report of `turnwise-lab reproduce` says so. They are charged in
-//! the simulator only: on metal the work itself is done, or there is none.
+//! These are estimates from the known times of such system calls (provisional; none is fitted to a published row).
+//! Where a paper's row depends on one of them, the report of `turnwise-lab reproduce` states it. They are charged only
+//! in the simulator: on metal the work itself is done, or there is none.
 
 /// A system call that does nothing.
 pub const CALL: u32 = 60;
@@ -44,7 +44,7 @@ pub const SEMAPHORE: u32 = 120;
 pub const CHANNEL: u32 = 2500;
 /// Binding a port.
 pub const PORT: u32 = 120;
-/// Passing a message on, beside copying it.
+/// Passing a message on, without copying it.
 pub const MESSAGE: u32 = 250;
 /// Passing a message on through the network's layers, there and back.
 pub const NETWORK: u32 = 2500;

@@ -1,6 +1,6 @@
 //! System V semaphores and shared memory: tables that all processes share. Each is under a sleeping readers-writer lock
-//! (`rw_mutex` of `struct ipc_ids`), which whoever makes or removes an entry takes for writing (`ipcget`,
-//! `semctl_down` and their kin of Linux 3.7).
+//! (`rw_mutex` of `struct ipc_ids`), which is taken for writing to make or remove an entry (`ipcget`, `semctl_down` and
+//! the like in Linux 3.7).
 
 use super::{Owned, charge, costs};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         Table { keys: Shared::new(BTreeMap::new()), host: std::marker::PhantomData }
     }
 
-    /// Makes an entry; whether the key was free.
+    /// Makes an entry; returns whether the key was free.
     pub fn make(&self, key: u32) -> bool {
         let mut keys = self.keys.write();
         charge::<H>(costs::IPC_TABLE);
@@ -42,7 +42,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         keys.insert(key, identifier).is_none()
     }
 
-    /// Removes an entry; whether it was there.
+    /// Removes an entry; returns whether it was there.
     pub fn remove(&self, key: u32) -> bool {
         let mut keys = self.keys.write();
         charge::<H>(costs::IPC_TABLE);
@@ -54,7 +54,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         self.keys.read().len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -67,7 +67,7 @@ pub struct Semaphore<H: Host, L: LockSet<H::Platform>> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Semaphore<H, L> {
-    /// Makes both; `None`: somebody has this key.
+    /// Makes both; `None`: the key is taken.
     #[must_use]
     pub fn new(ipc: &Ipc<H, L>, key: u32) -> Option<Self> {
         if !ipc.segments.make(key) {

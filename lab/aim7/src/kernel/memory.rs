@@ -1,5 +1,5 @@
 //! Address spaces, page faults, the trees of `anon_vma` that relate the memory of parents and children, and those of
-//! the files that are mapped.
+//! the mapped files.
 
 use super::pages::Tables;
 use super::{Kernel, Owned, charge, costs};
@@ -19,7 +19,7 @@ const COPIES: u32 = AREAS as u32;
 const TABLES: u32 = 9;
 /// Pages that a process has before it touches any: these tables and the top one.
 const TABLE_PAGES: u32 = TABLES + 1;
-/// Of the pages that a program touches, one of so many is its own; others are the file's.
+/// One in this many of the pages that a program touches is its own; others are the file's.
 const OWN_SHARE: u32 = 2;
 
 /// The roots of the `anon_vma` trees of a family of processes: one for each area of their common ancestor.
@@ -37,7 +37,7 @@ impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
         self.roots.iter().map(|root| *root.lock()).sum()
     }
 
-    /// A child's areas go into their trees: once for the nodes of the parent, once for the child's own.
+    /// Links a child's areas into their trees: once for the nodes of the parent, once for the child's own.
     fn link(&self) {
         for root in &self.roots {
             for _ in 0..2 {
@@ -48,8 +48,8 @@ impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
         }
     }
 
-    /// They come out again, in one go for each area. The kernel frees the child's part when nobody may still be in the
-    /// lock: if it is locked just then, it is taken once more (`anon_vma_free`).
+    /// Unlinks them again, in one go for each area. The kernel frees the child's part when no thread may still be in
+    /// the lock: if it is locked just then, it is taken once more (`anon_vma_free`).
     fn unlink(&self) {
         for root in &self.roots {
             let mut nodes = root.lock();
@@ -95,7 +95,7 @@ impl<H: Host, L: LockSet<H::Platform>> Image<H, L> {
 pub struct Mm<H: Host, L: LockSet<H::Platform>> {
     areas: Shared<L::RwSem, Areas>,
     tables: Tables<H, L>,
-    /// Pages that it has, its tables among them; only its own thread looks.
+    /// Its pages, including its tables; only its own thread accesses this.
     pages: AtomicU32,
     related: bool,
 }
@@ -104,12 +104,12 @@ pub struct Mm<H: Host, L: LockSet<H::Platform>> {
 struct Areas {
     /// The end of the heap, in pages.
     end: u64,
-    /// Files that are mapped, as often as they are: numbers of [`Kernel::images`].
+    /// Mapped files, once per mapping: numbers of [`Kernel::images`].
     files: Vec<usize>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
-    /// Of a program that has just started: related to nobody.
+    /// Creates the memory of a program that has just started: unrelated to others.
     #[must_use]
     pub fn fresh(kernel: &Kernel<H, L>) -> Owned<H, Self> {
         Self::new(Areas::default(), false, kernel)
@@ -123,14 +123,14 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         Owned::new(Mm { areas: Shared::new(areas), tables, pages, related })
     }
 
-    /// Of the first of a family, which has mapped these files. It is forked from, and does nothing else.
+    /// Creates the memory of the first of a family, which has mapped these files. It does nothing but be forked from.
     #[must_use]
     pub fn ancestor(files: &[usize]) -> Owned<H, Self> {
         let areas = Areas { files: files.to_vec(), ..Areas::default() };
         Owned::new(Mm { areas: Shared::new(areas), tables: Tables::new(), pages: AtomicU32::new(0), related: true })
     }
 
-    /// A copy for a child, in the same family if this one has one.
+    /// Returns a copy for a child, in the same family if this one has one.
     #[must_use]
     pub fn fork(&self, kernel: &Kernel<H, L>) -> Owned<H, Self> {
         let areas = self.areas.write();
@@ -146,7 +146,7 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         child
     }
 
-    /// The memory goes, in an exit or an exec.
+    /// Frees the memory, in an exit or an exec.
     pub fn exit(&mut self, kernel: &Kernel<H, L>) {
         let files = std::mem::take(&mut self.areas.get_mut().files);
         self.tables.change(AREAS as u32 + files.len() as u32);
@@ -158,7 +158,7 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         kernel.top_tables.change(-1);
     }
 
-    /// Moves the end of the heap by so many pages, as `sbrk` does.
+    /// Moves the end of the heap by this many pages, as `sbrk` does.
     pub fn adjust(&self, pages: i64) {
         let mut areas = self.areas.write();
         charge::<H>(costs::BREAK);
@@ -173,13 +173,13 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         areas.files.push(file);
     }
 
-    /// Changes what may be done with a part of a file that is mapped.
+    /// Changes the protection of a mapped part of a file.
     pub fn protect(&self) {
         let _areas = self.areas.write();
         self.tables.change(1);
     }
 
-    /// A page is touched for the first time.
+    /// Touches a page for the first time.
     pub fn fault(&self, kernel: &Kernel<H, L>) {
         let _areas = self.areas.read();
         charge::<H>(costs::FAULT);
@@ -187,7 +187,7 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         self.own(1, kernel);
     }
 
-    /// A process touches pages for the first time whose faults are part of another charge: that of a fork, or an exec.
+    /// Touches pages for the first time whose faults are part of another charge: that of a fork, or an exec.
     pub fn settle_in(&self, faults: u32, kernel: &Kernel<H, L>) {
         self.tables.change(faults);
         self.own(faults / OWN_SHARE, kernel);

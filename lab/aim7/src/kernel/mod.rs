@@ -1,5 +1,5 @@
-//! The objects of a kernel that processes contend on, as small as they can honestly be: each has the lock that the
-//! kernel has there, real state under it, and a charge for the code that the lock protects.
+//! The objects of a kernel that processes contend on, as small as is honest: each has the lock that the kernel has
+//! there, real state under it, and a charge for the code that the lock protects.
 //!
 //! | file | what | locks |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | `pages.rs` | zones of pages, CPUs' lists of them, page tables | zones, page tables, the list of top tables: spin |
 //! | `ipc.rs` | tables of System V semaphores and shared memory | tables: sleeping readers-writer; an array: spin |
 //! | `channel.rs` | pipes and sockets | pipe: mutex; queues, ports: spin |
-//! | `costs.rs` | what their code costs | |
+//! | `costs.rs` | the cost of their code | |
 
 pub mod channel;
 pub mod costs;
@@ -48,7 +48,7 @@ pub struct Kernel<H: Host, L: LockSet<H::Platform>> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Kernel<H, L> {
-    /// A kernel without processes.
+    /// Creates a kernel without processes.
     #[must_use]
     pub fn new() -> Self {
         Kernel {
@@ -69,16 +69,16 @@ impl<H: Host, L: LockSet<H::Platform>> Default for Kernel<H, L> {
     }
 }
 
-/// Takes a lock as the kernel does with interrupts off, or with those of the network: a profile has that under a name
-/// of its own.
+/// Takes a lock as the kernel does with interrupts off, or with those of the network: a profile lists that under a
+/// separate name.
 fn quietly<H: Host, R>(lock: impl FnOnce() -> R) -> R {
     H::within(QUIET, lock)
 }
 
-/// Where a profile has locks that are taken with interrupts off: not in the function of plain spin locks.
+/// The profile's name for locks that are taken with interrupts off: not in the function of plain spin locks.
 pub const QUIET: &str = "interrupts off";
 
-/// The kernel's code has run for so long.
+/// Charges this much time of the kernel's code.
 #[track_caller]
 fn charge<H: Host>(ns: u32) {
     H::charge(turnwise_vfs::Work::Exactly { ns });

@@ -12,19 +12,19 @@ use turnwise_vfs::{Host, LockSet};
 const BATCH: u32 = 31;
 /// Free pages of a CPU from which on it gives a batch back.
 const HIGH: u32 = 6 * BATCH;
-/// Zones: one for each node, which numbers above share.
+/// Zones: one for each node, which higher numbers share.
 const ZONES: u32 = 64;
-/// CPUs with a list of their own, which numbers above share.
+/// CPUs with a list of their own, which higher numbers share.
 const LISTS: u32 = 4096;
 
 /// The zones, and what CPUs have taken from them.
 pub struct Zones<H: Host, L: LockSet<H::Platform>> {
     zones: Vec<Owned<H, Counted<L, H>>>,
-    /// Free pages of each CPU. Only the CPU itself looks, in a kernel that does not preempt itself.
+    /// Free pages of each CPU. Only the CPU itself accesses them, in a kernel that does not preempt itself.
     lists: Vec<AtomicU32>,
 }
 
-/// A count under a spin lock, on a line of its own: a zone has its pages that are out.
+/// A count under a spin lock, on a line of its own: a zone counts its pages in use.
 struct Counted<L: LockSet<H::Platform>, H: Host>(Apart<Lock<L::Spin, u64>>);
 
 impl<H: Host, L: LockSet<H::Platform>> Zones<H, L> {
@@ -39,7 +39,7 @@ impl<H: Host, L: LockSet<H::Platform>> Zones<H, L> {
         out - self.lists.iter().map(|list| u64::from(list.load(Relaxed))).sum::<u64>()
     }
 
-    /// Pages of the caller's node come or go under the zone's lock.
+    /// Takes or returns pages of the caller's node under the zone's lock.
     fn change(&self, ns: u32, by: i64) {
         let node = H::Platform::node() % ZONES;
         let mut out = self.zones[node as usize].0.0.lock();
@@ -106,7 +106,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tables<H, L> {
         Tables(Owned::new(Counted(Apart(Lock::new_in(0)))))
     }
 
-    /// Entries are made, changed or removed so often. What it costs beside the lock is in the charge of the caller.
+    /// Makes, changes or removes entries this many times. The cost apart from the lock is in the caller's charge.
     pub(super) fn change(&self, times: u32) {
         for _ in 0..times {
             *self.0.0.0.lock() += 1;

@@ -7,7 +7,7 @@ use turnwise_vfs::{Host, LockSet};
 
 /// Process numbers are below this.
 const PIDS: usize = 32_768;
-/// The first that is given out again after the last.
+/// The first number that is reused after the last.
 const RESERVED: usize = 300;
 
 /// All tasks. The two locks are on lines of their own, as there.
@@ -17,7 +17,7 @@ pub struct Tasks<H: Host, L: LockSet<H::Platform>> {
     host: std::marker::PhantomData<H>,
 }
 
-/// On a line of its own.
+/// A value on a line of its own.
 #[repr(align(128))]
 pub(super) struct Apart<T>(pub(super) T);
 
@@ -56,7 +56,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
         Tasks { pids, list, host: std::marker::PhantomData }
     }
 
-    /// A task with this memory: a number, and a place in the list. `None`: there are too many.
+    /// Creates a task with this memory: a number, and a place in the list. `None`: there are too many.
     #[must_use]
     pub fn spawn(&self, mm: Owned<H, Mm<H, L>>) -> Option<Task<H, L>> {
         let pid = {
@@ -72,7 +72,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
         Some(Task { pid, mm, signals: Owned::new(Lock::new_in(Signals::default())) })
     }
 
-    /// The end of a task, its memory gone.
+    /// Ends a task, whose memory is gone.
     pub fn reap(&self, task: Task<H, L>) {
         let mut list = self.list.0.write();
         charge::<H>(costs::TASK_LIST);
@@ -117,7 +117,7 @@ impl<H: Host, L: LockSet<H::Platform>> Task<H, L> {
         signals.pending |= 1 << signal;
     }
 
-    /// Takes the lowest signal that is pending, and runs its handler; which one it was.
+    /// Takes the lowest pending signal, and runs its handler; returns which one it was.
     #[must_use]
     pub fn handle(&self) -> Option<u32> {
         let signal = {

@@ -29,7 +29,7 @@ impl RefCount for Clones {
     }
 }
 
-/// One atomic addition each way: the least that a count can cost, and it cannot say no.
+/// One atomic addition each way: the least that a count can cost, and it cannot refuse.
 pub struct Additions(AtomicU64);
 
 impl RefCount for Additions {
@@ -52,7 +52,7 @@ impl RefCount for Additions {
     }
 }
 
-/// One compare-exchange each way, until it succeeds: what a count costs that looks before it changes.
+/// One compare-exchange each way, until it succeeds: the cost of a count that reads before it changes.
 pub struct Exchanges(AtomicU64);
 
 impl Exchanges {

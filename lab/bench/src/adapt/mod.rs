@@ -1,4 +1,4 @@
-//! The locks that are compared, in the shape that the workloads want: one file for each sort.
+//! The locks that are compared, in the shape that the workloads need: one file for each sort.
 
 pub mod counters;
 pub mod listed;

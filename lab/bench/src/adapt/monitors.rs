@@ -68,7 +68,7 @@ pub struct PthreadMonitor<T> {
 
 impl<T> Drop for PthreadMonitor<T> {
     fn drop(&mut self) {
-        // SAFETY: nobody has the mutex and nobody waits: we own all of them.
+        // SAFETY: no thread has the mutex and none waits: we own all of them.
         unsafe {
             self.conditions.iter().for_each(|condition| {
                 libc::pthread_cond_destroy(condition.get());

@@ -14,16 +14,16 @@ thread_local! {
 /// Measures a sample with a plugin, for one thread at a time.
 ///
 /// # Errors
-/// When a thread cannot be started, or when the lock broke its promise.
+/// When a thread cannot be started, or when the lock broke its guarantee.
 pub(crate) fn exclusive(plugin: &'static Plugin, plan: &Plan) -> anyhow::Result<Outcome> {
     MEASURED.set(Some(plugin));
     exclusive::sample::<Plugged<Protected>>(plan)
 }
 
-/// Measures a sample with a plugin, whose readers exclude one another if it has no way to let them in together.
+/// Measures a sample with a plugin, whose readers exclude one another if it cannot admit them together.
 ///
 /// # Errors
-/// When a thread cannot be started, or when the lock broke its promise.
+/// When a thread cannot be started, or when the lock broke its guarantee.
 pub(crate) fn shared(plugin: &'static Plugin, plan: &Plan) -> anyhow::Result<Outcome> {
     MEASURED.set(Some(plugin));
     shared::sample::<Plugged<Record>>(plan)
@@ -37,7 +37,7 @@ pub(crate) struct Plugged<T> {
     data: *mut T,
 }
 
-// SAFETY: the lock gives `&mut T` to one thread at a time, and `&T` to others only when nobody has that.
+// SAFETY: the lock gives `&mut T` to one thread at a time, and `&T` to others only when none has that.
 unsafe impl<T: Send + Sync> Sync for Plugged<T> {}
 
 impl<T: Copy> Plugged<T> {
@@ -46,7 +46,7 @@ impl<T: Copy> Plugged<T> {
         let plugin = MEASURED.get().expect("a sample says whose it is before it makes its locks");
         let memory = Memory::new(plugin, size_of::<T>());
         let data = memory.room(plugin).cast::<T>();
-        // SAFETY: there is so much room, aligned to 8 bytes, and nobody else knows of it.
+        // SAFETY: there is this much room, aligned to 8 bytes, and no other code knows of it.
         unsafe { data.write(value) };
         Plugged { memory, alone: plugin.alone, shared: plugin.shared.unwrap_or(plugin.alone), data }
     }
@@ -85,7 +85,7 @@ impl SharedLock for Plugged<Record> {
 
     #[inline]
     fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
-        // SAFETY: nobody else is in.
+        // SAFETY: no other thread is in.
         self.within(self.alone, |data| f(unsafe { &mut *data }))
     }
 }

@@ -11,7 +11,7 @@ pub trait Kind: Send + Sync + 'static {
     const INIT: pthread_mutex_t;
 }
 
-/// What `pthread_mutex_init` makes when not asked for anything.
+/// What `pthread_mutex_init` makes by default.
 pub enum Normal {}
 impl Kind for Normal {
     const INIT: pthread_mutex_t = libc::PTHREAD_MUTEX_INITIALIZER;
@@ -33,7 +33,7 @@ pub struct PthreadMutex<T, K> {
 
 impl<T, K> Drop for PthreadMutex<T, K> {
     fn drop(&mut self) {
-        // SAFETY: nobody has it: we own it. (glibc's destroy does nothing but mark it.)
+        // SAFETY: no thread has it: we own it. (glibc's destroy does nothing but mark it.)
         unsafe { libc::pthread_mutex_destroy(self.mutex.get()) };
     }
 }
@@ -60,15 +60,15 @@ impl<T: Send + 'static, K: Kind> Lock<T> for PthreadMutex<T, K> {
     }
 }
 
-/// A `pthread_rwlock_t` and the data that it protects; of kind `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`, or what
-/// one gets without asking: `PTHREAD_RWLOCK_PREFER_READER_NP`.
+/// A `pthread_rwlock_t` and the data that it protects; of kind `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`, or the
+/// default: `PTHREAD_RWLOCK_PREFER_READER_NP`.
 #[repr(C)]
 pub struct PthreadRwLock<const PREFER_WRITERS: bool> {
     lock: UnsafeCell<pthread_rwlock_t>,
     data: UnsafeCell<Record>,
 }
 
-/// What a `pthread_rwlock_t` of kind `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP` starts as.
+/// Returns what a `pthread_rwlock_t` of kind `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP` starts as.
 fn preferring_writers() -> pthread_rwlock_t {
     const KIND: libc::c_int = 2;
     let mut lock = libc::PTHREAD_RWLOCK_INITIALIZER;
@@ -85,12 +85,12 @@ fn preferring_writers() -> pthread_rwlock_t {
 
 impl<const W: bool> Drop for PthreadRwLock<W> {
     fn drop(&mut self) {
-        // SAFETY: nobody has it: we own it.
+        // SAFETY: no thread has it: we own it.
         unsafe { libc::pthread_rwlock_destroy(self.lock.get()) };
     }
 }
 
-// SAFETY: the lock gives `&mut` to one thread at a time, and `&` to others only when nobody has that.
+// SAFETY: the lock gives `&mut` to one thread at a time, and `&` to others only when none has that.
 unsafe impl<const W: bool> Sync for PthreadRwLock<W> {}
 
 impl<const W: bool> SharedLock for PthreadRwLock<W> {

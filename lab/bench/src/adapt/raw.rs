@@ -1,4 +1,4 @@
-//! Data behind locks that come without, those included that are re-entrant: no workload locks what it has.
+//! Data behind locks that come without, including re-entrant ones: no workload locks a lock that it has.
 
 use crate::load::exclusive::Lock;
 use crate::load::shared::{Record, SharedLock};
@@ -12,7 +12,7 @@ pub struct RawLocked<R, T> {
     data: UnsafeCell<T>,
 }
 
-// SAFETY: `RawLock` and `RawRwLock` say that a writer is alone (it never locks twice), and readers only read.
+// SAFETY: `RawLock` and `RawRwLock` guarantee that a writer is alone (it never locks twice), and readers only read.
 unsafe impl<R: RawLock, T: Send + Sync> Sync for RawLocked<R, T> {}
 
 impl<R: RawLock, T: Send + Sync + 'static> Lock<T> for RawLocked<R, T> {
@@ -49,7 +49,7 @@ impl<R: RawRwLock> SharedLock for RawLocked<R, Record> {
     #[inline]
     fn write<O>(&self, f: impl FnOnce(&mut Record) -> O) -> O {
         self.raw.lock();
-        // SAFETY: nobody else is in.
+        // SAFETY: no other thread is in.
         let result = f(unsafe { &mut *self.data.get() });
         // SAFETY: acquired above.
         unsafe { self.raw.unlock() };

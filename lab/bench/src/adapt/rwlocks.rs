@@ -1,4 +1,4 @@
-//! Locks that many may read under.
+//! Locks that many threads may read under.
 
 use crate::load::exclusive::Lock;
 use crate::load::shared::{Record, SharedLock};

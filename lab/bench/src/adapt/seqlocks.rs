@@ -4,7 +4,7 @@ use crate::load::shared::{Record, SharedLock};
 use turnwise::SeqRwLock;
 use turnwise::platform::{DefaultPlatform, Platform};
 
-/// `$name`: our sequence lock, read as `$read` says.
+/// `$name`: our sequence lock, read as `$read` specifies.
 macro_rules! ours {
     ($(#[$doc:meta])* $name:ident, |$lock:ident, $f:ident| $read:expr) => {
         $(#[$doc])*

@@ -1,4 +1,4 @@
-//! Our file system in memory, and what one might use in place of it: the kernel's, a table of paths, a tree of paths.
+//! Our file system in memory, and possible replacements for it: the kernel's, a table of paths, a tree of paths.
 
 use crate::load::names::{Question, all_paths};
 use anyhow::{Context, Result, ensure};
@@ -26,7 +26,7 @@ pub struct Ours<L>(PhantomData<L>);
 /// The same, where a look-up holds what it finds for a moment.
 pub struct Holding<L>(PhantomData<L>);
 
-/// The path of what one has there.
+/// The path of an object there.
 pub struct OurPaths<L>(PhantomData<L>);
 
 /// A path, and what is there.
@@ -155,7 +155,7 @@ impl Question for TmpfsPaths {
     #[inline]
     fn ask(_: &'static Tmpfs, (_file, link, path): &Self::About) -> bool {
         let mut buffer = [0; PATH_BYTES];
-        // SAFETY: the path ends in 0; the buffer is writable and has so many bytes.
+        // SAFETY: the path ends in 0; the buffer is writable and has this many bytes.
         let bytes = unsafe { libc::readlink(link.as_ptr(), buffer.as_mut_ptr().cast(), PATH_BYTES) };
         usize::try_from(bytes).is_ok_and(|bytes| buffer[..bytes] == *path.as_os_str().as_bytes())
     }
@@ -169,7 +169,7 @@ fn is_tmpfs(file: &OwnedFd) -> bool {
     }
 }
 
-/// A concurrent table of whole paths. It can neither rename a directory nor say where something is.
+/// A concurrent table of whole paths. It can neither rename a directory nor report where something is.
 pub struct Table(DashMap<PathBuf, u64>);
 
 impl Question for Table {

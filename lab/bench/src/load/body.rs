@@ -1,4 +1,4 @@
-//! What an operation does beside its accesses to the data.
+//! What an operation does in addition to its accesses to the data.
 
 use crate::environment::Environment;
 use crate::run::Section;
@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use std::hint::black_box;
 use std::marker::PhantomData;
 
-/// A workload of this kind in this world with this lock or count, and what an operation does beside it.
+/// A workload of this kind in this world with this lock or count, and what an operation does in addition.
 pub(super) struct Load<Of, B> {
     pub(super) body: B,
     of: PhantomData<fn() -> Of>,
@@ -28,7 +28,7 @@ impl<Of, B: Copy> Copy for Load<Of, B> {}
 
 /// The two halves of an operation.
 pub(super) trait Body<W: Environment>: Copy + Send + Sync + 'static {
-    /// Nothing but the data is looked at.
+    /// Returns whether only the data is accessed.
     fn tight(self) -> bool;
     fn inside(self, seed: u64) -> u64;
     fn outside(self, local: &mut u64);
@@ -51,7 +51,7 @@ impl<W: Environment> Body<W> for Tight {
     fn outside(self, _local: &mut u64) {}
 }
 
-/// So much work.
+/// This much work.
 #[derive(Clone, Copy)]
 pub(super) struct Work<S> {
     pub(super) inside: u32,
@@ -82,7 +82,7 @@ pub(super) enum Any<S> {
 }
 
 impl<S> Any<S> {
-    /// What a section says; `no_sleep` is the error of one that sleeps.
+    /// Returns the section as one of these; `no_sleep` is the error of one that sleeps.
     pub(super) fn of(section: Section, jitter: S, no_sleep: &'static str) -> Result<Any<S>> {
         match section {
             Section::Tight => Ok(Any::Tight),
@@ -113,7 +113,7 @@ impl<W: Environment> Body<W> for Any<W::Jitter> {
     }
 }
 
-/// Draws the next lot of a thread: 32 bits, the upper half of Knuth's generator (MMIX).
+/// Draws the next random number of a thread: 32 bits, the upper half of Knuth's generator (MMIX).
 #[inline(always)]
 pub(super) fn lot(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);

@@ -25,7 +25,7 @@ pub fn sample<C: RefCount>(plan: &Plan) -> anyhow::Result<Outcome> {
     }
 }
 
-/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
+/// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
 /// threads' loop for each counter.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ impl<W: Environment, C: RefCount, B: Body<W>> Workload for Load<(Counted, W, C),
         if threads <= 2 { 16 } else { 1 }
     }
 
-    /// The wait is that for the reference. Many have one at a time: for a probe it is shared.
+    /// The wait is for the reference. Many threads have one at a time: for a probe it is shared.
     #[inline(always)]
     fn operate<P: Probe>(self, counter: &C, local: &mut u64, probe: &mut P) -> Kind {
         let address = ptr::from_ref(counter).cast();

@@ -50,7 +50,7 @@ pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
     }
 }
 
-/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
+/// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
 /// threads' loop for each lock.
 pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter: W::Jitter) -> impl Workload {
     Load::<(Exclusive, W, L), _>::of(Any::of(section, jitter))
@@ -58,13 +58,13 @@ pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter:
 
 /// The two halves of an operation.
 pub(super) trait Body<W: Environment>: Copy + Send + Sync + 'static {
-    /// In the thread, before the first operation.
+    /// Prepares the thread, before the first operation.
     fn prepare(self) {}
     fn inside(self, data: &mut Protected);
     fn outside(self, _local: &mut u64) {}
 }
 
-/// The section is about to read the data, or to write it.
+/// Announces that the section is about to read the data, or to write it.
 #[inline(always)]
 #[track_caller]
 fn touch<W: Environment>(data: &mut Protected, write: bool) {
@@ -95,7 +95,7 @@ impl<W: Environment> Body<W> for Work<W::Jitter> {
         let count = data.count;
         data.chain = W::work(data.chain, self.inside);
         touch::<W>(data, true);
-        // The compiler must take it that anybody may have changed the data here.
+        // The compiler must assume that any thread may have changed the data here.
         let data = black_box(data);
         data.count = count + 1;
         data.mirror += 1;
@@ -197,7 +197,7 @@ impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Load<(Exclusiv
         self.body.outside(local);
     }
 
-    /// Mutual exclusion: no increment was lost. (A tight section leaves the mirror alone.)
+    /// Checks mutual exclusion: no increment was lost. (A tight section leaves the mirror alone.)
     fn check(lock: &L, done: Counts, _torn: bool) -> anyhow::Result<()> {
         lock.with(|data| *data).check(done.write)
     }
@@ -221,7 +221,7 @@ pub(super) fn take<W: Environment, L: Lock<Protected>, P: Probe>(lock: &L, body:
 }
 
 impl Protected {
-    /// The counts of both together.
+    /// Returns the counts of both together.
     pub(super) fn and(self, more: Protected) -> Protected {
         Protected { count: self.count + more.count, mirror: self.mirror + more.mirror, chain: 0 }
     }

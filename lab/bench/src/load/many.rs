@@ -6,7 +6,7 @@ use crate::probe::Probe;
 use crate::run::{self, Apart, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
 use turnwise::platform::Native;
 
-/// Runs one sample of `plan` with as many fresh locks as it says.
+/// Runs one sample of `plan` with as many fresh locks as it specifies.
 ///
 /// # Errors
 /// When a thread cannot be started, or when a lock let two threads in at the same time.
@@ -17,7 +17,7 @@ pub(crate) fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome>
 /// The kind of the workload.
 enum Many {}
 
-/// What an operation does, with one of so many locks.
+/// What an operation does, with one of several locks.
 #[derive(Clone, Copy)]
 struct OneOf {
     body: Any<()>,
@@ -28,7 +28,7 @@ fn work<L>(section: Section, locks: usize) -> Load<(Many, L), OneOf> {
     Load::of(OneOf { body: Any::of(section, ()), locks })
 }
 
-/// What a thread has for itself.
+/// A thread's private state.
 struct Local {
     chain: u64,
     lots: u64,
@@ -61,7 +61,7 @@ impl<L: Lock<Protected>> Workload for Load<(Many, L), OneOf> {
         Body::<Native>::outside(self.body.body, &mut local.chain);
     }
 
-    /// Mutual exclusion: no increment was lost behind any of them.
+    /// Checks mutual exclusion: no increment was lost behind any of them.
     fn check(locks: &Self::Shared, done: Counts, _torn: bool) -> anyhow::Result<()> {
         let all = locks.iter().map(|lock| lock.0.with(|data| *data)).fold(Protected::default(), Protected::and);
         all.check(done.write)

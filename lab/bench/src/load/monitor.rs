@@ -5,19 +5,19 @@ use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Workload};
 use anyhow::ensure;
 
-/// What is to be told, and to how many.
+/// What is to be notified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tell {
-    /// Nobody.
+    /// No thread.
     Nobody,
-    /// One of those that wait for this condition.
+    /// One waiter for this condition.
     One(usize),
     /// All of them.
     All(usize),
 }
 
 impl Tell {
-    /// Tells them, by these ways to tell; what those return is of no interest.
+    /// Notifies them, by these functions, whose results are ignored.
     #[inline]
     pub(crate) fn by<A, B>(self, one: impl FnOnce(usize) -> A, all: impl FnOnce(usize) -> B) {
         match self {
@@ -36,7 +36,7 @@ impl Tell {
 pub trait Monitor<T>: Sync + 'static {
     /// Creates an unlocked one.
     fn new(value: T) -> Self;
-    /// Acquires, sleeps on a condition variable while `wait` says so, runs `f`, tells whom `f` says, releases.
+    /// Acquires, sleeps on a condition variable while `wait` is true, runs `f`, notifies whom `f` names, releases.
     fn enter<R>(&self, on: usize, wait: impl FnMut(&mut T) -> bool, f: impl FnOnce(&mut T) -> (R, Tell)) -> R;
 }
 
@@ -45,11 +45,11 @@ pub trait Pattern: Copy + Send + Sync + 'static {
     /// What they share.
     type State: Send + 'static;
 
-    /// Before the first turn.
+    /// Returns the state before the first turn.
     fn state(threads: usize) -> Self::State;
-    /// The condition variable that a thread waits on.
+    /// Returns the condition variable that a thread waits on.
     fn waits_on(thread: usize, threads: usize) -> usize;
-    /// Whether it is not the thread's turn, which is its `turn`th.
+    /// Returns whether it is not yet the thread's turn, its `turn`th.
     fn waits(state: &Self::State, thread: usize, threads: usize, turn: u64) -> bool;
     /// Takes the turn.
     fn take(state: &mut Self::State, thread: usize, threads: usize) -> Tell;
@@ -60,7 +60,7 @@ pub trait Pattern: Copy + Send + Sync + 'static {
 pub struct PingPong;
 
 impl Pattern for PingPong {
-    /// Whose turn it is.
+    /// The thread whose turn it is.
     type State = usize;
 
     fn state(_threads: usize) -> usize {
@@ -114,7 +114,7 @@ impl Pattern for Queue {
     }
 }
 
-/// The first thread tells all others at once, and waits until each has heard it.
+/// The first thread notifies all others at once, and waits until each has received it.
 #[derive(Clone, Copy)]
 pub struct Broadcast;
 
@@ -122,7 +122,7 @@ pub struct Broadcast;
 pub struct Rounds {
     /// Broadcasts made.
     made: u64,
-    /// Threads that have heard the last one.
+    /// Threads that have received the last one.
     heard: usize,
 }
 
@@ -153,9 +153,9 @@ pub struct Inside<S> {
     state: S,
     /// Turns taken.
     turns: u64,
-    /// The sample is over: nobody waits any more, and the state stays as it is.
+    /// The sample is over: no thread waits any more, and the state stays as it is.
     over: bool,
-    /// Somebody took a turn that was not theirs.
+    /// A thread took another thread's turn.
     early: bool,
 }
 
@@ -167,10 +167,10 @@ pub fn sample<M: Monitor<Inside<T::State>>, T: Pattern>(plan: &Plan) -> anyhow::
     run::sample(plan, Load::<(Turns, M, T), _>::of(plan.threads))
 }
 
-/// The kind of the workload; beside it, the number of threads.
+/// The kind of the workload; besides it, the number of threads.
 enum Turns {}
 
-/// What a thread has for itself.
+/// A thread's private state.
 struct Local {
     thread: usize,
     /// Turns that it has taken.
@@ -189,7 +189,7 @@ impl<T: Pattern, M: Monitor<Inside<T::State>>> Workload for Load<(Turns, M, T), 
         Local { thread, turns: 0 }
     }
 
-    /// The wait is that for the turn.
+    /// The wait is for the turn.
     #[inline(always)]
     fn operate<P: Probe>(self, monitor: &M, local: &mut Local, probe: &mut P) -> Kind {
         let (thread, threads, turn) = (local.thread, self.body, local.turns);
@@ -225,7 +225,7 @@ impl<T: Pattern, M: Monitor<Inside<T::State>>> Workload for Load<(Turns, M, T), 
         }
     }
 
-    /// No turn was lost, and none was taken too early.
+    /// Checks that no turn was lost, and that none was taken too early.
     fn check(monitor: &M, done: Counts, _torn: bool) -> anyhow::Result<()> {
         let (turns, early) = monitor.enter(0, |_| false, |inside| ((inside.turns, inside.early), Tell::Nobody));
         ensure!(!early, "a wait ended although what it was for had not happened");

@@ -1,9 +1,9 @@
-//! Threads that look names up in a tree that is all in memory, or ask for the paths of what they have.
+//! Threads that look names up in a tree that is all in memory, or ask for the paths of objects that they have.
 //!
 //! Every path has five components: `/t0/srv/www/img/f17`. Below each of the directories `t0`, `t1`, ... are as many
-//! files; a thread asks for all of its own in turn. *Shared*: everybody asks for all files below `t0`.
-//! *Siblings*: below `t0`, too, but each thread for files of its own. *Disjoint*: each thread has a directory to
-//! itself, and shares the root alone.
+//! files; a thread asks for all of its own in turn. *Shared*: all threads ask for all files below `t0`. *Siblings*:
+//! below `t0`, too, but each thread for files of its own. *Disjoint*: each thread has a directory to itself, and shares
+//! only the root.
 
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Workload};
@@ -15,20 +15,20 @@ const TOPS: usize = 8;
 /// Files below each. A power of two.
 pub const FILES: usize = 64;
 
-/// The path of a file.
+/// Returns the path of a file.
 #[must_use]
 pub fn path(top: usize, file: usize) -> String {
     format!("/t{}/srv/www/img/f{}", top % TOPS, file % FILES)
 }
 
-/// The paths of all files.
+/// Returns the paths of all files.
 pub fn all_paths() -> impl Iterator<Item = String> {
     (0..TOPS).flat_map(|top| (0..FILES).map(move |file| path(top, file)))
 }
 
-/// A question that threads ask again and again of a tree with every file of [`all_paths`], a fresh one for each sample.
+/// A question that threads repeatedly ask of a tree with every file of [`all_paths`], a fresh one for each sample.
 pub trait Question: Sized + 'static {
-    /// What is asked.
+    /// The tree that is asked.
     type Tree: Sync + 'static;
     /// A file that is there, as the question wants it.
     type About: Send + 'static;
@@ -37,29 +37,29 @@ pub trait Question: Sized + 'static {
     /// # Errors
     /// When they cannot be made here.
     fn build() -> Result<Self::Tree>;
-    /// A file that is there.
+    /// Returns a file that exists.
     fn about(tree: &'static Self::Tree, path: &str) -> Self::About;
-    /// Asks; whether the answer is right.
+    /// Asks; returns whether the answer is right.
     fn ask(tree: &'static Self::Tree, about: &Self::About) -> bool;
 }
 
-/// Whose files a thread asks for.
+/// The owner of the files that a thread asks for.
 pub trait Whose: Copy + Send + Sync + 'static {
-    /// The directory at the top for the thread of this number.
+    /// Returns the directory at the top for the thread of this number.
     fn top(thread: usize) -> usize;
-    /// Its file of this number.
+    /// Returns its file of this number.
     fn file(_thread: usize, number: usize) -> usize {
         number
     }
 }
 
-/// Everybody's.
+/// All threads' files.
 #[derive(Clone, Copy)]
 pub struct Shared;
-/// Its own in everybody's directory.
+/// Its own files in the common directory.
 #[derive(Clone, Copy)]
 pub struct Siblings;
-/// Its own.
+/// Its own files, in a directory of its own.
 #[derive(Clone, Copy)]
 pub struct Disjoint;
 
@@ -73,7 +73,7 @@ impl Whose for Siblings {
         0
     }
 
-    /// Every eighth file, so that eight threads have none in common.
+    /// Returns every eighth file, so that eight threads have none in common.
     fn file(thread: usize, number: usize) -> usize {
         number * TOPS + thread % TOPS
     }
@@ -95,9 +95,9 @@ pub fn sample<Q: Question, W: Whose>(plan: &Plan) -> Result<Outcome> {
 /// Makes a tree, runs `f`, and takes the tree away.
 fn with_tree<T: 'static, R>(build: fn() -> Result<T>, f: impl FnOnce(&'static T) -> Result<R>) -> Result<R> {
     let tree = Box::into_raw(Box::new(build().context("cannot make the tree")?));
-    // SAFETY: from a box. What `f` makes of the reference is on threads that end in `run::sample`, with all they have.
+    // SAFETY: from a box. Whatever `f` makes of the reference is on threads that end in `run::sample`, with all of it.
     let result = f(unsafe { &*tree });
-    // SAFETY: from `Box::into_raw`, and nobody has a reference any more.
+    // SAFETY: from `Box::into_raw`, and no reference is left.
     drop(unsafe { Box::from_raw(tree) });
     result
 }
@@ -114,7 +114,7 @@ impl<W, Q: Question> Clone for Questions<W, Q> {
 }
 impl<W, Q: Question> Copy for Questions<W, Q> {}
 
-/// What a thread asks about, and what came out.
+/// What a thread asks about, and the result.
 struct Local<A> {
     about: Vec<A>,
     next: usize,

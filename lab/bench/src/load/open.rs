@@ -1,7 +1,7 @@
-//! Threads that want a lock at times of their own, whether or not it has kept up: an open loop, as requests from
-//! outside make it. The wait counts from the time at which a request was to arrive, and requests that were due and
-//! never served count, too: a lock that stalls delays all that arrive meanwhile, where threads that ask again only
-//! after they were served would see one long wait (G. Tene calls that coordinated omission).
+//! Threads that want a lock at times of their own, whether or not it has kept up: an open loop, like requests from
+//! outside. The wait counts from the time at which a request was to arrive, and requests that were due and never served
+//! count, too: a lock that stalls delays all that arrive meanwhile, where threads that ask again only after they were
+//! served would see one long wait (G. Tene calls that coordinated omission).
 
 use super::body::{Load, lot};
 use super::exclusive::{Any, Body, Lock, Protected};
@@ -11,7 +11,7 @@ use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Workload};
 use crate::situation::Arrivals;
 use turnwise::platform::Native;
 
-/// Runs one sample of `plan`, in which requests arrive so.
+/// Runs one sample of `plan`, in which requests arrive like this.
 ///
 /// # Errors
 /// When a thread cannot be started, or when the lock let two threads in at the same time.
@@ -31,7 +31,7 @@ struct Served {
     threads: usize,
 }
 
-/// When the requests of one thread are due. It depends on the thread's number alone, so all locks see the same.
+/// When the requests of one thread are due. It depends only on the thread's number, so all locks see the same.
 struct Schedule {
     arrivals: Arrivals,
     threads: usize,
@@ -47,7 +47,7 @@ impl Schedule {
         Schedule { arrivals, threads, lots: thread as u64 + 1, due_ns: 0, more: 0 }
     }
 
-    /// When the next request is due, if the first one may be from `now_ns` on.
+    /// Returns when the next request is due, if the first one may be from `now_ns` on.
     fn due(&mut self, now_ns: u64) -> u64 {
         if self.due_ns == 0 {
             self.due_ns = match self.arrivals {
@@ -60,7 +60,7 @@ impl Schedule {
         self.due_ns
     }
 
-    /// That one is done with.
+    /// Completes the present request.
     fn advance(&mut self) {
         if self.more > 0 {
             self.more -= 1;
@@ -85,12 +85,12 @@ impl Schedule {
 fn wait_until(due_ns: u64) {
     let due = libc::timespec { tv_sec: (due_ns / 1_000_000_000) as _, tv_nsec: (due_ns % 1_000_000_000) as _ };
     while Native::stamp() < due_ns {
-        // SAFETY: `due` is readable, and the rest of an interrupted sleep is not asked for.
+        // SAFETY: `due` is readable, and the rest of an interrupted sleep is not requested.
         unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &due, std::ptr::null_mut()) };
     }
 }
 
-/// What a thread has for itself.
+/// A thread's private state.
 struct Local {
     chain: u64,
     schedule: Schedule,
@@ -129,7 +129,7 @@ impl<L: Lock<Protected>> Workload for Load<(Open, L), Served> {
         Body::<Native>::outside(self.body.body, &mut local.chain);
     }
 
-    /// Requests that are due by now have waited for so long at least.
+    /// Requests that are already due have waited for at least this long.
     fn leave<P: Probe>(self, local: &mut Local, probe: &mut P) {
         let now = Native::stamp();
         loop {
@@ -142,7 +142,7 @@ impl<L: Lock<Protected>> Workload for Load<(Open, L), Served> {
         }
     }
 
-    /// Mutual exclusion: no increment was lost.
+    /// Checks mutual exclusion: no increment was lost.
     fn check(lock: &L, done: Counts, _torn: bool) -> anyhow::Result<()> {
         lock.with(|data| *data).check(done.write)
     }
@@ -207,7 +207,7 @@ mod tests {
         let body = Served { body: Any::of(Section::Tight, ()), arrivals, threads: 4 };
         let work = Load::<(Open, std::sync::Mutex<Protected>), _>::of(body);
         let mut local = work.local(Roles::WRITE, 0);
-        // The lock was asked for a tenth of a second ago, and has let nobody in.
+        // The lock was requested a tenth of a second ago, and has admitted no thread.
         local.schedule.due(Native::stamp() - SECOND / 10);
         let mut heard = Heard::default();
         work.leave(&mut local, &mut heard);

@@ -14,11 +14,11 @@ use turnwise::platform::Native;
 /// its result (word 2).
 pub type Record = [u64; 4];
 
-/// A lock with data inside that many may read at a time.
+/// A lock with data inside that many threads may read at a time.
 pub trait SharedLock: Sync + 'static {
     /// Creates an unlocked lock.
     fn new(value: Record) -> Self;
-    /// Runs `f` on the data, or on a copy that was read while nobody wrote.
+    /// Runs `f` on the data, or on a copy that was read while no thread wrote.
     fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R;
     /// Acquires for writing, runs `f`, releases.
     fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R;
@@ -27,7 +27,7 @@ pub trait SharedLock: Sync + 'static {
 /// Runs one sample of `plan` with a fresh lock.
 ///
 /// # Errors
-/// When a thread cannot be started, or when the lock let a writer in beside somebody else.
+/// When a thread cannot be started, or when the lock let a writer in together with another thread.
 pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
     match plan.section {
         Section::Tight => run::sample(plan, Shared::<Native, L, _>::of(Tight, ())),
@@ -38,7 +38,7 @@ pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
     }
 }
 
-/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
+/// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
 /// threads' loop for each lock.
 ///
 /// # Errors
@@ -87,11 +87,11 @@ impl Role {
     }
 }
 
-/// What a thread has for itself.
+/// A thread's private state.
 struct Local {
     role: Role,
     chain: u64,
-    /// Work that rests it after each operation, beside what the body says.
+    /// Work that rests it after each operation, in addition to the body's.
     rest: u32,
     /// Anything but zero: a reader saw half a write.
     torn: u64,
@@ -103,7 +103,7 @@ impl Local {
         touch::<W>(data, false);
         let count = data[0];
         self.chain = body.inside(self.chain ^ data[2]);
-        // The compiler must take it that somebody may have written meanwhile.
+        // The compiler must assume that another thread may have written meanwhile.
         let data = if body.tight() { data } else { black_box(data) };
         self.torn |= (count ^ data[1]) | (count ^ data[3]);
     }
@@ -123,7 +123,7 @@ fn change<W: Environment, B: Body<W>>(body: B, data: &mut Record) {
     data[3] += 1;
 }
 
-/// The section is about to read the data, or to write it.
+/// Announces that the section is about to read the data, or to write it.
 #[inline(always)]
 #[track_caller]
 fn touch<W: Environment>(data: &Record, write: bool) {
@@ -167,7 +167,7 @@ impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
         Local { role, chain: 1, rest, torn: 0 }
     }
 
-    /// An optimistic read costs less than a look at the signal.
+    /// An optimistic read costs less than a check of the signal.
     fn batch(self, threads: usize) -> u32 {
         if self.body.tight() && threads <= 2 { 16 } else { 1 }
     }
@@ -210,7 +210,7 @@ impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
         local.torn != 0
     }
 
-    /// No write was lost, and nobody read half of one.
+    /// Checks that no write was lost, and that no reader saw half of one.
     fn check(lock: &L, done: Counts, torn: bool) -> anyhow::Result<()> {
         check(lock.write(|data| *data), done.write, torn)
     }

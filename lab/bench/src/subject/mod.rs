@@ -28,20 +28,20 @@ pub enum Waiting {
     Sleeps,
     /// It spins for ever.
     Spins,
-    /// There is nobody to wait for.
+    /// It never waits.
     Never,
 }
 
 /// A lock that can be benchmarked.
 #[derive(Debug)]
 pub struct LockInfo {
-    /// What `--lock` and the reports call it.
+    /// Its name in `--lock` and the reports.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
     /// What its waiters do.
     pub waiting: Waiting,
-    /// One to judge, rather than one to judge by.
+    /// Whether it is judged, rather than a yardstick.
     pub ours: bool,
     sampler: Sampler,
 }
@@ -63,7 +63,7 @@ enum Sampler {
 pub type PluggedSample = fn(&'static Plugin, &Plan) -> anyhow::Result<Outcome>;
 
 impl LockInfo {
-    /// A peer for one thread at a time.
+    /// Returns a peer for one thread at a time.
     pub(crate) const fn exclusive<L: exclusive::Lock<exclusive::Protected>>(
         name: &'static str,
         waiting: Waiting,
@@ -72,7 +72,7 @@ impl LockInfo {
         LockInfo::by(exclusive::sample::<L>, name, waiting, help)
     }
 
-    /// A peer for readers and writers.
+    /// Returns a peer for readers and writers.
     pub(crate) const fn shared<L: shared::SharedLock>(
         name: &'static str,
         waiting: Waiting,
@@ -81,7 +81,7 @@ impl LockInfo {
         LockInfo::by(shared::sample::<L>, name, waiting, help)
     }
 
-    /// A peer for threads that wait for each other.
+    /// Returns a peer for threads that wait for each other.
     pub(crate) const fn monitor<M: monitor::Monitor<monitor::Inside<T::State>>, T: monitor::Pattern>(
         name: &'static str,
         help: &'static str,
@@ -89,7 +89,7 @@ impl LockInfo {
         LockInfo::by(monitor::sample::<M, T>, name, Waiting::Sleeps, help)
     }
 
-    /// A peer that counts references.
+    /// Returns a peer that counts references.
     pub(crate) const fn counter<C: RefCount>(name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
         LockInfo::by(counted::sample::<C>, name, waiting, help)
     }
@@ -98,27 +98,27 @@ impl LockInfo {
         LockInfo { name, help, waiting, ours: false, sampler: Sampler::By(sample) }
     }
 
-    /// A lock of the catalogue, to compare others with.
+    /// Returns a lock of the catalogue, to compare others with.
     pub(crate) const fn listed(name: &'static str) -> LockInfo {
         let entry = turnwise_catalogue::get(name);
         let waiting = if entry.spins() { Waiting::Spins } else { Waiting::Sleeps };
         LockInfo { name, help: entry.summary, waiting, ours: false, sampler: Sampler::Catalogue }
     }
 
-    /// A lock of the catalogue, to judge.
+    /// Returns a lock of the catalogue, to judge.
     pub(crate) const fn own(name: &'static str) -> LockInfo {
         LockInfo::listed(name).ours()
     }
 
-    /// A count of references under a lock of the catalogue, to compare others with.
+    /// Returns a count of references under a lock of the catalogue, to compare others with.
     pub(crate) const fn count_under(name: &'static str) -> LockInfo {
         LockInfo { sampler: Sampler::CountUnder, ..LockInfo::listed(name) }
     }
 
-    /// A lock of a shared object, for as long as the program runs.
+    /// Returns a lock of a shared object, for as long as the program runs.
     ///
     /// # Errors
-    /// The subject has no place for it, or has a lock of this name.
+    /// The subject cannot take it, or has a lock of this name.
     pub fn plugged(plugin: &'static Plugin, subject: &Subject) -> anyhow::Result<LockInfo> {
         let (name, subject_name) = (plugin.name, subject.name);
         let Some(sample) = subject.plugged else {
@@ -141,7 +141,7 @@ impl LockInfo {
     /// Measures one sample of a workload with this lock.
     ///
     /// # Errors
-    /// When a thread cannot be started, or when the lock broke its promise.
+    /// When a thread cannot be started, or when the lock broke its guarantee.
     pub fn sample(&self, plan: &Plan) -> anyhow::Result<Outcome> {
         let sample = match self.sampler {
             Sampler::By(sample) => sample,
@@ -155,20 +155,20 @@ impl LockInfo {
 
 /// Scenarios that the same locks run in.
 pub struct Group {
-    /// What `--scenario` calls it.
+    /// Its name in `--scenario`.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
     /// The locks that can run in it, in the order of reports.
     pub locks: &'static [LockInfo],
-    /// Those that run when none are asked for.
+    /// The locks that run by default.
     pub default: &'static [&'static str],
     /// The locks with the fastest of which the others' speeds are compared; none: the fastest peer.
     pub reference: &'static [&'static str],
 }
 
 impl Group {
-    /// In which all locks run if none are asked for, and are compared with the fastest peer.
+    /// Returns a group in which all locks run by default, and are compared with the fastest peer.
     const fn of(name: &'static str, help: &'static str, locks: &'static [LockInfo]) -> Group {
         Group { name, help, locks, default: &["all"], reference: &[] }
     }
@@ -178,7 +178,7 @@ impl Group {
         Group { reference, ..self }
     }
 
-    /// Sets the locks that run when none are asked for.
+    /// Sets the locks that run by default.
     const fn by_default(self, default: &'static [&'static str]) -> Group {
         Group { default, ..self }
     }
@@ -198,13 +198,13 @@ pub enum Times {
     },
     /// Asleep with the lock.
     Sleep {
-        /// What the kernel is asked for.
+        /// In a system call.
         inside_ns: u64,
     },
 }
 
 impl Times {
-    /// The section, with nanoseconds of arithmetic as amounts of work.
+    /// Returns the section, with nanoseconds of arithmetic as amounts of work.
     #[must_use]
     pub fn section(self, amount: fn(u64) -> u32) -> Section {
         match self {
@@ -220,22 +220,22 @@ impl Times {
 /// The mix of reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mix {
-    /// Everybody writes.
+    /// All threads write.
     Write,
-    /// Everybody reads in this many of a hundred operations.
+    /// All threads read in this many of a hundred operations.
     Mixed(u8),
     /// Some only write, the others only read.
     Apart {
         /// This many threads write.
         writers: usize,
-        /// Nanoseconds of arithmetic after each write, beside what everybody does outside.
+        /// Nanoseconds of arithmetic after each write, in addition to the work of all outside.
         rest_ns: u64,
     },
 }
 
 /// A situation.
 pub struct Scenario {
-    /// What `--scenario` and the reports call it.
+    /// Its name in `--scenario` and the reports.
     pub name: &'static str,
     /// One line for lists and headings.
     pub help: &'static str,
@@ -247,17 +247,17 @@ pub struct Scenario {
     pub times: Times,
     /// The mix of reads and writes.
     pub mix: Mix,
-    /// What else there is.
+    /// Further circumstances.
     pub situation: Situation,
     /// Each thread stays on one CPU.
     pub pinned: bool,
-    /// The scenario before it, which differs by its number of threads: their rounds are interleaved, so that it can be
-    /// said how the locks scale.
+    /// The scenario before it, which differs by its number of threads: their rounds are interleaved, which shows how
+    /// the locks scale.
     pub scales: Option<&'static str>,
 }
 
 impl Scenario {
-    /// Nothing but the lock, everybody writes.
+    /// Returns a scenario with only the lock, where all threads write.
     pub(crate) const fn tight(
         group: &'static Group,
         name: &'static str,
@@ -289,7 +289,7 @@ impl Scenario {
         Scenario { situation: Situation { locks, ..self.situation }, ..self }
     }
 
-    /// Sets what runs beside it; whoever shares a CPU stays there.
+    /// Sets what runs alongside it; a thread that shares a CPU stays there.
     pub(crate) const fn beside(self, neighbour: Neighbour) -> Scenario {
         let pinned = matches!(neighbour, Neighbour::OnLastThread);
         Scenario { situation: Situation { neighbour, ..self.situation }, pinned, ..self }
@@ -305,24 +305,24 @@ impl Scenario {
         Scenario { situation: Situation { arrivals: Some(arrivals), ..self.situation }, ..self }
     }
 
-    /// Marks its threads as such that wait for each other's turns.
+    /// Marks its threads as waiting for each other's turns.
     pub(crate) const fn turns(self) -> Scenario {
         Scenario { situation: Situation { turns: true, ..self.situation }, ..self }
     }
 
-    /// Whether threads, one lock and sections are all of it, so that it can be simulated.
+    /// Returns whether it consists of threads, one lock and sections only, so that it can be simulated.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.situation == Situation::PLAIN
     }
 
-    /// The section in calibrated steps.
+    /// Returns the section in calibrated steps.
     #[must_use]
     pub fn section(&self) -> Section {
         self.times.section(steps)
     }
 
-    /// The mix, with rests in calibrated steps.
+    /// Returns the mix, with rests in calibrated steps.
     #[must_use]
     pub fn roles(&self) -> Roles {
         match self.mix {
@@ -332,7 +332,7 @@ impl Scenario {
         }
     }
 
-    /// Whether anybody ever waits in it.
+    /// Returns whether any thread ever waits in it.
     #[must_use]
     pub fn contended(&self) -> bool {
         self.threads > 1
@@ -345,21 +345,21 @@ fn steps(ns: u64) -> u32 {
 
 /// A sort of locks, and everything that is measured of it.
 pub struct Subject {
-    /// What the command line calls it.
+    /// Its name on the command line.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
     /// Every group, in order.
     pub groups: &'static [&'static Group],
-    /// Those that run when no scenario is asked for.
+    /// The scenarios that run by default.
     pub default: &'static [&'static str],
     /// Every scenario, in the order of reports.
     pub scenarios: &'static [Scenario],
     /// The columns of its tables: names of [figures](crate::figure::FIGURES), in groups.
     pub figures: &'static [&'static [&'static str]],
-    /// Pairs of locks whose difference a document published.
+    /// Pairs of locks whose difference a paper published.
     pub comparisons: &'static [Comparison],
-    /// How a lock of a shared object is measured, where it can be.
+    /// How a lock of a shared object is measured, where that is possible.
     pub plugged: Option<PluggedSample>,
 }
 
@@ -381,13 +381,13 @@ pub static SUBJECTS: &[&Subject] = &[
 ];
 
 impl Subject {
-    /// The subject of this name.
+    /// Returns the subject of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Subject> {
         SUBJECTS.iter().copied().find(|subject| subject.name == name)
     }
 
-    /// The locks of all groups, each name once.
+    /// Returns the locks of all groups, each name once.
     #[must_use]
     pub fn locks(&self) -> Vec<&'static LockInfo> {
         let mut all: Vec<&LockInfo> = Vec::new();

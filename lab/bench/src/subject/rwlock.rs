@@ -50,7 +50,7 @@ const fn mix(name: &'static str, threads: usize, read_percent: u8, help: &'stati
     Scenario::tight(&RWLOCK, name, threads, help).busy(50, 100).mix(Mix::Mixed(read_percent))
 }
 
-/// Some threads only write, the others only read.
+/// Makes some threads only write, the others only read.
 const fn apart(scenario: Scenario, writers: usize) -> Scenario {
     scenario.mix(Mix::Apart { writers, rest_ns: 0 })
 }

@@ -1,5 +1,5 @@
-//! Trees of names: our file system on today's locks and on those of the documents' kernels, and what one might use in
-//! place of it.
+//! Trees of names: our file system on today's locks and on those of the papers' kernels, and possible replacements for
+//! it.
 
 use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
 use crate::adapt::trees::{Holding, LockedTree, OurPaths, Ours, Table, Tmpfs, TmpfsPaths};
@@ -19,7 +19,7 @@ pub static SUBJECT: Subject = Subject {
 };
 
 impl LockInfo {
-    /// A file system that is asked what is at a path, or for the path of something.
+    /// Returns a file system that is queried for what is at a path, or for the path of something.
     const fn tree<Q: Question, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
         LockInfo::by(names::sample::<Q, W>, name, Sleeps, help)
     }

@@ -12,7 +12,7 @@ pub(crate) const OPERATIONS: [&str; 6] = ["create", "write", "stat", "open", "re
 /// Bytes of a read and a write.
 const BYTES: usize = 4096;
 
-/// Does each operation on every one of `files` files in a new directory; seconds for each of [`OPERATIONS`].
+/// Does each operation on every one of `files` files in a new directory; returns seconds for each of [`OPERATIONS`].
 pub(crate) fn round(mount: &Path, files: usize) -> Result<[f64; OPERATIONS.len()]> {
     let directory = mount.join("round");
     std::fs::create_dir_all(&directory)?;
@@ -43,7 +43,7 @@ pub(crate) fn round(mount: &Path, files: usize) -> Result<[f64; OPERATIONS.len()
 #[repr(align(4096))]
 struct Aligned([u8; BYTES]);
 
-/// As many reads or writes of one open file, past the kernel's page cache.
+/// Does this many reads or writes of one open file, past the kernel's page cache.
 fn transfers(path: &CString, write: bool, count: usize, buffer: &mut Aligned) -> Result<f64> {
     let file = open(path, OFlags::RDWR | OFlags::DIRECT, Mode::empty())?;
     let start = Instant::now();

@@ -1,15 +1,14 @@
-//! How fast is `turnwise-lab mount`, beside a minimal pass-through file system on the kernel's tmpfs?
+//! The speed of `turnwise-lab mount`, compared with a minimal pass-through file system on the kernel's tmpfs.
 //!
 //! ```sh
 //! cargo build --release -p turnwise-lab --example mount_speed --bin turnwise-lab
 //! target/release/examples/mount_speed --rounds 21
 //! ```
 //!
-//! Both are served by processes of their own, with as many threads, and tell the kernel to believe them for as long.
-//! Rounds alternate between them; each round makes one ratio of operations per second for each operation.
+//! Both are served by processes of their own, with the same number of threads, and let the kernel cache their answers
+//! equally long. Rounds alternate between them; each round makes one ratio of operations per second for each operation.
 //!
-//! With `--neutral linux-3.10 linux-3.10-dcache` it compares two sets of locks instead, by the documents' neutral
-//! tests.
+//! With `--neutral linux-3.10 linux-3.10-dcache` it compares two sets of locks instead, by the papers' neutral tests.
 
 mod load;
 mod neutral;
@@ -112,7 +111,7 @@ fn compare(args: &Args) -> Result<()> {
     report(args, &ours, &baseline)
 }
 
-/// The command that mounts ours: the program that was built with this one.
+/// Returns the command that mounts ours: the program that was built with this one.
 fn turnwise(args: &Args, locks: &str, at: &Path) -> Result<Command> {
     let own = std::env::current_exe()?;
     let mut command = Command::new(own.ancestors().nth(2).context("in examples/")?.join("turnwise-lab"));
@@ -156,7 +155,7 @@ fn report(args: &Args, ours: &Path, baseline: &Path) -> Result<()> {
     // The first round of each warms up.
     for round in 0..=args.rounds {
         let mut seconds = [[0.0; OPERATIONS.len()]; 2];
-        // Who goes first takes turns.
+        // The two alternate in going first.
         for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
             seconds[side] = load::round([ours, baseline][side], args.files)?;
         }

@@ -1,11 +1,11 @@
-//! The documents' neutral tests: programs that must not become slower by the patches to the dentry cache.
+//! The papers' neutral tests: programs that the patches to the dentry cache must not slow down.
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What is run, by name.
+/// The commands to run, by name.
 pub(crate) const COMMANDS: [(&str, &str); 2] = [("find -size 0b", "find . -size 0b"), ("git diff", "git diff --stat")];
 
 /// Makes a repository of `files` files in 50 directories, a tenth of them empty, and changes one.

@@ -86,7 +86,7 @@ fn handle(file: OwnedFd) -> FileHandle {
     FileHandle(u64::from(file.into_raw_fd().unsigned_abs()))
 }
 
-/// The file of a handle, which stays open.
+/// Returns the file of a handle, which stays open.
 fn borrowed(handle: FileHandle) -> rustix::fd::BorrowedFd<'static> {
     // SAFETY: a handle is a descriptor of ours that is open until the kernel releases it.
     unsafe { rustix::fd::BorrowedFd::borrow_raw(handle.0 as i32) }
@@ -214,7 +214,7 @@ impl Filesystem for Passthrough {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        // SAFETY: the kernel releases a handle once; nobody uses it any more.
+        // SAFETY: the kernel releases a handle once; it is no longer in use.
         unsafe { rustix::io::close(fh.0 as i32) };
         reply.ok();
     }

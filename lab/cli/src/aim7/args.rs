@@ -105,7 +105,7 @@ impl Journal {
 }
 
 impl Args {
-    /// The sets of locks, each once.
+    /// Returns the sets of locks, each once.
     pub(crate) fn sets(&self) -> Result<Vec<&'static Set>> {
         let mut sets: Vec<&'static Set> = Vec::new();
         for name in &self.locks {

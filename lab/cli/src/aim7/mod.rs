@@ -1,4 +1,4 @@
-//! `turnwise-lab aim7`: users who run a mix of jobs, on this machine or on a simulated one.
+//! `turnwise-lab aim7`: users that run a mix of jobs, on this machine or on a simulated one.
 
 mod args;
 mod report;
@@ -18,7 +18,7 @@ use turnwise_present::{json, machine, progress};
 use turnwise_sim::spec::Machine;
 use turnwise_simbench::report::SimMachine;
 
-/// Runs the users that were asked for, with one set of locks after another.
+/// Runs the requested users, with one set of locks after another.
 ///
 /// # Errors
 /// The workfile or a flag is wrong, a file cannot be written, a simulated run got stuck.
@@ -101,7 +101,7 @@ impl Target {
     }
 }
 
-/// Full jobs of 1 ms on metal, the 50th part of jobs of 3 ms in the simulator, unless the command line says otherwise.
+/// Returns full jobs of 1 ms on metal, the 50th part of jobs of 3 ms in the simulator, unless overridden.
 fn setup(args: &Args, workfile: Workfile, simulated: bool) -> Setup {
     let (scale, compute) = if simulated { (50, Duration::from_millis(3)) } else { (1, Duration::from_millis(1)) };
     let compute_ns = args.compute.unwrap_or(compute).as_nanos();
@@ -140,7 +140,7 @@ fn report(setup: &Setup, place: &Target) -> Report {
     }
 }
 
-/// A simulated run that got stuck has an exit status of its own.
+/// Gives a simulated run that got stuck an exit status of its own.
 fn with_status(error: anyhow::Error) -> anyhow::Error {
     if error.is::<Stuck>() { Failure::error(STUCK, format!("{error:#}")) } else { error }
 }

@@ -1,4 +1,4 @@
-//! What `turnwise-lab aim7` found, as data and as text.
+//! The result of `turnwise-lab aim7`, as data and as text.
 
 use serde::Serialize;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use turnwise_present::machine::Machine;
 use turnwise_present::table::{self, Cell, CellAlignment, Table};
 use turnwise_simbench::report::SimMachine;
 
-/// The format of [`Report`] as JSON. Raised when a field changes its meaning or goes away.
+/// The format of [`Report`] as JSON. Raised when a field changes its meaning or is removed.
 pub(crate) const FORMAT: &str = "turnwise-aim7/1";
 
 /// Rows of a profile that are shown.
@@ -33,7 +33,7 @@ pub(crate) struct Report {
     pub(crate) jobs_per_user: u32,
     /// By how much less a job did than AIM7's.
     pub(crate) scale: u32,
-    /// What one of AIM7's jobs computed for itself.
+    /// The private computation of one of AIM7's jobs.
     pub(crate) compute_ns: u32,
     /// Directories of the users' files.
     pub(crate) directories: u32,
@@ -67,7 +67,7 @@ pub(crate) struct Series {
 }
 
 impl Report {
-    /// The report as text.
+    /// Returns the report as text.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{}\n\n{}\n", self.head(), self.table());
         for series in self.series.iter().filter(|_| self.simulated) {
@@ -133,7 +133,7 @@ fn cells(of: &Outcome) -> [String; 7] {
     ]
 }
 
-/// What `--list` prints.
+/// Returns what `--list` prints.
 pub(crate) fn lists() -> String {
     let mut text = String::from("workfiles\n");
     for (name, _) in BUILT_IN {

@@ -1,4 +1,4 @@
-//! The command line of `bench`. Which names are right depends on the subject, so they are looked at in a second step,
+//! The command line of `bench`. Which names are right depends on the subject, so they are checked in a second step,
 //! with the same messages as if clap had known them from the start.
 
 use anyhow::ensure;
@@ -20,7 +20,7 @@ pub(crate) struct BenchArgs {
     plugged: Vec<&'static LockInfo>,
 }
 
-/// What makes no sense where nothing runs.
+/// Flags that make no sense without a run.
 const FOR_A_RUN: [&str; 7] = ["subject", "lock", "scenario", "against", "plugin", "peer_plugin", "list"];
 
 /// Compare locks on this machine
@@ -85,12 +85,12 @@ pub(crate) struct Flags {
     pub(crate) list: bool,
 }
 
-/// With the whole of its complaint, of which clap would show the beginning.
+/// Parses a setting, with its whole error message, of which clap would show the beginning.
 fn setting(text: &str) -> Result<Setting, String> {
     text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
 }
 
-/// The lock of this file, loaded.
+/// Returns the lock of this file, loaded.
 fn plugin(file: &str) -> Result<Plugin, String> {
     Plugin::load(Path::new(file)).map_err(|error| format!("{error:#}"))
 }
@@ -128,7 +128,7 @@ impl std::ops::Deref for BenchArgs {
     }
 }
 
-/// The second step: clap's own parser of possible values, now that they are known.
+/// Does the second step: clap's own parser of possible values, which are now known.
 fn check<'a>(name: &str, known: Vec<&'static str>, typed: impl Iterator<Item = &'a String>) -> Result<(), clap::Error> {
     let mut cmd = Flags::augment_args(Command::new("bench"));
     cmd.build();
@@ -156,12 +156,12 @@ impl Flags {
         Ok(BenchArgs { flags: self, plugged })
     }
 
-    /// The sort of locks.
+    /// Returns the sort of locks.
     fn subject(&self) -> &'static Subject {
         self.subject.as_deref().and_then(Subject::find).unwrap_or(SUBJECTS[0])
     }
 
-    /// The locks of shared objects, those to judge first; for as long as the program runs.
+    /// Returns the locks of shared objects, those to judge first; for as long as the program runs.
     fn plugged(&self, subject: &Subject) -> anyhow::Result<Vec<&'static LockInfo>> {
         let mut plugged: Vec<&'static LockInfo> = Vec::new();
         for (index, &plugin) in self.plugin.iter().chain(&self.peer_plugin).enumerate() {
@@ -176,7 +176,7 @@ impl Flags {
 }
 
 impl BenchArgs {
-    /// What was asked for, as the library takes it.
+    /// Returns the requested options, as the library takes them.
     pub(crate) fn options(&self) -> Options {
         Options {
             subject: self.subject(),
@@ -191,7 +191,7 @@ impl BenchArgs {
         }
     }
 
-    /// What `--list` prints.
+    /// Returns what `--list` prints.
     pub(crate) fn lists(&self) -> String {
         match self.subject {
             Some(_) => list(self.subject(), &self.plugged),

@@ -7,7 +7,7 @@ use turnwise_bench::report::{LockReport, Report, ScenarioReport};
 use turnwise_bench::subject::Subject;
 use turnwise_present::figures::time;
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(report: &Report) -> String {
     let subject = Subject::find(&report.subject).map_or(report.subject.as_str(), |subject| subject.help);
     let title = format!("Locks on this machine, compared: {subject}");
@@ -28,7 +28,7 @@ pub(crate) fn page(report: &Report) -> String {
     still::page(&title, &main.concat())
 }
 
-/// A part with its title, and a picture below it; nothing if there is no such part.
+/// Renders a part with its title and a picture below it; nothing if there is no such part.
 fn section(part: &str, picture: &str) -> String {
     if part.is_empty() { String::new() } else { format!("<section>\n{part}{picture}</section>\n") }
 }
@@ -41,7 +41,7 @@ fn scenario(scenario: &ScenarioReport, text: &str) -> String {
     section(text, &dots(title, &all, None, time))
 }
 
-/// Every cell: how fast ours are against the reference.
+/// Renders, for every cell, how fast ours are compared with the reference.
 fn speeds(report: &Report) -> String {
     let of = |scenario: &ScenarioReport| -> Vec<Dot> {
         let reference = scenario.reference.as_deref().unwrap_or_default();

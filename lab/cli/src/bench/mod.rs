@@ -26,7 +26,7 @@ use turnwise_present::{json, progress};
 /// Runs the benchmark and prints the report.
 ///
 /// # Errors
-/// A file cannot be written (found out before anything is measured), threads cannot be started, a lock let two threads
+/// A file cannot be written (detected before anything is measured), threads cannot be started, a lock let two threads
 /// in at once.
 pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     if args.list {

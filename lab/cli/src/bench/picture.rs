@@ -14,15 +14,15 @@ const ROW: f64 = 21.0;
 /// Above the rows.
 const HEAD: f64 = 40.0;
 
-/// A figure of somebody.
+/// A figure of a lock.
 pub(super) struct Dot {
     pub(super) label: String,
     pub(super) figure: Spread,
-    /// One of ours.
+    /// Whether it is one of ours.
     pub(super) ours: bool,
 }
 
-/// The picture: `show` says a figure, `mark` is a figure with a line of its own.
+/// Draws the picture: `show` formats a figure, `mark` is a figure with a line of its own.
 pub(super) fn dots(title: &str, dots: &[Dot], mark: Option<f64>, show: fn(f64) -> String) -> String {
     let ends = |dot: &Dot| [dot.figure.min, dot.figure.median, dot.figure.max];
     let axis = Axis::of(dots.iter().flat_map(ends).chain(mark));

@@ -21,7 +21,7 @@ pub(crate) enum Style {
     Html,
 }
 
-/// What each number is; printed with every report.
+/// The meaning of each number; printed with every report.
 const LEGEND: &[&str] = &[
     "per op: interval / operations of all threads, median of the samples. CPU per op: getrusage of the process, same.",
     "per read, per write: interval / operations of that kind of all threads, likewise.",
@@ -42,11 +42,11 @@ const LEGEND: &[&str] = &[
      fastest in each cell. Least fair: what was left for whoever got least, 1 is fair.",
 ];
 
-/// Below the table of documents.
+/// The note below the table of papers.
 const DOCUMENTS: &str = "here: median of the rounds; after / before paired by round. As published: other workloads on \
      other machines (published.toml has the sources), so the direction can be compared, seldom the size.";
 
-/// What a report has, each part a text; empty if it has no such part.
+/// The parts of a report as text, each empty if there is none.
 pub(super) struct Parts {
     pub(super) heading: String,
     pub(super) scenarios: Vec<String>,
@@ -57,7 +57,7 @@ pub(super) struct Parts {
     pub(super) legend: String,
 }
 
-/// The whole report, in pieces.
+/// Renders the whole report, in pieces.
 pub(super) fn parts(report: &Report, style: Style) -> Parts {
     let figures = figures(&report.subject);
     Parts {
@@ -71,13 +71,13 @@ pub(super) fn parts(report: &Report, style: Style) -> Parts {
     }
 }
 
-/// The whole report.
+/// Renders the whole report.
 pub(crate) fn render(report: &Report, style: Style) -> String {
     let Parts { heading, scenarios, left_out, summary, verdict, documents, legend } = parts(report, style);
     [heading, scenarios.concat(), left_out, summary, verdict, documents, "\n".to_owned(), legend].concat()
 }
 
-/// Those that tables of this subject show.
+/// Returns those that tables of this subject show.
 fn figures(subject: &str) -> Vec<&'static Figure> {
     match Subject::find(subject) {
         Some(subject) => subject.figures.concat().into_iter().filter_map(figure::find).collect(),
@@ -124,7 +124,7 @@ fn heading(report: &Report, style: Style) -> String {
     lines.iter().chain(&transfers).chain(&energy).map(|line| item(line, style)).collect()
 }
 
-/// What a cache line cost around the samples, and whether it did so all the time; without the tenth at either end.
+/// Returns what a cache line cost around the samples, and whether it did so throughout; without a tenth at each end.
 fn transfers(sorted_ns: &[f64]) -> Option<String> {
     /// No disturbance doubles what most samples see; other CPUs do.
     const OTHER_CPUS: f64 = 2.0;
@@ -139,7 +139,7 @@ fn transfers(sorted_ns: &[f64]) -> Option<String> {
     })
 }
 
-/// A table with text in the first columns and numbers in the others.
+/// Draws a table with text in the first columns and numbers in the others.
 pub(super) fn draw(head: Vec<String>, rows: Vec<Vec<String>>, texts: usize, style: Style) -> String {
     let mut table = match style {
         Style::Plain => table::framed(),
@@ -155,7 +155,7 @@ pub(super) fn draw(head: Vec<String>, rows: Vec<Vec<String>>, texts: usize, styl
     format!("{table}\n")
 }
 
-/// One scenario: a table of all locks, and ours against the best peer.
+/// Renders one scenario: a table of all locks, and ours against the best peer.
 fn render_scenario(scenario: &ScenarioReport, figures: &[&'static Figure], style: Style) -> String {
     let known = |f: &&&Figure| scenario.locks.iter().any(|l| (f.get)(l).is_some());
     let shown: Vec<&Figure> = figures.iter().filter(known).copied().collect();
@@ -188,7 +188,7 @@ pub(super) fn spread(s: Spread) -> String {
     format!("{} [{} .. {}]", times(s.median), times(s.min), times(s.max))
 }
 
-/// A ratio, with three places near 1.
+/// Formats a ratio, with three places near 1.
 pub(super) fn times(ratio: f64) -> String {
     match ratio {
         r if (0.01..10.0).contains(&r) => format!("{r:.3}"),
@@ -197,14 +197,14 @@ pub(super) fn times(ratio: f64) -> String {
     }
 }
 
-/// How fast reads and writes are against those of the reference.
+/// Returns how fast reads and writes are compared with those of the reference.
 fn kinds(reference: &str, lock: &LockReport) -> Option<String> {
     let (reads, writes) = (lock.reads.as_ref()?.speed?, lock.writes.as_ref()?.speed?);
     let line = format!("reads {}, writes {}", spread(reads), spread(writes));
     (lock.name != reference).then(|| format!("{} / {reference}: {line}", lock.name))
 }
 
-/// One of ours against the best peer, figure by figure, in a line.
+/// Compares one of ours with the best peer, figure by figure, in a line.
 fn ratios(scenario: &ScenarioReport, lock: &LockReport, figures: &[&Figure]) -> Option<String> {
     let one = |f: &&Figure| {
         against_best(scenario, lock, f).map(|best| format!("{} {} ({})", f.name, times(best.ratio), best.peer))
@@ -213,7 +213,7 @@ fn ratios(scenario: &ScenarioReport, lock: &LockReport, figures: &[&Figure]) -> 
     (!all.is_empty()).then(|| format!("{} against the best peer: {}", lock.name, all.join(", ")))
 }
 
-/// One line for each of ours in each scenario.
+/// Renders one line for each of ours in each scenario.
 fn summary(report: &Report, style: Style) -> String {
     let head = ["scenario", "lock", "per op", "reference", "its per op", "speed", "fairness", "longest wait"];
     let mut rows = Vec::new();
@@ -234,7 +234,7 @@ fn left_out(report: &Report, style: Style) -> String {
     report.left_out.iter().map(one).collect()
 }
 
-/// What documents published, beside what was measured.
+/// Renders what papers published, next to what was measured.
 fn documents(report: &Report, style: Style) -> String {
     if report.documents.is_empty() {
         return String::new();

@@ -5,7 +5,7 @@ use turnwise_bench::report::Report;
 use turnwise_bench::verdict::{Score, Share, ShareOf, Verdict};
 use turnwise_present::figures::time;
 
-/// What all cells come to; empty where nothing of ours ran beside anybody.
+/// Summarises all cells; empty where none of our locks ran alongside a peer.
 pub(super) fn render(report: &Report, style: Style) -> String {
     let rows: Vec<_> = report.verdicts.iter().flat_map(rows).collect();
     if rows.is_empty() {
@@ -16,7 +16,7 @@ pub(super) fn render(report: &Report, style: Style) -> String {
     title("verdict", style) + &draw(head.map(str::to_owned).to_vec(), rows, 2, style)
 }
 
-/// A row against the reference, and one against the best peer; shares and waits stand in the first.
+/// Returns a row against the reference, and one against the best peer; shares and waits stand in the first.
 fn rows(verdict: &Verdict) -> Vec<Vec<String>> {
     let scores = [("the reference", &verdict.reference), ("the best peer", &verdict.best_peer)];
     let scores = scores.into_iter().filter_map(|(what, score)| Some((what, score.as_ref()?)));
@@ -44,7 +44,7 @@ fn row(verdict: &Verdict, what: &str, score: &Score, first: bool) -> Vec<String>
     ]
 }
 
-/// "0.09 (the few)".
+/// Formats "0.09 (the few)".
 fn share(share: &Share) -> String {
     let whose = match share.of {
         ShareOf::Threads => "threads",

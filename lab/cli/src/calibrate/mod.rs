@@ -30,10 +30,10 @@ pub(crate) struct Args {
     json: Option<PathBuf>,
 }
 
-/// Measures, writes the file and prints what was found.
+/// Measures, writes the file and prints the result.
 ///
 /// # Errors
-/// The file cannot be written (found out before anything is measured), or the machine cannot be measured.
+/// The file cannot be written (detected before anything is measured), or the machine cannot be measured.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let path = match &args.output {
         Some(path) => path.clone(),
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The path where `turnwise-lab sim` looks; its folder is made.
+/// Returns the path that `turnwise-lab sim` reads; its folder is made.
 fn default_path() -> Result<PathBuf> {
     let path = turnwise_calibrate::here_path()?;
     if let Some(folder) = path.parent() {

@@ -9,7 +9,7 @@ const WIDTH: u16 = 120;
 /// Before a number that was not measured.
 const MARK: &str = "?";
 
-/// Everything that was found.
+/// Renders the whole result.
 pub(super) fn text(found: &Calibration) -> String {
     let name = found.machine.cpu_name();
     let kernel = found.machine.kernel.as_deref().unwrap_or("unknown");

@@ -1,4 +1,4 @@
-//! What could stand in the way of a mount, found before anything is done, and said in words.
+//! Obstacles to a mount, found before anything is done, and reported in words.
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
@@ -10,10 +10,10 @@ use std::path::Path;
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
 
-/// Whether a file system can be mounted here.
+/// Checks that a file system can be mounted here.
 ///
 /// # Errors
-/// No FUSE on this machine, no right to mount, or a directory that is none, is not empty, or is a mount point already.
+/// No FUSE on this machine, no permission to mount, or the path is not an empty directory, or is a mount point already.
 pub(super) fn check(directory: &Path) -> Result<()> {
     directory_is_free(directory)?;
     drop(open_device()?);
@@ -29,7 +29,7 @@ fn open_device() -> Result<File> {
     })
 }
 
-/// Who is not root mounts with a helper that is.
+/// Checks that a user who is not root has a mount helper that is.
 fn may_mount() -> Result<()> {
     if !rustix::process::geteuid().is_root() && which::which(HELPER).is_err() {
         bail!("{HELPER} is missing, and only root mounts without it: install it (apt-get install fuse3)");

@@ -1,16 +1,16 @@
-//! Between the file system's values and those of the FUSE protocol.
+//! Conversion between the file system's values and those of the FUSE protocol.
 
 use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use turnwise_vfs::errno::Errno;
 use turnwise_vfs::inode::{Kind, PAGE_BYTES, SetTime, Stat};
 
-/// As the kernel wants to hear it.
+/// Returns it as the kernel expects it.
 pub(super) fn errno(error: Errno) -> fuser::Errno {
     fuser::Errno::from_i32(error.raw_os_error())
 }
 
-/// What `stat` tells.
+/// Returns what `stat` reports.
 pub(super) fn attributes(stat: &Stat) -> FileAttr {
     FileAttr {
         ino: INodeNo(stat.number),
@@ -31,7 +31,7 @@ pub(super) fn attributes(stat: &Stat) -> FileAttr {
     }
 }
 
-/// A negative entry, which the kernel may cache: inode number 0.
+/// Returns a negative entry, which the kernel may cache: inode number 0.
 pub(super) fn nothing() -> FileAttr {
     FileAttr {
         ino: INodeNo(0),
@@ -52,7 +52,7 @@ pub(super) fn nothing() -> FileAttr {
     }
 }
 
-/// The kind of a directory entry.
+/// Returns the kind of a directory entry.
 pub(super) fn file_type(kind: Kind) -> FileType {
     match kind {
         Kind::File => FileType::RegularFile,
@@ -71,10 +71,10 @@ fn time(ns: i64) -> SystemTime {
     if ns < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
 }
 
-/// A time from a request as nanoseconds since 1970. Beyond the years 1677 to 2262 it is the nearest one that there is.
+/// Converts a time from a request to nanoseconds since 1970; beyond the years 1677 to 2262, the nearest possible.
 ///
 /// `fuser` 0.18 subtracts the nanoseconds of a time before 1970, which the kernel means to be added: -2 s and 0.3 s are
-/// -1.7 s, and arrive as -2.3 s. This takes it back.
+/// -1.7 s, and arrive as -2.3 s. This undoes it.
 pub(super) fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
@@ -86,7 +86,7 @@ pub(super) fn nanoseconds(time: SystemTime) -> i64 {
     }
 }
 
-/// A time that shall be set.
+/// Returns a time that shall be set.
 pub(super) fn set_time(time: TimeOrNow) -> SetTime {
     match time {
         TimeOrNow::Now => SetTime::Now,

@@ -1,11 +1,11 @@
-//! How often the kernel asked for what.
+//! Counts of the kernel's requests, by operation.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 macro_rules! operations {
     ($($name:ident = $text:literal,)*) => {
-        /// What the kernel may ask for.
+        /// The operations that the kernel may request.
         #[derive(Clone, Copy)]
         pub(super) enum Operation {
             $($name,)*
@@ -73,7 +73,7 @@ impl Counts {
         self.bytes_written.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// One line for each operation that happened.
+    /// Renders one line for each operation that happened.
     pub(super) fn table(&self) -> String {
         let mut text = String::new();
         for (name, count) in NAMES.iter().zip(&self.operations) {

@@ -24,7 +24,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Signals wait from now on: before there is a mount that they could leave behind.
+    /// Makes signals wait from now on: before there is a mount that they could leave behind.
     ///
     /// # Errors
     /// Signals cannot be caught.
@@ -57,7 +57,7 @@ fn serve(events: &Receiver<Event>, directory: &Path, statistics: impl Fn()) -> R
     let (mut asked, mut detached) = (false, false);
     for event in events {
         match event {
-            // A thread that was about to read a request may find less than an orderly end; what we wanted has come.
+            // A thread that was about to read a request may see a disorderly end; we wanted an end.
             Event::Ended(Err(error)) if asked => {
                 eprintln!("turnwise: after the unmount: {error}");
                 return Ok(());
@@ -71,7 +71,7 @@ fn serve(events: &Receiver<Event>, directory: &Path, statistics: impl Fn()) -> R
     Err(anyhow!("the thread that reports the end has exited"))
 }
 
-/// Unmounts it; whether it was busy and is only out of sight.
+/// Unmounts it; returns whether it was busy and is only detached.
 fn unmount(directory: &Path) -> Result<bool> {
     match rustix::mount::unmount(directory, UnmountFlags::empty()) {
         Ok(()) | Err(Errno::INVAL) => Ok(false),
@@ -89,7 +89,7 @@ fn unmount(directory: &Path) -> Result<bool> {
     }
 }
 
-/// Who is not root unmounts with a helper that is.
+/// Unmounts with a helper that is root, for a user who is not.
 fn helped(directory: &Path) -> Result<bool> {
     let status = Command::new("fusermount3").args(["-u", "-z", "--"]).arg(directory).status();
     if status.context("fusermount3 cannot be run")?.success() {

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn serve<L: LockSet<Native>>(args: &Args) -> Result<ExitCode> {
     ensure!(args.size.as_u64() >= PAGE_BYTES, "--size {}: a file of one byte takes a page of 4 KiB", args.size);
     check::check(&args.directory)?;
-    // From here on the directory's name may mean the mount; what we unmount is this place, wherever we are by then.
+    // From here on the directory's name may mean the mount; we unmount this place, whatever the working directory then.
     let directory = args.directory.canonicalize().context("the directory has no path")?;
     let counts = Arc::new(Counts::new());
     let tree =
@@ -146,7 +146,7 @@ fn serve<L: LockSet<Native>>(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file system below.
+/// Returns the file system below.
 fn configuration(args: &Args) -> turnwise_vfs::Config {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     turnwise_vfs::Config {

@@ -1,7 +1,7 @@
 //! The inodes that the kernel knows, by number.
 //!
-//! The kernel counts how often it was given an inode, and returns that count when it forgets it. Until then it may
-//! ask about the inode by its number alone, even if its last name is gone.
+//! The kernel counts how often it was given an inode, and returns that count when it forgets it. Until then it may ask
+//! about the inode by its number alone, even if its last name is gone.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -29,12 +29,12 @@ impl<N: Clone> Nodes<N> {
         &self.shards[number as usize % SHARDS]
     }
 
-    /// The node of this number, if the kernel knows it.
+    /// Returns the node of this number, if the kernel knows it.
     pub(super) fn get(&self, number: u64) -> Option<N> {
         self.shard(number).lock().get(&number).map(|known| known.node.clone())
     }
 
-    /// The kernel will be told of it once more. A node that it knows already, by another name, stays as it is.
+    /// Notes that the kernel will be given it once more. A node that it knows already, by another name, stays as it is.
     pub(super) fn told(&self, number: u64, node: N) {
         let spare = match self.shard(number).lock().entry(number) {
             Entry::Occupied(mut known) => {
@@ -50,7 +50,7 @@ impl<N: Clone> Nodes<N> {
         drop(spare);
     }
 
-    /// The kernel forgets that it was told so often.
+    /// Notes that the kernel forgets that it was given it `lookups` times.
     pub(super) fn forget(&self, number: u64, lookups: u64) {
         let mut shard = self.shard(number).lock();
         let Entry::Occupied(mut known) = shard.entry(number) else { return };
@@ -60,7 +60,7 @@ impl<N: Clone> Nodes<N> {
         drop(gone);
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()

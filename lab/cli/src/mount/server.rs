@@ -23,14 +23,14 @@ use turnwise_vfs::inode::{Kind, NAME_MAX, New, PAGE_BYTES, Seek, SetAttributes, 
 /// Bytes that are copied at a time.
 const COPY_BYTES: usize = 128 * 1024;
 
-/// No read asks for more: the kernel's limit on pages in a request, which it may only raise to 256 MiB for all mounts.
+/// No read requests more: the kernel's limit on pages in a request, which it may only raise to 256 MiB for all mounts.
 const READ_BYTES: usize = 256 << 20;
 
-/// What `statfs` says where there is no limit.
+/// What `statfs` reports where there is no limit.
 const NO_LIMIT: u64 = 1 << 40;
 
-/// The kernel tells late that it forgets a removed file, and only then its room is free. So a full file system is
-/// looked at again so often, after this time each.
+/// The kernel reports late that it forgets a removed file, and only then its space is free. So a full file system is
+/// retried this many times, after this time each.
 const FULL_RETRIES: u32 = 5;
 const FULL_PAUSE: Duration = Duration::from_millis(2);
 
@@ -61,7 +61,7 @@ impl<L: LockSet<Native>> Server<L> {
         Server { tree, nodes, counts, cache, writeback }
     }
 
-    /// The kernel asks about an inode, which it can only do while it remembers it.
+    /// Returns the node of an inode that the kernel asks about, which it can only do while it remembers it.
     fn node(&self, number: INodeNo) -> Result<Node<L>, Error> {
         self.nodes.get(number.0).ok_or(Error::STALE)
     }
@@ -70,7 +70,7 @@ impl<L: LockSet<Native>> Server<L> {
         !self.cache.is_zero()
     }
 
-    /// The kernel learns of a node.
+    /// Reports a node to the kernel.
     fn tell(&self, node: Node<L>) -> FileAttr {
         let stat = node.stat();
         self.nodes.told(stat.number, node);
@@ -89,7 +89,7 @@ impl<L: LockSet<Native>> Server<L> {
         unless_full(|| self.tree.make(&parent, name.as_bytes(), new))
     }
 
-    /// Writes all of it if it can: a kernel that has written data at leisure does not ask twice.
+    /// Writes all of it if possible: a kernel that writes back cached data does not retry.
     fn write_all(&self, node: &Node<L>, offset: u64, data: &[u8]) -> Result<usize, Error> {
         let mut written = 0;
         while written < data.len() {
@@ -131,7 +131,7 @@ impl<L: LockSet<Native>> Server<L> {
         })
     }
 
-    /// Directory entries from a cursor on, by name: enough to fill a page of the kernel's, and perhaps more.
+    /// Returns directory entries from a cursor on, by name: enough to fill a page of the kernel's, and perhaps more.
     fn names(&self, directory: &Node<L>, cursor: u64) -> Result<Vec<(Vec<u8>, u64)>, Error> {
         const AT_A_TIME: usize = 64;
         let mut names = Vec::with_capacity(AT_A_TIME);
@@ -146,7 +146,7 @@ impl<L: LockSet<Native>> Server<L> {
         let directory = self.node(ino)?;
         let own = attributes(&directory.stat());
         let mut cursor = offset;
-        // The kernel takes an empty answer for the end: entries that are gone by now must not make one.
+        // The kernel takes an empty answer for the end: entries that have disappeared must not make one.
         loop {
             let names = self.names(&directory, cursor)?;
             let Some((_, last)) = names.last() else { return Ok(()) };
@@ -157,7 +157,7 @@ impl<L: LockSet<Native>> Server<L> {
         }
     }
 
-    /// Shows what is still there and finds room; whether it did, or ran out of room.
+    /// Shows what still exists and fits; returns whether it did, or ran out of room.
     fn show_plus(
         &self,
         directory: &Node<L>,
@@ -169,7 +169,7 @@ impl<L: LockSet<Native>> Server<L> {
         for (name, next) in names {
             let next = *next;
             let shown = OsStr::from_bytes(name);
-            // The kernel looks for the attributes of these two itself, and is not told of them.
+            // The kernel looks for the attributes of these two itself, and is not given them.
             if matches!(name.as_slice(), b"." | b"..") {
                 if reply.add(own.ino, next, shown, &Duration::ZERO, own, GENERATION) {
                     return true;
@@ -190,7 +190,7 @@ impl<L: LockSet<Native>> Server<L> {
     }
 }
 
-/// The first `len` bytes of a buffer that is at least so long afterwards.
+/// Returns the first `len` bytes of a buffer, which is extended if it is shorter.
 fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if buffer.len() < len {
         buffer.resize(len, 0);
@@ -198,7 +198,7 @@ fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
     &mut buffer[..len]
 }
 
-/// Tries again for a while if there is no room.
+/// Retries for a while if there is no space.
 fn unless_full<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     for _ in 0..FULL_RETRIES {
         match attempt() {
@@ -243,7 +243,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
             wanted.push(InitFlags::FUSE_WRITEBACK_CACHE);
         }
         for flag in wanted {
-            // A kernel that is older does without.
+            // An older kernel does without.
             _ = config.add_capabilities(flag);
         }
         Ok(())
@@ -383,7 +383,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
     ) {
         self.counts.add(Operation::Create);
         let made = match self.make(parent, name, &new_of(of, mode, umask)) {
-            // Somebody made it since the kernel looked.
+            // Another process made it since the kernel looked.
             Err(Error::EXIST) if flags & libc::O_EXCL == 0 => {
                 self.node(parent).and_then(|directory| self.tree.child(&directory, name.as_bytes()))
             }
@@ -399,7 +399,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         self.counts.add(Operation::Open);
-        // "Never ask again": the kernel opens and closes files by itself from now on.
+        // "Never ask again": the kernel opens and closes files itself from now on.
         if self.caches() {
             return reply.error(fuser::Errno::ENOSYS);
         }

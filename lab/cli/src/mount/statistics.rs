@@ -1,8 +1,8 @@
-//! What `--stats` prints besides the kernel's requests.
+//! What `--stats` prints in addition to the kernel's requests.
 
 use turnwise_vfs::Stats;
 
-/// What is in the dentry cache, and what happened to it.
+/// Returns what is in the dentry cache, and what happened to it.
 pub(super) fn cache(stats: &Stats) -> String {
     let lines = [
         ("inodes", stats.inodes),
@@ -18,7 +18,7 @@ pub(super) fn cache(stats: &Stats) -> String {
     lines.iter().map(|(name, value)| format!("  {name:<16} {value:>12}\n")).collect()
 }
 
-/// What happened to the locks of this project, by kind. Those of older kernels count nothing.
+/// Returns what happened to the locks of this project, by kind. Those of older kernels count nothing.
 #[cfg(feature = "lock-stats")]
 pub(super) fn locks() -> String {
     use std::fmt::Write;

@@ -6,16 +6,16 @@ use turnwise_vfs::errno::Errno;
 use turnwise_vfs::inode::{DirEntry, Kind, New, Seek, SetAttributes, Usage};
 use turnwise_vfs::{Config, Context, File, LockSet, Metal, OpenFlags, Path, RenameFlags, Stats, Vfs};
 
-/// A file system that lives as long as the process: nodes refer to it, and the FUSE session wants them for ever.
+/// A file system that lives as long as the process: nodes refer to it, and the FUSE session needs them for ever.
 pub(super) struct Tree<L: LockSet<Native>> {
     fs: &'static Vfs<Metal, L>,
     root: Node<L>,
 }
 
-/// What the kernel calls a node: something that exists, perhaps without a name.
+/// The kernel's node: something that exists, perhaps without a name.
 pub(super) type Node<L> = Path<'static, Metal, L>;
 
-/// Bits of a directory's mode: what is made in it belongs to its group.
+/// Bits of a directory's mode: new nodes in it belong to its group.
 const SET_GID: u32 = 0o2000;
 
 impl<L: LockSet<Native>> Tree<L> {
@@ -23,7 +23,7 @@ impl<L: LockSet<Native>> Tree<L> {
         Ok(Tree::of(Box::leak(Box::new(Vfs::new(config)?))))
     }
 
-    /// A file system that somebody else has made.
+    /// Wraps a file system that was made elsewhere.
     pub(super) fn of(fs: &'static Vfs<Metal, L>) -> Self {
         Tree { fs, root: fs.root() }
     }
@@ -42,7 +42,7 @@ impl<L: LockSet<Native>> Tree<L> {
         self.fs.usage()
     }
 
-    /// Whoever asks is allowed to: user 0, at this directory.
+    /// Returns the context of user 0 at this directory: the caller's rights were checked.
     fn at<'a>(&'a self, directory: &'a Node<L>) -> Context<'a, 'static, Metal, L> {
         Context::new(&self.root, directory)
     }
@@ -51,8 +51,8 @@ impl<L: LockSet<Native>> Tree<L> {
         directory.child(name)
     }
 
-    /// A new node, made as user 0 and then given to its owner: nobody sees it in between, since the kernel has the
-    /// directory locked.
+    /// Makes a new node as user 0 and then gives it to its owner: no process sees it in between, since the kernel has
+    /// the directory locked.
     pub(super) fn make(&self, directory: &Node<L>, name: &[u8], new: &New<'_>) -> Result<Node<L>, Errno> {
         let cx = self.at(directory);
         let made = match new.kind {
@@ -99,7 +99,7 @@ impl<L: LockSet<Native>> Tree<L> {
         node.set_attributes(wanted)
     }
 
-    /// The kernel keeps files open; here each access opens what it touches, which takes one reference.
+    /// Opens a node for one access, which takes one reference; only the kernel keeps files open.
     fn open(&self, node: &Node<L>, flags: OpenFlags) -> Result<File<'static, Metal, L>, Errno> {
         node.open(&self.at(&self.root), flags)
     }

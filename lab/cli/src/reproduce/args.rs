@@ -53,7 +53,7 @@ Examples:
   turnwise-lab reproduce rwsem_stealing --json rwsem.json --html rwsem.html";
 
 impl Args {
-    /// The command line that repeats this, without the paths of this host.
+    /// Returns the command line that repeats this, without the paths of this host.
     pub(crate) fn command(&self) -> String {
         let mut words = vec!["turnwise-lab reproduce".to_owned()];
         words.extend(self.documents.iter().cloned());

@@ -1,5 +1,5 @@
-//! Curves as SVG, in the colours of the simulator's page: published ones dashed, ours drawn through. A sign of its own
-//! for each curve, so that colour is not all that tells them apart.
+//! Curves as SVG, in the colours of the simulator's page: published ones dashed, ours solid. Each curve has its own
+//! marker, so that colour is not the only distinction.
 
 use std::fmt::Write;
 use turnwise_present::chart::Axis;
@@ -12,11 +12,11 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 44.0;
-/// As many as the page's style has.
+/// The number of colours in the page's style.
 const COLOURS: usize = 8;
 const SIGNS: [&str; 4] = ["●", "■", "▲", "◆"];
 
-/// A figure with its legend.
+/// Returns a figure with its legend.
 pub(crate) fn figure(plot: &Plot) -> String {
     let mut text = format!("<h3>{}</h3>\n<div class=\"legend\">", escaped(&plot.title));
     for (place, series) in plot.series.iter().enumerate() {
@@ -81,7 +81,7 @@ fn axes(plot: &Plot, x: &Scale, y: &Scale, xs: &[f64]) -> String {
     text
 }
 
-/// Powers of ten on a logarithmic axis, else about five round numbers.
+/// Returns powers of ten on a logarithmic axis, else about five round numbers.
 fn ticks(y: Axis) -> Vec<f64> {
     if y.log {
         let powers = y.low.log10().round() as i32..=y.high.log10().floor() as i32;

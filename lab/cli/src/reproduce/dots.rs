@@ -1,4 +1,4 @@
-//! The informative rows of a document as SVG: published figures as rings, simulated ones as dots, seeds as a bar.
+//! The informative rows of a paper as SVG: published figures as rings, simulated ones as dots, seeds as a bar.
 
 use super::dumbbell::{Panel, range};
 use std::fmt::Write;
@@ -18,10 +18,10 @@ const ROW: f64 = 21.0;
 /// Above the rows of a table, and below them.
 const HEAD: f64 = 40.0;
 const FOOT: f64 = 8.0;
-/// As much of a label as there is room for.
+/// The most characters of a label that fit.
 const LABEL_MAX: usize = 54;
 
-/// The picture with its legend.
+/// Returns the picture with its legend.
 pub(crate) fn figure(panels: &[Panel<'_>]) -> String {
     let height: f64 = panels.iter().map(|panel| HEAD + FOOT + ROW * panel.rows.len() as f64).sum();
     let mut text = "<div class=\"legend\"><span><b style=\"color:var(--c1)\">\u{25cb}</b>published</span>\

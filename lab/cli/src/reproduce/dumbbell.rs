@@ -1,10 +1,10 @@
-//! A document's informative rows as dots on an axis for each table: what was published, what was simulated, and the
-//! range of seeds.
+//! A paper's informative rows as dots on an axis for each table: published figures, simulated ones, and the range of
+//! seeds.
 
 use turnwise_present::chart::Axis;
 use turnwise_reproduce::report::{DocumentReport, Row, figure};
 
-/// Rows of a document that text has room for.
+/// Rows of a paper that fit in text.
 const MOST: usize = 12;
 /// Columns of text.
 const WIDTH: usize = 118;
@@ -19,7 +19,7 @@ pub(crate) struct Panel<'a> {
     pub(crate) axis: Axis,
 }
 
-/// The tables of a document that have such rows.
+/// Returns the tables of a paper that have such rows.
 pub(crate) fn panels(document: &DocumentReport) -> Vec<Panel<'_>> {
     let panel = |table: &'_ turnwise_reproduce::report::Table| format!("{} [{}]", table.title, table.unit);
     let tables = document.tables.iter().map(|table| {
@@ -29,7 +29,7 @@ pub(crate) fn panels(document: &DocumentReport) -> Vec<Panel<'_>> {
     tables.filter(|(_, rows)| !rows.is_empty()).map(|(title, rows)| Panel::new(title, rows)).collect()
 }
 
-/// Ours at its least and at its greatest: of all seeds, else by the standard error.
+/// Returns our least and greatest figure: of all seeds, else by the standard error.
 pub(crate) fn range(row: &Row) -> Option<(f64, f64)> {
     row.range.or_else(|| row.ours.zip(row.standard_error).map(|(ours, error)| (ours - error, ours + error)))
 }
@@ -46,7 +46,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// The panels as lines of text, at most so many rows of them all; of each table the first.
+/// Returns the panels as lines of text, at most this many rows of them all; of each table the first.
 pub(crate) fn lines(panels: &[Panel<'_>]) -> Vec<String> {
     let shares = shares(&panels.iter().map(|panel| panel.rows.len()).collect::<Vec<_>>());
     let shown = panels.iter().zip(&shares).flat_map(|(panel, share)| &panel.rows[..*share]);
@@ -68,7 +68,7 @@ pub(crate) fn lines(panels: &[Panel<'_>]) -> Vec<String> {
     lines
 }
 
-/// How many rows of each table are shown: one of each in turn while there is room.
+/// Returns how many rows of each table are shown: one of each in turn while there is room.
 fn shares(rows: &[usize]) -> Vec<usize> {
     let mut shares = vec![0; rows.len()];
     let mut left = MOST;
@@ -103,7 +103,7 @@ fn line(panel: &Panel<'_>, row: &Row, label: usize, width: usize) -> String {
     format!("{name:label$}  {dots}  {there:>10} {here:>10}  {}", row.verdict())
 }
 
-/// As much of a text as there is room for.
+/// Returns as much of a text as fits.
 fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -6,7 +6,7 @@ use crate::still::{self, prose};
 use turnwise_profile::output::page::escaped;
 use turnwise_reproduce::report::{Listing, Reproduction};
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(report: &Reproduction) -> String {
     let origin = escaped(&view::origin(report).replace('`', ""));
     let mut body = format!("<header><h1>{TITLE}</h1><p>{origin}</p></header>\n<section>\n");
@@ -43,7 +43,7 @@ fn table(listing: &Listing) -> String {
     still::table(&listing.title, &listing.columns, &listing.rows, class)
 }
 
-/// Whether a column of this heading has words, not figures.
+/// Returns whether a column of this heading holds words, not figures.
 fn is_words(column: &str) -> bool {
     ["claim", "holds", "bound", "verdict", "notes"].contains(&column)
 }

@@ -1,4 +1,4 @@
-//! Curves drawn with letters: one for each, dots between its points. What is far apart has a logarithmic axis.
+//! Curves drawn with letters: one for each, dots between its points. Widely spread values have a logarithmic axis.
 
 use turnwise_present::chart::Axis;
 use turnwise_reproduce::report::{Plot, figure};
@@ -7,7 +7,7 @@ const WIDTH: usize = 84;
 const HEIGHT: usize = 13;
 /// Columns left of the axis.
 const LABEL: usize = 9;
-/// The curves as lines of text; nothing if there are none.
+/// Returns the curves as lines of text; nothing if there are none.
 pub(crate) fn lines(plot: &Plot) -> Vec<String> {
     let points: Vec<(f64, f64)> = plot.series.iter().flat_map(|series| series.points.iter().copied()).collect();
     if points.is_empty() {
@@ -45,7 +45,7 @@ pub(crate) fn lines(plot: &Plot) -> Vec<String> {
     lines
 }
 
-/// The values of the x axis, each below its place, and what they are.
+/// Returns the values of the x axis, each below its place, and what they are.
 fn ticks(plot: &Plot, x: Axis) -> String {
     let mut line = String::new();
     for (value, _) in plot.series.first().map_or(&[][..], |series| &series.points) {

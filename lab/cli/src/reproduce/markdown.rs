@@ -4,7 +4,7 @@ use super::outline::{self, Block, TITLE};
 use super::{dumbbell, letters, view};
 use turnwise_reproduce::report::{Listing, Reproduction};
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(report: &Reproduction) -> String {
     let mut text =
         format!("# {TITLE}\n\nWritten by {}; do not edit. [How it works](../reproduce.md).\n", view::origin(report));
@@ -50,7 +50,7 @@ fn rows(listing: &Listing) -> String {
     text
 }
 
-/// Nothing of it is taken for Markdown.
+/// Escapes text so that none of it is taken for Markdown.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*").replace("__", "\\_\\_")
 }

@@ -1,12 +1,12 @@
-//! `turnwise-lab reproduce`: the documents' rows beside ours.
+//! `turnwise-lab reproduce`: the papers' rows next to ours.
 //!
 //! | file | what |
 //! |---|---|
-//! | `args.rs`, `progress.rs` | the command line; how far it is |
+//! | `args.rs`, `progress.rs` | the command line; the progress |
 //! | `outline.rs` | what is shown, in which order |
 //! | `view.rs`, `notes.rs` | tables as columns of text; numbers for notes |
 //! | `dumbbell.rs`, `letters.rs` | published and simulated figures as dots, and curves, in text |
-//! | `text.rs`, `markdown.rs`, `html.rs` | what comes out |
+//! | `text.rs`, `markdown.rs`, `html.rs` | the outputs |
 //! | `chart.rs`, `dots.rs` | curves and dots as SVG |
 
 mod args;
@@ -34,10 +34,10 @@ use turnwise_present::{input_file, json};
 use turnwise_reproduce::report::{FORMAT, Reproduction, Score};
 use turnwise_reproduce::{DOCUMENTS, Document, Options};
 
-/// Runs the documents and writes what came out.
+/// Runs the papers and writes the results.
 ///
 /// # Errors
-/// Files cannot be written (found out first), a lock broke its promise, threads got nowhere.
+/// Files cannot be written (detected first), a lock broke its guarantee, threads made no progress.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let json = OutputFile::asked("--json", args.json.as_deref())?;
     let html = OutputFile::asked("--html", args.html.as_deref())?;

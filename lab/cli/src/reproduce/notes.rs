@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use turnwise_reproduce::report::{DocumentReport, Row};
 
-/// A remark that is as short as this, and of one row alone, stands in its row.
+/// A remark of at most this length, and of one row alone, stands in its row.
 const SHORT: usize = 30;
 
-/// All notes of a document: those of its rows, then its own.
+/// All notes of a paper: those of its rows, then its own.
 pub(crate) struct Notes<'a> {
     texts: Vec<&'a str>,
 }
@@ -27,7 +27,7 @@ impl<'a> Notes<'a> {
         Notes { texts }
     }
 
-    /// What stands in a row for what it has to say.
+    /// Returns the cell that stands in a row for its notes.
     pub(crate) fn cell(&self, row: &Row) -> String {
         let number = |text: &str| {
             let place = self.texts.iter().position(|note| *note == text);
@@ -36,13 +36,13 @@ impl<'a> Notes<'a> {
         said(row).map(number).collect::<Vec<_>>().join(", ")
     }
 
-    /// The notes, each with its number.
+    /// Returns the notes, each with its number.
     pub(crate) fn numbered(&self) -> Vec<String> {
         self.texts.iter().enumerate().map(|(place, text)| format!("N{}: {text}", place + 1)).collect()
     }
 }
 
-/// What a row has to say.
+/// Returns the remarks of a row.
 fn said(row: &Row) -> impl Iterator<Item = &str> {
     let unjudged = row.unjudged.as_deref().filter(|_| !row.fitted);
     [unjudged, row.remark.as_deref()].into_iter().flatten()

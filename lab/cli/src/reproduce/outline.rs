@@ -1,5 +1,5 @@
 //! What a report shows, in which order: the same in text, Markdown and HTML. First the answer: claims, a picture for
-//! each document, and what explains its misses. Then the appendix, with every row.
+//! each paper, and what explains its misses. Then the appendix, with every row.
 
 use super::dumbbell::{self, Panel};
 use super::notes::Notes;
@@ -10,10 +10,10 @@ use turnwise_reproduce::report::{DocumentReport, Listing, Plot, Reproduction};
 pub(crate) const TITLE: &str = "The case studies, reproduced";
 /// The title of what follows the answer.
 pub(crate) const APPENDIX: &str = "Appendix: every row";
-/// The title of what goes beyond the documents.
+/// The title of what goes beyond the papers.
 pub(crate) const TODAY: &str = "Appendix: today's locks under the same workloads";
 
-/// Why bounds are what they are.
+/// The reasons for the bounds.
 const BOUNDS: &str = "Bounds: 25% is the error of simulators of this class (Sniper); 10 points for a change, 1 for a \
                       small share; a factor 1.5 where only the machine's class is known; 6.6% is what a n + b n^2 \
                       reaches.";
@@ -30,7 +30,7 @@ pub(crate) enum Block<'a> {
     List(&'static str, Vec<String>),
     /// A table under its title.
     Table(Listing),
-    /// A table that one has to ask for.
+    /// A table that is shown on request.
     Folded(Listing),
     /// Published and simulated figures as dots.
     Dots(Vec<Panel<'a>>),
@@ -40,7 +40,7 @@ pub(crate) enum Block<'a> {
     Picture(&'a Plot),
 }
 
-/// The whole report.
+/// Returns the whole report.
 pub(crate) fn outline(report: &Reproduction) -> Vec<Block<'_>> {
     let mut blocks = vec![Block::Score(report.score.to_string()), Block::Text(BOUNDS.to_owned())];
     if report.quick {
@@ -55,7 +55,7 @@ pub(crate) fn outline(report: &Reproduction) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The picture of a document, and what may explain its misses.
+/// Adds the picture of a paper, and what may explain its misses.
 fn answer<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
     blocks.push(Block::Heading(2, document.name.clone()));
     blocks.push(Block::Text(view::about(document)));
@@ -66,7 +66,7 @@ fn answer<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
     blocks.push(Block::List("", document.misses().iter().map(view::miss).collect()));
 }
 
-/// All rows of a document, and all that went into them.
+/// Adds all rows of a paper, and all that went into them.
 fn rows<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
     let notes = Notes::of(document);
     blocks.push(Block::Heading(2, format!("{}: all rows", document.name)));
@@ -82,7 +82,7 @@ fn rows<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
     blocks.extend(document.listings.iter().cloned().map(Block::Folded));
 }
 
-/// Today's locks: beside the document's own, and from 1 to 1024 CPUs.
+/// Adds today's locks: next to the paper's own, and from 1 to 1024 CPUs.
 fn today<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
     let tables: Vec<Listing> = document.tables.iter().filter_map(view::today).collect();
     if tables.is_empty() && document.beyond.is_empty() {

@@ -1,10 +1,10 @@
-//! How far a reproduction is, on standard error; silent unless that is a terminal.
+//! The progress of a reproduction, on standard error; silent unless that is a terminal.
 
 use turnwise_present::progress::{self, ProgressBar};
 use turnwise_reproduce::pool::Progress;
 
-/// A bar for all documents, which run side by side. How many runs a fit takes is not known before, so its length is a
-/// guess.
+/// A bar for all papers, which run side by side. The number of runs of a fit is not known in advance, so its length is
+/// a guess.
 pub(crate) struct Bars {
     bar: ProgressBar,
 }

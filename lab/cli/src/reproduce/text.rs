@@ -9,7 +9,7 @@ use turnwise_reproduce::report::{Listing, Reproduction};
 /// Longer lines and cells are wrapped.
 const WIDTH: u16 = 120;
 
-/// All of it.
+/// Returns all of it.
 pub(crate) fn text(report: &Reproduction) -> String {
     let mut text = filled(&view::origin(report).replace('`', ""), "", "  ") + "\n";
     outline::outline(report).iter().for_each(|block| text += &shown(block));
@@ -64,7 +64,7 @@ mod tests {
     use turnwise_reproduce::{DOCUMENTS, whys};
     use turnwise_simbench::report::SimMachine;
 
-    /// A document that misses all of its claims and of its rows, of which it has as many as the real one.
+    /// Returns a paper that misses all of its claims and of its rows, of which it has as many as the real one.
     fn document(name: &str, tables: usize, rows: usize, claims: usize) -> DocumentReport {
         let whys = whys::of(name).expect("it is built in");
         let missed = |number: usize| {

@@ -1,11 +1,11 @@
-//! A document's tables as columns of text, and what there is to say about it: what all of text, Markdown and HTML show.
+//! A paper's tables as columns of text, and the remarks on it: what all of text, Markdown and HTML show.
 
 use super::notes::Notes;
 use turnwise_reproduce::report::{
     Bar, DocumentReport, Fitted, Listing, Miss, Plot, Reproduction, Row, Score, Table, figure,
 };
 
-/// A published table, with the columns that it needs.
+/// Returns a published table, with the columns that it needs.
 pub(crate) fn table(table: &Table, notes: &Notes<'_>) -> Listing {
     if table.rows.iter().all(|row| row.published.is_none()) {
         return in_words(table);
@@ -29,7 +29,7 @@ pub(crate) fn table(table: &Table, notes: &Notes<'_>) -> Listing {
     listing
 }
 
-/// A table that is all words.
+/// Returns a table that is all words.
 fn in_words(table: &Table) -> Listing {
     let mut listing = Listing::new(&table.title, &["about", "published", "simulated"]);
     let cells = |row: &Row| vec![row.label.clone(), row.said.clone(), row.remark.clone().unwrap_or_default()];
@@ -37,7 +37,7 @@ fn in_words(table: &Table) -> Listing {
     listing
 }
 
-/// A verdict in a word or two: why a row is not judged is in its notes.
+/// Returns a verdict in a word or two: why a row is not judged is in its notes.
 fn verdict(row: &Row) -> &str {
     match row.met() {
         None if !row.fitted && row.unjudged.is_some() => "not judged",
@@ -45,13 +45,13 @@ fn verdict(row: &Row) -> &str {
     }
 }
 
-/// Our figure, with its standard error where it is a mean.
+/// Returns our figure, with its standard error where it is a mean.
 fn ours(row: &Row) -> String {
     let ours = row.ours.map_or_else(|| "-".to_owned(), figure);
     row.standard_error.map_or(ours.clone(), |error| format!("{ours} \u{b1} {}", figure(error)))
 }
 
-/// Today's locks beside those of a table; of neighbours that have the same figure the last, which has all patches.
+/// Returns today's locks next to those of a table; of neighbours with the same figure the last, which has all patches.
 pub(crate) fn today(table: &Table) -> Option<Listing> {
     let what = table.today.as_ref()?;
     let title = format!("{} [{}]: {what}, simulated on the document's machine", table.title, table.unit);
@@ -78,7 +78,7 @@ pub(crate) fn curves(plot: &Plot) -> Listing {
     listing
 }
 
-/// One paragraph about a document.
+/// Returns one paragraph about a paper.
 pub(crate) fn about(document: &DocumentReport) -> String {
     let score = Score::of(std::slice::from_ref(document));
     let Score { rows_met, rows_judged, bars_met, bars, .. } = score;
@@ -91,12 +91,12 @@ pub(crate) fn about(document: &DocumentReport) -> String {
     )
 }
 
-/// A sentence has a full stop.
+/// Ends a sentence with a full stop.
 fn ended(text: &str) -> String {
     if text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
 }
 
-/// What was missed, the physics, and what would settle it.
+/// Returns what was missed, the physics, and what would settle it.
 pub(crate) fn miss(miss: &Miss<'_>) -> String {
     let claims = miss.claims.iter().map(|claim| format!("\"{}\"", claim.what));
     let rows = (miss.missed > 0).then(|| format!("{} of {} rows", miss.missed, miss.judged));
@@ -105,7 +105,7 @@ pub(crate) fn miss(miss: &Miss<'_>) -> String {
     format!("Missed {}: {}. To settle it: {}.", missed.join(", "), why.physics, why.experiment)
 }
 
-/// Where a document was measured, what was simulated, and what was fitted.
+/// Returns where a paper was measured, what was simulated, and what was fitted.
 pub(crate) fn setting(document: &DocumentReport) -> Vec<String> {
     let machine = &document.machine;
     let of_all = if machine.numbers == 0 { String::new() } else { format!(" of {}", machine.numbers) };
@@ -124,7 +124,7 @@ pub(crate) fn setting(document: &DocumentReport) -> Vec<String> {
     ]
 }
 
-/// `what a job computes: 2.91 ms, on "AIM7 fserver: 200-1000 users, nodes: 1, patches 1 and 2"`.
+/// Returns `what a job computes: 2.91 ms, on "AIM7 fserver: 200-1000 users, nodes: 1, patches 1 and 2"`.
 fn fitted(document: &DocumentReport, fitted: &Fitted) -> String {
     let row = document.rows().find(|row| row.key == fitted.on || row.key.ends_with(&fitted.on));
     let on = row.map_or_else(|| fitted.on.clone(), |row| format!("\"{}\"", row.label));
@@ -132,14 +132,14 @@ fn fitted(document: &DocumentReport, fitted: &Fitted) -> String {
     format!("{}: {}, on {on}", fitted.what, amount.trim_end())
 }
 
-/// A bar, in two or three sentences.
+/// Returns a bar, in two or three sentences.
 pub(crate) fn bar(bar: &Bar) -> String {
     let verdict = if bar.met { "met" } else { "MISSED" };
     let why = bar.why.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
     format!("{verdict}: {}: {}{why}", bar.asked, bar.found)
 }
 
-/// What the documents say, and whether it holds: a line each.
+/// Lists what the papers say, and whether it holds: a line each.
 pub(crate) fn claims(report: &Reproduction) -> Listing {
     let columns = ["case study", "claim", "published", "simulated", "holds"];
     let mut listing = Listing::new("What the case studies claim", &columns);
@@ -154,7 +154,7 @@ pub(crate) fn claims(report: &Reproduction) -> Listing {
     listing
 }
 
-/// Where it was made, in one line.
+/// Returns where it was made, in one line.
 pub(crate) fn origin(report: &Reproduction) -> String {
     let commit = report.commit.as_deref().unwrap_or("unknown");
     let cpu = report.host.cpu.as_deref().unwrap_or("unknown CPU");

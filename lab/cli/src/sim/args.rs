@@ -182,7 +182,7 @@ Examples:
 /// The longest run that is accepted.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// As the type reads it; with the whole of its complaint, of which clap would show the beginning.
+/// Parses it as the type does, with its whole error message, of which clap would show the beginning.
 pub(crate) fn parsed<T: FromStr<Err = anyhow::Error>>(text: &str) -> std::result::Result<T, String> {
     text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
 }
@@ -193,7 +193,7 @@ fn simulated_time(text: &str) -> std::result::Result<Duration, String> {
 }
 
 impl Flags {
-    /// The one machine of a sweep.
+    /// Returns the one machine of a sweep.
     ///
     /// # Errors
     /// More are named.
@@ -208,7 +208,7 @@ impl Flags {
         }
     }
 
-    /// The locks of a sweep.
+    /// Returns the locks of a sweep.
     pub(crate) fn locks(&self) -> Vec<String> {
         if self.locks.is_empty() { setup::DEFAULT_LOCKS.map(str::to_owned).to_vec() } else { self.locks.clone() }
     }

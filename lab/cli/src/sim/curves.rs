@@ -30,7 +30,7 @@ impl Axis {
 /// One line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Series {
-    /// The lock, and what else tells this line from another.
+    /// The lock, and what else distinguishes this line from another.
     pub(crate) name: String,
     /// Places in [`SimReport::cells`], with x rising.
     pub(crate) cells: Vec<usize>,
@@ -65,7 +65,7 @@ impl Curves {
         Curves { axis, series }
     }
 
-    /// All x values, rising.
+    /// Returns all x values, rising.
     pub(crate) fn xs(&self, report: &SimReport) -> Vec<u32> {
         let mut xs: Vec<u32> = report.cells.iter().map(|cell| self.axis.of(cell)).collect();
         xs.sort_unstable();
@@ -75,19 +75,19 @@ impl Curves {
 }
 
 impl Series {
-    /// The cell at this x.
+    /// Returns the cell at this x.
     pub(crate) fn at<'a>(&self, report: &'a SimReport, axis: Axis, x: u32) -> Option<&'a Cell> {
         self.cells.iter().map(|&place| &report.cells[place]).find(|cell| axis.of(cell) == x)
     }
 
-    /// The points whose run came to an end, with x rising.
+    /// Returns the points whose run came to an end, with x rising.
     pub(crate) fn points<'a>(&self, report: &'a SimReport, axis: Axis) -> Vec<(u32, &'a Figures)> {
         let cells = self.cells.iter().map(|&place| &report.cells[place]);
         cells.filter_map(|cell| Some((axis.of(cell), cell.result.as_ref().ok()?))).collect()
     }
 }
 
-/// The share of acquisitions for which the lock came from another node; `None` if nothing was handed over.
+/// Returns the share of acquisitions for which the lock came from another node; `None` if nothing was handed over.
 pub(crate) fn across_nodes(figures: &Figures) -> Option<f64> {
     let of = figures.handoffs;
     let all = of.same_thread + of.same_node + of.other_node;

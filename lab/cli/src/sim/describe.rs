@@ -10,10 +10,10 @@ const WIDTH: u16 = 120;
 /// Before a number that is recalled or guessed.
 const MARK: &str = "?";
 
-/// In place of a source that is that of the number above, too.
+/// Replaces a source that is the same as the number's above.
 const AS_ABOVE: &str = "\"";
 
-/// All numbers in nanoseconds, with sources; those that are recalled or guessed have a mark.
+/// Returns all numbers in nanoseconds, with sources; those that are recalled or guessed have a mark.
 pub(super) fn text(machine: &Machine) -> String {
     let mut text = format!("{}: {}\n", machine.name, machine.title);
     let _ = writeln!(text, "{} CPUs, fingerprint {}\n", machine.topology.cpus(), machine.fingerprint());

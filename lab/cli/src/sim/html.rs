@@ -16,7 +16,7 @@ struct Data<'a> {
     curves: Curves,
 }
 
-/// The page.
+/// Returns the page.
 ///
 /// # Errors
 /// The report has no JSON form.

@@ -1,4 +1,4 @@
-//! `turnwise-lab sim merge`: the parts of a sweep put together, which is byte for byte the sweep run in one go.
+//! `turnwise-lab sim merge`: the parts of a sweep put together, byte for byte equal to the sweep run in one go.
 
 use super::part::Part;
 use anyhow::{Context, Result, bail, ensure};
@@ -32,7 +32,7 @@ fn read(file: &Path) -> Result<Read<'_>> {
     parsed(file, &text)
 }
 
-/// A part from the text of its file.
+/// Returns a part from the text of its file.
 pub(super) fn parsed<'a>(file: &'a Path, text: &str) -> Result<Read<'a>> {
     let name = file.display();
     let value: serde_json::Value = serde_json::from_str(text).with_context(|| format!("{name} is not JSON"))?;
@@ -111,7 +111,7 @@ fn whole(parts: &[Read<'_>]) -> Result<SimReport> {
     Ok(report)
 }
 
-/// A part that is all of its sweep.
+/// Returns a part that is all of its sweep.
 #[cfg(test)]
 pub(super) fn alone(part: Read<'_>) -> Result<SimReport> {
     whole(&[part])

@@ -1,4 +1,4 @@
-//! `turnwise-lab sim`: locks on a machine that one does not have.
+//! `turnwise-lab sim`: locks on simulated machines.
 //!
 //! | file | what |
 //! |---|---|
@@ -6,10 +6,10 @@
 //! | `plan.rs`, `sweep.rs`, `setup.rs` | the cells of a sweep; all of them; one of them |
 //! | `merge.rs` | parts of a sweep put together |
 //! | `record.rs`, `record_text.rs`, `record_page.rs` | a recorded program instead of a workload |
-//! | `validate.rs` | what the simulator is worth |
+//! | `validate.rs` | the simulator's accuracy |
 //! | `describe.rs`, `speed.rs` | the numbers of a machine; how fast the simulator is |
-//! | `curves.rs` | what lies on one line |
-//! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | what comes out |
+//! | `curves.rs` | the points of one line |
+//! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | the outputs |
 
 pub(crate) mod args;
 mod curves;
@@ -109,7 +109,7 @@ fn host_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The report, without its cells.
+/// Returns the report, without its cells.
 fn empty(setup: &SweepSetup, axes: &Axes, part: Part, cells_in_all: u32) -> SimReport {
     SimReport {
         format: FORMAT.to_owned(),
@@ -131,7 +131,7 @@ struct Outputs {
     json: Option<OutputFile>,
     html: Option<OutputFile>,
     trace: Option<OutputFile>,
-    /// Text to standard output; else JSON, if it goes nowhere else.
+    /// Text to standard output; else JSON, if it has no other destination.
     text: bool,
 }
 

@@ -15,12 +15,12 @@ impl Part {
     /// All of it.
     pub(crate) const WHOLE: Part = Part { k: 1, n: 1 };
 
-    /// The part that this cell belongs to.
+    /// Returns the part that this cell belongs to.
     pub(crate) fn owning(index: u32, n: u32) -> Part {
         Part { k: index % n + 1, n }
     }
 
-    /// Its cells.
+    /// Returns its cells.
     pub(crate) fn of(self, mut cells: Vec<CellPlan>) -> Vec<CellPlan> {
         cells.retain(|cell| Part::owning(cell.index, self.n) == self);
         cells

@@ -8,7 +8,7 @@ use turnwise_sim::Perturb;
 
 /// How often a thread stalls by default, of a million operations.
 const PER_MILLION: u32 = 1000;
-/// How long it stalls at most by default: longer than a wait in line, shorter than a time slice.
+/// The longest stall by default: longer than a wait in a queue, shorter than a time slice.
 const MAX_NS: u64 = 50_000;
 /// No stall is longer.
 const LONGEST_NS: u64 = 1_000_000_000;
@@ -32,7 +32,7 @@ impl FromStr for Schedule {
     }
 }
 
-/// `1000:50us`: how often, how long.
+/// Parses `1000:50us`: how often, how long.
 fn amounts(text: &str) -> Result<(u32, u64)> {
     let (often, long) = text.split_once(':').with_context(|| format!("{text:?} is not N:TIME, as 1000:50us"))?;
     let per_million = often.parse().ok().filter(|n| (1..=1_000_000).contains(n));

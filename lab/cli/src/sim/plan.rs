@@ -3,7 +3,7 @@
 use super::range::Ranges;
 use anyhow::{Result, ensure};
 
-/// What is simulated at a time.
+/// One simulated run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CellPlan {
     /// Its place in the whole sweep, from 0.
@@ -22,7 +22,7 @@ pub(crate) struct CellPlan {
 /// Seeds are below this, so that they survive a JSON reader whose numbers are all floating-point.
 pub(crate) const SEEDS: u64 = 1 << 53;
 
-/// How many CPUs and threads the cells have, as the user said it.
+/// How many CPUs and threads the cells have, as the user stated it.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Axes {
     pub(crate) cpus: Option<Ranges>,
@@ -46,7 +46,7 @@ impl Size<'_> {
 }
 
 impl Axes {
-    /// With no axis named: powers of two, and all CPUs.
+    /// Returns the axes, by default powers of two, and all CPUs.
     pub(crate) fn or_default(self, size: Size<'_>) -> Axes {
         if self != Axes::default() {
             return self;
@@ -55,7 +55,7 @@ impl Axes {
         Axes { cpus: Some(Ranges(powers.chain([size.cpus]).collect())), ..Axes::default() }
     }
 
-    /// The flags that say the same.
+    /// Returns the flags that state the same.
     pub(crate) fn flags(&self) -> Vec<String> {
         let axes = [("--cpus", &self.cpus), ("--nodes", &self.nodes), ("--threads", &self.threads)];
         axes.into_iter()
@@ -83,7 +83,7 @@ impl Axes {
     }
 }
 
-/// All cells, lock by lock, then by CPUs, then by threads.
+/// Returns all cells, lock by lock, then by CPUs, then by threads.
 ///
 /// # Errors
 /// The machine is smaller.
@@ -110,8 +110,8 @@ pub(crate) fn cells(locks: &[String], axes: &Axes, size: Size<'_>, seed: u64) ->
     Ok(cells)
 }
 
-/// The seed of a cell: mixed from the sweep's and its index as SplitMix64 does. The first cell has the sweep's own, so
-/// that a sweep of one cell with a cell's seed repeats that cell.
+/// Returns the seed of a cell: mixed from the sweep's and its index as SplitMix64 does. The first cell has the sweep's
+/// own, so that a sweep of one cell with a cell's seed repeats that cell.
 fn seed_of(seed: u64, index: u32) -> u64 {
     if index == 0 {
         return seed;

@@ -13,7 +13,7 @@ const LABEL: usize = 9;
 /// Curves that differ by more than this factor are drawn with a logarithmic axis.
 const LINEAR_MAX: f64 = 30.0;
 
-/// Operations per second over CPUs or threads; nothing if no curve has two points.
+/// Draws operations per second over CPUs or threads; nothing if no curve has two points.
 pub(crate) fn draw(report: &SimReport, curves: &Curves) -> Option<String> {
     let mut lines: Vec<Vec<(f64, f64)>> = Vec::new();
     for line in &curves.series {
@@ -66,7 +66,7 @@ impl Canvas {
         }
     }
 
-    /// Points of two curves in one place are a star.
+    /// Draws the letters of a line; points of two curves in one place are a star.
     fn letters(&mut self, line: &[(f64, f64)], letter: char) {
         for &point in line {
             let (row, column) = self.place(point);
@@ -91,7 +91,7 @@ impl Canvas {
         text + &self.x_labels(x_title, xs)
     }
 
-    /// As many of the x values as have room, the last among them.
+    /// Draws as many of the x values as fit, the last among them.
     fn x_labels(&self, title: &str, xs: &[u32]) -> String {
         let mut line = vec![' '; WIDTH + 12];
         let mut free = line.len();

@@ -35,7 +35,7 @@ impl fmt::Display for Ranges {
     }
 }
 
-/// `8`, `4-8` or `10-80:10`.
+/// Expands `8`, `4-8` or `10-80:10`.
 fn expand(part: &str) -> Result<impl Iterator<Item = u32> + use<>> {
     let (bounds, step) = part.split_once(':').unwrap_or((part, "1"));
     let (low, high) = bounds.split_once('-').unwrap_or((bounds, bounds));

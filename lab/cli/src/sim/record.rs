@@ -17,9 +17,9 @@ use turnwise_profile::model::Profile;
 use turnwise_recording::reader::Recording;
 use turnwise_sim::spec::Machine;
 
-/// Tells readers which fields to expect.
+/// Informs readers of the fields to expect.
 const FORMAT: &str = "turnwise-record-1";
-/// The machine to ask about, if none is named.
+/// The default machine.
 const ASKED: &str = "graviton4";
 
 /// All that is predicted of a recorded program.
@@ -29,7 +29,7 @@ pub(super) struct RecordReport {
     pub(super) commit: Option<String>,
     pub(super) seed: u64,
     pub(super) recorded: Recorded,
-    /// The simulation of the recorded run itself; `None`: on which machine that was is not known.
+    /// The simulation of the recorded run itself; `None`: the machine of that run is not known.
     pub(super) check: Option<Point>,
     pub(super) points: Vec<Point>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Recorded {
     pub(super) machine: String,
     pub(super) policy: String,
     pub(super) cpus: u32,
-    /// The most that took locks at once.
+    /// The most threads that took locks at once.
     pub(super) threads: usize,
     pub(super) seconds: f64,
     pub(super) acquisitions: f64,
@@ -62,7 +62,7 @@ pub(super) struct Point {
     pub(super) cpus: u32,
     pub(super) lock: String,
     pub(super) acquisitions_per_s: f64,
-    /// As many times as fast as recorded.
+    /// The rate as a multiple of the recorded one.
     pub(super) times_recorded: f64,
     /// Share of the threads' time that they wait for locks.
     pub(super) waiting: f64,
@@ -73,7 +73,7 @@ pub(super) struct Point {
 /// Replays the recording.
 ///
 /// # Errors
-/// It cannot be read, or does not keep what a replay takes; a machine is too small; the threads get nowhere.
+/// It cannot be read, or lacks what a replay needs; a machine is too small; the threads make no progress.
 pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
     let file = flags.record.as_deref().context("--record names no file")?;
     turnwise_bench::setting::hold(&flags.set)?;
@@ -110,7 +110,7 @@ pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The machine of the recording; `None`: it is this one, and was never measured.
+/// Returns the machine of the recording; `None`: it is this one, and was never measured.
 fn recorded_on(name: &str) -> Result<Option<Arc<Machine>>> {
     if name == setup::HERE && !here_path().is_ok_and(|path| path.exists()) {
         return Ok(None);
@@ -119,7 +119,7 @@ fn recorded_on(name: &str) -> Result<Option<Arc<Machine>>> {
     Ok(Some(Arc::new(machine)))
 }
 
-/// Every machine, number of CPUs and lock to replay with.
+/// Returns every machine, number of CPUs and lock to replay with.
 fn asked(flags: &Flags, own: Option<&Arc<Machine>>, threads: usize) -> Result<Vec<(Arc<Machine>, u32, String)>> {
     let names = if flags.machines.is_empty() { vec![ASKED.to_owned()] } else { flags.machines.clone() };
     let locks = if flags.locks.is_empty() { [LIBC, ADAPTIVE].map(str::to_owned).to_vec() } else { flags.locks.clone() };
@@ -142,13 +142,13 @@ fn asked(flags: &Flags, own: Option<&Arc<Machine>>, threads: usize) -> Result<Ve
     Ok(asked)
 }
 
-/// Doubling, and at last all: more CPUs than threads change nothing.
+/// Returns doubling numbers, and at last all: more CPUs than threads change nothing.
 fn counts(most: u32) -> Vec<u32> {
     let powers = (0..32).map(|bit| 1_u32 << bit).take_while(|count| *count < most);
     powers.chain([most]).collect()
 }
 
-/// The locks that a program ran on, as a replay names them.
+/// Returns the locks that a program ran on, as a replay names them.
 fn own_lock(policy: &str) -> &str {
     match policy {
         LIBC | "queued" | "ttas" | "ticket" => policy,
@@ -156,7 +156,7 @@ fn own_lock(policy: &str) -> &str {
     }
 }
 
-/// A recorded program, with what its locks are called.
+/// A recorded program, with the names of its locks.
 struct Program {
     replay: Replay,
     /// Of each lock of the trace.
@@ -208,13 +208,13 @@ impl Program {
     }
 }
 
-/// What a lock is called.
+/// Returns the name of a lock.
 fn name(profile: &Profile, address: u64) -> String {
     let found = profile.locks.iter().find(|lock| lock.address == address);
     found.map_or_else(|| format!("{address:#x}"), |lock| lock.name.clone())
 }
 
-/// A report of two locks on two machines.
+/// Returns a report of two locks on two machines.
 #[cfg(test)]
 pub(super) fn fixture() -> RecordReport {
     let point = |machine: &str, cpus, lock: &str| Point {

@@ -1,5 +1,5 @@
-//! What a replay of a recorded program says, as a page: a picture for each machine, and the text's table. It has no
-//! script and asks for nothing.
+//! The result of a replay of a recorded program, as a page: a picture for each machine, and the text's table. It has no
+//! script and loads nothing.
 
 use super::record::{Point, RecordReport};
 use super::record_text::{TITLES, cells, checked, notes, recorded};
@@ -21,7 +21,7 @@ const COLOURS: usize = 8;
 /// Lines across a picture.
 const LINES: u32 = 4;
 
-/// The page.
+/// Returns the page.
 pub(super) fn page(report: &RecordReport) -> String {
     let title = format!("{}, replayed", report.recorded.command.join(" "));
     let mut page = format!("<h1>{}</h1>\n", escaped(&title));
@@ -50,7 +50,7 @@ fn table(report: &RecordReport) -> String {
     format!("<h2>All predictions</h2>\n<table>\n<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>\n")
 }
 
-/// Where things lie in a picture.
+/// The geometry of a picture.
 struct Scale {
     first: f64,
     last: f64,
@@ -69,7 +69,7 @@ impl Scale {
     }
 }
 
-/// The curves of a machine: a line for each lock, and the recorded rate across.
+/// Returns the curves of a machine: a line for each lock, and the recorded rate across.
 fn picture(machine: &str, report: &RecordReport) -> String {
     let points: Vec<&Point> = report.points.iter().filter(|point| point.machine == machine).collect();
     let mut counts: Vec<u32> = points.iter().map(|point| point.cpus).collect();

@@ -1,4 +1,4 @@
-//! What a replay of a recorded program says, as text and as a page.
+//! The result of a replay of a recorded program, as text and as a page.
 
 use super::record::{Point, RecordReport};
 use std::fmt::Write;
@@ -9,10 +9,10 @@ use turnwise_profile::text::shortened;
 const WIDTH: usize = 100;
 /// Of a lock's name.
 const NAME: usize = 30;
-/// An error beyond this is said to be one.
+/// An error beyond this is reported as one.
 const GOOD: f64 = 0.15;
 
-/// The whole report, for people.
+/// Renders the whole report, for people.
 pub(super) fn text(report: &RecordReport) -> String {
     let mut text = String::new();
     for line in recorded(report).into_iter().chain([checked(report)]) {
@@ -44,7 +44,7 @@ fn shown(run: &super::record::Recorded) -> String {
     shortened(&run.command.join(" "), WIDTH / 2)
 }
 
-/// The sentence on the recorded run, simulated.
+/// Returns the sentence on the recorded run, simulated.
 pub(super) fn checked(report: &RecordReport) -> String {
     let Some(check) = &report.check else {
         return "Not checked: this machine was never measured. Run `turnwise-lab calibrate` on the machine that the \
@@ -92,7 +92,7 @@ fn predictions(report: &RecordReport) -> String {
     table.to_string()
 }
 
-/// What the figures rest on, and what they do not know.
+/// Returns what the figures rest on, and what they leave out.
 pub(super) fn notes(report: &RecordReport) -> Vec<String> {
     let run = &report.recorded;
     let mut notes = vec![format!(

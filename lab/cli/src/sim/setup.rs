@@ -1,4 +1,4 @@
-//! What a sweep runs on, and one of its cells.
+//! The setup of a sweep, and one of its cells.
 
 use super::args::Flags;
 use super::perturb::Schedule;
@@ -19,12 +19,12 @@ use turnwise_sim::{MAX_THREADS, Perturb};
 use turnwise_simbench::report::{Cell, SimMachine};
 use turnwise_simbench::{LOCKS, Plan, Run, SimLock, Workload, run};
 
-/// What the document on mutex spinners is about, and what to hold against it.
+/// The locks of the paper on mutex spinners, and others for comparison.
 pub(crate) const DEFAULT_LOCKS: [&str; 6] =
     ["mutex", "linux-mutex-baseline", "linux-mutex-patch1-and-2", "ttas", "ticket", "mcs"];
-/// Nothing but the lock: where a collapse shows first.
+/// Only the lock: where a collapse shows first.
 pub(crate) const DEFAULT_WORKLOAD: &str = "tight";
-/// The machine of most of the document's figures.
+/// The machine of most of the paper's figures.
 pub(crate) const DEFAULT_MACHINE: &str = "westmere-ex-80";
 /// The machine that `turnwise-lab calibrate` measured.
 pub(crate) const HERE: &str = "here";
@@ -73,7 +73,7 @@ impl SweepSetup {
         Size { name: &self.machine.name, cpus: topology.cpus(), nodes: topology.nodes }
     }
 
-    /// Whether these cells can be run at all.
+    /// Checks that these cells can be run at all.
     ///
     /// # Errors
     /// One of them has too many threads, or too few for the workload.
@@ -99,10 +99,10 @@ impl SweepSetup {
         })
     }
 
-    /// One cell.
+    /// Runs one cell.
     ///
     /// # Errors
-    /// The lock broke its promise.
+    /// The lock broke its guarantee.
     pub(crate) fn run(&self, cell: &CellPlan) -> Result<Cell> {
         Ok(self.finished(cell, run::run(&self.plan(cell)?)?.cell))
     }
@@ -121,7 +121,7 @@ impl SweepSetup {
         Ok((self.finished(plan, cell), document))
     }
 
-    /// With what only the sweep knows.
+    /// Adds what only the sweep knows.
     fn finished(&self, plan: &CellPlan, mut cell: Cell) -> Cell {
         cell.index = plan.index;
         if let Err(stuck) = &mut cell.result {
@@ -138,7 +138,7 @@ impl SweepSetup {
         self.command_of(std::slice::from_ref(&plan.lock), axes, plan.seed)
     }
 
-    /// The command that repeats the whole sweep.
+    /// Returns the command that repeats the whole sweep.
     pub(crate) fn command(&self, axes: &Axes) -> String {
         self.command_of(&self.locks, axes.flags(), self.seed)
     }
@@ -188,7 +188,7 @@ impl SweepSetup {
     }
 }
 
-/// A word of a command line, as a shell reads it. Commas need no quotes, and lists are easier to read without.
+/// Returns a word of a command line, as a shell reads it. Commas need no quotes, and lists are easier to read without.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
     match shlex::try_quote(word) {
@@ -197,10 +197,10 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The machine of this name, or in this file.
+/// Returns the machine of this name, or in this file.
 ///
 /// # Errors
-/// There is none, or its file is wrong.
+/// If there is none, or its file is wrong.
 pub(crate) fn machine(name: &str) -> Result<Machine> {
     if name != HERE {
         return Ok(spec::load(name)?);
@@ -210,7 +210,7 @@ pub(crate) fn machine(name: &str) -> Result<Machine> {
     Ok(spec::load(&path.display().to_string())?)
 }
 
-/// Names are checked, with the nearest suggested; files are left to the reader of machine files.
+/// Checks names, and suggests the nearest; files are left to the reader of machine files.
 #[derive(Clone)]
 pub(crate) struct MachineParser;
 
@@ -237,18 +237,18 @@ pub(crate) fn lock_parser() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(locks.chain(SETS.map(|(name, help)| PossibleValue::new(name).help(help))))
 }
 
-/// What `--lock` takes with `--record` besides: locks for mutexes and for readers-writer locks at once.
+/// What `--lock` also takes with `--record`: locks for mutexes and for readers-writer locks at once.
 const SETS: [(&str, &str); 2] = [
     (order::LIBC, "--record: the C library's locks"),
     (order::ADAPTIVE, "--record: our mutex and our readers-writer lock"),
 ];
 
-/// A workload's text, checked.
+/// Returns a workload's text, checked.
 pub(crate) fn workload(text: &str) -> Result<String, String> {
     text.parse::<Workload>().map(|workload| workload.text).map_err(|error| format!("{error:#}"))
 }
 
-/// What `--list` prints.
+/// Returns what `--list` prints.
 pub(crate) fn lists() -> String {
     let row = |name: &str, help: &str| format!("  {name:<28} {help}\n");
     let title = |&(name, text): &(&str, &str)| match spec::file::parse(text, name) {

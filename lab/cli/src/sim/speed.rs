@@ -7,7 +7,7 @@ use turnwise_present::table::{self, Cell, CellAlignment};
 use turnwise_sim::selfbench::{self, Row};
 use turnwise_sim::spec::Machine;
 
-/// Measures, and says what came out.
+/// Measures, and renders the result.
 ///
 /// # Errors
 /// The host has no clock of a thread's CPU time.

@@ -1,5 +1,5 @@
-//! The cells of a sweep, run over the host's CPUs. Which worker runs which cell decides nothing: each cell is a world
-//! of its own.
+//! The cells of a sweep, run over the host's CPUs. The assignment of cells to workers does not affect results: each
+//! cell is a world of its own.
 
 use super::plan::CellPlan;
 use anyhow::Result;
@@ -11,7 +11,7 @@ use turnwise_simbench::report::Cell;
 /// Runs all cells on `jobs` host threads, the largest first, and returns them in the order of `cells`.
 ///
 /// # Errors
-/// That of the first cell that has one; the rest is not begun.
+/// That of the first cell that has one; the remaining ones are not begun.
 pub(crate) fn run(
     cells: &[CellPlan],
     jobs: usize,

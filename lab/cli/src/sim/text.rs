@@ -15,7 +15,7 @@ const TOP_FUNCTIONS: usize = 6;
 /// Shares below this are not worth a line.
 const SMALL_SHARE: f64 = 0.005;
 
-/// The whole report, for people.
+/// Renders the whole report, for people.
 pub(crate) fn text(report: &SimReport) -> String {
     let curves = Curves::of(report);
     let mut text = failures(report);
@@ -49,7 +49,7 @@ fn header(report: &SimReport) -> String {
     text + &wrapped("repeat: ", &words(&report.command), " ")
 }
 
-/// Words after a title, on as many lines as they need.
+/// Returns words after a title, on as many lines as they need.
 fn wrapped(title: &str, words: &[String], between: &str) -> String {
     let mut lines = vec![title.to_owned()];
     for (place, word) in words.iter().enumerate() {
@@ -73,8 +73,8 @@ fn table<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
     table
 }
 
-/// Throughput of each curve (a column) at each x (a row), and how far it falls from its peak. As many tables as it
-/// takes for the columns to fit.
+/// Renders throughput of each curve (a column) at each x (a row), and how far it falls from its peak. It takes enough
+/// tables for the columns to fit.
 fn speeds(report: &SimReport, curves: &Curves) -> String {
     let mut tables: Vec<Vec<&Series>> = Vec::new();
     let mut free = 0;
@@ -108,7 +108,7 @@ fn speed_table(report: &SimReport, curves: &Curves, lines: &[&Series]) -> Table 
     table
 }
 
-/// Where each curve is highest, and what is left of that at its end.
+/// Adds where each curve is highest, and what is left of that at its end.
 fn add_peaks(table: &mut Table, report: &SimReport, axis: Axis, lines: &[&Series]) {
     let peaks: Vec<Option<Peak>> = lines.iter().map(|line| Peak::of(report, axis, line)).collect();
     let row = |title: &str, value: &dyn Fn(&Peak) -> String| {
@@ -124,7 +124,7 @@ fn add_peaks(table: &mut Table, report: &SimReport, axis: Axis, lines: &[&Series
     }
 }
 
-/// A curve's end over its last point within one node: below 1, it fell beyond that.
+/// Returns a curve's end over its last point within one node: below 1, it fell beyond that.
 fn beyond_a_node(report: &SimReport, line: &Series) -> Option<f64> {
     let cells = || line.cells.iter().map(|&place| &report.cells[place]);
     let within = cells().rev().find(|cell| cell.nodes == 1)?.result.as_ref().ok()?.ops_per_s;
@@ -148,7 +148,7 @@ impl Peak {
     }
 }
 
-/// One table, in which a line with the lock's name goes before its rows.
+/// Renders one table, in which a line with the lock's name goes before its rows.
 fn details(report: &SimReport) -> String {
     let mut table =
         table(["CPUs", "threads", "ns/op", "p50", "p99", "max wait", "fair", "x-node", "lines/op", "vol.", "invol."]);
@@ -192,7 +192,7 @@ fn detail(figures: &Figures) -> [String; 9] {
     ]
 }
 
-/// What to know about the figures of single cells.
+/// Returns the notes on the figures of single cells.
 fn notes(report: &SimReport) -> String {
     let mut text = String::new();
     for cell in &report.cells {
@@ -205,7 +205,7 @@ fn notes(report: &SimReport) -> String {
     if text.is_empty() { text } else { text + "\n" }
 }
 
-/// Where the time went, in the largest cell of each curve.
+/// Returns where the time went, in the largest cell of each curve.
 fn profiles(report: &SimReport, curves: &Curves) -> String {
     let mut text = String::new();
     for line in &curves.series {
@@ -223,12 +223,12 @@ fn profiles(report: &SimReport, curves: &Curves) -> String {
 fn profile_line(row: &ProfileRow) -> String {
     let place = row.place.as_deref().map(|place| format!(" ({place})")).unwrap_or_default();
     let line = format!("  {:>5.1}%  {:<8} {}{place}", row.share * 100.0, row.kind, row.function);
-    // A generic function's full name can be very long; its end says least.
+    // A generic function's full name can be very long; its end is the least informative.
     let cut = line.chars().count() > usize::from(WIDTH);
     if cut { line.chars().take(usize::from(WIDTH) - 1).chain(['…']).collect() } else { line }
 }
 
-/// What got stuck, with seed and command; empty if nothing did.
+/// Returns what got stuck, with seed and command; empty if nothing did.
 pub(crate) fn failures(report: &SimReport) -> String {
     report.cells.iter().filter_map(failure).collect()
 }

@@ -1,6 +1,6 @@
-//! What happened in a run as Chrome trace events, for ui.perfetto.dev: a track for each CPU, with the thread that runs
-//! and in it what the thread waits for and holds; a track for each lock, with the CPU that has it; and an arrow
-//! wherever the lock goes from one CPU to another.
+//! The events of a run as Chrome trace events, for ui.perfetto.dev: a track for each CPU, with the thread that runs and
+//! in it what the thread waits for and holds; a track for each lock, with the CPU that has it; and an arrow wherever
+//! the lock goes from one CPU to another.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,12 +11,12 @@ use turnwise_sim::{Happened, TraceEvent};
 const CPUS: u32 = 1;
 const LOCKS: u32 = 2;
 
-/// The track of a CPU. Viewers take thread 0 for the idle thread of the whole system, so numbers begin at 1.
+/// Returns the track of a CPU. Viewers take thread 0 for the idle thread of the whole system, so numbers begin at 1.
 fn of_cpu(cpu: u32) -> (u32, u32) {
     (CPUS, 1 + cpu)
 }
 
-/// The track of a lock, with a number that no CPU has.
+/// Returns the track of a lock, with a number that no CPU has.
 fn of_lock(lock: u32) -> (u32, u32) {
     (LOCKS, 100_001 + lock)
 }
@@ -24,7 +24,7 @@ fn of_lock(lock: u32) -> (u32, u32) {
 /// The kind of an arrow that leads to no other CPU, and is left out.
 const NOWHERE: char = ' ';
 
-/// The run as a JSON document. Events are in the order of their times; a run ends at `end_ps`.
+/// Returns the run as a JSON document. Events are in the order of their times; a run ends at `end_ps`.
 pub(crate) fn chrome(events: &[TraceEvent], locks: &[String], end_ps: u64) -> String {
     let mut tracks = Tracks { locks, ..Tracks::default() };
     for event in events {
@@ -67,7 +67,7 @@ impl Event {
     }
 }
 
-/// What a thread is about; each is a slice within the one before.
+/// What a thread is doing; each is a slice within the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum About {
     Waits(u32),
@@ -87,7 +87,7 @@ struct Tracks<'a> {
     threads: BTreeMap<u32, Thread>,
     /// Of each lock, the CPU that released it last, and the place in `events` of the arrow that begins there.
     released: BTreeMap<u32, (u32, usize)>,
-    /// Of each lock, who has its slice.
+    /// Of each lock, the thread that has its slice.
     owners: BTreeMap<u32, u32>,
     cpus: BTreeMap<u32, Option<u32>>,
     arrows: u64,
@@ -129,7 +129,7 @@ impl Tracks<'_> {
         self.events.push(Event::new(ph, ps, of_cpu(cpu), name));
     }
 
-    /// The thread's slices begin: what it was about, it is about still.
+    /// Begins the thread's slices: it continues what it was doing.
     fn runs(&mut self, ps: u64, cpu: u32, thread: u32) {
         if let Some(Some(before)) = self.cpus.get(&cpu).copied() {
             self.leaves(ps, before);
@@ -159,7 +159,7 @@ impl Tracks<'_> {
         }
     }
 
-    /// Ends the slice of this, for which those within it end, too, and begin again.
+    /// Ends this slice, for which those within it end, too, and begin again.
     fn ends(&mut self, ps: u64, thread: u32, about: About) {
         let state = self.thread(thread);
         let Some(place) = state.about.iter().rposition(|&other| other == about) else { return };
@@ -195,7 +195,7 @@ impl Tracks<'_> {
         }
     }
 
-    /// An arrow begins here; where it goes, who acquires the lock next will tell.
+    /// Begins an arrow here; the next acquirer of the lock determines where it goes.
     fn arrow(&mut self, ps: u64, cpu: u32, lock: u32) {
         self.arrows += 1;
         if let Some((_, place)) = self.released.insert(lock, (cpu, self.events.len())) {
@@ -218,7 +218,7 @@ impl Tracks<'_> {
         }
     }
 
-    /// Ends what is still open, and brings everything in the order of time.
+    /// Ends what is still open, and sorts everything by time.
     fn close(&mut self, end_ps: u64) {
         for thread in self.threads.keys().copied().collect::<Vec<_>>() {
             self.leaves(end_ps, thread);
@@ -255,7 +255,7 @@ impl Tracks<'_> {
     }
 }
 
-/// Tells the slices of those who share a lock apart.
+/// Distinguishes the slices of threads that share a lock.
 fn shared_id(lock: u32, thread: u32) -> u64 {
     u64::from(lock) << 32 | u64::from(thread)
 }
@@ -269,7 +269,7 @@ mod tests {
         TraceEvent { ps: ns * 1000 + 7, cpu, thread, what }
     }
 
-    /// The events of the document, checked: slices of a track nest and end, and times rise.
+    /// Checks the events of the document and returns them: slices of a track nest and end, and times rise.
     fn checked(events: &[TraceEvent], locks: &[&str], end_ns: u64) -> Vec<Value> {
         let locks: Vec<String> = locks.iter().map(|&lock| lock.to_owned()).collect();
         let document: Value = serde_json::from_str(&chrome(events, &locks, end_ns * 1000)).unwrap();

@@ -1,4 +1,4 @@
-//! `turnwise-lab sim validate`: the simulator's predictions beside what was published and measured.
+//! `turnwise-lab sim validate`: the simulator's predictions next to published and measured figures.
 
 use super::args::ValidateArgs;
 use super::setup;
@@ -17,7 +17,7 @@ use turnwise_simbench::validation::{self, Inputs, blind};
 /// Writes the page.
 ///
 /// # Errors
-/// The report or the machine cannot be read, the page cannot be written, a lock broke its promise.
+/// The report or the machine cannot be read, the page cannot be written, a lock broke its guarantee.
 pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
     let output_file = OutputFile::asked("--markdown", args.markdown.as_deref())?;
     let page = if args.curves { curves(args)? } else { everything(args)? };
@@ -37,7 +37,7 @@ fn everything(args: &ValidateArgs) -> Result<String> {
     Ok(page)
 }
 
-/// The reports, each with the machine of its host.
+/// Returns the reports, each with the machine of its host.
 fn hosts(args: &ValidateArgs) -> Result<Vec<(Report, Arc<Machine>)>> {
     let here = ["here".to_owned()];
     let machines = if args.machine.is_empty() { &here[..] } else { &args.machine };
@@ -50,7 +50,7 @@ fn hosts(args: &ValidateArgs) -> Result<Vec<(Report, Arc<Machine>)>> {
     args.bench.iter().zip(machines).map(host).collect()
 }
 
-/// The published curves alone.
+/// Returns the published curves alone.
 fn curves(args: &ValidateArgs) -> Result<String> {
     let bar = bar(blind::runs(args.quick)?);
     let page = blind::page(&command(args), commit().as_deref(), args.quick, || bar.inc(1))?;
@@ -68,7 +68,7 @@ fn read(file: &Path) -> Result<Report> {
     Ok(report)
 }
 
-/// What makes this page again, without the paths of this host.
+/// Returns the command that makes this page again, without the paths of this host.
 fn command(args: &ValidateArgs) -> String {
     let bench = match args.bench.len() {
         0 => String::new(),

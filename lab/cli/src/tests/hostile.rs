@@ -1,5 +1,5 @@
-//! Hostile command lines and workfiles. Machine files and reports are in `sim/tests` and `bench/tests`,
-//! requests to a mount in `mount/tests`: beside what they call.
+//! Hostile command lines and workfiles. Machine files and reports are in `sim/tests` and `bench/tests`, requests to a
+//! mount in `mount/tests`: next to the code that they call.
 
 use crate::{Cli, PRODUCT};
 use std::fmt::Display;
@@ -8,7 +8,7 @@ use turnwise_aim7::workfile::BUILT_IN;
 use turnwise_fuzz::{check, words};
 use turnwise_present::{printable, usage};
 
-/// An error says which file is meant, and does nothing to a terminal.
+/// Checks that an error names the file, and does nothing to a terminal.
 pub(crate) fn named(error: impl Display, name: &str) {
     let told = format!("{error:#}");
     assert!(told.contains(name), "it does not say where: {told}");

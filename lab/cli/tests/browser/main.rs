@@ -1,4 +1,4 @@
-//! The pages of `turnwise-lab sim --html`, `reproduce --html` and `bench --html` in a browser, as a user has them:
+//! The pages of `turnwise-lab sim --html`, `reproduce --html` and `bench --html` in a browser, as users have them:
 //! pointer, keys, light and dark.
 //!
 //! Skipped, with a message, where there is no Chromium.
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use turnwise_simbench::report::SimReport;
 
-/// The report as a page, made by the program.
+/// Returns the report as a page, made by the program.
 fn page(directory: &Path, report: &SimReport) -> std::path::PathBuf {
     let (json, html) = (directory.join("report.json"), directory.join("report.html"));
     std::fs::write(&json, serde_json::to_string(report).expect("a report has a JSON form")).expect("it can be written");
@@ -27,7 +27,7 @@ fn page(directory: &Path, report: &SimReport) -> std::path::PathBuf {
     html
 }
 
-/// Opens the report's page and has a look; nothing if there is no browser.
+/// Opens the report's page and runs `look` on it; does nothing if there is no browser.
 fn look(report: &SimReport, look: impl FnOnce(&mut Browser)) {
     let Some(name) = Browser::find() else {
         return eprintln!("skipped: no Chromium here; on Debian: apt-get install chromium");
@@ -146,7 +146,7 @@ fn light_and_dark_have_enough_contrast_and_narrow_windows_no_overflow() {
             let rates = browser.value(include_str!("../../../../crates/profile/tests/browser/contrast.js"));
             assert_eq!(rates["back"].as_f64().expect("a number") < 0.2, dark, "{scheme}: {rates}");
             for (name, rate) in rates.as_object().expect("rates").iter().filter(|(name, _)| *name != "back") {
-                // As WCAG asks: 4.5 for text, 3 for what is drawn.
+                // As WCAG requires: 4.5 for text, 3 for graphics.
                 let least = if name.starts_with("--c") { 3.0 } else { 4.5 };
                 assert!(rate.as_f64().expect("a number") >= least, "{scheme} {name}: {rate}");
             }
@@ -155,7 +155,7 @@ fn light_and_dark_have_enough_contrast_and_narrow_windows_no_overflow() {
     });
 }
 
-/// In a narrow window, once it has been drawn, nothing reaches beyond its side.
+/// Checks that in a narrow window, once it has been drawn, nothing reaches beyond its side.
 fn narrow(browser: &mut Browser, drawn: &str) {
     let narrow = json!({"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": false});
     browser.ask("Emulation.setDeviceMetricsOverride", narrow);
@@ -182,7 +182,7 @@ fn what_got_stuck_is_told_as_text() {
     look(&self::report(), |browser| assert_eq!(browser.value("document.getElementById('stuck').hidden"), true));
 }
 
-/// The page that these arguments and `--html` write; nothing if there is no browser.
+/// Returns the page that these arguments and `--html` write; nothing if there is no browser.
 fn opened(arguments: &[&str]) -> Option<(Browser, tempfile::TempDir)> {
     let Some(name) = Browser::find() else {
         eprintln!("skipped: no Chromium here; on Debian: apt-get install chromium");

@@ -1,4 +1,4 @@
-//! `turnwise-lab bench`: names, files and formats. (What it measures is tested in lab/bench.)
+//! `turnwise-lab bench`: names, files and formats. (Its measurements are tested in lab/bench.)
 
 use crate::common::{expect, expect_complaint, scratch, shown};
 

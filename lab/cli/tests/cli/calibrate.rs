@@ -3,7 +3,7 @@
 use crate::common::{expect_complaint, expect_of, scratch, shown, turnwise};
 use serde_json::Value;
 
-/// The number of a key: the first, whatever it holds for.
+/// Returns the number of a key: the first, whatever it holds for.
 fn number(report: &Value, key: &str) -> Option<f64> {
     let figures = report["figures"].as_array().expect("figures are a list");
     figures.iter().find(|figure| figure["key"] == key)?["value"].as_f64()
@@ -11,7 +11,7 @@ fn number(report: &Value, key: &str) -> Option<f64> {
 
 #[test]
 fn a_quick_run_measures_plausible_numbers_and_writes_a_machine() {
-    // Beside other programs one of the two CPUs may be away in most of a measurement.
+    // Next to other programs one of the two CPUs may be away in most of a measurement.
     assert!((0..5).any(|_| a_quick_run_is_plausible()), "near is dearer than far");
 }
 
@@ -63,7 +63,7 @@ fn one_cpu_is_enough_and_what_it_cannot_tell_is_marked() {
     assert!(table.contains("provisional = true"), "{table}");
 }
 
-/// The number of a CPU that this process may use: CPU 0 may be somebody else's.
+/// Returns the number of a CPU that this process may use: CPU 0 may belong to another process.
 fn first_allowed_cpu() -> String {
     let status = std::fs::read_to_string("/proc/self/status").expect("/proc is mounted");
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("Linux says it");

@@ -8,14 +8,14 @@ const PAGE: &str = include_str!("../../../../docs/simulate-on-a-cluster.md");
 const SWEEP: &str = "--lock mcs,ticket --cpus 1-6 --duration 20us --warm-up 0s";
 const PARTS: u32 = 16;
 
-/// The fenced block with this line in it.
+/// Returns the fenced block with this line in it.
 fn block(line: &str) -> &'static str {
     let blocks = PAGE.split("```").skip(1).step_by(2);
     let block = blocks.into_iter().find(|block| block.lines().any(|other| other.trim() == line));
     block.and_then(|block| block.split_once('\n')).expect("the page has the block").1
 }
 
-/// A process that finds the program under test on its path.
+/// Returns a process that finds the program under test on its path.
 fn process(directory: &Path, program: &str) -> Command {
     let program_under_test = Path::new(crate::PROGRAM);
     let folder = program_under_test.parent().expect("it is in a folder");
@@ -25,7 +25,7 @@ fn process(directory: &Path, program: &str) -> Command {
     command
 }
 
-/// The parts that lie in a folder are the sweep.
+/// Checks that the parts in a folder are the sweep.
 fn check(folder: &Path) {
     let files: Vec<_> = (1..=PARTS).map(|part| folder.join(format!("{part}.json"))).collect();
     let files: Vec<&str> = files.iter().map(|file| shown(file)).collect();

@@ -1,6 +1,6 @@
 //! `turnwise-lab mount`, as programs that know nothing of it meet it.
 //!
-//! Where this machine or this user cannot mount, a test says so on standard error (`SKIPPED: …`) and checks nothing.
+//! Where this machine or this user cannot mount, a test reports it on standard error (`SKIPPED: …`) and checks nothing.
 
 mod crashes;
 mod ending;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything may take that takes milliseconds.
+/// The most time for anything that takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A mounted file system, and the program that serves it.
@@ -29,7 +29,7 @@ struct Mounted {
     _scratch: tempfile::TempDir,
 }
 
-/// Why nothing can be mounted here; `None`: it can.
+/// Returns why nothing can be mounted here; `None`: it can.
 fn obstacle() -> Option<String> {
     if let Err(error) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/fuse") {
         return Some(format!("/dev/fuse cannot be opened: {error}"));
@@ -38,7 +38,7 @@ fn obstacle() -> Option<String> {
     (!root && which::which("fusermount3").is_err()).then(|| "neither root nor fusermount3".to_owned())
 }
 
-/// Whether a program is installed; says so if not.
+/// Returns whether a program is installed; prints it if not.
 fn has(program: &str) -> bool {
     let found = which::which(program).is_ok();
     if !found {
@@ -47,12 +47,12 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// Mounts with these further arguments, or says why the test is skipped.
+/// Mounts with these further arguments, or reports why the test is skipped.
 fn mount(arguments: &[&str]) -> Option<Mounted> {
     mount_in(scratch(), arguments)
 }
 
-/// The same below this directory.
+/// Returns the same below this directory.
 fn mount_in(scratch: tempfile::TempDir, arguments: &[&str]) -> Option<Mounted> {
     if let Some(obstacle) = obstacle() {
         eprintln!("SKIPPED: {obstacle}");
@@ -84,7 +84,7 @@ impl Mounted {
         i32::try_from(self.child.id()).expect("a process number")
     }
 
-    /// A shell that stands in the mount; its output. It must succeed.
+    /// Runs a shell in the mount, which must succeed, and returns its output.
     #[track_caller]
     fn shell(&self, script: &str) -> String {
         let output = self.try_shell(script);
@@ -103,11 +103,11 @@ impl Mounted {
         (output.status, text(&output.stdout))
     }
 
-    /// What the server says on standard error until it has said this.
+    /// Returns what the server prints on standard error up to this.
     fn says(&mut self, part: &str) -> String {
         let stderr = self.stderr.as_mut().expect("it is there until the end");
         let (mut said, mut byte) = (Vec::new(), [0]);
-        // No more than that: the rest is for the end.
+        // No more than that: the remainder is for the end.
         while !said.ends_with(part.as_bytes()) {
             stderr.read_exact(&mut byte).expect("it goes on");
             said.push(byte[0]);
@@ -115,14 +115,14 @@ impl Mounted {
         text(&said)
     }
 
-    /// Everything that the server says on standard error from now on, once it is gone.
+    /// Returns everything that the server prints on standard error from now on, once it is gone.
     fn said(&mut self) -> String {
         let mut said = String::new();
         self.stderr.take().expect("asked once").read_to_string(&mut said).expect("it is text");
         said
     }
 
-    /// Waits for the server's end; its exit status and what it said.
+    /// Waits for the server's end; returns its exit status and its output.
     #[track_caller]
     fn end(mut self) -> (Option<i32>, String) {
         let start = Instant::now();
@@ -136,7 +136,7 @@ impl Mounted {
         (status.code(), self.said())
     }
 
-    /// Whether something is mounted there.
+    /// Returns whether something is mounted there.
     fn is_mounted(&self) -> bool {
         is_mounted(&self.directory)
     }

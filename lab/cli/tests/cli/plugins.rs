@@ -27,7 +27,7 @@ const struct turnwise_plugin turnwise_plugin = {
 };
 ";
 
-/// A shared object of this source, compiled as the documents say.
+/// Returns a shared object of this source, compiled as documented.
 fn compiled(directory: &Path, name: &str, source: &Path, flags: &[&str]) -> PathBuf {
     let object = directory.join(name);
     let mut compiler = Command::new("cc");
@@ -37,7 +37,7 @@ fn compiled(directory: &Path, name: &str, source: &Path, flags: &[&str]) -> Path
     object
 }
 
-/// [`GOOD`], with some of it changed.
+/// Compiles [`GOOD`] with some changes.
 fn varied(directory: &Path, object: &str, changes: &[(&str, &str)]) -> PathBuf {
     let source = directory.join("lock.c");
     let defaults = [("NAME", "\"mine\""), ("TAKE", "take"), ("GIVE", "give"), ("TRY", "NULL")];

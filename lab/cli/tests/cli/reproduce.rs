@@ -1,4 +1,4 @@
-//! `turnwise-lab reproduce`: one document in all forms, and refusals.
+//! `turnwise-lab reproduce`: one paper in all forms, and refusals.
 
 use crate::common::{expect, expect_complaint, scratch, shown};
 use serde_json::Value;

@@ -8,7 +8,7 @@ use std::path::Path;
 const SWEEP: &[&str] =
     &["sim", "--lock", "mutex,ticket", "--cpus", "1,4,12", "--duration", "100us", "--warm-up", "10us", "--seed", "5"];
 
-/// Runs the sweep with these flags, too; what it prints.
+/// Also runs the sweep with these flags; returns its output.
 fn sweep(flags: &[&str]) -> String {
     expect(0, &[SWEEP, flags].concat()).0
 }
@@ -74,7 +74,7 @@ fn the_command_in_a_report_repeats_it() {
     assert_eq!(read(&first), read(&second), "{command}");
 }
 
-/// Its words: there are no quotes in it.
+/// Returns its words: there are no quotes in it.
 fn shlex_words(command: &str) -> Vec<String> {
     assert!(!command.contains(['\'', '"', '\\']), "{command}");
     command.split(' ').map(str::to_owned).collect()

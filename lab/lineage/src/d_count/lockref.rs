@@ -8,7 +8,7 @@
 //!
 //! The lock is free when head = tail. The kernel's spin lock is a half of its own, drawn and served by instructions of
 //! its width; a word of [`Platform`] has one width, so here the owner changes count and head by additions to the whole.
-//! What a section changes of the count goes along with the release, so that a slow get is two additions, as there.
+//! A section's change of the count is part of the release, so that a slow get is two additions, as there.
 
 use super::{DEAD, Put, Words};
 use crate::wait;
@@ -17,7 +17,7 @@ use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
 
 /// One in the half that waiters draw from: the topmost, so that the last ticket's successor carries nowhere.
 const DRAW: u64 = 1 << 48;
-/// One in the half that says whose turn it is.
+/// One in the half that holds the ticket being served.
 const SERVE: u64 = 1 << 32;
 
 const fn count(word: u64) -> u32 {

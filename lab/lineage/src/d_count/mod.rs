@@ -1,5 +1,5 @@
 //! A dentry's reference count, the subject of `dcache`: every change under the dentry's spin lock (Linux 3.10-rc1), by
-//! compare-exchange with the lock at the edge alone (W. Long's first three versions, 2013), and in one word with the
+//! compare-exchange with the lock only at the edge (W. Long's first three versions, 2013), and in one word with the
 //! lock (the lockref of his versions four to eight).
 //!
 //! | policy | words | a count above 1 changes | else |
@@ -41,7 +41,7 @@ const DEAD: u32 = 1 << 31;
 
 /// The words of a count, and how they change.
 pub trait Words: Send + Sync + 'static {
-    /// Creates words with so many references, unlocked.
+    /// Creates words with this many references, unlocked.
     fn new_in(count: u32) -> Self;
     /// Adds a reference; returns whether it took the lock.
     fn get(&self) -> bool;
@@ -57,7 +57,7 @@ pub trait Words: Send + Sync + 'static {
     fn lock(&self);
     /// Acquires `d_lock` if it is free.
     fn try_lock(&self) -> bool;
-    /// Whether `d_lock` is held.
+    /// Returns whether `d_lock` is held.
     fn is_locked(&self) -> bool;
     /// Releases `d_lock`.
     ///
@@ -76,7 +76,7 @@ pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
 
 /// The count of Linux 3.10-rc1: every change takes the lock.
 pub struct UnderLock;
-/// The document's third version: compare-exchange while the count is above 1, the lock at the edge.
+/// The paper's third version: compare-exchange while the count is above 1, the lock at the edge.
 pub struct CmpXchg;
 /// The lockref as it was merged into Linux 3.12: no bound on the retries.
 pub struct LockRef;
@@ -134,15 +134,15 @@ unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
         unsafe { self.words.unlock() };
     }
 
-    /// Whether the lock is held at this moment.
+    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.words.is_locked()
     }
 }
 
 impl<V: Policy, P: Platform> DCount<V, P> {
-    /// Creates an unlocked count with so many references, below 2^31, on any platform. As in the kernel (`__d_alloc`),
-    /// that is no access to a shared word.
+    /// Creates an unlocked count with this many references, below 2^31, on any platform. As in the kernel
+    /// (`__d_alloc`), that does not access a shared word.
     #[must_use]
     pub fn with_references_in(count: u32) -> Self {
         DCount { words: Words::new_in(count) }

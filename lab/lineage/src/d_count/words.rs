@@ -33,8 +33,8 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
         true
     }
 
-    /// Adds a reference unless the count is dead. In the document's kernel, too, a thread that finds a dentry without a
-    /// reference takes the lock: a walk without references got the way around it later (commit 15570086, with the
+    /// Adds a reference unless the count is dead. In the paper's kernel, too, a thread that finds a dentry without a
+    /// reference takes the lock: a walk without references could avoid it only later (commit 15570086, with the
     /// lockref).
     #[inline]
     fn get_live(&self) -> bool {

@@ -2,8 +2,8 @@
 //! (J. Mellor-Crummey and M. Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.)
 //!
 //! The word points to the last node; null: no thread spins. A place cannot be given up, and a thread that waits there
-//! checks neither whether the mutex's owner runs nor whether its own slice is over; in user space it yields every
-//! 10 us. The queue is used with preemption off.
+//! checks neither whether the mutex's owner runs nor whether its own slice is over; in user space it yields every 10
+//! us. The queue is used with preemption off.
 //!
 //! Invariants:
 //! 1. A node is in the queue from the exchange of the tail until its owner passed the turn on, or emptied the queue.

@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | 4 | count | free, held, or held and a thread may sleep: see below | all threads |
 //! | 8 | `wait_lock` | guards the list | [`KernelTicketLock`] |
-//! | 4 | owner | token of the owner, 0: none, or not yet, or no more | the thread that takes the lock; `unlock`, first of all |
+//! | 4 | owner | token of the owner, 0: none, or not yet, or no longer | the thread that takes the lock; `unlock`, first of all |
 //! | 16 | list | the sleepers, longest first | the owner of `wait_lock` |
 //! | 8 | spinners | tail of the MCS queue: with patch 2 only | spinners |
 //!
@@ -23,10 +23,10 @@
 //! 1. A thread that changes the count from free has the lock.
 //! 2. A waiter that sleeps is in the list, and the count is below 0; an `unlock` that finds it so sets the count to
 //!    free and wakes the first in the list, under `wait_lock`. The first stays in the list until it has the lock.
-//! 3. The list is empty or the count is below 0, but between that release and the next waiter's look at the count.
+//! 3. The list is empty or the count is below 0, except between that release and the next waiter's check of the count.
 //!
 //! **`unlock` touches the lock after releasing it**: the slow half sets the count to free, and then still has
-//! `wait_lock`. A thread that got the lock and frees its memory at once frees it under the last owner's hands.
+//! `wait_lock`. A thread that got the lock and frees its memory at once frees it while the last owner still uses it.
 
 pub mod mcs;
 pub mod policy;
@@ -123,7 +123,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
         }
     }
 
-    /// Whether a thread has the lock at this moment, or is about to release it.
+    /// Returns whether a thread has the lock at this moment, or is about to release it.
     fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != FREE
     }

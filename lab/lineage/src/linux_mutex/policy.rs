@@ -1,4 +1,4 @@
-//! The versions of the mutex: what the document changed.
+//! The versions of the mutex: what the paper changed.
 
 use super::mcs::SpinnerQueue;
 use crate::sealed::Sealed;
@@ -8,9 +8,9 @@ use turnwise::platform::{DefaultPlatform, Platform};
 pub trait Policy: Sealed + Send + Sync + 'static {
     /// Whether waiters spin while the owner runs.
     const SPINS: bool;
-    /// Patch 1: whether waiters look at the count before an atomic operation on it that may be in vain.
+    /// Patch 1: whether waiters poll the count before an atomic operation on it that may fail.
     const LOOKS_FIRST: bool;
-    /// Patch 2: the type of what the spinners queue on.
+    /// Patch 2: the type of the spinners' queue.
     type Spinners<P: Platform>: Spinners<P>;
     /// Patch 2: the queue without spinners.
     const NO_SPINNERS: Self::Spinners<DefaultPlatform>;
@@ -18,7 +18,7 @@ pub trait Policy: Sealed + Send + Sync + 'static {
 
 /// The mutex of Linux 3.7: every spinner tries a compare-exchange, free or not, as soon as there is no owner.
 pub struct Baseline;
-/// Baseline with patch 1: look at the count first.
+/// Baseline with patch 1: poll the count first.
 pub struct Patch1;
 /// Baseline with both patches: the spinners queue, and only the first competes.
 pub struct Patch1And2;
@@ -55,7 +55,7 @@ impl Policy for NoSpin {
 
 /// How the spinners relate to each other.
 pub trait Spinners<P: Platform>: Sealed + Send + Sync + 'static {
-    /// Whether a thread looks for a running owner before it begins to spin.
+    /// Whether a thread checks for a running owner before it begins to spin.
     const GATE: bool;
     /// Creates a queue without spinners, on any platform.
     fn new_in() -> Self;
@@ -63,7 +63,7 @@ pub trait Spinners<P: Platform>: Sealed + Send + Sync + 'static {
     fn round<R>(&self, round: impl FnOnce() -> R) -> R;
 }
 
-/// Spinners that know nothing of each other.
+/// Spinners that do not coordinate.
 pub struct Crowd;
 
 impl<P: Platform> Spinners<P> for Crowd {

@@ -1,6 +1,6 @@
 //! OSv's hand-off mutex of 2014, the subject of `handoff_spin`: recursive, first come, first served, and never free
-//! while a thread waits. It comes without spinning, with the document's, and with the other techniques of the issue
-//! behind it.
+//! while a thread waits. It comes without spinning, with the paper's, and with the other techniques of the issue behind
+//! it.
 //! (A. Gidenstam and M. Papatriantafilou, "LFthreads: a lock-free thread library", 2007: hand-off of responsibility.)
 //!
 //! | bytes | word | meaning | changed by |
@@ -14,23 +14,23 @@
 //!
 //! The *responsible* thread is the owner, or in `unlock` the last owner until it has handed the lock over:
 //!
-//! 1. It pops a waiter and wakes it: that one is the owner now.
-//! 2. There is none, though the count says that a thread comes: it puts a token into `handoff`. The thread that takes
-//!    that out is responsible. If one was pushed meanwhile, it tries to take it out itself, and goes on with 1.
+//! 1. It pops a waiter and wakes it: the waiter is the owner now.
+//! 2. There is none, though the count shows that a thread is coming: it puts a token into `handoff`. The thread that
+//!    takes it is responsible. If one was pushed meanwhile, it tries to take it out itself, and continues with 1.
 //!
 //! Invariants:
-//! 1. One thread is responsible from the first count above 0 until the count is 0 again, but while `handoff` holds a
+//! 1. One thread is responsible from the first count above 0 until the count is 0 again, except while `handoff` holds a
 //!    token; each token is used once (in 2^32).
 //! 2. A thread that has added to the count becomes responsible, once or twice, or is in the queue until handed the
 //!    lock.
 //! 3. A waiter that was woken is the owner, and the waker no longer touches it.
 //!
-//! **An unlock may touch the lock after another thread has it**: it looks into the queue after it put down the token.
+//! **An unlock may touch the lock after another thread has it**: it checks the queue after it put down the token.
 //! Before the memory is freed, all unlocks must have returned.
 //!
 //! **Identity.** A thread's identity matters only for recursion: [`Platform::me`] names it, for which it takes a slot
 //! if it has none. A thread that cannot have a slot is anonymous: it excludes and waits like the others, and waits for
-//! itself for ever if it locks what it has.
+//! itself for ever if it locks a lock that it already has.
 
 mod queue;
 mod spin;
@@ -130,7 +130,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for OsvMutex<V, P> {
         }
     }
 
-    /// Whether any thread has the lock at this moment, or waits for it.
+    /// Returns whether any thread has the lock at this moment, or waits for it.
     fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != 0
     }
@@ -168,7 +168,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         self.depth.store(self.depth.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Whether `me` is the owner. Relaxed: only the thread itself makes this true or false while it may ask.
+    /// Returns whether `me` is the owner. Relaxed: only the thread itself makes this true or false while it may ask.
     #[inline]
     fn is_mine(&self, me: Token) -> bool {
         me != Token::ANONYMOUS && self.owner.load(Relaxed) == u64::from(me.get())

@@ -11,7 +11,7 @@ use turnwise::platform::{DefaultPlatform, Lane, Platform, Word};
 
 /// A waiter's word: it has been handed the lock.
 const WOKEN: u32 = 0;
-/// A waiter's word: it is awake and looks now and then.
+/// A waiter's word: it is awake and polls occasionally.
 const AWAKE: u32 = 1;
 /// A waiter's word: it sleeps, or is about to.
 const ASLEEP: u32 = 2;
@@ -47,7 +47,7 @@ impl<P: Platform> Waiter<P> {
         }
     }
 
-    /// Whether the lock has been handed to us.
+    /// Returns whether the lock has been handed to us.
     pub(super) fn is_woken(&self) -> bool {
         // ORDERING osv.woken: pairs with osv.wake: shows what former owners wrote.
         self.word.load(Acquire) == WOKEN
@@ -83,7 +83,7 @@ impl<P: Platform> Queue<P> {
         Queue { pushlist: P::Ptr::new(ptr::null_mut()), poplist: P::Ptr::new(ptr::null_mut()) }
     }
 
-    /// Whether there seem to be no waiters: a hint for all but the responsible thread.
+    /// Returns whether there seem to be no waiters: a hint for all but the responsible thread.
     pub(super) fn looks_empty(&self) -> bool {
         self.poplist.load(Relaxed).is_null() && self.pushlist.load(Relaxed).is_null()
     }
@@ -102,8 +102,8 @@ impl<P: Platform> Queue<P> {
         }
     }
 
-    /// Whether still no waiter has been pushed, for the responsible thread, which found none and has offered the lock.
-    /// If so, a waiter that is pushed from here on sees the offer.
+    /// Returns whether still no waiter has been pushed, for the responsible thread, which found none and has offered
+    /// the lock. If so, a waiter that is pushed from here on sees the offer.
     pub(super) fn is_still_empty(&self) -> bool {
         let null = ptr::null_mut();
         // ORDERING osv.empty: Release pairs with osv.push; an exchange, so that it comes before or after each push.

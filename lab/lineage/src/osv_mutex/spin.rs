@@ -1,7 +1,7 @@
-//! The techniques of spinning for the lock before a sleep that the document and the issue behind it compare.
+//! The techniques of spinning for the lock before a sleep that the paper and the issue behind it compare.
 //!
-//! All techniques stop after a number of tries, when a thread is queued (but the last), and when the owner is off its
-//! CPU. The document has these rules for its own technique; the others get them too, so that nothing else differs.
+//! All techniques stop after a number of tries, when a thread is queued (except the last), and when the owner is off
+//! its CPU. The paper has these rules for its own technique; the others get them too, so that nothing else differs.
 
 use super::queue::Waiter;
 use super::{NOBODY, OsvMutex};
@@ -9,7 +9,7 @@ use crate::sealed::Sealed;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{OnCpu, Platform, Token, Word};
 
-/// The number of tries of the document's spin.
+/// The number of tries of the paper's spin.
 pub const TRIES: u32 = 1000;
 
 /// How a thread that does not get the lock at once spins for it.
@@ -17,7 +17,7 @@ pub const TRIES: u32 = 1000;
 pub enum Technique {
     /// It does not spin.
     None,
-    /// It spins in the count, not in the queue, until the lock is on offer. This is the document's technique.
+    /// It spins in the count, not in the queue, until the lock is on offer. This is the paper's technique.
     Offer,
     /// It spins in the count, not in the queue, until it is the only one in the count, then until the lock is on offer.
     OnlyOne,
@@ -33,14 +33,14 @@ pub trait Policy: Sealed + Send + Sync + 'static {
     const TECHNIQUE: Technique;
     /// The maximum number of tries of a spin.
     const TRIES: u32;
-    /// Whether the waker makes the waiter the owner, which else does that itself as it runs. A lock whose owner is not
-    /// running then looks like it to spinners also while it is handed over.
+    /// Whether the waker makes the waiter the owner, which otherwise does that itself as it runs. Spinners then also
+    /// see a lock whose owner is not running while it is handed over.
     const OWNER_AT_WAKE: bool = false;
 }
 
 /// The original, without spinning.
 pub struct NoSpin;
-/// The document's technique, number 2: up to `N` times look for an offer, between the count and the queue.
+/// The paper's technique, number 2: up to `N` polls for an offer, between the count and the queue.
 pub struct Spin<const N: u32 = TRIES>;
 /// Technique 1: wait for a count of 1, then take the offer.
 pub struct SpinToOne<const N: u32 = TRIES>;
@@ -132,7 +132,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         false
     }
 
-    /// Whether there is an owner, and it does not run.
+    /// Returns whether there is an owner, and it does not run.
     fn owner_is_off(&self) -> bool {
         let owner = self.owner.load(Relaxed);
         owner != NOBODY && Token::new(owner as u32).is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)

@@ -48,10 +48,10 @@ impl<P: Platform> Waiter<P> {
         }
     }
 
-    /// Grants `waiter`, which is in no list any more, what it waits for, and wakes it.
+    /// Grants `waiter`, which is no longer in a list, what it waits for, and wakes it.
     ///
     /// The waiter returns from [`Waiter::await_grant`] without taking a lock: the store is the last access to the node,
-    /// and the wake-up uses only its address. (A pointer, since a reference would promise that the node stays.)
+    /// and the wake-up uses only its address. (A pointer, since a reference would guarantee that the node stays.)
     ///
     /// # Safety
     /// `waiter` was in a list whose lock the caller has, and was not granted since.
@@ -96,7 +96,7 @@ impl<P: Platform> List<P> {
         self.head.load(Relaxed).is_null()
     }
 
-    /// Whether `waiter` is the only one in the list.
+    /// Returns whether `waiter` is the only one in the list.
     pub(crate) fn is_alone(&self, waiter: &Waiter<P>) -> bool {
         ptr::eq(self.head.load(Relaxed), waiter) && ptr::eq(self.tail.load(Relaxed), waiter)
     }

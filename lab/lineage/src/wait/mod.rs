@@ -1,8 +1,8 @@
-//! What the kernel provided to these locks, and what stands in for it in user space: waiting for a word with preemption
-//! off, `need_resched`, and lists of sleeping tasks.
+//! What the kernel provided to these locks, and its substitutes in user space: waiting for a word with preemption off,
+//! `need_resched`, and lists of sleeping tasks.
 //!
 //! The locks call [`Platform::preempt_off`] and [`Platform::preempt_on`] where the kernel has them, or has interrupts
-//! off. On a platform where those do nothing (`need_resched` returns `None`), the items below stand in for them.
+//! off. On a platform where those do nothing (`need_resched` returns `None`), the items below are their substitutes.
 
 mod list;
 
@@ -14,7 +14,7 @@ use turnwise::platform::{OnCpu, Platform, SpinLimit, Token, Word};
 /// preempted, which the kernel ruled out.
 pub(crate) const YIELD_NS: u64 = 10_000;
 
-/// Whether preemption can be turned off, so that nothing needs to stand in for it.
+/// Returns whether preemption can be turned off, so that no substitute is needed.
 #[inline(always)]
 pub(crate) fn in_kernel<P: Platform>() -> bool {
     P::need_resched().is_some()
@@ -44,20 +44,20 @@ pub(crate) fn spin_until<P: Platform, W: Word>(word: &W, mut ready: impl FnMut(W
     }
 }
 
-/// How long a thread may spin before it must give up its CPU, counted from the first check. It stands in for the
-/// kernel's `need_resched`, which a tick of 1 ms sets when another task waits for the CPU.
+/// How long a thread may spin before it must yield its CPU, counted from the first check. It replaces the kernel's
+/// `need_resched`, which a tick of 1 ms sets when another task waits for the CPU.
 pub(crate) const SLICE_NS: u64 = 1_000_000;
 
 /// The slice of a spinning thread.
 pub(crate) struct Slice {
-    /// When the slice is over; `None`: the platform tells.
+    /// When the slice is over; `None`: the platform reports it.
     pub(crate) end: Option<u64>,
     /// The number of checks until the clock is read.
     looks: u32,
 }
 
 impl Slice {
-    /// The number of checks to one look at the clock, since the kernel's check is just a load.
+    /// The number of checks per reading of the clock, since the kernel's check is just a load.
     const LOOKS_PER_CLOCK: u32 = 16;
 
     /// Begins a slice.
@@ -66,7 +66,7 @@ impl Slice {
         Slice { end, looks: Self::LOOKS_PER_CLOCK }
     }
 
-    /// Whether the slice is over.
+    /// Returns whether the slice is over.
     pub(crate) fn is_over<P: Platform>(&mut self) -> bool {
         let Some(end) = self.end else { return P::need_resched() == Some(true) };
         self.looks -= 1;
@@ -78,7 +78,7 @@ impl Slice {
     }
 }
 
-/// Whether the owner runs: the kernel's `owner->on_cpu`. Where the platform cannot tell, it counts as running.
+/// Returns whether the owner runs: the kernel's `owner->on_cpu`. Where the platform cannot tell, it counts as running.
 pub(crate) fn runs<P: Platform>(owner: Token) -> bool {
     P::on_cpu(owner) != OnCpu::NotRunning
 }

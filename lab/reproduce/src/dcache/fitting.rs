@@ -1,5 +1,5 @@
-//! The one constant, what a job computes, from one figure: whoever computes longer comes to the locks less often, so it
-//! falls as the constant grows; and where the queue at the root forms, it falls at once.
+//! The one constant, what a job computes, from one figure: a job that computes longer comes to the locks less often, so
+//! it falls as the constant grows; and where the queue at the root forms, it falls at once.
 
 use super::{LOCKS, plan};
 use crate::Context;
@@ -24,7 +24,7 @@ pub(super) fn fit(context: &Context<'_>, machine: &Arc<Machine>, wanted: f64) ->
     })
 }
 
-/// Where the figure falls most between two constants that were tried.
+/// Returns where the figure falls most between two constants that were tried.
 pub(super) fn cliff(tried: &[Tried]) -> Option<String> {
     let fall = |pair: &&[Tried]| pair[0].mean() - pair[1].mean();
     let pair = tried.windows(2).max_by(|a, b| fall(a).total_cmp(&fall(b)))?;

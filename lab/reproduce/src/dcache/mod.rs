@@ -19,14 +19,14 @@ use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
 
 const NAME: &str = "dcache";
-/// The document's two kernels, what became of the patches, and today's locks.
+/// The paper's two kernels, the merged form of the patches, and today's locks.
 const LOCKS: [&str; 4] = ["linux-3.10", "linux-3.10-dcache", "linux-3.12", "today"];
 /// Why rows of single commands are not judged.
 const WHOSE: &str = "whose time it is the document cannot tell: see the notes";
 /// Where in [`LOCKS`] they are.
 const TODAY: usize = 3;
 const USERS: u32 = 1000;
-/// The document's neutral tests, which run on a real mount: what they showed there, by hand (docs/mount.md).
+/// The paper's neutral tests, which run on a real mount: what they showed there, by hand (docs/mount.md).
 const NEUTRAL: [&str; 3] = [
     "on a mount, 2 CPUs, patched over baseline: 0.973 (0.911 to 1.154)",
     "not run: the mount has no /proc",
@@ -35,7 +35,7 @@ const NEUTRAL: [&str; 3] = [
 /// File systems and directories for the users' files: what AIM7's script makes.
 const DISKS: u32 = 16;
 /// Jobs of a tenth: then every CPU has seen many of them before the window begins, and the queue at the root, which
-/// takes tens of milliseconds to form with whole ones, is there or not.
+/// takes tens of milliseconds to form with whole ones, is either there or not.
 const SCALE: u32 = 10;
 /// Users are forked one after the other over this time: a thousand at once would begin in a queue.
 const RAMP_NS: u64 = 4_000_000;
@@ -59,19 +59,19 @@ fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, comp
     }
 }
 
-/// Seeds of each kernel under the profiler, in the fit as in the tables: a mean of both states hangs on them.
+/// Returns the seeds of each kernel under the profiler, in the fit as in the tables: a mean of both states needs them.
 fn runs(context: &Context<'_>) -> u64 {
     context.choose(2, 5)
 }
 
 /// A set of locks, with all seeds.
 impl Sample {
-    /// The mean of all seeds, as the fit has it.
+    /// Returns the mean of all seeds, as the fit has it.
     fn spin_percent(&self, command: &str) -> f64 {
         self.mean(|outcome| spin_percent(outcome, command))
     }
 
-    /// The part of it within a function of the kernel, all commands that the document lists together.
+    /// Returns the part of it within a function of the kernel, all commands that the paper lists together.
     fn split(&self, function: &str) -> f64 {
         let share = |outcome: &Outcome, comm: Comm| outcome.command_share(comm.name(), Some(function), SPIN_LOCKS);
         self.mean(|outcome| LISTED.map(|comm| share(outcome, comm)).iter().sum())
@@ -85,8 +85,8 @@ impl Sample {
     }
 }
 
-/// Per cent of the busy time that a command spends in taking spin locks, waiting included, but for those that the
-/// kernel takes with interrupts off; `total`: those that the document lists, whose sum its total is.
+/// Returns the percentage of busy time that a command spends in taking spin locks, waiting included, except for those
+/// that the kernel takes with interrupts off; `total`: those that the paper lists, whose sum its total is.
 fn spin_percent(outcome: &Outcome, command: &str) -> f64 {
     let spent = |comm: &str, scope| outcome.command_share(comm, scope, SPIN_LOCKS) * 100.0;
     let share = |comm: &str| spent(comm, None) - spent(comm, Some(QUIET));
@@ -97,7 +97,7 @@ fn spin_percent(outcome: &Outcome, command: &str) -> f64 {
     percent + 0.0 // a sum of nothing is -0
 }
 
-/// The commands that the document lists.
+/// The commands that the paper lists.
 const LISTED: [Comm; 3] = [Comm::Reaim, Comm::Ls, Comm::True];
 
 /// Functions that take and wait for a spin lock or the rename lock, in the kernels and today.
@@ -127,7 +127,7 @@ const EXCHANGES: &[&str] = &[
     "LockRef::change",
 ];
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// A run got stuck, or the file system refused something.
@@ -165,7 +165,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     })
 }
 
-/// The report without its figures. Two of its notes say whose the waiting is, here and there, and whether the fit does.
+/// Returns the report without its figures. Two notes say whose waiting it is, here and there, and whether the fit is.
 fn begin(
     context: &Context<'_>,
     machine: &Machine,
@@ -197,7 +197,7 @@ fn begin(
     Ok(report)
 }
 
-/// The first kernel's windows, in each of which there is a queue at the root or there is none.
+/// Returns the first kernel's windows, in each of which there is a queue at the root or there is none.
 fn branches(wanted: f64, tried: &[Tried]) -> Listing {
     let title = format!("The first kernel with and without a queue at the root (above and below {wanted}%)");
     let mut listing = Listing::new(&title, &["a job computes, ms", "without", "with one", "spin locks then, %", "and"]);
@@ -233,7 +233,7 @@ fn tables(published: &Dcache, profiled: &[Sample]) -> Result<Vec<Table>> {
     rows.push(profiled[0].fill(again, |outcome| spin_percent(outcome, "reaim")));
     let today = Some("the locks of turnwise throughout".to_owned());
     let spin = Table { title: "Time in spin locks".to_owned(), unit: "% of busy time".to_owned(), today, rows };
-    // What the document's split leaves out is other callers' of the spin lock.
+    // What the paper's split leaves out belongs to other callers of the spin lock.
     let said = &published.baseline_split_of_reaim;
     let sum: f64 = said.values().sum();
     let of_all: f64 = said.keys().map(|name| profiled[0].split(name)).sum();
@@ -313,7 +313,7 @@ fn kernels(profiled: &[Sample], plain: &[Sample]) -> Listing {
     listing
 }
 
-/// What was in the windows, so that one sees on how much the figures rest.
+/// Lists what was in the windows, which shows on how much the figures rest.
 fn commands(profiled: &[Sample]) -> Listing {
     let mut header = vec!["locks", "programs started", "paths made"];
     header.extend(["reaim, %", "ls, %", "true, %", "sh, %"]);

@@ -7,14 +7,14 @@ use crate::scaling::{self, COUNTS, Scaling};
 use crate::words::Number;
 use anyhow::Result;
 
-/// The document's two kernels, and today's locks.
+/// The paper's two kernels, and today's locks.
 const KERNELS: [&str; 3] = [LOCKS[0], LOCKS[1], LOCKS[TODAY]];
 /// Users that are forked all at once queue for so long that the window would show little else.
 const RAMP_NS: u64 = 4_000_000;
 const WARM_UP_NS: u64 = 16_000_000;
 const MEASURED_NS: u64 = 4_000_000;
 
-/// What `words.toml` says of these curves.
+/// The numbers of these curves in `words.toml`.
 pub(super) const NUMBERS: [Number<'static>; 4] = [
     ("curves_machine", &scaling::MACHINE),
     ("curves_ms", &(MEASURED_NS / 1_000_000)),

@@ -1,5 +1,5 @@
-//! `misc-mutex`: some threads, each of which locks, increments and unlocks again and again, and prints a letter before
-//! every tenth of its rounds.
+//! `misc-mutex`: some threads, each of which repeatedly locks, increments and unlocks, and prints a letter before every
+//! tenth of its rounds.
 
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
@@ -21,13 +21,13 @@ pub(super) struct Shape {
     pub(super) skew_ns: u64,
     /// What a letter takes.
     pub(super) letter_ns: u64,
-    /// What a round takes beside the lock's accesses to memory, while the thread has the lock.
+    /// What a round takes in addition to the lock's accesses to memory, while the thread has the lock.
     pub(super) held_ns: u64,
     /// The same between two rounds.
     pub(super) between_ns: u64,
 }
 
-/// What the lock is for, and who had it last.
+/// What the lock protects, and its last owner.
 #[derive(Clone, Copy)]
 pub(super) struct Shared {
     count: u64,
@@ -74,7 +74,7 @@ impl<W: Environment, L: Lock<Shared>> MiscMutex<W, L> {
         }
     }
 
-    /// After the run; `begin` is when the first thread was started.
+    /// Returns the results after the run; `begin` is when the first thread was started.
     pub(super) fn shown(&self, begin: u64) -> Shown {
         let Shared { count, changes, .. } = self.lock.with(|shared| *shared);
         assert_eq!(count, u64::from(self.shape.threads) * u64::from(self.shape.rounds), "the lock let two in at once");
@@ -91,7 +91,7 @@ impl<W: Environment, L: Lock<Shared>> MiscMutex<W, L> {
     }
 }
 
-/// For how long at least two were at it: from what changed how many there were, in the order of time.
+/// Returns for how long at least two ran: from the changes in their number, in the order of time.
 fn together(times: &[(u64, i32)]) -> u64 {
     let (mut sum, mut there, mut since) = (0, 0, 0);
     for (time, change) in times {

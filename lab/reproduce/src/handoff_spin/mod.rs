@@ -32,21 +32,21 @@ const ALONE_NS: u64 = 4_000_000;
 const SKEW_NS: u64 = 1_000;
 /// A letter on the console, if a thread increments a million times.
 const LETTER_NS: u64 = 10_000;
-/// An uncontended round took 25 ns on the document's machine, of which the lock's accesses to memory are 16 in the
-/// model; instructions take no time there. On metal they do. From the store that offers the lock to the count of the
-/// next round there are a return, a counter and a call: 2 to 4 ns.
+/// An uncontended round took 25 ns on the paper's machine, of which the lock's accesses to memory are 16 in the model;
+/// instructions take no time there. On metal they do. From the store that offers the lock to the count of the next
+/// round there are a return, a counter and a call: 2 to 4 ns.
 const BETWEEN_NS: u64 = 3;
 /// The rest is in `lock` and `unlock` themselves, and in the section.
 const HELD_NS: u64 = 6;
 const DOCUMENTS_ROUNDS: u32 = 1_000_000;
 
-/// The lock as it was, and with the document's spin.
+/// The lock as it was, and with the paper's spin.
 const NO_SPIN: &str = "osv-mutex-no-spin";
 const SPIN: &str = "osv-mutex-spin";
-/// A lock that does nothing else.
+/// A lock that only spins.
 const SPIN_LOCK: &str = "ttas";
 const TODAY: &str = "mutex";
-/// The locks that are in the benchmark: techniques 2 (the document's), 1 and 3 of the issue among them.
+/// The locks that are in the benchmark: techniques 2 (the paper's), 1 and 3 of the issue among them.
 const LOCKS: [&str; 7] =
     [NO_SPIN, SPIN, "osv-mutex-spin-to-one", "osv-mutex-spin-polling", "osv-mutex-spin-after-push", SPIN_LOCK, TODAY];
 
@@ -83,7 +83,7 @@ impl WithLock<Native> for Shape {
     }
 }
 
-/// So many CPUs, one of each core before the second ones, as a host spreads busy virtual CPUs.
+/// Returns this many CPUs, one of each core before the second ones, as a host spreads busy virtual CPUs.
 fn cores_first(machine: &Machine, count: u32) -> Vec<u32> {
     let per_core = machine.topology.threads_per_core;
     let mut cpus: Vec<u32> = (0..machine.topology.cpus()).collect();
@@ -92,7 +92,7 @@ fn cores_first(machine: &Machine, count: u32) -> Vec<u32> {
     cpus
 }
 
-/// So many rounds; what is not in each round takes as much of the run as with those of the document.
+/// Returns a shape with this many rounds; what is not in each round takes the same share of the run as in the paper.
 fn shape(threads: u32, rounds: u32) -> Shape {
     let share = |ns: u64| ns * u64::from(rounds) / u64::from(DOCUMENTS_ROUNDS);
     let alone_ns = if threads > CPUS { 0 } else { share(ALONE_NS) };
@@ -111,7 +111,7 @@ struct Curves(Vec<(&'static str, Vec<Shown>)>);
 impl Curves {
     fn run(context: &Context<'_>, machine: &Arc<Machine>, locks: &[&'static str]) -> Result<Curves> {
         // Where threads outnumber CPUs a run must last for many slices: what a preempted owner leaves behind is the
-        // document's point. For locks that only a listing has, one of which polls all the time, a few will do.
+        // paper's point. For locks that only a listing has, one of which polls all the time, a few will do.
         let judged = |lock| [NO_SPIN, SPIN, TODAY].contains(&lock);
         let slices = |lock, threads: u32| if threads > CPUS && judged(lock) { 5 } else { 1 };
         let rounds = |lock, threads: u32| all_rounds(context) * slices(lock, threads) / threads;
@@ -135,7 +135,7 @@ impl Curves {
     }
 }
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// When the threads get nowhere.

@@ -1,4 +1,4 @@
-//! The published rows beside ours; the other techniques; the same workload here.
+//! The published rows next to ours; the other techniques; the same workload here.
 
 use super::load::Shape;
 use super::load::Shown;
@@ -122,9 +122,9 @@ impl Curves {
     }
 }
 
-/// Two threads that meet for a part of the run only.
+/// Lists two threads that meet for only a part of the run.
 pub(super) fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<Listing> {
-    // So much of its work has the first done when the other begins; an uncontended round takes 25 ns.
+    // The first has done this much of its work when the other begins; an uncontended round takes 25 ns.
     const ALONE_PERCENT: [u64; 6] = [0, 25, 50, 75, 90, 100];
     const ROUND_NS: u64 = 25;
     let rounds = all_rounds(context) / 2;
@@ -147,7 +147,7 @@ pub(super) fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<
     Ok(listing)
 }
 
-/// The published pairs on a desktop with as many cores.
+/// Returns the published pairs on a desktop with the same number of cores.
 pub(super) fn desktop(context: &Context<'_>) -> Result<Listing> {
     let machine = Arc::new(spec::load("osv-4")?);
     const SHOWN: [&str; 3] = [NO_SPIN, SPIN, SPIN_LOCK];
@@ -161,7 +161,7 @@ pub(super) fn desktop(context: &Context<'_>) -> Result<Listing> {
     Ok(listing)
 }
 
-/// The same workload on a machine of 1024 CPUs.
+/// Runs the same workload on a machine of 1024 CPUs.
 pub(super) fn to_1024(context: &Context<'_>) -> Result<Scaling> {
     const ROUNDS: u32 = 20_000;
     let machine = scaling::machine()?;

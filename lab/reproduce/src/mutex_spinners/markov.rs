@@ -5,7 +5,7 @@
 use crate::fit::{Unknown, distance, fit};
 use anyhow::Result;
 
-/// Served per time unit.
+/// Returns the number served per time unit.
 fn throughput(cpus: u32, away: f64, service: f64, line: f64) -> f64 {
     // Birth and death: p[k+1] / p[k] = (n - k) / a * (s + c (k+1) / 2).
     let mut weights = vec![1.0_f64];
@@ -23,7 +23,7 @@ fn throughput(cpus: u32, away: f64, service: f64, line: f64) -> f64 {
     served.sum()
 }
 
-/// Throughput on 10, 20, 40 and 80 CPUs of the chain that has the wanted ones on 10, 40 and 80.
+/// Returns the throughput on 10, 20, 40 and 80 CPUs of the chain that has the wanted ones on 10, 40 and 80.
 pub(super) fn chain(wanted: [f64; 4]) -> Result<[f64; 4]> {
     let away = 10.0 / wanted[0];
     let unknown =

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `model.rs` | runs of AIM7, and the constants that are fitted |
-//! | `tables.rs` | the published rows beside ours, and more |
+//! | `tables.rs` | the published rows next to ours, and more |
 //! | `today.rs` | curves to 1024 CPUs |
 //! | `markov.rs` | one lock as a Markov chain, for comparison |
 
@@ -21,7 +21,7 @@ use turnwise_bench::published;
 
 const NAME: &str = "mutex_spinners";
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// A run got stuck, or a file system refused something.

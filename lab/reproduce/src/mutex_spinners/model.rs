@@ -1,4 +1,4 @@
-//! AIM7's file server mix on the document's kernels, and the constants that are not known.
+//! AIM7's file server mix on the paper's kernels, and the unknown constants.
 
 use crate::Context;
 use crate::aim7_runs::{self, Constants, Run, Sample};
@@ -21,22 +21,22 @@ pub(super) const TODAY: &str = "today";
 /// All users are forked at once, and wait for each other at first: after a sixth of this time 1500 of them leave most
 /// of 80 CPUs idle, whatever the mix.
 const WARM_UP_NS: u64 = 60_000_000;
-/// So long does a user have its CPU if it does not sleep: the machine file's `min_granularity`.
+/// How long a user has its CPU if it does not sleep: the machine file's `min_granularity`.
 const SLICE_NS: u64 = 3_000_000;
 /// Slices that each user has had before a window begins where users come to wait for locks. Until it has had one, a
-/// user is no part of the crowd at them, and its CPU is busy.
+/// user is not part of the crowd at them, and its CPU is busy.
 const SLICES: u64 = 2;
-/// Where that is: with fewer nodes hardly anybody waits, and every window is alike.
+/// Where that is: with fewer nodes hardly any user waits, and every window is alike.
 pub(super) const CROWDED_NODES: u32 = 4;
-/// The users of the rows that the constants are fitted on: of many more than CPUs the fewest, and so the fastest.
+/// The users of the rows that the constants are fitted on: the fewest that far outnumber CPUs, and so the fastest.
 const FITTED_USERS: u32 = 600;
 /// Directories for the users' files: what AIM7's script makes.
 pub(super) const DIRECTORIES: u32 = 16;
-/// The bracket that the search for the time at the orphan list starts with: with the lower bound nobody waits on 4
+/// The bracket that the search for the time at the orphan list starts with: with the lower bound no user waits on 4
 /// nodes, with the upper one most do.
 const ORPHAN_NS: [f64; 2] = [400.0, 2_000.0];
 
-/// The users that stand for a range.
+/// Returns the users that stand for a range.
 pub(super) fn users(range: &str) -> u32 {
     match range {
         "10-100" => 50,
@@ -55,8 +55,8 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The constants for which the kernel with both patches has the published figures of 1, 2 and 4 nodes, one after
-    /// the other: each hardly matters for the rows before its own.
+    /// Returns the constants for which the kernel with both patches has the published figures of 1, 2 and 4 nodes, one
+    /// after the other: each hardly matters for the rows before its own.
     pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
         let start = Constants { compute_ns: 2.7e6, tax: 0.15, orphan_ns: ORPHAN_NS[0], journal: true, profiler: false };
         let published = published::typed(super::NAME)?;
@@ -70,20 +70,20 @@ impl Model {
         Ok(model)
     }
 
-    /// What the kernel with both patches published for so many nodes.
+    /// Returns what the kernel with both patches published for this many nodes.
     fn wanted(&self, nodes: u32) -> f64 {
         let row = self.published.rows.iter().find(|row| row.nodes == nodes && users(&row.users) == FITTED_USERS);
         row.map_or(0.0, |row| row.jpm[2])
     }
 
-    /// A sample of our figures for that kernel.
+    /// Returns a sample of our figures for that kernel.
     fn sample(&self, context: &Context<'_>, nodes: u32) -> Result<Sample> {
         let run = self.run(context, "fserver", VARIANTS[2], nodes, FITTED_USERS);
         let mut samples = Sample::run_all(context, "mutex_spinners: fit", &[(run, seeds(context, nodes))])?;
         samples.pop().context("one for each run")
     }
 
-    /// Where nobody waits all CPUs are busy, and a job takes their number x 60 s / jobs a minute: what is missing is
+    /// Where no user waits all CPUs are busy, and a job takes their number x 60 s / jobs a minute: what is missing is
     /// computed, on one node by itself, on two as the tax.
     fn compute_more(&mut self, context: &Context<'_>, nodes: u32) -> Result<()> {
         let jpm = self.sample(context, nodes)?.mean(|outcome| outcome.jpm);
@@ -96,7 +96,7 @@ impl Model {
         Ok(())
     }
 
-    /// The time at the orphan list: of those tried the one whose figure on 4 nodes is nearest.
+    /// Fits the time at the orphan list: of those tried the one whose figure on 4 nodes is nearest.
     fn fit_orphans(&mut self, context: &Context<'_>) -> Result<()> {
         let wanted = self.wanted(4) / 1e3;
         let found = nearest(ORPHAN_NS, context.rounds(5, 7), wanted, |orphan_ns| {
@@ -108,7 +108,7 @@ impl Model {
         Ok(())
     }
 
-    /// All that was tried there.
+    /// Returns all that was tried there.
     pub(super) fn tried(&self) -> Listing {
         bracket::listing(
             "What the fit tried on 4 nodes: thousand jobs/min",
@@ -145,19 +145,19 @@ impl Model {
         }
     }
 
-    /// When the window begins.
+    /// Returns when the window begins.
     fn warm_up_ns(&self, nodes: u32, users: u32) -> u64 {
         let turns_ns = SLICES * SLICE_NS * u64::from(users) / self.cpus(nodes).max(1);
         if nodes < CROWDED_NODES { WARM_UP_NS } else { turns_ns.max(WARM_UP_NS) }
     }
 
-    /// CPUs of the first so many nodes.
+    /// Returns the CPUs of this many first nodes.
     fn cpus(&self, nodes: u32) -> u64 {
         let topology = &self.machine.topology;
         (0..topology.cpus()).filter(|&cpu| topology.node(cpu) < nodes).count() as u64
     }
 
-    /// What was fitted, on what.
+    /// Returns what was fitted, on what.
     pub(super) fn described(&self) -> Vec<Fitted> {
         let fitted = |what: &str, value: f64, unit: &str, row: usize| Fitted {
             what: what.to_owned(),
@@ -174,23 +174,23 @@ impl Model {
     }
 }
 
-/// Whether the constants were fitted on this cell.
+/// Returns whether the constants were fitted on this cell.
 pub(super) fn is_fitted(range: &str, nodes: u32, column: usize) -> bool {
     users(range) == FITTED_USERS && nodes < 8 && column == 2
 }
 
-/// Seeds of a cell: where users come to wait, one says little.
+/// Returns the seeds of a cell: where users come to wait, one shows little.
 pub(super) fn seeds(context: &Context<'_>, nodes: u32) -> u64 {
     if nodes < CROWDED_NODES || context.least { 1 } else { context.choose(2, 6) }
 }
 
-/// The share of busy time in functions whose names contain one of these, per cent.
+/// Returns the share of busy time in functions whose names contain one of these, per cent.
 pub(super) fn busy(outcome: &Outcome, names: &[&str]) -> f64 {
     // Nothing is 0, not -0.
     outcome.busy_share(names) * 100.0 + 0.0
 }
 
-/// The mean of it over the seeds.
+/// Returns the mean of it over the seeds.
 pub(super) fn share(sample: &Sample, names: &[&str]) -> f64 {
     sample.mean(|outcome| busy(outcome, names))
 }

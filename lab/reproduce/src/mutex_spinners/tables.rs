@@ -1,4 +1,4 @@
-//! The published rows beside ours; the chain; the same workload here.
+//! The published rows next to ours; the chain; the same workload here.
 
 use super::NAME;
 use super::markov::chain;
@@ -76,7 +76,7 @@ impl Cells {
         Ok(Table { title: "What the patches change".to_owned(), unit: "%".to_owned(), today: None, rows })
     }
 
-    /// The row, filled with the change of throughput between two columns.
+    /// Returns the row, filled with the change of throughput between two columns.
     fn change(&self, row: Row, n: usize, [before, after]: [usize; 2]) -> Row {
         let samples = &self.samples[n];
         let (ours, error) = samples[after].change_from(&samples[before], |outcome| outcome.jpm);
@@ -84,7 +84,7 @@ impl Cells {
         row.ours(ours).give_or_take(error).within(Bound::Points(10.0)).routine_if(routine)
     }
 
-    /// At 1500 users on 8 nodes: the first row.
+    /// Returns the table at 1500 users on 8 nodes: the first row.
     pub(super) fn profile(&self) -> Result<Table> {
         const SMALL: Bound = Bound::ShareOrPoints(0.25, 1.0);
         let mut rows = Vec::new();
@@ -144,7 +144,7 @@ impl Cells {
         ]
     }
 
-    /// The change from patch 1 to both patches in these rows, per cent: published and ours.
+    /// Returns the change from patch 1 to both patches in these rows, per cent: published and ours.
     fn queueing<const N: usize>(&self, rows: [usize; N]) -> [(f64, f64); N] {
         let jpm = |row: usize| self.published.rows[row].jpm;
         rows.map(|row| (change(jpm(row)[1], jpm(row)[2]), change(self.jpm(row, 1), self.jpm(row, 2))))
@@ -195,7 +195,7 @@ impl Cells {
         ]
     }
 
-    /// The number of nodes with the most jobs, 1100-2000 users.
+    /// Returns the number of nodes with the most jobs, 1100-2000 users.
     fn peak(&self, column: usize) -> u32 {
         let most = (0..4).max_by(|a, b| self.jpm(*a, column).total_cmp(&self.jpm(*b, column))).unwrap_or(0);
         self.published.rows[most].nodes
@@ -259,10 +259,10 @@ fn functions(kernel: &str) -> &'static [&'static str] {
     }
 }
 
-/// Every workload with the second patch and without it, on 8 nodes.
+/// Runs every workload with the second patch and without it, on 8 nodes.
 pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Table> {
     const RANGES: [&str; 3] = ["10-100", "200-1000", "1100-2000"];
-    // In short, those that the document has a difference for, where the crowd is there soonest.
+    // In the short version, those that the paper has a difference for, where the crowd is there soonest.
     let wanted = |workload: &WorkloadRow| -> &[usize] {
         let differs = workload.change[1].abs() >= NOTHING;
         context.choose(if differs { &[1] } else { &[] }, &[0, 1, 2])
@@ -304,8 +304,8 @@ pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Table> {
 /// The mix whose users meet at mutexes only as they start and end (`anon_vma`, the areas of the files that they map).
 const WHOLE: &str = "short";
 
-/// The same run from the first job to the last of all users, each job whole: in a window nobody starts or ends, and of
-/// jobs of a 50th starts and ends would be too large a part.
+/// Returns the same run from the first job to the last of all users, each job whole: in a window no user starts or
+/// ends, and of jobs of a 50th starts and ends would be too large a part.
 fn from_start_to_end(context: &Context<'_>, run: Run) -> Run {
     if context.least { run } else { Run { whole: true, scale: 1, ..run } }
 }
@@ -346,8 +346,8 @@ pub(super) fn in_words(context: &Context<'_>, model: &Model) -> Result<Table> {
     Ok(Table { title: "In words, and sizes".to_owned(), unit: "as named".to_owned(), today: None, rows })
 }
 
-/// What the patches do to a kernel whose `anon_vma` is a mutex and to one where it is an rwsem, on 8 nodes: the second
-/// with many users, the first to `high_systime`, which forks most.
+/// Measures what the patches do to a kernel whose `anon_vma` is a mutex and to one where it is an rwsem, on 8 nodes:
+/// the second with many users, the first to `high_systime`, which forks most.
 fn other_kernel(context: &Context<'_>, model: &Model) -> Result<Vec<Row>> {
     const PAIRS: [(&str, &str, [&str; 2]); 3] = [
         ("fserver", "1100-2000", [LATER[1], LATER[2]]),
@@ -379,7 +379,7 @@ fn other_kernel(context: &Context<'_>, model: &Model) -> Result<Vec<Row>> {
     ])
 }
 
-/// The files elsewhere: in one directory, and in as many file systems as directories, on 4 and 8 nodes.
+/// Runs with the files elsewhere: in one directory, and in as many file systems as directories, on 4 and 8 nodes.
 pub(super) fn placements(context: &Context<'_>, model: &Model) -> Result<Listing> {
     const PLACES: [(u32, u32); 3] = [(1, 1), (DIRECTORIES, 1), (DIRECTORIES, DIRECTORIES)];
     let title = format!(
@@ -407,7 +407,7 @@ pub(super) fn placements(context: &Context<'_>, model: &Model) -> Result<Listing
     Ok(listing)
 }
 
-/// The same workload on this machine's CPUs.
+/// Runs the same workload on this machine's CPUs.
 pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
     let users = context.choose(4, 16);
     let mut listing = Listing::new(

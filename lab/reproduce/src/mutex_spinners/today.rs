@@ -7,7 +7,7 @@ use crate::scaling::{self, COUNTS, Scaling};
 use crate::words::Number;
 use anyhow::Result;
 
-/// The document has 19; with these, too, all CPUs are busy until a lock is in the way.
+/// The paper has 19; with these, too, all CPUs are busy until a lock is in the way.
 const USERS_PER_CPU: u32 = 2;
 /// Users that are forked all at once queue for so long that the window would show little else.
 const RAMP_NS: u64 = 10_000_000;
@@ -18,7 +18,7 @@ const PLACES: [(u32, u32, &str); 2] =
     [(DIRECTORIES, 1, "16 directories in one file system"), (64, 64, "64 directories and file systems")];
 const NAMES: [&str; 4] = ["baseline", "patch 1", "patches 1 and 2", "turnwise"];
 
-/// What `words.toml` says of these curves.
+/// The numbers of these curves in `words.toml`.
 pub(super) const NUMBERS: [Number<'static>; 5] = [
     ("curves_machine", &scaling::MACHINE),
     ("curves_ms", &(MEASURED_NS / 1_000_000)),
@@ -27,7 +27,7 @@ pub(super) const NUMBERS: [Number<'static>; 5] = [
     ("users_per_cpu", &USERS_PER_CPU),
 ];
 
-/// Jobs a minute of the document's kernels and of today's locks.
+/// Returns jobs a minute of the paper's kernels and of today's locks.
 pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scaling>> {
     let machine = scaling::machine_of_a_kernel()?;
     let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];

@@ -26,11 +26,11 @@ pub(super) struct Shape {
     pub(super) own_ns: u64,
     /// All else that a fork does, and again what an exit does.
     pub(super) compute_ns: u64,
-    /// When everybody stops.
+    /// When all threads stop.
     pub(super) end_ns: u64,
 }
 
-/// What a parent tells its child, and a child its parent: a word of their own.
+/// A word with which a parent notifies its child, and a child its parent.
 #[repr(align(128))]
 struct Turn<W: Environment>(W::U32);
 
@@ -49,7 +49,7 @@ impl<W: Environment> Turn<W> {
         W::wake(&raw const self.0, Lane::Waiters, 1);
     }
 
-    /// Sleeps until told something, and forgets it.
+    /// Sleeps until notified, and forgets it.
     fn hear(&self) -> u32 {
         loop {
             // ORDERING turn.hear: pairs with turn.tell.
@@ -92,7 +92,7 @@ pub(super) struct ForkTest<W: Environment, L> {
 }
 
 impl<W: Environment, L: RawLock> ForkTest<W, L> {
-    /// `begin` is what the clock says when they start.
+    /// Creates the users; `begin` is the time when they start.
     pub(super) fn new(shape: Shape, jitter: W::Jitter, begin: u64) -> Self {
         let user = || User { to_child: Turn::new(), to_parent: Turn::new(), sections: AtomicU64::new(0) };
         ForkTest {
@@ -114,7 +114,7 @@ impl<W: Environment, L: RawLock> ForkTest<W, L> {
         sections as f64 / f64::from(SECTIONS * self.shape.areas)
     }
 
-    /// Takes a root lock for so long.
+    /// Takes a root lock for this long.
     fn section(&self, root: &Root<L>, user: &User<W>, amount: u32, seed: u64) -> u64 {
         root.0.lock();
         let seed = W::work(seed, amount);
@@ -140,7 +140,7 @@ impl<W: Environment, L: RawLock> ForkTest<W, L> {
         for root in &self.roots {
             seed = W::think(seed, self.compute, self.jitter);
             seed = self.section(root, user, self.hold + self.own, seed);
-            // The kernel frees the child's part only when nobody may still be in the lock (`anon_vma_free`).
+            // The kernel frees the child's part only when no thread may still be in the lock (`anon_vma_free`).
             if root.0.is_locked() {
                 root.0.lock();
                 // SAFETY: contract of `RawLock::unlock`: this thread has just locked it.

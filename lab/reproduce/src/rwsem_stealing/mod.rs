@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `load.rs` | what the threads do |
 //! | `model.rs` | runs of it |
-//! | `tables.rs` | the published rows beside ours, and more |
+//! | `tables.rs` | the published rows next to ours, and more |
 
 mod load;
 mod model;
@@ -21,7 +21,7 @@ use turnwise_bench::published::{self, RwsemStealing};
 
 const NAME: &str = "rwsem_stealing";
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// When the threads get nowhere.

@@ -13,7 +13,7 @@ use turnwise_sim::spec::{self, Machine};
 
 /// The root lock before 3.8.
 pub(super) const MUTEX: &str = "linux-mutex-baseline";
-/// The document's two.
+/// The paper's two.
 pub(super) const FIFO: &str = "rwsem-spinlock-fifo";
 pub(super) const STEALING: &str = "rwsem-spinlock-stealing";
 /// The other rwsem, two kernels later.
@@ -40,7 +40,7 @@ pub(super) struct Run {
 pub(super) struct Shown {
     pub(super) forks_per_s: f64,
     pub(super) cpu_percent: f64,
-    /// For a fork: sleeps on the lock and in wait, and the child's end, which counts as a switch of its own will.
+    /// For a fork: sleeps on the lock and in wait, and the child's end, which counts as a voluntary switch.
     pub(super) switches: f64,
 }
 
@@ -88,21 +88,21 @@ impl Model {
     /// Anonymous areas of a small static program.
     pub(super) const AREAS: u32 = 7;
     /// How long a link into the ancestor's tree and the user's own takes: about log2 of two nodes a user, each a line
-    /// that another CPU wrote last, half of them on the other node; and as much again as `OWN_NS`.
+    /// that another CPU wrote last, half of them on the other node; and `OWN_NS` on top.
     pub(super) const HOLD_NS: u64 = 700;
     /// How long a link into an empty tree takes: one line, and the instructions.
     pub(super) const OWN_NS: u64 = 100;
-    /// What a fork takes beside the locks, and the exit of its child: half of what both took on a machine of 2.6 GHz
+    /// What a fork takes without the locks, and the exit of its child: half of what both took on a machine of 2.6 GHz
     /// (lab 0060), a static program with that many areas, by getrusage.
     pub(super) const COMPUTE_NS: u64 = 44_000;
 
-    /// The workload on a machine with a built-in description.
+    /// Runs the workload on a machine with a built-in description.
     pub(super) fn on(machine: &str, cpus: u32, hold_ns: u64) -> Result<Model> {
         Ok(Model { machine: Arc::new(spec::load(machine)?), cpus, hold_ns })
     }
 
-    /// One run. The window begins when the crowd is steady: in the first tens of milliseconds all users, which start
-    /// together, come to the same root lock one after the other.
+    /// Does one run. The window begins when the crowd is steady: in the first tens of milliseconds all users, which
+    /// start together, come to the same root lock one after the other.
     pub(super) fn run(&self, context: &Context<'_>, lock: &'static str, seed: u64) -> Run {
         let warm_up_ns = context.choose(40_000_000, 100_000_000);
         let end_ns = warm_up_ns + context.choose(30_000_000, 150_000_000);

@@ -1,4 +1,4 @@
-//! The published rows beside ours; other locks, machines and hold times; the same workload here.
+//! The published rows next to ours; other locks, machines and hold times; the same workload here.
 
 use super::NAME;
 use super::load::{ForkTest, Shape};
@@ -23,7 +23,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// All locks, those that rows are judged by with several seeds.
+    /// Runs all locks, those that rows are judged by with several seeds.
     pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Found> {
         let seeds = context.choose(1, 4);
         let of = |lock| if [FIFO, STEALING, MUTEX].contains(&lock) { seeds } else { 1 };
@@ -42,7 +42,7 @@ impl Found {
         &self.shown.iter().find(|(other, _)| *other == lock).expect("it ran").1
     }
 
-    /// The mean over the seeds.
+    /// Returns the mean over the seeds.
     fn of(&self, lock: &str) -> Shown {
         let of = |figure: fn(&Shown) -> f64| mean(self.each(lock).iter().map(figure)).0;
         Shown {
@@ -52,13 +52,13 @@ impl Found {
         }
     }
 
-    /// From the lock granted in order to the one that is stolen, seed by seed.
+    /// Returns the ratio of the stealing lock to the one granted in order, seed by seed.
     fn ratio(&self, figure: fn(&Shown) -> f64) -> Mean {
         let pairs = self.each(FIFO).iter().zip(self.each(STEALING));
         mean(pairs.map(|(fifo, stealing)| figure(stealing) / figure(fifo)))
     }
 
-    /// Forks of the whole run, if the lock granted in order is to have as many switches as published.
+    /// Returns the forks of the whole run, if the lock granted in order is to have as many switches as published.
     pub(super) fn forks(&self, published: &RwsemStealing) -> f64 {
         (published.voluntary_context_switches[0] / self.of(FIFO).switches).round()
     }
@@ -236,7 +236,7 @@ pub(super) fn by_hold(context: &Context<'_>) -> Result<Listing> {
     Ok(listing)
 }
 
-/// The same workload on a machine of 1024 CPUs, a user for each.
+/// Runs the same workload on a machine of 1024 CPUs, a user for each.
 pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
     const SOME: [&str; 4] = [FIFO, STEALING, XADD_FAST, TODAY];
     const WARM_UP_NS: u64 = 20_000_000;
@@ -259,7 +259,7 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
     Ok(scaling)
 }
 
-/// The same workload on this machine's CPUs.
+/// Runs the same workload on this machine's CPUs.
 pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
     const USERS: u32 = 8;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);

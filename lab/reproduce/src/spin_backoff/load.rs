@@ -1,12 +1,12 @@
 //! The workload: threads meet at a barrier, then all open and read the same next file.
 //!
-//! Opening and reading a file means so many acquisitions of one lock, with private work in between. Who has the lock
-//! reads and writes some lines of what it protects, which the last owner wrote: on these machines instructions take
+//! Opening and reading a file means a number of acquisitions of one lock, with private work in between. The owner reads
+//! and writes some lines of what it protects, which the last owner wrote: on these machines instructions take
 //! nanoseconds and such lines hundreds, the more the farther the last owner was. Readers together only read.
 //!
-//! The barrier is a program's, in memory that it spins on: what a thread waits there is user time, all else is system
-//! time. On a machine that is full, the program's first thread, which looks again and again whether all are done,
-//! shares a CPU with one of them.
+//! The barrier is a program's, in memory that it spins on: the time that a thread waits there is user time, all else is
+//! system time. On a full machine, the program's first thread, which repeatedly checks whether all are done, shares a
+//! CPU with one of them.
 
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -25,9 +25,9 @@ pub(super) struct Shape {
     pub(super) files: u32,
     /// Acquisitions of the lock for each file and thread.
     pub(super) acquisitions: u32,
-    /// Lines that each owner reads and writes, in hundredths: the last of them is touched at some acquisitions only.
+    /// Lines that each owner reads and writes, in hundredths: the last of them is touched only at some acquisitions.
     pub(super) lines: u32,
-    /// Whether who has the lock is alone, and writes.
+    /// Whether the owner is alone, and writes.
     pub(super) alone: bool,
     /// Work before each.
     pub(super) private_ns: u64,
@@ -37,7 +37,7 @@ pub(super) struct Shape {
     pub(super) inode: bool,
 }
 
-/// Apart from what lies beside it.
+/// A value apart from its neighbours.
 #[repr(align(128))]
 struct Apart<T>(T);
 
@@ -60,7 +60,7 @@ impl<W: Environment> Barrier<W> {
             // ORDERING barrier.go: pairs with barrier.see.
             return self.round.0.store(round.wrapping_add(1), Release);
         }
-        // Where threads outnumber CPUs, some of those that are missing wait for ours.
+        // Where threads outnumber CPUs, some missing threads wait for our CPU.
         const PATIENCE_NS: u64 = 50_000;
         loop {
             let until = Some(W::now() + PATIENCE_NS);
@@ -75,7 +75,7 @@ impl<W: Environment> Barrier<W> {
     }
 }
 
-/// The threads. Whether readers of a file take its lock together is the business of the lock.
+/// The threads. Whether readers of a file take its lock together depends on the lock.
 pub(super) struct SameFile<W: Environment, L> {
     barrier: Barrier<W>,
     lock: Apart<L>,
@@ -103,7 +103,7 @@ pub(super) struct Took {
 }
 
 impl Took {
-    /// The mean of some runs.
+    /// Returns the mean of some runs.
     pub(super) fn mean(runs: &[Took]) -> Took {
         let mean = |of: fn(&Took) -> f64| runs.iter().map(of).sum::<f64>() / runs.len().max(1) as f64;
         Took { wall_ns: mean(|t| t.wall_ns), system_ns: mean(|t| t.system_ns), user_ns: mean(|t| t.user_ns) }
@@ -127,8 +127,8 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
         }
     }
 
-    /// What it took. User and system time of all threads together are the time from the first barrier to the last, once
-    /// for each.
+    /// Returns what it took. User and system time of all threads together are the time from the first barrier to the
+    /// last, once for each.
     pub(super) fn took(&self) -> Took {
         let (user, system) = (self.user_ns.load(Relaxed) as f64, self.system_ns.load(Relaxed) as f64);
         Took { wall_ns: (user + system) / f64::from(self.shape.threads), system_ns: system, user_ns: user }
@@ -150,7 +150,7 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
         seed
     }
 
-    /// Reads and writes so many lines of what the lock protects.
+    /// Reads and writes this many lines of what the lock protects.
     fn use_fields(&self, lines: usize) {
         for field in &self.fields[..lines] {
             let value = field.0.load(Relaxed);
@@ -160,7 +160,7 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
         }
     }
 
-    /// Looks whether all are done, and lets others have the CPU between looks.
+    /// Checks whether all are done, and yields the CPU between checks.
     fn watch(&self) {
         let (look, mut seed) = (W::amount(LOOK_NS), 0);
         while self.done.load(Relaxed) < self.shape.threads {
@@ -190,7 +190,7 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
     }
 }
 
-/// How long the first thread of the program looks before it lets others have the CPU.
+/// How long the first thread of the program polls before it yields the CPU.
 const LOOK_NS: u64 = 1_000;
 
 impl<W: Environment, L: Lock<()>> ThreadGroup for SameFile<W, L> {

@@ -1,4 +1,4 @@
-//! The locks that the file is behind: readers take those that know readers for reading.
+//! The locks that the file is behind: readers take those with a read mode for reading.
 
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise::reentrant::Threads;
@@ -7,7 +7,7 @@ use turnwise_bench::adapt::raw::RawLocked;
 use turnwise_bench::load::exclusive::Lock;
 use turnwise_catalogue::{Of, Visit, visit};
 
-/// Something to do with any of the locks.
+/// An action on any of the locks.
 pub(super) trait WithLock<P> {
     type Out;
     fn with<L: Lock<()>>(self) -> Self::Out;

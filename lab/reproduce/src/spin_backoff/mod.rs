@@ -6,7 +6,7 @@
 //! | `load.rs` | what the threads do |
 //! | `locks.rs` | the locks that they want |
 //! | `model.rs` | runs of it, and the three constants that are fitted |
-//! | `tables.rs` | the published rows beside ours, and more |
+//! | `tables.rs` | the published rows next to ours, and more |
 
 mod load;
 mod locks;
@@ -18,7 +18,7 @@ use super::report::DocumentReport;
 use anyhow::Result;
 use model::Model;
 
-/// The document.
+/// Reproduces the paper.
 ///
 /// # Errors
 /// When the threads get nowhere.

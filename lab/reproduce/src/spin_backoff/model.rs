@@ -15,7 +15,7 @@ use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
 
-/// The locks that the file can be behind: the document's two, and what it chose instead.
+/// The locks that the file can be behind: the paper's two, and what it chose instead.
 pub(super) const SPIN: &str = "inode-lock-spin";
 pub(super) const BACK_OFF: &str = "inode-lock-backoff";
 pub(super) const RWSEM: &str = "inode-lock-rwsem";
@@ -33,7 +33,7 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    /// As much private work before each acquisition.
+    /// The private work before each acquisition.
     pub(super) const PRIVATE_NS: u64 = 5_000;
 
     pub(super) fn shape(self, lock: &str, threads: u32, files: u32) -> Shape {
@@ -54,15 +54,15 @@ pub(super) struct Run {
     /// Acquisitions of all threads, about.
     pub(super) effort: u32,
     pub(super) seed: u64,
-    /// As [`Shape::watched`]: beside the workers one thread is always busy, and has a CPU of its own unless the machine
-    /// is full.
+    /// As [`Shape::watched`]: in addition to the workers one thread is always busy, and has a CPU of its own unless the
+    /// machine is full.
     pub(super) watched: bool,
     /// As [`Shape::inode`].
     pub(super) inode: bool,
 }
 
 impl Run {
-    /// What a file takes.
+    /// Returns what a file takes.
     pub(super) fn run(&self) -> Result<Took> {
         let files = (self.effort / (self.threads * self.constants.acquisitions)).max(4);
         let Run { watched, inode, .. } = *self;
@@ -76,7 +76,7 @@ impl Run {
         })
     }
 
-    /// The same with seeds from this one's on.
+    /// Returns the same with seeds from this one's on.
     pub(super) fn seeds(&self, count: u64) -> impl Iterator<Item = Run> {
         (0..count).map(|n| Run { seed: self.seed + n, ..self.clone() })
     }
@@ -92,7 +92,7 @@ impl WithLock<Sim> for (&Run, Shape) {
     }
 }
 
-/// How many seeds a figure is the mean of.
+/// Returns how many seeds a figure is the mean of.
 pub(super) fn seeds(context: &Context<'_>) -> u64 {
     context.choose(2, 5)
 }
@@ -110,7 +110,7 @@ const LINES: Unknown = Unknown { name: "lines", low: 0.5, high: 100.0, start: 10
 const ACQUISITIONS: Unknown = Unknown { name: "acquisitions", low: 2.0, high: 200.0, start: 20.0, whole: true };
 
 impl Model {
-    /// The constants for which the row of 8 CPUs comes out, and the wall time of 64.
+    /// Returns the constants for which the row of 8 CPUs comes out, and the wall time of 64.
     pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
         let machine = Arc::new(spec::load("altix-64")?);
         let published: SpinBackoff = published::typed("spin_backoff")?;
@@ -143,7 +143,7 @@ impl Model {
         Ok(Model { machine, constants, files, published })
     }
 
-    /// What was fitted, on what.
+    /// Returns what was fitted, on what.
     pub(super) fn described(&self) -> Vec<Fitted> {
         let row = |what: &str, value: f64, unit: &str, on: &str| Fitted {
             what: what.to_owned(),
@@ -159,7 +159,7 @@ impl Model {
         ]
     }
 
-    /// A run of this workload.
+    /// Returns a run of this workload.
     pub(super) fn run(&self, context: &Context<'_>, lock: &'static str, cpus: u32) -> Run {
         Run {
             machine: Arc::clone(&self.machine),
@@ -173,7 +173,7 @@ impl Model {
         }
     }
 
-    /// Seconds of the whole series: wall, system, user with that of the busy thread.
+    /// Returns seconds of the whole series: wall, system, user with that of the busy thread.
     pub(super) fn seconds(&self, took: Took) -> [f64; 3] {
         let of_all = |ns: f64| ns * self.files / 1e9;
         [of_all(took.wall_ns), of_all(took.system_ns), of_all(took.user_ns + took.wall_ns)]
@@ -184,12 +184,12 @@ impl Model {
 pub(super) const ON: [&str; 3] =
     ["spin_backoff.rows[0].spin[0]", "spin_backoff.rows[0].spin[2]", "spin_backoff.rows[3].spin[0]"];
 
-/// User seconds without those of the busy thread.
+/// Returns user seconds without those of the busy thread.
 fn user_of_workers([wall, _, user]: [f64; 3]) -> f64 {
     user - wall
 }
 
-/// The workload in any environment.
+/// Returns the workload in any environment.
 pub(super) fn group<W: Environment, L: Lock<()>>(shape: Shape, jitter: W::Jitter) -> SameFile<W, L> {
     SameFile::new(shape, jitter)
 }

@@ -1,4 +1,4 @@
-//! The published rows beside ours; other locks; the same workload here.
+//! The published rows next to ours; other locks; the same workload here.
 
 use super::load::{Shape, Took};
 use super::locks::{WithLock, with_lock};
@@ -43,13 +43,13 @@ impl Curves {
         Ok(Curves { seconds: seconds.collect(), published: model.published.clone() })
     }
 
-    /// With each seed, on each number of CPUs.
+    /// Returns the times with each seed, on each number of CPUs.
     fn of(&self, lock: &str) -> &[Seconds] {
         let found = self.seconds.iter().find(|(other, _)| *other == lock);
         found.map_or(&[], |(_, seconds)| seconds)
     }
 
-    /// The mean of a figure on the `n`th number of CPUs.
+    /// Returns the mean of a figure on the `n`th number of CPUs.
     fn figure(&self, lock: &str, n: usize, figure: usize) -> Mean {
         mean(self.of(lock)[n].iter().map(|seconds| seconds[figure]))
     }
@@ -58,7 +58,7 @@ impl Curves {
         self.figure(lock, n, 0).0
     }
 
-    /// What back-off changes, published and ours with its standard error, from seed to seed.
+    /// Returns what back-off changes, published and ours with its standard error, from seed to seed.
     fn gains(&self) -> Vec<(f64, Mean)> {
         let both = self.of(SPIN).iter().zip(self.of(BACK_OFF));
         let ours = both.map(|(spin, off)| mean(spin.iter().zip(off).map(|(spin, off)| change(spin[0], off[0]))));
@@ -116,7 +116,7 @@ impl Curves {
         Ok(Table { title, unit: "%".to_owned(), today: None, rows })
     }
 
-    /// What back-off changes in the linear and the quadratic part, per cent: published, and ours from seed to seed.
+    /// Returns how back-off changes the linear and the quadratic part, per cent: published, and ours by seed.
     fn parts(&self) -> ([f64; 2], [Mean; 2]) {
         let both = |spin: [f64; 2], backoff: [f64; 2]| {
             let (before, after) = (parabola(spin), parabola(backoff));
@@ -211,7 +211,7 @@ impl Curves {
     }
 }
 
-/// Wall seconds where the owner changes fields on the lock's line, as it does where the lock is an inode's.
+/// Returns wall seconds where the owner changes fields on the lock's line, as it does where the lock is an inode's.
 pub(super) fn inode(context: &Context<'_>, model: &Model) -> Result<Listing> {
     let locks = [SPIN, BACK_OFF];
     let run = |lock, cpus| Run { inode: true, ..model.run(context, lock, cpus) };
@@ -226,13 +226,13 @@ pub(super) fn inode(context: &Context<'_>, model: &Model) -> Result<Listing> {
     Ok(listing)
 }
 
-/// a and b of a n + b n^2 through what was measured at 8 and at 64.
+/// Returns a and b of a n + b n^2 through the measurements at 8 and at 64.
 fn parabola([at_8, at_64]: [f64; 2]) -> [f64; 2] {
     let quadratic = (at_64 / 64.0 - at_8 / 8.0) / 56.0;
     [at_8 / 8.0 - 8.0 * quadratic, quadratic]
 }
 
-/// a n + b n^2 beside the published wall times.
+/// Lists a n + b n^2 next to the published wall times.
 pub(super) fn baseline(published: &SpinBackoff) -> Listing {
     let wall: Vec<f64> = published.rows.iter().map(|row| row.spin[0]).collect();
     let [a, b] = parabola([wall[0], wall[3]]);
@@ -248,7 +248,7 @@ pub(super) fn baseline(published: &SpinBackoff) -> Listing {
     listing
 }
 
-/// The same workload on a machine of 1024 CPUs.
+/// Runs the same workload on a machine of 1024 CPUs.
 pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
     let machine = scaling::machine()?;
     let constants = Constants { acquisitions: 2, ..model.constants };
@@ -272,7 +272,7 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
     Ok(scaling)
 }
 
-/// The same workload on this machine's CPUs.
+/// Runs the same workload on this machine's CPUs.
 pub(super) fn metal(model: &Model) -> Result<Listing> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
     let mut listing = Listing::new(

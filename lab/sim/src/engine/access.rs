@@ -1,12 +1,12 @@
 //! Accesses to memory, and spinning on lines.
 //!
-//! An access whose line is in the own cache takes the time of a hit. Any other sends a request, which is served when it
-//! arrives; the value is read or changed when the line has come. In between, the thread waits; plain stores it leaves
+//! An access whose line is in its CPU's cache takes the time of a hit. Any other sends a request, which is served when
+//! it arrives; the value is read or changed when the line has come. In between, the thread waits; plain stores are left
 //! to its buffer (`posted.rs`).
 //!
-//! A thread that spins looks once, and then is parked on its lines, which costs no events. When one of them is written,
-//! all who watch it read it again; those whose predicate now holds are resumed when their copy has come, for the others
-//! only the line is busy. Whose request comes first is drawn by lot.
+//! A spinning thread polls once, and then is parked on its lines, which costs no events. When one of them is written,
+//! all its watchers read it again; those whose predicate now holds are resumed when their copy has come, for the others
+//! only the line is busy. The order of their requests is random.
 
 use super::charge::{Doing, Kind};
 use super::cpu::{Activity, Request};
@@ -19,8 +19,8 @@ use crate::spec::{Class, Ps};
 use std::panic::Location;
 
 impl Engine {
-    /// The line of an address; a new one has its memory on the node of the running thread, or of the one whose stack it
-    /// is.
+    /// Returns the line of an address; a new one has its memory on the node of the running thread, or of the one whose
+    /// stack it is.
     #[inline]
     pub(crate) fn line(&mut self, address: usize) -> u32 {
         self.table.known(address).unwrap_or_else(|| self.new_line(address))
@@ -36,12 +36,12 @@ impl Engine {
         line
     }
 
-    /// A number for an address in use, the same in every run.
+    /// Returns a number for an address in use, the same in every run.
     pub(crate) fn name(&self, address: usize) -> usize {
         self.table.name(address)
     }
 
-    /// A line for the system's own data.
+    /// Returns a line for the system's own data.
     pub(super) fn fresh_line(&mut self) -> u32 {
         let line = self.table.fresh();
         self.create_line(line, self.current_cpu);
@@ -54,7 +54,7 @@ impl Engine {
         self.lines.create(line, home);
     }
 
-    /// The running thread accesses a line. When it goes on, it has the line, and the access happens.
+    /// Makes the running thread access a line. When it continues, it has the line, and the access happens.
     #[inline(always)]
     pub(crate) fn access(&mut self, line: u32, op: Op, doing: Doing) -> Flow {
         self.counts.accesses += 1;
@@ -89,14 +89,14 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// A request arrives. The thread that goes on, if nothing else happens before its line has come.
+    /// Handles a request's arrival. Returns the thread that continues, if nothing happens before its line has come.
     pub(super) fn arrive(&mut self, cpu: u32) -> Option<u32> {
         let request = self.cpus[cpu as usize].request.take()?;
         let done = self.serve(cpu, request);
         self.resume_at(cpu, done)
     }
 
-    /// The thread of `cpu` goes on at a time: it is returned if nothing else happens before.
+    /// Resumes the thread of `cpu` at a time: returns it if nothing else happens before.
     #[inline]
     pub(super) fn resume_at(&mut self, cpu: u32, time: Ps) -> Option<u32> {
         let generation = self.cpus[cpu as usize].generation;
@@ -132,7 +132,7 @@ impl Engine {
         }
     }
 
-    /// A line was written at this moment: those who watch it will look again.
+    /// Notes that a line was written at this moment: its watchers will poll again.
     #[inline]
     pub(crate) fn wrote(&mut self, line: u32) {
         let entry = self.lines.entry(line);
@@ -141,7 +141,7 @@ impl Engine {
         }
     }
 
-    /// Their requests are on the way: each notices at its next look, and the nearest arrives first.
+    /// Sends the watchers' requests: each notices at its next poll, and the nearest arrives first.
     #[inline(never)]
     fn send_watchers(&mut self, line: u32) {
         let watchers = self.lines.entry(line).watchers.len() as Ps;
@@ -153,8 +153,8 @@ impl Engine {
         self.queue.push(arrival, What::Refill { line });
     }
 
-    /// The requests of all who watch a line arrive. The thread that goes on, if it alone does and nothing else happens
-    /// before.
+    /// Handles the arrival of the requests of all watchers of a line. Returns the thread that continues, if it alone
+    /// does and nothing else happens before.
     pub(super) fn refill(&mut self, line: u32) -> Option<u32> {
         self.lines.entry(line).refill = false;
         let watchers = std::mem::take(&mut self.lines.entry(line).watchers);
@@ -179,7 +179,7 @@ impl Engine {
         goes_on
     }
 
-    /// These threads have read that they need wait no longer, and go on when their copies have come.
+    /// Ends the spins of these threads, which have read that their wait is over, when their copies have come.
     fn end_spins(&mut self, winners: &[Winner]) -> Option<u32> {
         for winner in winners {
             self.end_spin(winner.cpu, SpinEnded::Reloaded);
@@ -193,14 +193,14 @@ impl Engine {
         None
     }
 
-    /// Finds the CPUs whose threads need wait no longer, each with its place among all who read.
+    /// Finds the CPUs whose threads' wait is over, each with its place among all readers.
     fn draw_winners(&mut self, watchers: &[u32], winners: &mut Vec<Winner>) {
         winners.clear();
         for &cpu in watchers {
             let thread = self.cpus[cpu as usize].thread.expect("a thread spins there");
             let watch = self.threads[thread as usize].watch.as_mut().expect("it watches a line");
             // SAFETY: the thread is suspended in the function that owns the predicate (contract of `Watch::new`), which
-            // looks at words only.
+            // reads only words.
             if unsafe { (*watch.ready)() } {
                 winners.push(Winner { cpu, place: 0, at: 0 });
             }
@@ -218,8 +218,8 @@ impl Engine {
         self.places = places;
     }
 
-    /// The running thread spins until one of its lines is written so that it is ready, or until `until`. The caller
-    /// suspends; afterwards [`Engine::spin_ended`] tells why it goes on.
+    /// Makes the running thread spin until one of its lines is written so that it is ready, or until `until`. The
+    /// caller suspends; afterwards [`Engine::spin_ended`] returns why it continues.
     #[inline(never)]
     pub(crate) fn watch(&mut self, watch: Watch, until: Option<Ps>, at: &'static Location<'static>) {
         let cpu = self.current_cpu;
@@ -235,7 +235,7 @@ impl Engine {
         }
     }
 
-    /// The thread of `cpu` stops watching; other events for it are void.
+    /// Makes the thread of `cpu` stop watching; other events for it are void.
     pub(super) fn end_spin(&mut self, cpu: u32, why: SpinEnded) {
         let thread = self.cpus[cpu as usize].thread.expect("a thread spins there");
         let thread = &mut self.threads[thread as usize];
@@ -250,31 +250,31 @@ impl Engine {
         self.cpus[cpu as usize].generation += 1;
     }
 
-    /// Why the running thread, which was parked on lines, goes on.
+    /// Returns why the running thread, which was parked on lines, continues.
     pub(crate) fn spin_ended(&mut self) -> SpinEnded {
         self.thread().spin_ended
     }
 
-    /// The running thread is busy for `time`; it may be preempted meanwhile.
+    /// Keeps the running thread busy for `time`; it may be preempted meanwhile.
     pub(crate) fn busy(&mut self, doing: Doing, time: Ps) -> Flow {
         let time = time + self.perturbation(time);
         self.busy_again(doing, time)
     }
 
-    /// What comes next begins now: the CPU had no way to know of it, or had to wait for all before it.
+    /// Makes the next operation begin now: the CPU could not anticipate it, or had to wait for all before it.
     #[inline]
     pub(crate) fn no_look_ahead(&mut self) {
         let now = self.now;
         self.thread().ahead_from = now;
     }
 
-    /// How much of a computation of `time`, which needs nothing of what came before it, has been done by now.
+    /// Returns how much of a computation of `time`, which needs nothing of what came before it, has been done so far.
     pub(crate) fn done_ahead(&mut self, time: Ps) -> Ps {
         let since = self.now - self.thread().ahead_from;
         since.min(self.machine.cpu.lookahead).min(time)
     }
 
-    /// Spends what is left of a time after a preemption: no more than that, since it was perturbed before.
+    /// Spends the rest of a time after a preemption: no more than that, since it was perturbed before.
     #[inline(never)]
     pub(super) fn busy_again(&mut self, doing: Doing, time: Ps) -> Flow {
         self.does(self.current_cpu, doing);

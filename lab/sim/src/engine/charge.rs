@@ -1,5 +1,5 @@
-//! Where CPU time goes: to the place in the locks' source whose operation takes it, as a profiler would have it; and to
-//! what the thread said that it does ([`crate::Sim::within`]), as a profiler's callers would have it.
+//! Where CPU time goes: to the place in the locks' source whose operation takes it, as in a profiler; and to the
+//! activity that the thread declared ([`crate::Sim::within`]), like a profiler's callers.
 
 use crate::spec::Ps;
 use std::panic::Location;
@@ -39,21 +39,21 @@ impl Doing {
         Doing(std::ptr::from_ref(at).expose_provenance() as u64 | kind as u64)
     }
 
-    /// The line of source; `None`: the system itself.
+    /// Returns the line of source; `None`: the system itself.
     pub(crate) fn at(self) -> Option<&'static Location<'static>> {
         let at: *const Location<'static> = std::ptr::with_exposed_provenance((self.0 & !KIND_BITS) as usize);
         // SAFETY: null, or from a static reference: see `Doing::new`.
         unsafe { at.as_ref() }
     }
 
-    /// Tells it apart from all others, in each scope. It is never [`NONE`].
+    /// Returns a key that differs from all others, in each scope. It is never [`NONE`].
     #[inline]
     fn key(self, scope: Scope) -> u64 {
         self.0 ^ u64::from(scope.0) << SCOPE_FROM
     }
 }
 
-/// What a thread said that it does: an index of names, 0 for nothing.
+/// The activity that a thread declared: an index of names, 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Scope(u16);
 
@@ -66,9 +66,9 @@ pub struct ProfileEntry {
     pub line: u32,
     /// See `line`.
     pub column: u32,
-    /// What the thread said that it does ([`crate::Sim::within`]); empty: nothing, or the system itself.
+    /// The activity that the thread declared ([`crate::Sim::within`]); empty: none, or the system itself.
     pub scope: &'static str,
-    /// The program that the thread said that it runs ([`crate::Sim::becomes`]); empty: it did not say.
+    /// The program that the thread declared ([`crate::Sim::becomes`]); empty: none.
     pub command: &'static str,
     /// What was done there.
     pub kind: Kind,
@@ -81,22 +81,22 @@ const KINDS: usize = 5;
 
 /// 2 to the power of 64, divided by the golden ratio: spreads what it multiplies over the upper bits.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// No key: there is no scope without a name but the first.
+/// An impossible key: there is no unnamed scope but the first.
 const NONE: u64 = u64::MAX;
 /// Times that are noted before they are added up.
 const NOTED: usize = 128;
 
-/// Time by place, scope and kind: a table by the address of the location, which is quicker to hash than what it says.
-/// Each operation has a time, which is only noted at first: added up one after the other the look-ups overlap in the
-/// host's CPU.
+/// Time by place, scope and kind: a table by the address of the location, which is quicker to hash than its content.
+/// Each operation's time is only noted at first: when they are added up one after the other, the look-ups overlap in
+/// the host's CPU.
 pub(crate) struct Profile {
     notes: Box<[(u64, Ps); NOTED]>,
     noted: usize,
-    /// Keys with the times there; as many as a power of two, less than an eighth of them in use, so that hardly any
+    /// Keys with their times; the length is a power of two, less than an eighth of it in use, so that hardly any
     /// look-up meets another key.
     table: Vec<(u64, Ps)>,
     used: usize,
-    /// What scopes are called: the program, and what it does.
+    /// The names of scopes: the program, and its activity.
     scopes: Vec<[&'static str; 2]>,
 }
 
@@ -106,19 +106,19 @@ impl Profile {
         Profile { notes, noted: 0, table, used: 0, scopes: vec![[""; 2]] }
     }
 
-    /// The scope of the same program when it does this.
+    /// Returns the scope of the same program when it does this.
     pub(crate) fn doing(&mut self, scope: Scope, name: &'static str) -> Scope {
         let [command, _] = self.scopes[usize::from(scope.0)];
         self.scope([command, name])
     }
 
-    /// The scope of another program when it does what this one says.
+    /// Returns the scope of another program with the activity of this one.
     pub(crate) fn running(&mut self, scope: Scope, command: &'static str) -> Scope {
         let [_, name] = self.scopes[usize::from(scope.0)];
         self.scope([command, name])
     }
 
-    /// The scope of these names.
+    /// Returns the scope of these names.
     ///
     /// # Panics
     /// When there are 65 536 scopes.
@@ -185,14 +185,14 @@ impl Profile {
         self.table[place] = (key, time);
     }
 
-    /// Time that CPUs were not idle, of what is [added up](Profile::add_up).
+    /// Returns the time that CPUs were not idle, of what is [added up](Profile::add_up).
     pub(crate) fn busy(&self) -> Ps {
         let slots = self.table.iter().filter(|slot| slot.0 != NONE);
         slots.filter(|slot| slot.0 & KIND_BITS != Kind::Idle as u64).map(|slot| slot.1).sum()
     }
 
-    /// Everything that is [added up](Profile::add_up), one entry for each place, scope and kind, in the order of the
-    /// source.
+    /// Returns everything that is [added up](Profile::add_up), one entry for each place, scope and kind, in source
+    /// order.
     pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
         const ALL: [Kind; KINDS] = [Kind::Compute, Kind::Memory, Kind::Spin, Kind::System, Kind::Idle];
         let slots = self.table.iter().filter(|slot| slot.0 != NONE && slot.1 > 0);

@@ -6,13 +6,13 @@ use crate::spec::{NS, Ps};
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
-/// CPUs whose idle times are shorter on average look for no thread elsewhere: Linux's `sysctl_sched_migration_cost`.
+/// CPUs whose mean idle time is shorter do not look for threads elsewhere: Linux's `sysctl_sched_migration_cost`.
 pub(super) const MIGRATION_COST: Ps = 500_000 * NS;
 
 /// Idle times count up to there.
 const LONGEST_IDLE: Ps = 2 * MIGRATION_COST;
 
-/// What a CPU is up to.
+/// What a CPU is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Activity {
     /// Nothing.
@@ -32,8 +32,8 @@ pub(crate) enum Activity {
     Spin,
 }
 
-/// A CPU. In this order what each event looks at is on one line of the host's, and what requests and stores do on the
-/// next.
+/// A CPU. The order of fields puts what each event reads on one line of the host, and what requests and stores use on
+/// the next.
 #[repr(C, align(64))]
 pub(crate) struct Cpu {
     pub(crate) thread: Option<u32>,
@@ -49,14 +49,14 @@ pub(crate) struct Cpu {
     pub(crate) request: Option<Request>,
     /// Ready threads, in no order.
     pub(super) ready: Vec<u32>,
-    /// CPU time had: that of the thread which had least, never falling.
+    /// CPU time consumed: that of the thread which had least, never falling.
     pub(super) min_vruntime: Ps,
     pub(super) slice_start: Ps,
     pub(super) slice_generation: u32,
     pub(super) idle_since: Ps,
     /// How long it expects to be idle: a running mean of its idle times; `None` before the first.
     pub(super) expected_idle: Option<Ps>,
-    /// The same as the scheduler has it, which counts no time beyond [`LONGEST_IDLE`] (`avg_idle`).
+    /// The scheduler's version of this, which counts no time beyond [`LONGEST_IDLE`] (`avg_idle`).
     pub(super) mean_idle: Ps,
     /// The line of its queue, and until when that is locked.
     pub(super) queue_line: u32,
@@ -64,13 +64,13 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// How long it has had nothing to do.
+    /// Returns how long it has had nothing to do.
     pub(crate) fn idle_for(&self, now: Ps) -> Option<Ps> {
         (self.activity == Activity::Idle).then(|| now - self.idle_since)
     }
 
-    /// An idle time is over. Linux's two means of them weigh the last one by an eighth: `avg_idle` of a run queue, and
-    /// the correction factor of the `menu` governor, as long as the next timer is always as far away.
+    /// Records the end of an idle time. Linux's two means of them weigh the last one by an eighth: `avg_idle` of a run
+    /// queue, and the correction factor of the `menu` governor, as long as the next timer is always equally far away.
     pub(super) fn was_idle(&mut self, time: Ps) {
         let mean = |last: Ps| last - last / 8 + time / 8;
         self.expected_idle = Some(self.expected_idle.map_or(time, mean));
@@ -126,19 +126,19 @@ pub(crate) struct Posted {
 
 impl Posted {
     /// # Safety
-    /// `word` points to so many bytes, at most 8, that stay in place until the simulation ends or they are freed;
-    /// `value` holds as many.
+    /// `word` points to this many bytes, at most 8, that stay in place until the simulation ends or they are freed;
+    /// `value` holds the same number.
     pub(crate) unsafe fn new(line: u32, word: *mut u8, value: MaybeUninit<u64>, bytes: usize) -> Posted {
         Posted { line, travel: 0, word, value, bytes, number: 0, ready: false }
     }
 
-    /// No store, but a request for a line that an operation behind the buffer is to change.
+    /// Returns no store, but a request for a line that an operation behind the buffer is to change.
     pub(super) fn request(line: u32) -> Posted {
         let (word, value) = (std::ptr::null_mut(), MaybeUninit::uninit());
         Posted { line, travel: 0, word, value, bytes: 0, number: 0, ready: false }
     }
 
-    /// Whether it is one of those: nothing is written.
+    /// Returns whether it is such a request: nothing is written.
     pub(super) fn is_request(&self) -> bool {
         self.word.is_null()
     }
@@ -146,22 +146,22 @@ impl Posted {
     /// Lets the store happen.
     ///
     /// # Safety
-    /// Nobody else accesses the word at this moment.
+    /// No other code accesses the word at this moment.
     #[inline]
     pub(super) unsafe fn write(&self) {
-        // SAFETY: the contract of `Posted::new` and the caller's promise.
+        // SAFETY: the contract of `Posted::new` and the caller's guarantee.
         unsafe { copy(self.value, self.word, self.bytes) };
     }
 }
 
-/// Writes so many bytes of a value. The usual numbers need no call.
+/// Writes this many bytes of a value. The usual numbers need no call.
 ///
 /// # Safety
-/// `to` points to so many bytes, at most 8, to which nobody else has access at this moment; `value` holds as many.
+/// `to` points to this many bytes, at most 8, that no other code accesses at this moment; `value` holds as many.
 #[inline]
 pub(crate) unsafe fn copy(value: MaybeUninit<u64>, to: *mut u8, bytes: usize) {
     let from = value.as_ptr().cast::<u8>();
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match bytes {
             0 => {}

@@ -1,8 +1,8 @@
-//! Threads as fibers: each has a stack of its own, and whoever suspends itself lets things happen until a thread goes
-//! on, and goes straight to that one's stack.
+//! Threads as fibers: each has a stack of its own, and a thread that suspends itself processes events until a thread
+//! continues, then switches directly to that thread's stack.
 //!
-//! The owner of the simulation has the stack on which it called [`super::Simulation::run`]. It goes on when there is
-//! something for it to do ([`Stop`]), of which all else is a part.
+//! The owner of the simulation has the stack on which it called [`super::Simulation::run`]. It continues when there is
+//! something for it to do ([`Stop`]).
 
 use super::queue::What;
 use super::stuck::StuckKind;
@@ -15,11 +15,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What a thread does.
 pub(super) type Body = Box<dyn FnOnce()>;
 
-/// What the owner goes on for.
+/// Why the owner continues.
 pub(super) enum Stop {
     /// A thing that it wanted done at this time.
     Action(u32),
-    /// Nobody gets on.
+    /// No thread makes progress.
     Stuck(StuckKind),
     /// All threads have ended.
     Ended,
@@ -29,10 +29,10 @@ pub(super) enum Stop {
 
 /// The owner, as the engine sees it.
 pub(super) struct Owner {
-    /// Where its stack goes on.
+    /// Where its stack continues.
     stack: Suspended,
     stop: Option<Stop>,
-    /// What threads do that have not begun.
+    /// The bodies of threads that have not begun.
     bodies: Vec<Option<Body>>,
     /// Threads that have not ended.
     left: usize,
@@ -56,11 +56,11 @@ impl Owner {
     }
 }
 
-/// The running thread waits until it is resumed.
+/// Suspends the running thread until it is resumed.
 #[inline(never)]
 pub(crate) fn suspend() {
     let engine = ENGINE.get();
-    // SAFETY: set while a thread runs, which is what calls this; the caller looks at the engine no more.
+    // SAFETY: set while a thread runs, which is what calls this; the caller no longer accesses the engine.
     let looked = unsafe { &mut *engine };
     let me = looked.current;
     let next = looked.next_to_run();
@@ -70,14 +70,14 @@ pub(crate) fn suspend() {
     }
 }
 
-/// From one stack to another; `None` is the owner's.
+/// Switches from one stack to another; `None` is the owner's.
 ///
 /// # Safety
-/// The caller runs on the first of them, and looks at the engine no more until it goes on.
+/// The caller runs on the first of them, and does not access the engine until it continues.
 #[inline(always)]
 unsafe fn go(engine: *mut Engine, from: Option<u32>, to: Option<u32>) {
     let stack = |of: Option<u32>| {
-        // SAFETY: there is an engine, at which nobody looks (contract).
+        // SAFETY: there is an engine, which no other code accesses (contract).
         let engine = unsafe { &mut *engine };
         match of {
             Some(thread) => &raw mut engine.threads[thread as usize].stack,
@@ -85,19 +85,19 @@ unsafe fn go(engine: *mut Engine, from: Option<u32>, to: Option<u32>) {
         }
     };
     let (from, to) = (stack(from), stack(to));
-    // SAFETY: the other stack is prepared or was left here, and each goes on only if it does not run: a CPU resumes its
-    // thread once for each of its operations. What the stacks share is looked at through the engine, by nobody now.
+    // SAFETY: the other stack is prepared or was left here, and each continues only if it does not run: a CPU resumes
+    // its thread once per operation. What the stacks share is reached through the engine, which is not in use now.
     unsafe { switch(from, *to) };
 }
 
-/// What the stack of a thread begins with.
+/// Runs a thread, at the beginning of its stack.
 extern "C" fn run_thread(number: usize) -> ! {
     let body = super::with(|e| e.owner.bodies[number].take());
     let result = catch_unwind(AssertUnwindSafe(|| body.into_iter().for_each(|body| body())));
     let engine = WHOLE.get();
     // SAFETY: as in `suspend`.
     let looked = unsafe { &mut *engine };
-    // What happens next is beyond that function, but a panic must not get beyond this one.
+    // What happens next is beyond that function, but a panic must not leave this one.
     let next = result.and_then(|()| catch_unwind(AssertUnwindSafe(|| looked.ended())));
     let next = next.unwrap_or_else(|panic| looked.stop(Stop::Panicked(panic)));
     // SAFETY: as in `suspend`.
@@ -106,7 +106,7 @@ extern "C" fn run_thread(number: usize) -> ! {
 }
 
 impl Engine {
-    /// Gives threads their stacks, whose ends `top` tells.
+    /// Gives threads their stacks, whose ends `top` returns.
     pub(super) fn prepare_stacks(&mut self, top: impl Fn(usize) -> usize) {
         for (number, thread) in self.threads.iter_mut().enumerate() {
             // SAFETY: the stack of this thread alone, whose bytes can be written but for the lowest page.
@@ -114,8 +114,7 @@ impl Engine {
         }
     }
 
-    /// Lets things happen until the owner has something to do. Until then it must not look at the engine, whatever it
-    /// is called.
+    /// Processes events until the owner has something to do. Until then it must not access the engine, under any name.
     pub(super) fn run_until_stop(&mut self) -> Stop {
         /// From its drop on no thread runs.
         struct Inside;
@@ -131,13 +130,13 @@ impl Engine {
             let _inside = Inside;
             ENGINE.set(engine);
             WHOLE.set(engine);
-            // SAFETY: this is the owner's stack, and `self` is not used before it goes on.
+            // SAFETY: this is the owner's stack, and `self` is not used before it continues.
             unsafe { go(engine, None, Some(thread)) };
         }
         self.owner.stop.take().expect("the owner goes on for a reason")
     }
 
-    /// Lets things happen until a thread goes on. `None`: the owner has something to do before.
+    /// Processes events until a thread continues. `None`: the owner has something to do first.
     #[inline]
     fn next_to_run(&mut self) -> Option<u32> {
         loop {
@@ -183,7 +182,7 @@ impl Engine {
         None
     }
 
-    /// The running thread has ended; who goes on.
+    /// Ends the running thread; returns the thread that continues.
     #[cold]
     fn ended(&mut self) -> Option<u32> {
         self.end_thread();
@@ -191,7 +190,7 @@ impl Engine {
         if self.owner.left == 0 { self.stop(Stop::Ended) } else { self.next_to_run() }
     }
 
-    /// Whether the run is stuck, or one thread starves.
+    /// Returns whether the run is stuck, or one thread starves.
     #[cold]
     fn watchdog(&self) -> Option<StuckKind> {
         if self.now > self.last_progress.saturating_add(self.owner.silence) {

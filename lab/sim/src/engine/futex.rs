@@ -1,7 +1,7 @@
-//! Sleep and wake-up, in the shape of Linux's futex: on a word, if it still holds what was expected.
+//! Sleep and wake-up, in the shape of Linux's futex: on a word, if it still holds the expected value.
 //!
-//! A call enters the kernel, then locks a hash bucket, whose line it takes from whoever used it last, and leaves the
-//! kernel again. Sleepers are woken in the order of their coming, within their lane.
+//! A call enters the kernel, then locks a hash bucket, whose line it takes from its last user, and leaves the kernel
+//! again. Sleepers are woken in order of arrival, within their lane.
 
 use super::charge::{Doing, Kind};
 use super::lines::Op;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use turnwise::platform::{Lane, Parked};
 
-/// Who sleeps on a word.
+/// The threads that sleep on a word.
 pub(crate) struct Bucket {
     line: u32,
     queue: VecDeque<(u32, Lane)>,
@@ -23,12 +23,12 @@ pub(crate) struct Bucket {
 type CallSite = &'static Location<'static>;
 
 impl Engine {
-    /// Half of a call: the way in, or the way out. In the kernel it is none.
+    /// Charges half of a call: the entry, or the exit. Nothing if already in the kernel.
     pub(crate) fn half_call(&mut self, at: CallSite) -> Flow {
         self.in_call(self.machine.system.syscall / 2, at)
     }
 
-    /// The way in of a call that is to sleep, up to its look at the word.
+    /// Enters a call that is to sleep, up to its check of the word.
     pub(crate) fn wait_call(&mut self, at: CallSite) -> Flow {
         let system = &self.machine.system;
         self.in_call(system.wait_call - system.syscall.div_ceil(2), at)
@@ -38,7 +38,7 @@ impl Engine {
         if self.in_kernel() { Flow::On } else { self.spend(Doing::new(Kind::System, at), cost) }
     }
 
-    /// The bucket's lock is taken. A kernel's own sleepers are in their lock's list.
+    /// Takes the bucket's lock. A kernel's own sleepers are in their lock's list.
     pub(crate) fn lock_bucket(&mut self, word: usize, op: Op, at: CallSite) -> Flow {
         if self.in_kernel() {
             return Flow::On;
@@ -56,13 +56,13 @@ impl Engine {
         self.sleepers.get_mut(&name).expect("made above")
     }
 
-    /// Whether anybody sleeps there.
+    /// Returns whether any thread sleeps there.
     pub(crate) fn has_sleepers(&mut self, word: usize) -> bool {
         !self.bucket(word).queue.is_empty()
     }
 
-    /// The running thread sleeps on `word`, or only until `until`. The caller suspends; afterwards
-    /// [`Engine::parked`] tells how it ended.
+    /// Makes the running thread sleep on `word`, or only until `until`. The caller suspends; afterwards
+    /// [`Engine::parked`] returns how it ended.
     pub(crate) fn sleep(&mut self, word: Option<usize>, lane: Lane, until: Option<Ps>, at: CallSite) {
         let thread = self.current;
         self.assert_may_leave("sleeps", Some(at));
@@ -93,7 +93,7 @@ impl Engine {
         Some(thread)
     }
 
-    /// A thread that was taken out of its bucket becomes ready on a CPU.
+    /// Makes a thread that was taken out of its bucket ready on a CPU.
     pub(crate) fn rouse(&mut self, thread: u32, cpu: u32, how: Parked, by: Option<u32>) {
         self.threads[thread as usize].parked = how;
         let last = self.last_cpu(thread);
@@ -116,7 +116,7 @@ impl Engine {
         count
     }
 
-    /// The thread's time to sleep is over.
+    /// Handles the end of the thread's time to sleep.
     pub(super) fn alarm(&mut self, thread: u32, generation: u32) {
         let t = &self.threads[thread as usize];
         let At::Asleep { word, .. } = t.at else { return };

@@ -1,33 +1,33 @@
-//! Grace periods: what one thread takes out of a structure stays until every thread that may have found it is done.
+//! Grace periods: what one thread removes from a structure stays until every thread that may have found it is done.
 //!
-//! A thread that looks holds a pin. What is retired is done away with when all pins of that moment are gone: at the end
-//! of the last of them, by the engine, which knows them all. Neither side costs anything, as the read side of a
-//! kernel's does not; the kernel's other side waits for a few milliseconds more, and for an interrupt.
+//! A reader holds a pin. A retired object is destroyed when all pins of that moment are gone: at the end of the last of
+//! them, by the engine, which knows them all. Neither side costs anything; a kernel's read side does not either, but
+//! its other side waits for a few milliseconds more, and for an interrupt.
 
 use std::collections::VecDeque;
 
 /// What happens at the end of a grace period.
 pub(crate) type Retired = Box<dyn FnOnce()>;
 
-/// Pins, and what waits for their ends.
+/// Pins, and the objects that wait for their ends.
 #[derive(Default)]
 pub(crate) struct Grace {
     /// The number of the oldest pin in `pins`, or of the next if there is none.
     oldest: u64,
-    /// Whether the pin of that number, and of each after it, is still there. The first is.
+    /// Whether the pin of that number, and of each after it, still exists. The first does.
     pins: VecDeque<bool>,
-    /// In the order of their coming: the pins before this number must be gone; the CPU that retired it.
+    /// In order of arrival: the pins before this number must be gone; the CPU that retired it.
     waiting: VecDeque<(u64, u32, Retired)>,
 }
 
 impl Grace {
-    /// A pin's number.
+    /// Returns a pin's number.
     pub(crate) fn pin(&mut self) -> u64 {
         self.pins.push_back(true);
         self.oldest + self.pins.len() as u64 - 1
     }
 
-    /// A pin is gone.
+    /// Drops a pin.
     pub(crate) fn unpin(&mut self, number: u64) {
         self.pins[(number - self.oldest) as usize] = false;
         while self.pins.front() == Some(&false) {
@@ -36,12 +36,12 @@ impl Grace {
         }
     }
 
-    /// A thread on this CPU retires something.
+    /// Retires something, for a thread on this CPU.
     pub(crate) fn retire(&mut self, cpu: u32, what: Retired) {
         self.waiting.push_back((self.oldest + self.pins.len() as u64, cpu, what));
     }
 
-    /// What nobody can see any more, one after another, with the CPU that retired it.
+    /// Returns what no thread can see any more, one after another, with the CPU that retired it.
     pub(crate) fn due(&mut self) -> Option<(u32, Retired)> {
         if self.waiting.front()?.0 > self.oldest {
             return None;

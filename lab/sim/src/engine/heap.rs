@@ -1,15 +1,15 @@
 //! A heap in the simulated memory, for objects that come and go while the simulation runs.
 //!
 //! - A block has the size and alignment of its layout, rounded up to a class; blocks of a class lie side by side in
-//!   slabs of 4 KiB, so small ones share lines with their neighbours, as in a kernel's slabs. Whoever wants lines of
-//!   its own says so by the alignment of its type.
+//!   slabs of 4 KiB, so small ones share lines with their neighbours, as in a kernel's slabs. A type gets lines of its
+//!   own by its alignment.
 //! - Each CPU keeps blocks that were freed there, up to [`KEPT`] of a class, and takes the last one first; the others
-//!   are common. A block keeps its lines, with their home and whoever has them in its cache.
+//!   are common. A block keeps its lines, with their home and the caches that have them.
 //! - Which block comes next follows from the order of calls alone: a seed is a run.
-//! - Freed blocks are overwritten, so that whoever uses one gets on badly, and soon.
-//! - Stores to a block that wait in some CPU's buffer happen before it is freed: it may be somebody else's next.
+//! - Freed blocks are overwritten, so that a use after free fails badly, and soon.
+//! - Stores to a block that wait in some CPU's buffer happen before it is freed: it may be another owner's next.
 //!
-//! No call costs time: what an allocator's code costs is for the workload to say.
+//! No call costs time: the workload accounts for the cost of an allocator's code.
 
 use super::memory::{Arena, PLACE_ALIGN, Placed, Region};
 use rustc_hash::FxHashMap;
@@ -19,19 +19,19 @@ use std::rc::Rc;
 
 /// Freed blocks of a class that a CPU keeps for itself.
 const KEPT: usize = 64;
-/// What a class takes from the arena at a time, if its blocks are small.
+/// The bytes that a class takes from the arena at a time, if its blocks are small.
 const SLAB_BYTES: usize = 4096;
 /// Alignment of all blocks.
 const MIN_ALIGN: usize = 16;
-/// What freed blocks are full of: no address, and an unlikely count.
+/// The filler of freed blocks: not an address, and an unlikely count.
 const POISON: u8 = 0xd7;
 
 /// Blocks of one size and alignment. Blocks are named by their offset in the region.
 #[derive(Default)]
 struct Class {
-    /// Freed blocks, for everybody.
+    /// Freed blocks, for all CPUs.
     common: Vec<usize>,
-    /// Freed blocks by CPU, and what is left of the slabs that it took.
+    /// Freed blocks by CPU, and the remainder of the slabs that it took.
     own: FxHashMap<u32, Vec<usize>>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Heap {
     live: usize,
 }
 
-/// Size and alignment of the class of a layout.
+/// Returns size and alignment of the class of a layout.
 fn class_of(layout: Layout) -> (usize, usize) {
     let align = layout.align().max(MIN_ALIGN);
     let bytes = layout.size().max(1);
@@ -63,12 +63,12 @@ impl Heap {
         Heap { arena: Arena::new(region), classes: FxHashMap::default(), live: 0 }
     }
 
-    /// Puts a value on lines of its own, for good.
+    /// Puts a value on lines of its own, permanently.
     pub(crate) fn place<T>(&mut self, value: T) -> Placed<T> {
         self.arena.place(value)
     }
 
-    /// A block for a thread on this CPU.
+    /// Returns a block for a thread on this CPU.
     ///
     /// # Panics
     /// When the arena is full.
@@ -86,10 +86,10 @@ impl Heap {
         self.arena.at(block)
     }
 
-    /// A block is free again.
+    /// Frees a block.
     pub(crate) fn free(&mut self, at: NonNull<u8>, layout: Layout, cpu: u32) {
         let key = class_of(layout);
-        // SAFETY: the block has so many bytes, and is nobody's any more (contract of `Sim::free`).
+        // SAFETY: the block has this many bytes, and no owner any more (contract of `Sim::free`).
         unsafe { at.write_bytes(POISON, key.0) };
         let block = self.arena.offset(at).expect("a block of this simulation");
         self.classes.get_mut(&key).expect("freed with the layout that it was allocated with").free(cpu, block);

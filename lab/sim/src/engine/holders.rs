@@ -1,5 +1,5 @@
-//! Who asks for, has and releases which lock, as the workload says: for hand-off statistics, for the trace, and for the
-//! report about a run that makes no progress.
+//! Which threads request, hold and release which lock, as the workload reports it: for hand-off statistics, for the
+//! trace, and for the report about a run that makes no progress.
 
 use super::Engine;
 use super::trace::Happened;
@@ -70,7 +70,7 @@ impl Engine {
         self.trace(Happened::Releases { lock });
     }
 
-    /// The thread that has asked longest for a lock that it does not have, and since when.
+    /// Returns the thread that has waited longest for a lock, and since when.
     pub(crate) fn longest_wait(&self) -> Option<(u32, Ps)> {
         let asking = (0..).zip(&self.threads).filter_map(|(number, t)| Some((t.asks?.1, number)));
         asking.min().map(|(since, number)| (number, since))

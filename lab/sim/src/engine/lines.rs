@@ -1,22 +1,22 @@
-//! Cache lines: who has a copy, who gets the next one, and when.
+//! Cache lines: which CPUs have a copy, which gets the next one, and when.
 //!
 //! Each line has a directory entry at its home. A request travels there for half of its latency; the entry serves
-//! requests in the order of their arrival. A transfer of a line that a cache has modified, or that is to be written,
-//! occupies the entry for its whole latency, since ownership must have moved before the next can be served; a read of a
-//! line that caches share occupies it for a moment only. Caches never evict.
+//! requests in order of arrival. A transfer of a line that a cache has modified, or that is to be written, occupies the
+//! entry for its whole latency, since ownership must have moved before the next can be served; a read of a line that
+//! caches share occupies it only for a moment. Caches never evict.
 //!
 //! | owner | sharers | state of the caches |
 //! |---|---|---|
-//! | none | none | nobody has it: memory answers |
+//! | none | none | no cache has it: memory answers |
 //! | a CPU | none | that CPU has it modified, or alone |
 //! | none | some | they have it shared |
 //!
 //! Invariant 1: an owner excludes sharers (one writer or many readers).
 //!
-//! The entry is ahead of the caches: as a request is served, it names the new owner, who gets the line only after all
-//! those before. A CPU that has just got a line, for which others stand in line already, keeps it until the home's call
-//! reaches it, which is on its way by then: for up to a quarter of the next transfer's latency, drawn by lot, its
-//! *tenure*. In that time it can try a failed exchange once more, or write a second word of the line, as on hardware.
+//! The entry is ahead of the caches: as a request is served, it names the new owner, which gets the line only after all
+//! those before. A CPU that has just got a line for which others are already queued keeps it until the home's call
+//! reaches it, which is then on its way: for up to a quarter of the next transfer's latency, drawn at random, its
+//! *tenure*. In that time it can retry a failed exchange once, or write a second word of the line, as on hardware.
 //! Without tenures a loop around a compare-exchange succeeds once in as many transfers as there are CPUs; with them
 //! about every other time.
 
@@ -34,7 +34,7 @@ pub(crate) enum Op {
 
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// A directory entry, on a line of the host's.
+/// A directory entry, on one line of the host.
 #[repr(align(64))]
 pub(crate) struct Line {
     /// The CPU that has the line modified or alone.
@@ -43,13 +43,13 @@ pub(crate) struct Line {
     forwarder: u32,
     /// The CPU that was served last.
     last: u32,
-    /// The node of its memory: that of who touched it first.
+    /// The node of its memory: that of the CPU that touched it first.
     home: u32,
     /// Whether the owner has written it since it got it.
     modified: bool,
     /// Nodes in which CPUs share it.
     nodes: u64,
-    /// Until then the entry is busy with those who came before.
+    /// Until then the entry is busy with earlier requests.
     busy_until: Ps,
     /// CPUs that spin on it.
     pub(crate) watchers: Vec<u32>,
@@ -57,7 +57,7 @@ pub(crate) struct Line {
     pub(crate) refill: bool,
 }
 
-/// What a served request costs.
+/// The cost of a served request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Served {
     pub(crate) done: Ps,
@@ -65,22 +65,22 @@ pub(crate) struct Served {
     pub(crate) from: Option<Class>,
 }
 
-/// A CPU that watched a line and need wait no longer.
+/// A CPU that watched a line and whose wait is over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Winner {
     pub(crate) cpu: u32,
-    /// Its place among all who read the line.
+    /// Its place among all readers of the line.
     pub(crate) place: u32,
     /// When it has its copy.
     pub(crate) at: Ps,
 }
 
-/// Where a CPU is, as the topology computes it by division: the numbers of its node, its cluster and its core. So two
-/// differ from the bit on that says how far they are apart.
+/// Where a CPU is, as the topology computes it by division: the numbers of its node, its cluster and its core. So the
+/// lowest bit in which two positions differ shows how far apart they are.
 #[derive(Clone, Copy)]
 struct CpuPosition(u64);
 
-/// Bits of [`CpuPosition`] for the core, and as many above them for the cluster.
+/// Bits of [`CpuPosition`] for the core, and the same number above them for the cluster.
 const NUMBER: u32 = 24;
 
 impl CpuPosition {
@@ -228,13 +228,13 @@ impl Lines {
         }
     }
 
-    /// The owner writes the line.
+    /// Marks the line as written by its owner.
     #[inline]
     pub(crate) fn modify(&mut self, line: u32) {
         self.entries[line as usize].modified = true;
     }
 
-    /// The cost, if this CPU's copy will do.
+    /// Returns the cost, if this CPU's copy suffices.
     #[inline(always)]
     pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op, now: Ps) -> Option<Ps> {
         let cost = self.costs.hits[op as usize];
@@ -242,14 +242,14 @@ impl Lines {
         (owned || op == Op::Load && self.shares(line, cpu)).then_some(cost)
     }
 
-    /// Whether this CPU still has the line, although the entry names another owner.
+    /// Returns whether this CPU still has the line, although the entry names another owner.
     #[inline(always)]
     fn keeps(&self, line: u32, cpu: u32, op: Op, now: Ps) -> bool {
         let tenure = &self.tenures[cpu as usize];
         tenure.line == line && now < tenure.until && (tenure.exclusive || op == Op::Load)
     }
 
-    /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
+    /// Returns the distance of a request that `holder` answers: by the line's home, unless it stays in the node.
     #[inline(always)]
     fn class(&self, line: u32, cpu: u32, holder: u32) -> Class {
         let direct = self.apart(cpu, holder);
@@ -258,7 +258,7 @@ impl Lines {
         if direct <= Class::SAME_NODE { direct } else { by_home }
     }
 
-    /// Who answers a read of a shared line, and how far away.
+    /// Returns who answers a read of a shared line, and how far away.
     fn reader_class(&self, line: u32, cpu: u32) -> Class {
         let entry = &self.entries[line as usize];
         if self.cluster_shares(line, cpu) {
@@ -272,14 +272,14 @@ impl Lines {
             Protocol::Mesi => self.nodes_apart(node, entry.home),
             Protocol::Mesif | Protocol::Moesi => match (entry.forwarder, entry.owner) {
                 (NOBODY, NOBODY) => self.nodes_apart(node, entry.home),
-                // The first of those that read at the same time had the line for itself.
+                // The first of several simultaneous readers had the line to itself.
                 (NOBODY, owner) => self.class(line, cpu, owner),
                 (forwarder, _) => self.class(line, cpu, forwarder),
             },
         }
     }
 
-    /// Whether a CPU of the own cluster has a copy, where clusters are smaller than nodes.
+    /// Returns whether a CPU of the same cluster has a copy, where clusters are smaller than nodes.
     fn cluster_shares(&self, line: u32, cpu: u32) -> bool {
         let topology = &self.machine.topology;
         if topology.clusters_per_node == 1 {
@@ -290,7 +290,7 @@ impl Lines {
         (first..first + size).any(|other| self.shares(line, other))
     }
 
-    /// The farthest cache with a copy, beside the own.
+    /// Returns the farthest cache with a copy, other than its own.
     fn farthest_sharer(&self, line: u32, cpu: u32) -> Class {
         let entry = &self.entries[line as usize];
         let node = self.node(cpu);
@@ -306,7 +306,7 @@ impl Lines {
         farthest
     }
 
-    /// The latency of a miss as things stand, and where the line comes from.
+    /// Returns the latency of a miss as things stand, and where the line comes from.
     #[inline]
     pub(crate) fn latency(&self, line: u32, cpu: u32, op: Op) -> (Ps, Option<Class>) {
         let entry = &self.entries[line as usize];
@@ -324,7 +324,7 @@ impl Lines {
         (self.costs.of(Costs::SHARED + op as usize, class), Some(class))
     }
 
-    /// A latency as it is this time.
+    /// Varies a latency for this access.
     fn vary(&mut self, latency: Ps) -> Ps {
         let most = latency * Ps::from(self.machine.coherence.spread_permille) / 1000;
         if most == 0 { latency } else { latency - most + self.chance.u64(0..=2 * most) }
@@ -361,14 +361,14 @@ impl Lines {
         Served { done, from }
     }
 
-    /// `cpu` gets the line for itself.
+    /// Gives `cpu` the line exclusively.
     pub(crate) fn hand_over(&mut self, line: u32, cpu: u32) {
         self.forget_sharers(line);
         let entry = &mut self.entries[line as usize];
         (entry.owner, entry.modified) = (cpu, true);
     }
 
-    /// `cpu` gets a copy, or the line as a whole: see [`crate::spec::Coherence::migratory`].
+    /// Gives `cpu` a copy, or the line as a whole: see [`crate::spec::Coherence::migratory`].
     fn hand_copy(&mut self, line: u32, cpu: u32) {
         let migrates = self.machine.coherence.migratory;
         let entry = &mut self.entries[line as usize];
@@ -379,7 +379,7 @@ impl Lines {
         }
         let last = std::mem::replace(&mut entry.owner, NOBODY);
         match self.machine.coherence.protocol {
-            Protocol::Moesi if last == NOBODY => {} // who wrote it last still answers
+            Protocol::Moesi if last == NOBODY => {} // the last writer still answers
             Protocol::Moesi => entry.forwarder = last,
             Protocol::Mesi | Protocol::Mesif => entry.forwarder = cpu,
         }
@@ -389,15 +389,15 @@ impl Lines {
         self.add_sharer(line, cpu);
     }
 
-    /// Serves the reads of all who watch a line, which arrive at about the same time: the first takes it from whoever
-    /// has it, the others follow at the occupancy of a read. The `winners` get the times at which they have their
-    /// copies; for the others nothing else happens. `all_hit`: the copies that they have will do.
+    /// Serves the reads of all watchers of a line, which arrive at about the same time: the first takes it from its
+    /// present holder, the others follow at the occupancy of a read. The `winners` get the times at which they have
+    /// their copies; for the others nothing else happens. `all_hit`: their present copies suffice.
     pub(crate) fn refill(&mut self, line: u32, watchers: &[u32], all_hit: bool, winners: &mut [Winner], now: Ps) {
         let leader = winners.iter().find(|w| w.place == 0).map_or(watchers[0], |w| w.cpu);
         let occupancy = self.machine.coherence.read_occupancy;
         let count = watchers.len() as Ps;
         if all_hit {
-            // Their reads stand in line behind the write that calls them: the copies are on the way, or there.
+            // Their reads are queued behind the write that triggers them: the copies are on the way, or there.
             let (last, soon) = (self.entries[line as usize].busy_until, now + self.machine.cpu.load_hit);
             let copy = |place: u32| last.saturating_sub((count - 1 - Ps::from(place)) * occupancy);
             return winners.iter_mut().for_each(|winner| winner.at = soon.max(copy(winner.place)));
@@ -423,7 +423,7 @@ impl Lines {
         entry.busy_until = entry.busy_until.max(first + (count - 1) * occupancy);
     }
 
-    /// The owner of a line, if it has one, becomes one of its sharers.
+    /// Makes the owner of a line, if it has one, one of its sharers.
     fn share(&mut self, line: u32) {
         let entry = &mut self.entries[line as usize];
         let owner = std::mem::replace(&mut entry.owner, NOBODY);
@@ -432,7 +432,7 @@ impl Lines {
         }
     }
 
-    /// All who watch a line have read it. One alone may have got it as a whole.
+    /// Notes that all watchers of a line have read it. A single one may have got it as a whole.
     fn add_watchers(&mut self, line: u32, watchers: &[u32]) {
         if !self.machine.coherence.migratory || watchers != [self.entries[line as usize].owner] {
             self.share(line);
@@ -440,7 +440,7 @@ impl Lines {
         }
     }
 
-    /// Half the way of the request of whoever is nearest to the line.
+    /// Returns half the distance of the request of the CPU nearest to the line.
     pub(crate) fn nearest(&self, line: u32) -> Ps {
         let entry = &self.entries[line as usize];
         let way = |&cpu: &u32| self.latency(line, cpu, Op::Load).0 / 2;
@@ -448,12 +448,12 @@ impl Lines {
         entry.watchers.iter().take(16).map(way).min().unwrap_or(0)
     }
 
-    /// Where `cpu` gets its copy from, for the count of transfers.
+    /// Returns where `cpu` gets its copy from, for the count of transfers.
     pub(crate) fn source(&self, line: u32, cpu: u32) -> Class {
         self.latency(line, cpu, Op::Load).1.unwrap_or(Class::SAME_NODE)
     }
 
-    /// The invariant, for tests.
+    /// Checks the invariant, for tests.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (number, entry) in self.entries.iter().enumerate() {
             let start = number * self.stride;

@@ -1,11 +1,10 @@
-//! The simulated memory: where the words of locks and threads lie, so that every word has a line, and the same one in
-//! every run.
+//! The simulated memory: where the words of locks and threads lie, so that every word has a line, the same in every
+//! run.
 //!
 //! One mapping holds an arena, for the heap and what [`super::Simulation::place`] places, and the stacks of all
 //! threads, where locks put their queue nodes. A word's line follows from its offset in the arena, not from its
-//! address; on a stack from the order in which words there are first used (`stacks.rs`), not from the frames of the
-//! compiler. Words elsewhere (on the host's heap) get a line each, in the order of their first use, until they are
-//! dropped.
+//! address; on a stack from the order in which words there are first used (`stacks.rs`), not from the compiler's
+//! frames. Words elsewhere (on the host's heap) get a line each, in order of their first use, until they are dropped.
 
 use super::stacks::{BLOCK, Stacks};
 use rustc_hash::FxHashMap;
@@ -22,8 +21,8 @@ const PAGE: usize = 4096;
 /// Bytes below each stack that may not be touched.
 const GUARD: usize = PAGE;
 
-/// Where a mapping begins: at a multiple of this. Locks hash their addresses, by at most so many lower bits; those are
-/// then the same in every process.
+/// The alignment of a mapping's start. Locks hash their addresses, by at most this many lower bits, which are then the
+/// same in every process.
 const ALIGN: usize = 1 << 36;
 
 /// Reserves address space for `bytes`, without access.
@@ -56,18 +55,18 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// Room for so many bytes of arena and so many stacks; pages come into being as they are touched.
+    /// Maps this many bytes of arena and this many stacks; pages come into being as they are touched.
     fn new(arena_bytes: usize, stacks: usize, stack_bytes: usize) -> io::Result<Mapping> {
         let bytes = arena_bytes + stacks * stack_bytes;
         let base = reserve(bytes)?;
         let mapping = Mapping { base, bytes, arena_bytes, stack_bytes };
-        // SAFETY: `reserve` made the mapping; nobody uses it yet.
+        // SAFETY: `reserve` made the mapping, which is not in use yet.
         if unsafe { libc::mprotect(base.as_ptr().cast(), bytes, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
             return Err(io::Error::last_os_error());
         }
         for stack in 0..stacks {
             let lowest = base.as_ptr().wrapping_add(arena_bytes + stack * stack_bytes);
-            // SAFETY: within the mapping; nobody uses these bytes yet.
+            // SAFETY: within the mapping; these bytes are not in use yet.
             if unsafe { libc::mprotect(lowest.cast(), GUARD, libc::PROT_NONE) } != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -78,18 +77,18 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new`; whoever has it is the last to use it.
+        // SAFETY: mapped in `new`; the dropping owner is the last to use it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }
 
 thread_local! {
-    /// Address space that nobody uses. The next simulation on this thread of the host takes it with its pages, as they
-    /// were left, rather than have the host clear others.
+    /// Unused address space. The next simulation on this thread of the host takes it with its pages, as they were left,
+    /// rather than have the host clear others.
     static SPARE: Cell<Option<Mapping>> = const { Cell::new(None) };
 }
 
-/// The mapping, or as much of it as a simulation uses.
+/// The mapping, or the part of it that a simulation uses.
 pub(crate) struct Region {
     base: NonNull<u8>,
     bytes: usize,
@@ -100,7 +99,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Memory for so many bytes of arena and so many stacks, which may be full of anything.
+    /// Returns memory for this many bytes of arena and this many stacks, with arbitrary contents.
     pub(crate) fn map(arena_bytes: usize, stacks: usize, stack_bytes: usize) -> io::Result<Region> {
         let bytes = arena_bytes + stacks * stack_bytes;
         let fits = |spare: &Mapping| (spare.arena_bytes, spare.stack_bytes) == (arena_bytes, stack_bytes);
@@ -111,7 +110,7 @@ impl Region {
         Ok(Region { base: mapping.base, bytes, arena_bytes, stack_bytes, mapping: Some(mapping) })
     }
 
-    /// The end of a thread's stack.
+    /// Returns the end of a thread's stack.
     pub(crate) fn stack_top(&self, number: usize) -> usize {
         self.base.as_ptr().expose_provenance() + self.arena_bytes + (number + 1) * self.stack_bytes
     }
@@ -123,10 +122,10 @@ impl Region {
 }
 
 impl Drop for Region {
-    /// Handles to it hold it alive, so nobody uses it any more: the next simulation may.
+    /// Handles to it keep it alive, so it is no longer in use: the next simulation may use it.
     fn drop(&mut self) {
         let mapping = self.mapping.take();
-        // Where the host's thread ends, nothing is left there, and it goes back to the host.
+        // If the host's thread is ending, nothing is kept there, and it goes back to the host.
         let _ = SPARE.try_with(|spare| spare.set(mapping));
     }
 }
@@ -140,7 +139,7 @@ struct PlacedValue<T: 'static> {
 }
 
 impl<T> Placed<T> {
-    /// Its address, by which locks are told apart.
+    /// Returns its address, by which locks are distinguished.
     #[must_use]
     pub fn address(&self) -> *const u8 {
         self.0.at.as_ptr().cast_const().cast()
@@ -191,7 +190,7 @@ impl Arena {
         Placed(Rc::new(PlacedValue { at, _region: Rc::clone(&self.region) }))
     }
 
-    /// Bytes that nobody had before, by their offset.
+    /// Takes bytes that were never used, by their offset.
     ///
     /// # Panics
     /// When the arena is full.
@@ -203,14 +202,14 @@ impl Arena {
         start
     }
 
-    /// The address of an offset.
+    /// Returns the address of an offset.
     pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
         assert!(offset < self.region.arena_bytes);
         // SAFETY: within the mapping.
         unsafe { self.region.base.add(offset) }
     }
 
-    /// The offset of an address in the arena.
+    /// Returns the offset of an address in the arena.
     pub(crate) fn offset(&self, at: NonNull<u8>) -> Option<usize> {
         self.region.offset(at.as_ptr().addr()).filter(|&offset| offset < self.region.arena_bytes)
     }
@@ -219,7 +218,7 @@ impl Arena {
 /// Finds a word's line. Lines are numbered from 1 in the order of their first use.
 pub(crate) struct LineTable {
     region: Rc<Region>,
-    /// Where the region begins, and how long it and its arena are: beside the table, since each access asks.
+    /// Where the region begins, and the lengths of it and its arena: next to the table, since each access reads them.
     span: (usize, usize),
     arena_bytes: usize,
     shift: u32,
@@ -251,7 +250,7 @@ impl LineTable {
         table
     }
 
-    /// The place of the line of a word on a stack, if that lay at this offset.
+    /// Returns the place of the line of a word on a stack, if that lay at this offset.
     #[inline]
     fn line_on_stack(&self, placed: usize) -> usize {
         (self.arena_bytes >> self.shift) + 1 + (placed >> self.shift.min(BLOCK.trailing_zeros()))
@@ -270,7 +269,7 @@ impl LineTable {
         self.stacks.placed(offset).map_or(Place::Stack(offset), |placed| Place::Inside(self.line_on_stack(placed)))
     }
 
-    /// The line of this address, if it has one.
+    /// Returns the line of this address, if it has one.
     #[inline(always)]
     pub(crate) fn known(&self, address: usize) -> Option<u32> {
         match self.place(address) {
@@ -280,7 +279,7 @@ impl LineTable {
         }
     }
 
-    /// The line of this address, which is in use from now on, and whether the line is new.
+    /// Returns the line of this address, which is in use from now on, and whether the line is new.
     pub(crate) fn find(&mut self, address: usize) -> (u32, bool) {
         let known = match self.place(address) {
             Place::Inside(place) => &mut self.inside[place],
@@ -298,8 +297,8 @@ impl LineTable {
         (self.lines, true)
     }
 
-    /// The word at this address is no more. Which addresses the host's heap gives out again differs from run to run, so
-    /// the next word there must not get the old one's line; on a stack there may be any other object next.
+    /// Forgets the word at this address. Which addresses the host's heap reuses differs from run to run, so the next
+    /// word there must not get the old one's line; on a stack any other object may follow.
     pub(crate) fn forget(&mut self, address: usize) {
         match self.region.offset(address) {
             None => drop(self.outside.remove(&(address >> 3))),
@@ -308,7 +307,7 @@ impl LineTable {
         }
     }
 
-    /// A number for an address in use, the same in every run: of the arena the address itself; of a stack, where the
+    /// Returns a number for an address in use, the same in every run: in the arena the address; in a stack, where the
     /// word would be if its block were at its place; a line elsewhere counts down from the highest, in steps of a word.
     pub(crate) fn name(&self, address: usize) -> usize {
         let none = usize::MAX;
@@ -322,18 +321,18 @@ impl LineTable {
         }
     }
 
-    /// The number of the stack on which a word lies.
+    /// Returns the number of the stack on which a word lies.
     pub(crate) fn stack_of(&self, address: usize) -> Option<usize> {
         let offset = self.region.offset(address)?.checked_sub(self.arena_bytes)?;
         Some(self.stacks.owner(offset))
     }
 
-    /// Whether the address is one of the arena, which stays as it is.
+    /// Returns whether the address is one of the arena, which stays as it is.
     pub(crate) fn is_placed(&self, address: usize) -> bool {
         self.region.offset(address).is_some_and(|offset| offset < self.arena_bytes)
     }
 
-    /// A line that no address has: of the kernel's own data.
+    /// Returns a line without an address: of the kernel's own data.
     pub(crate) fn fresh(&mut self) -> u32 {
         self.lines += 1;
         self.lines

@@ -1,30 +1,30 @@
 //! Time, cache lines, CPUs and threads.
 //!
-//! Everything that happens has a time in integer picoseconds; events of one time happen in the order of their making,
-//! and all chance comes from one seeded generator, so a seed is a run. Threads are fibers that run the locks' own
-//! code up to the next operation, whose cost decides when they go on. As long as nothing else happens before that, they
-//! go on without a switch.
+//! Everything that happens has a time in integer picoseconds; events of one time happen in order of creation, and all
+//! chance comes from one seeded generator, so a seed determines a run. Threads are fibers that run the locks' own code
+//! up to the next operation, whose cost decides when they continue. If nothing else happens before that, they continue
+//! without a switch.
 //!
 //! Invariants (docs/design.md has them in full):
 //! 1. a line has an owner or sharers;
 //! 2. an access happens at one moment and sees the last write before it;
 //! 3. requests for a line are served in the order of their arrival, one transfer for writing at a time;
-//! 4. who is parked on lines is asked after every write to them;
-//! 5. who sleeps on a word fell asleep while it held the expected value, and is in one queue;
+//! 4. threads parked on lines are polled after every write to them;
+//! 5. a thread that sleeps on a word fell asleep while it held the expected value, and is in one queue;
 //! 6. the profile adds up to elapsed time x CPUs;
 //! 7. a thread is in one place, a bound one only on its CPU;
-//! 8. a configuration and a seed are a run.
+//! 8. a configuration and a seed determine a run.
 //!
-//! Nothing may follow from where the host's compiler or allocator puts a word: addresses go through `memory.rs` first.
+//! Nothing may depend on where the host's compiler or allocator puts a word: addresses go through `memory.rs` first.
 //!
 //! | file | what |
 //! |---|---|
 //! | `run.rs` | a simulation from start to end |
-//! | `fibers.rs`, `switch.rs` | threads as fibers, and how the host goes from one to another |
+//! | `fibers.rs`, `switch.rs` | threads as fibers, and how the host switches from one to another |
 //! | `cpu.rs`, `thread.rs` | what is known about a CPU and about a thread |
 //! | `queue.rs` | events |
-//! | `memory.rs`, `stacks.rs`, `lines.rs` | which word is on which line; who has the line |
-//! | `heap.rs`, `grace.rs`, `objects.rs` | objects that come and go; when nobody sees them any more |
+//! | `memory.rs`, `stacks.rs`, `lines.rs` | which word is on which line; which CPUs have the line |
+//! | `heap.rs`, `grace.rs`, `objects.rs` | objects that come and go; when no thread sees them any more |
 //! | `access.rs`, `posted.rs` | accesses, and spinning on lines; the store buffer |
 //! | `sched.rs`, `place.rs` | slices, preemption, migration; where a woken thread goes |
 //! | `runqueue.rs` | run queues as memory |
@@ -89,7 +89,7 @@ use std::sync::Arc;
 use thread::Thread;
 use turnwise::platform::ThreadSlot;
 
-/// How the running thread must go on.
+/// How the running thread must continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub(crate) enum Flow {
@@ -128,14 +128,14 @@ pub(crate) struct Engine {
     profile: Profile,
     trace: Option<Vec<TraceEvent>>,
     pub(crate) chance: fastrand::Rng,
-    /// Room for those who need wait no longer, and for places to draw.
+    /// Room for winners, and for places to draw.
     winners: Vec<lines::Winner>,
     places: Vec<u32>,
     perturb: perturb::State,
     counts: Counts,
     last_progress: Ps,
     owner: fibers::Owner,
-    /// What a spinner that stays away takes a line to cost, in nanoseconds: a running mean of its looks.
+    /// The cost of a line as estimated by a backing-off spinner, in nanoseconds: a running mean of its polls.
     pub(crate) line_ns: u32,
 }
 
@@ -158,33 +158,33 @@ thread_local! {
     static BUILDING: Cell<*mut objects::Memory> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// Whether the caller is a simulated thread.
+/// Returns whether the caller is a simulated thread.
 #[inline]
 pub(crate) fn inside() -> bool {
     !ENGINE.get().is_null()
 }
 
-/// Looks at the engine. `f` must not call into code that does so, too: locks, workloads.
+/// Accesses the engine. `f` must not call into code that does so, too: locks, workloads.
 #[inline]
 pub(crate) fn with<R>(f: impl FnOnce(&mut Engine) -> R) -> R {
     let engine = ENGINE.get();
     assert!(!engine.is_null(), "only a simulated thread can do this");
     // SAFETY: set while a thread runs, whose code is all that runs on this thread of the host then; references made
-    // here end before it is suspended or looks again.
+    // here end before it is suspended or calls this again.
     f(unsafe { &mut *engine })
 }
 
-/// A word is dropped.
+/// Notes that a word is dropped.
 #[inline(never)]
 pub(crate) fn forget(address: usize) {
     let engine = WHOLE.get();
     if !engine.is_null() {
-        // SAFETY: as in `with`; words are dropped by threads, and by nobody while the engine looks at itself.
+        // SAFETY: as in `with`; words are dropped by threads, and never while the engine accesses itself.
         unsafe { &mut *engine }.table.forget(address);
     }
 }
 
-/// Like [`with`], and waits if that takes time.
+/// Does as [`with`], and waits if that takes time.
 #[inline]
 pub(crate) fn step(f: impl FnOnce(&mut Engine) -> Flow) {
     if with(f) == Flow::Suspend {
@@ -192,7 +192,7 @@ pub(crate) fn step(f: impl FnOnce(&mut Engine) -> Flow) {
     }
 }
 
-/// Runs `f`, in which accesses to words cost nothing and nobody else runs.
+/// Runs `f`, in which accesses to words cost nothing and no other thread runs.
 pub(crate) fn for_free<R>(f: impl FnOnce() -> R) -> R {
     let engine = ENGINE.replace(std::ptr::null_mut());
     let result = f();
@@ -200,7 +200,7 @@ pub(crate) fn for_free<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Gets the line of an address, after the store buffer if that must be; its number.
+/// Gets the line of an address, after the store buffer if necessary; returns its number.
 #[inline]
 pub(crate) fn reach(address: usize, op: Op, doing: Doing) -> u32 {
     let (line, flow) = with(|e| {
@@ -212,7 +212,7 @@ pub(crate) fn reach(address: usize, op: Op, doing: Doing) -> u32 {
     line
 }
 
-/// As [`reach`], where the line is known.
+/// Does as [`reach`], where the line is known.
 #[inline]
 pub(crate) fn reach_line(line: u32, op: Op, doing: Doing) {
     let flow = with(|e| if e.must_drain(line, op) { None } else { Some(e.access(line, op, doing)) });
@@ -240,7 +240,7 @@ fn reach_drained(line: u32, op: Op, doing: Doing) {
 }
 
 impl Engine {
-    /// The running thread.
+    /// Returns the running thread.
     #[inline]
     pub(crate) fn thread(&mut self) -> &mut Thread {
         &mut self.threads[self.current as usize]
@@ -251,21 +251,21 @@ impl Engine {
         &mut self.cpus[self.current_cpu as usize]
     }
 
-    /// The running thread does this from now on; what it did before.
+    /// Makes the running thread do this from now on; returns what it did before.
     pub(crate) fn enter(&mut self, name: &'static str) -> Scope {
         let before = self.thread().scope;
         let scope = self.profile.doing(before, name);
         self.leave_to(scope)
     }
 
-    /// The running thread is this program from now on.
+    /// Makes the running thread this program from now on.
     pub(crate) fn becomes(&mut self, command: &'static str) {
         let before = self.thread().scope;
         let scope = self.profile.running(before, command);
         self.leave_to(scope);
     }
 
-    /// The running thread goes back to this; what it did before.
+    /// Makes the running thread return to this; returns what it did before.
     pub(crate) fn leave_to(&mut self, scope: Scope) -> Scope {
         self.settle(self.current_cpu);
         std::mem::replace(&mut self.thread().scope, scope)
@@ -281,7 +281,7 @@ impl Engine {
         }
     }
 
-    /// Has the CPU do something else from now on, after charging what it has done.
+    /// Makes the CPU do something else from now on, after charging what it has done.
     #[inline]
     fn does(&mut self, cpu: u32, doing: Doing) {
         if self.cpus[cpu as usize].doing == doing {
@@ -291,8 +291,8 @@ impl Engine {
         self.cpus[cpu as usize].doing = doing;
     }
 
-    /// Charges the time up to now: before somebody reads the profile, or another thread or scope is charged. What the
-    /// CPU does changes in [`Engine::does`], which settles.
+    /// Charges the time up to now: before the profile is read, or another thread or scope is charged. The CPU's
+    /// activity changes in [`Engine::does`], which settles.
     #[inline]
     fn settle(&mut self, cpu: u32) {
         let cpu = &mut self.cpus[cpu as usize];
@@ -303,7 +303,7 @@ impl Engine {
         }
     }
 
-    /// The running thread is busy for `time`, and cannot be preempted meanwhile.
+    /// Keeps the running thread busy for `time`; it cannot be preempted meanwhile.
     #[inline(always)]
     pub(crate) fn spend(&mut self, doing: Doing, time: Ps) -> Flow {
         self.does(self.current_cpu, doing);
@@ -322,7 +322,7 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// The name of the place that an address is in.
+    /// Returns the name of the place that an address is in.
     fn name_of(&self, address: usize) -> String {
         let place = self.names.iter().find(|(start, bytes, _)| (*start..start + (*bytes).max(1)).contains(&address));
         match place {
@@ -339,35 +339,35 @@ impl Engine {
         unsafe { &*slot }
     }
 
-    /// The word that says whether a thread is on a CPU.
+    /// Returns the word that says whether a thread is on a CPU.
     pub(crate) fn on_cpu_word(&self, thread: u32) -> Placed<SimWord<u32>> {
         self.on_cpu[thread as usize].clone()
     }
 
-    /// CPUs that threads may use.
+    /// Returns the number of CPUs that threads may use.
     pub(crate) fn cpus_allowed(&self) -> u32 {
         self.allowed.len() as u32
     }
 
-    /// The CPU that a thread is on, or was on last.
+    /// Returns the CPU that a thread is on, or was on last.
     pub(crate) fn last_cpu(&self, thread: u32) -> u32 {
         self.threads[thread as usize].cpu
     }
 
-    /// Whether the restartable-sequence areas show that a thread is off its CPU: its CPU is the caller's, or one on
-    /// which another thread spins.
+    /// Returns whether the restartable-sequence areas show that a thread is off its CPU: its CPU is the caller's, or
+    /// one on which another thread spins.
     pub(crate) fn seen_off(&self, thread: u32) -> bool {
         let cpu = self.last_cpu(thread);
         let there = &self.cpus[cpu as usize];
         cpu == self.current_cpu || (there.activity == cpu::Activity::Spin && there.thread != Some(thread))
     }
 
-    /// Whether the other thread of the running one's core is busy.
+    /// Returns whether the other thread of the running one's core is busy.
     pub(crate) fn sibling_busy(&self) -> bool {
         self.shares_core(self.current_cpu)
     }
 
-    /// Whether another CPU of this one's core executes instructions. One that polls while it is idle does; one that
+    /// Returns whether another CPU of this one's core executes instructions. One that polls while idle does; one that
     /// spins pauses, which leaves the core to the other.
     fn shares_core(&self, cpu: u32) -> bool {
         let per_core = self.machine.topology.threads_per_core;
@@ -381,7 +381,7 @@ impl Engine {
         per_core > 1 && (first..first + per_core).any(busy)
     }
 
-    /// What takes the kernel of a CPU so long when its core is its own, with the other thread as it is now.
+    /// Returns the time of what takes the kernel this long on a core of its own, with the other thread as it is now.
     pub(super) fn on_its_core(&self, cpu: u32, ps: Ps) -> Ps {
         let slow = if self.shares_core(cpu) { self.machine.cpu.smt_permille } else { 1000 };
         ps * Ps::from(slow) / 1000

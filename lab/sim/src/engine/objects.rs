@@ -6,7 +6,7 @@ use super::{BUILDING, Engine, WHOLE, for_free};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// What a simulation has besides its threads: memory for objects.
+/// What a simulation has in addition to its threads: memory for objects.
 pub(crate) struct Memory {
     pub(crate) heap: Heap,
     grace: Grace,
@@ -34,12 +34,12 @@ impl Memory {
     }
 }
 
-/// Looks at the memory of the simulation that runs or is being built, and at the engine if it runs; `None` outside.
+/// Accesses the memory of the simulation that runs or is being built, and the engine if it runs; `None` outside.
 fn with<R>(f: impl FnOnce(&mut Memory, Option<u32>) -> R) -> Option<R> {
     let engine = WHOLE.get();
     if !engine.is_null() {
         // SAFETY: set while a thread runs, whose code is all that runs on this thread of the host then; references made
-        // here and in `engine::with` end before anybody looks again.
+        // here and in `engine::with` end before the next access.
         let engine = unsafe { &mut *engine };
         return Some(f(&mut engine.memory, Some(engine.current_cpu)));
     }
@@ -75,7 +75,7 @@ pub(crate) fn live() -> usize {
     with(|memory, _| memory.heap.live()).unwrap_or(0)
 }
 
-/// While one lives, what others [retire](crate::Sim::retire) stays.
+/// A pin: while one lives, what others [retire](crate::Sim::retire) stays.
 #[must_use = "it protects while it lives"]
 pub struct SimPin {
     /// Outside of a simulation nothing is reclaimed.
@@ -107,7 +107,7 @@ pub(crate) fn retire(what: Retired) {
     }
 }
 
-/// Does away with what nobody can see any more, and with what that retires in turn.
+/// Destroys what no thread can see any more, and what that retires in turn.
 fn reclaim() {
     if with(|memory, _| memory.acts_for.is_some()) == Some(true) {
         return;

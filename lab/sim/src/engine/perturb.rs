@@ -1,9 +1,9 @@
-//! Schedules that the machine alone would seldom make: threads that run at different speeds, and threads that stand
-//! still for a while, as if a hypervisor had taken their CPU. They hunt starvation, deadlock and livelock.
+//! Schedules that the machine alone would seldom make: threads that run at different speeds, and threads that stall for
+//! a while, as if a hypervisor had taken their CPU. They hunt starvation, deadlock and livelock.
 //!
-//! In the manner of probabilistic concurrency testing (S. Burckhardt, P. Kothari, M. Musuvathi and S. Nagarakatte,
-//! "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010): each thread has a random priority,
-//! which here is a speed, and at random operations a thread falls behind all others, which here is a stall.
+//! In the manner of probabilistic concurrency testing (S. Burckhardt, P. Kothari, M. Musuvathi and S. Nagarakatte, "A
+//! Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010): each thread has a random priority, which
+//! here is a speed, and at random operations a thread falls behind all others, which here is a stall.
 
 use super::Engine;
 use crate::spec::{NS, Ps};
@@ -13,8 +13,8 @@ use crate::spec::{NS, Ps};
 pub enum Perturb {
     /// Not at all.
     None,
-    /// At this many of a million operations the thread, on its CPU, stands still for up to `max_ns`, shorter times
-    /// being more likely.
+    /// At this many of a million operations the thread, on its CPU, stalls for up to `max_ns`, shorter times being more
+    /// likely.
     Stalls {
         /// How often.
         per_million: u32,
@@ -23,7 +23,7 @@ pub enum Perturb {
     },
     /// Stalls threads, and makes each one's operations take 1 to 16 times as long, drawn at the start.
     Pct {
-        /// How often a thread stands still.
+        /// How often a thread stalls.
         per_million: u32,
         /// How long at most.
         max_ns: u64,
@@ -34,7 +34,7 @@ pub(super) struct State {
     what: Perturb,
     /// Operations up to the next stall.
     left: u64,
-    /// For each thread, how many times as long its operations take.
+    /// For each thread, the factor by which its operations take longer.
     slowness: Vec<u8>,
 }
 
@@ -59,7 +59,7 @@ impl State {
 }
 
 impl Engine {
-    /// What is to be added to an operation of the running thread that takes `cost`.
+    /// Returns what is to be added to an operation of the running thread that takes `cost`.
     #[inline]
     pub(super) fn perturbation(&mut self, cost: Ps) -> Ps {
         if self.perturb.what == Perturb::None { 0 } else { self.perturbed(cost) }

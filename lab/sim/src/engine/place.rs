@@ -1,16 +1,16 @@
 //! Where a woken thread goes, as Linux's fair scheduler decides it (`select_task_rq_fair` of 3.10): first to the CPU
-//! that it was on or to its waker's, by how many threads these have; from there to a CPU with nothing to do that has
-//! the same last-level cache. CPUs of other caches are not looked at: a woken thread can wait in a queue while one of
-//! them is idle.
+//! that it was on or to its waker's, by the number of threads on these; from there to an idle CPU with the same
+//! last-level cache. CPUs of other caches are not considered: a woken thread can wait in a queue while one of them is
+//! idle.
 
 use super::Engine;
 use crate::spec::Topology;
 
 /// By how many per cent the CPU that a thread was on may have fewer threads than its waker's and still be left: half of
-/// what `imbalance_pct` of a scheduling domain, 125, is above 100.
+/// the excess of a scheduling domain's `imbalance_pct`, 125, over 100.
 const IMBALANCE_PERCENT: usize = 112;
 
-/// CPUs that have nothing to do, by the last-level cache that they share.
+/// Idle CPUs, by the last-level cache that they share.
 pub(crate) struct IdleCpus {
     per_cache: u32,
     per_core: u32,
@@ -55,8 +55,8 @@ impl IdleCpus {
         }
     }
 
-    /// An idle CPU beside this one: of a core that is idle as a whole if there is one, and the next in the order of
-    /// their numbers.
+    /// Returns an idle CPU near this one: of a core that is idle as a whole if there is one, and the next in the order
+    /// of their numbers.
     fn beside(&self, cpu: u32) -> Option<u32> {
         if self.counts[(cpu / self.per_cache) as usize] == 0 {
             return None;
@@ -77,7 +77,7 @@ impl IdleCpus {
 }
 
 impl Engine {
-    /// The CPU for a thread that the one on `waker` wakes, or its alarm.
+    /// Returns the CPU for a thread that the one on `waker` wakes, or that its alarm wakes.
     pub(crate) fn choose_cpu(&self, thread: u32, waker: Option<u32>) -> u32 {
         let t = &self.threads[thread as usize];
         if t.bound || !self.machine.system.migration {
@@ -93,18 +93,18 @@ impl Engine {
         self.idle.beside(target).unwrap_or(target)
     }
 
-    /// Whether a thread leaves the CPU that it was on for its waker's (`wake_affine`).
+    /// Returns whether a thread leaves the CPU that it was on for its waker's (`wake_affine`).
     fn is_pulled(&self, last: u32, waker: u32) -> bool {
         last != waker && 100 * (self.load(waker) + 1) <= IMBALANCE_PERCENT * self.load(last)
     }
 
-    /// Threads that a CPU has: the one that it runs, and those that wait.
+    /// Returns the number of threads of a CPU: the one that it runs, and those that wait.
     pub(super) fn load(&self, cpu: u32) -> usize {
         let cpu = &self.cpus[cpu as usize];
         cpu.ready.len() + usize::from(cpu.thread.is_some())
     }
 
-    /// Whether two CPUs share a last-level cache.
+    /// Returns whether two CPUs share a last-level cache.
     pub(super) fn share_cache(&self, a: u32, b: u32) -> bool {
         let topology = &self.machine.topology;
         topology.cluster(a) == topology.cluster(b)

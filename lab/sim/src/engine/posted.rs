@@ -1,23 +1,22 @@
-//! The store buffer: a CPU goes on while plain stores of its thread wait for their lines.
+//! The store buffer: a CPU continues while plain stores of its thread wait for their lines.
 //!
-//! - Each store sends its request at once; they happen in their order, each when its line and those before it have
-//!   come (total store order, as on x86). A locked operation, a full fence, a system call and a load of a line that a
-//!   waiting store is about wait until the buffer is empty; so a thread sees its own stores, and only a later load of
+//! - Each store sends its request at once; they happen in order, each when its line and those before it have come
+//!   (total store order, as on x86). A locked operation, a full fence, a system call and a load of a line that a
+//!   waiting store concerns wait until the buffer is empty; so a thread sees its own stores, and only a later load of
 //!   another line can happen before them.
-//! - A store or locked operation that has to wait for the buffer sends its own request at once, too: the lines come
-//!   side by side, as a CPU's prefetches make them.
-//! - A store whose line came before its turn happens even if the line has gone again by then: a CPU would fetch it
-//!   anew.
-//! - Only stores to placed values ([`super::Simulation::place`]), the heap and thread slots are buffered, which stay
-//!   where they are: a stack's words may be gone by the time the line comes.
-//! - A thread that leaves its CPU takes nothing along: its stores happen at once; so do stores to memory that is freed.
+//! - A store or locked operation that has to wait for the buffer also sends its own request at once: the lines come
+//!   concurrently, as with a CPU's prefetches.
+//! - A store whose line came before its turn happens even if the line has left again since: a CPU would fetch it anew.
+//! - Only stores to placed values ([`super::Simulation::place`]), the heap and thread slots, whose addresses stay
+//!   valid, are buffered: a stack's words may be gone when the line comes.
+//! - A thread that leaves its CPU leaves no stores behind: they happen at once; so do stores to memory that is freed.
 
 use super::cpu::{Activity, Posted, StoreBuffer};
 use super::lines::Op;
 use super::queue::What;
 use super::{Engine, Flow};
 
-/// Stores that a buffer holds: small beside the hardware's, and more than any lock leaves there.
+/// Stores that a buffer holds: few compared with the hardware's, and more than any lock leaves there.
 const DEPTH: usize = 16;
 
 impl Engine {
@@ -26,7 +25,7 @@ impl Engine {
         &self.cpus[self.current_cpu as usize].stores
     }
 
-    /// Whether a store of the running thread to this word, whose line is `line`, goes to the buffer.
+    /// Returns whether a store of the running thread to this word, whose line is `line`, goes to the buffer.
     #[inline]
     pub(crate) fn posts(&self, line: u32, address: usize) -> bool {
         self.machine.cpu.store_buffer
@@ -38,7 +37,7 @@ impl Engine {
         self.lines.hit(line, self.current_cpu, Op::Store, self.now).is_none()
     }
 
-    /// The running thread's store goes to the buffer, which has room.
+    /// Puts the running thread's store into the buffer, which has room.
     pub(crate) fn post(&mut self, mut store: Posted) {
         self.counts.accesses += u64::from(!store.is_request());
         let cpu = self.current_cpu;
@@ -57,7 +56,7 @@ impl Engine {
         self.cpu().stores.waiting.push_back(store);
     }
 
-    /// A store or locked operation of the running thread, which waits for the buffer, sends its request at once.
+    /// Sends at once the request of the running thread's store or locked operation, which waits for the buffer.
     pub(crate) fn request_ahead(&mut self, line: u32) {
         if !self.buffer_full()
             && self.store_misses(line)
@@ -67,7 +66,7 @@ impl Engine {
         }
     }
 
-    /// Whether the running thread must wait for its buffer before it does this to a line.
+    /// Returns whether the running thread must wait for its buffer before it does this to a line.
     #[inline]
     pub(crate) fn must_drain(&self, line: u32, op: Op) -> bool {
         let waiting = &self.buffer().waiting;
@@ -78,7 +77,7 @@ impl Engine {
             }
     }
 
-    /// Whether the buffer has no room for another store.
+    /// Returns whether the buffer has no room for another store.
     pub(crate) fn buffer_full(&self) -> bool {
         self.buffer().waiting.len() >= DEPTH
     }
@@ -93,7 +92,7 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// The request of a store arrives at its line. The thread that goes on, if nothing else happens before.
+    /// Handles the arrival of a store's request at its line. Returns the thread that continues, if nothing precedes.
     pub(super) fn store_arrives(&mut self, cpu: u32, number: u32) -> Option<u32> {
         let store = self.cpus[cpu as usize].stores.waiting.iter().find(|store| store.number == number)?;
         let done = self.serve_store(cpu, store.line, store.travel);
@@ -105,8 +104,8 @@ impl Engine {
         None
     }
 
-    /// The line of a store has come: it happens, and those behind it that are ready, unless one before it is not. The
-    /// thread that goes on, if one has waited for that and nothing else happens before.
+    /// Handles the arrival of a store's line: the store happens, and those behind it that are ready, unless one before
+    /// it is not. Returns the thread that continues, if one waited for that and nothing else happens before.
     pub(super) fn store_done(&mut self, cpu: u32, number: u32) -> Option<u32> {
         let waiting = &mut self.cpus[cpu as usize].stores.waiting;
         if let Some(store) = waiting.iter_mut().find(|store| store.number == number) {
@@ -116,20 +115,20 @@ impl Engine {
         if self.drained(cpu) { self.resume_at(cpu, self.now) } else { None }
     }
 
-    /// The stores at the front happen whose lines have come.
+    /// Lets the stores at the front happen whose lines have come.
     fn complete_ready(&mut self, cpu: u32) {
         while self.cpus[cpu as usize].stores.waiting.front().is_some_and(|store| store.ready) {
             self.complete_first(cpu);
         }
     }
 
-    /// Whether a thread waited for an empty buffer, and it is empty now.
+    /// Returns whether a thread waited for an empty buffer, and it is empty now.
     fn drained(&mut self, cpu: u32) -> bool {
         let buffer = &mut self.cpus[cpu as usize].stores;
         buffer.waiting.is_empty() && std::mem::take(&mut buffer.drains)
     }
 
-    /// Memory is given back: stores to it, and those before them in the same buffer, happen now.
+    /// Memory is freed: lets stores to it, and those before them in the same buffer, happen now.
     pub(super) fn finish_stores_to(&mut self, bytes: std::ops::Range<usize>) {
         for index in 0..self.allowed.len() {
             let cpu = self.allowed[index];
@@ -146,7 +145,7 @@ impl Engine {
             while waits(self) {
                 self.complete_first_early(cpu);
             }
-            // For those whose lines came meanwhile no event is left.
+            // Those whose lines came meanwhile have no event left.
             self.complete_ready(cpu);
             if self.drained(cpu) {
                 let generation = self.cpus[cpu as usize].generation;
@@ -155,7 +154,7 @@ impl Engine {
         }
     }
 
-    /// The first store happens before its line has come.
+    /// Lets the first store happen before its line has come.
     fn complete_first_early(&mut self, cpu: u32) {
         if let Some(store) = self.cpus[cpu as usize].stores.waiting.front() {
             let line = store.line;
@@ -166,7 +165,7 @@ impl Engine {
         }
     }
 
-    /// The first store in the buffer happens.
+    /// Lets the first store in the buffer happen.
     fn complete_first(&mut self, cpu: u32) {
         let Some(store) = self.cpus[cpu as usize].stores.waiting.pop_front() else { return };
         if store.is_request() {
@@ -177,7 +176,7 @@ impl Engine {
         self.wrote(store.line);
     }
 
-    /// The thread of this CPU leaves it: its stores happen.
+    /// Flushes the stores of this CPU's thread, which leaves it.
     pub(super) fn flush_stores(&mut self, cpu: u32) {
         while !self.cpus[cpu as usize].stores.waiting.is_empty() {
             self.complete_first_early(cpu);

@@ -1,11 +1,11 @@
 //! Sections in which a thread keeps its CPU, as a kernel's code does with preemption or interrupts off.
 //!
-//! - There are such sections in a kernel only (`on_cpu = "exact"`): elsewhere a program runs, which cannot have them.
-//! - A call into a kernel that does not preempt itself (`CONFIG_PREEMPT_NONE`) is one, too, but for one thing: a
-//!   thread that sleeps inside gives the CPU away. Sleeping and waking others up needs no system call there.
+//! - Such sections exist only in a kernel (`on_cpu = "exact"`): elsewhere a program runs, which cannot have them.
+//! - A call into a kernel that does not preempt itself (`CONFIG_PREEMPT_NONE`) is one, too, except that a thread that
+//!   sleeps inside yields the CPU. Sleeping and waking others up needs no system call there.
 //! - They nest. A thread that wants the CPU meanwhile, at the end of a slice or woken, has it after the outermost one.
-//! - A spinner that looks at `need_resched` sees it at once; others spin on.
-//! - A thread that sleeps or ends in a section is a bug of the lock or the workload, and is named.
+//! - A spinner that checks `need_resched` sees it at once; others spin on.
+//! - A thread that sleeps or ends in a section is a bug of the lock or the workload, and is reported by name.
 
 use super::cpu::Activity;
 use super::queue::What;
@@ -20,7 +20,7 @@ impl Engine {
         self.machine.system.on_cpu == OnCpuView::Exact
     }
 
-    /// The running thread begins a section.
+    /// Begins a section of the running thread.
     pub(crate) fn preempt_off(&mut self, at: CallSite) {
         if self.is_kernel() {
             let sections = &mut self.thread().sections;
@@ -43,14 +43,14 @@ impl Engine {
         self.section_over()
     }
 
-    /// The running thread calls the kernel.
+    /// Notes that the running thread calls the kernel.
     pub(crate) fn enter_kernel(&mut self) {
         if self.is_kernel() {
             self.thread().sections.calls += 1;
         }
     }
 
-    /// It is back.
+    /// Notes that it is back.
     pub(crate) fn leave_kernel(&mut self) -> Flow {
         if !self.is_kernel() {
             return Flow::On;
@@ -59,12 +59,12 @@ impl Engine {
         self.section_over()
     }
 
-    /// Whether the running thread is in the kernel, and so needs no system call.
+    /// Returns whether the running thread is in the kernel, and so needs no system call.
     pub(crate) fn in_kernel(&self) -> bool {
         self.threads[self.current as usize].sections.calls > 0
     }
 
-    /// Gives the CPU to a thread that wanted it meanwhile, if that was the outermost section.
+    /// Yields the CPU to a thread that wanted it meanwhile, if that was the outermost section.
     fn section_over(&mut self) -> Flow {
         if self.thread().sections.any() || !std::mem::take(&mut self.cpu().resched) || !self.cpu().has_ready() {
             return Flow::On;
@@ -74,17 +74,17 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// Whether a thread is to have the CPU of the running one and waits for it; `None` outside of kernels.
+    /// Returns whether a thread is to have the CPU of the running one and waits for it; `None` outside of kernels.
     pub(crate) fn need_resched(&mut self) -> Option<bool> {
         self.is_kernel().then(|| self.cpu().resched && self.cpu().has_ready())
     }
 
-    /// Whether the thread of this CPU is in a section.
+    /// Returns whether the thread of this CPU is in a section.
     pub(super) fn keeps_cpu(&self, cpu: u32) -> bool {
         self.cpus[cpu as usize].thread.is_some_and(|thread| self.threads[thread as usize].sections.any())
     }
 
-    /// The thread of this CPU, which is in a section, goes when it leaves it. A spinner that looks for this sees it.
+    /// Makes the thread of this CPU, which is in a section, leave at its end. A spinner that checks for this sees it.
     pub(super) fn preempt_pends(&mut self, cpu: u32) {
         let c = &mut self.cpus[cpu as usize];
         c.resched = true;
@@ -99,12 +99,12 @@ impl Engine {
         }
     }
 
-    /// Whether the running thread has preemption off, and so may not leave its CPU of its own will.
+    /// Returns whether the running thread has preemption off, and so may not leave its CPU voluntarily.
     pub(super) fn has_preemption_off(&self) -> bool {
         self.threads[self.current as usize].sections.depth > 0
     }
 
-    /// The running thread leaves its CPU of its own will.
+    /// Checks that the running thread may leave its CPU voluntarily.
     pub(super) fn assert_may_leave(&self, does: &str, at: Option<CallSite>) {
         let sections = &self.threads[self.current as usize].sections;
         if sections.depth > 0 {

@@ -1,11 +1,11 @@
-//! What happens next.
+//! The queue of events.
 
 use crate::spec::Ps;
 
-/// Something that happens at a time. Those with a generation are void if their CPU or thread has moved on since.
+/// Something that happens at a time. Events with a generation are void if their CPU or thread has moved on since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
-    /// The thread of this CPU goes on: its operation is done.
+    /// The thread of this CPU continues: its operation is done.
     Resume { cpu: u32, generation: u32 },
     /// The request of this CPU for a line arrives there.
     Arrive { cpu: u32 },
@@ -13,7 +13,7 @@ pub(crate) enum What {
     StoreArrives { cpu: u32, number: u32 },
     /// The line of a store in this CPU's buffer has come.
     StoreDone { cpu: u32, number: u32 },
-    /// The requests of all who watch this line, which was written, arrive there.
+    /// The requests of all watchers of this line, which was written, arrive there.
     Refill { line: u32 },
     /// This CPU, which was idle, looks for a thread.
     Dispatch { cpu: u32 },
@@ -27,14 +27,14 @@ pub(crate) enum What {
     Action { index: u32 },
 }
 
-/// [`What`] in one word, so that the host moves it in a register: a copy of an enum is read in other widths than it
-/// was written in, for which the CPU waits.
+/// [`What`] in one word, so that the host moves it in a register: a copy of an enum is read in other widths than it was
+/// written in, which stalls the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Packed(u64);
 
-/// Bits for what happens, below those for a CPU or a thread, which are below those for a generation or a number.
+/// Bits for the kind of event, below those for a CPU or a thread, which are below those for a generation or a number.
 const KIND_BITS: u32 = 4;
-/// What a CPU's or a thread's number is below.
+/// The bound of a CPU's or a thread's number.
 const NUMBERS: u32 = 1 << (32 - KIND_BITS);
 
 impl Packed {
@@ -76,7 +76,7 @@ impl Packed {
 
 /// A bucket's width is 2 to the power of this, in picoseconds: on a machine of 80 CPUs few buckets have two events.
 const WIDTH: u32 = 10;
-/// Buckets of a wheel. That of the next events turns once in 4 microseconds, longer than what locks take. As many as
+/// Buckets of a wheel. That of the next events turns once in 4 microseconds, longer than what locks take. The number is
 /// words of the bitmap times bits of a word, so that the words that are not 0 fit a bitmap of one `u64`.
 const BUCKETS: usize = 64 * WORDS;
 const WORDS: usize = 64;
@@ -111,7 +111,7 @@ impl Filled {
         self.words &= !(u64::from(self.bits[word] == 0) << word);
     }
 
-    /// The first bucket that has events, from this one on and once around.
+    /// Returns the first bucket that has events, from this one on and once around.
     #[inline]
     fn from(&self, bucket: usize) -> Option<usize> {
         let mut word = bucket / 64;
@@ -158,7 +158,7 @@ impl Nodes {
     }
 }
 
-/// The next events, by time. A bucket's list is in the order of times, and of making.
+/// The next events, by time. A bucket's list is in the order of times, and of creation.
 struct Near {
     heads: Box<[u32; BUCKETS]>,
     filled: Filled,
@@ -199,7 +199,7 @@ impl Near {
         }
     }
 
-    /// Takes the first event out; there is one.
+    /// Removes the first event, which must exist.
     #[inline]
     fn take_first(&mut self, nodes: &mut Nodes) -> (Ps, Packed) {
         let bucket = self.first % BUCKETS;
@@ -219,7 +219,7 @@ impl Near {
     }
 }
 
-/// A bucket of later events: a list in the order of their making, whatever their times.
+/// A bucket of later events: a list in order of creation, whatever their times.
 #[derive(Clone, Copy)]
 struct FarBucket {
     head: u32,
@@ -250,7 +250,7 @@ impl Far {
         self.filled.insert(place);
     }
 
-    /// The first bucket, from this number on.
+    /// Returns the first bucket, from this number on.
     fn first_from(&self, number: u64) -> Option<&FarBucket> {
         self.filled.from(number as usize % BUCKETS).map(|place| &self.buckets[place])
     }
@@ -263,9 +263,8 @@ impl Far {
     }
 }
 
-/// The events to come. Events of one time happen in the order of their making. They are in three places by their time,
-/// and move from one to the next before a new event of their time can be put there, so that what was made first comes
-/// first.
+/// The events to come. Events of one time happen in order of creation. They are in three places by their time, and move
+/// from one to the next before a new event of their time can be put there, so that the event created first comes first.
 pub(crate) struct Queue {
     nodes: Nodes,
     /// Those of this bucket of `far` and of the next one.
@@ -281,7 +280,7 @@ pub(crate) struct Queue {
     beyond_from: Ps,
     /// The first time that is in `far` or beyond it.
     far_from: Ps,
-    /// The number of the bucket of the last event that happened, counted without turning.
+    /// The number of the bucket of the last event that happened, counted without wrapping.
     base: u64,
     made: u64,
     /// The time of the next event, or the horizon.
@@ -313,7 +312,7 @@ impl Queue {
         self.push_packed(time, Packed::new(what));
     }
 
-    /// As [`Queue::push`]. The copies of that are small, and this one is not repeated.
+    /// Does as [`Queue::push`], whose inlined copies are small; this one is not duplicated.
     #[inline(never)]
     fn push_packed(&mut self, time: Ps, what: Packed) {
         debug_assert!(time >> WIDTH >= self.base, "an event of the past");
@@ -339,7 +338,7 @@ impl Queue {
         }
     }
 
-    /// The near wheel has turned to another bucket of the far one, that of `time`: what is in that one and in the next
+    /// Turns the near wheel to another bucket of the far one, that of `time`: the content of that one and of the next
     /// is near from now on.
     #[cold]
     fn turn_to(&mut self, time: Ps) {
@@ -361,7 +360,7 @@ impl Queue {
         self.far_from = self.far.first_from(begin).map_or(self.beyond_from, |first| first.first_time);
     }
 
-    /// The far wheel has turned by half: what is less than a turn away is in it, or near, from now on.
+    /// Moves events after half a turn of the far wheel: what is less than a turn away is in it, or near, from now on.
     #[cold]
     fn fetch_beyond(&mut self) {
         self.far_end = self.far_begin + BUCKETS as u64;
@@ -383,14 +382,14 @@ impl Queue {
         });
     }
 
-    /// The time of the next event, or the horizon.
+    /// Returns the time of the next event, or the horizon.
     #[inline]
     pub(crate) fn next_time(&self) -> Ps {
         self.next
     }
 
-    /// At the latest then a thread that goes on without a switch is interrupted, so that somebody looks at the run even
-    /// if nothing else is to happen.
+    /// Returns when a thread that continues without a switch is interrupted at the latest, so that the run is checked
+    /// even if nothing else is to happen.
     pub(crate) fn horizon(&self) -> Ps {
         self.horizon
     }
@@ -423,7 +422,7 @@ impl Queue {
         Some((time, what))
     }
 
-    /// An event that would be the next one happens at once, and never was in the queue. Whether it would.
+    /// Lets an event that would be the next one happen at once, without the queue. Returns whether it would.
     #[inline]
     pub(crate) fn pass(&mut self, time: Ps) -> bool {
         let next = time < self.next;
@@ -448,7 +447,7 @@ mod tests {
             let (mut queue, mut expected, mut now) = (Queue::new(), Vec::new(), 0);
             queue.set_horizon(Ps::MAX);
             for number in 0..20_000 {
-                // In turns it grows and becomes empty.
+                // It grows and becomes empty alternately.
                 if chance.u32(0..100) < if number / 2_000 % 2 == 0 { 70 } else { 25 } {
                     // Many of one time, made while it was far and while it was near.
                     let time = (now + chance.u64(0..spread)).next_multiple_of((spread / 1_000).max(1));

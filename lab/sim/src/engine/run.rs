@@ -32,11 +32,11 @@ pub struct Config {
     pub seed: u64,
     /// Unlikely schedules.
     pub perturb: Perturb,
-    /// Whether to write down what happens.
+    /// Whether to record what happens.
     pub traced: bool,
     /// A run in which no thread calls [`crate::Sim::progress`] for this long is a livelock.
     pub silence_ns: u64,
-    /// A thread that waits for a lock for this long, while others get on, starves; `None`: not checked.
+    /// A thread that waits for a lock for this long, while others make progress, starves; `None`: not checked.
     pub starvation_ns: Option<u64>,
     /// Bytes of simulated memory for the heap and what [`Simulation::place`] places; address space until touched.
     pub arena_bytes: usize,
@@ -45,7 +45,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// All CPUs of a machine, no perturbation, no trace.
+    /// Returns all CPUs of a machine, no perturbation, no trace.
     #[must_use]
     pub fn new(machine: Arc<Machine>, seed: u64) -> Config {
         let cpus = (0..machine.topology.cpus()).collect();
@@ -138,7 +138,7 @@ pub struct Simulation {
 pub const MAX_THREADS: usize = 16_384;
 
 impl Simulation {
-    /// A machine at rest.
+    /// Creates a machine at rest.
     ///
     /// # Panics
     /// When the configuration names no CPU, or one that the machine lacks, or when the host has no address space left.
@@ -155,7 +155,7 @@ impl Simulation {
         Simulation { config, memory, region_stacks: threads, names, threads: bodies, actions, region }
     }
 
-    /// Puts a value on cache lines of its own. Words that threads share must be in one, or on a thread's stack; those
+    /// Puts a value on cache lines of its own. Words that threads share must be in one, or on a thread's stack; words
     /// elsewhere get a line each, whatever their layout.
     ///
     /// # Panics
@@ -166,8 +166,8 @@ impl Simulation {
         placed
     }
 
-    /// Runs `f`, which may [allocate](crate::Sim::allocate) in the simulated memory: what is there before the run.
-    /// Nothing costs time, and CPU 0 does it all. Whoever uses such objects after the run keeps something
+    /// Runs `f`, which may [allocate](crate::Sim::allocate) in the simulated memory: the objects that exist before the
+    /// run. Nothing costs time, and CPU 0 does it all. A user of such objects after the run must keep something
     /// [placed](Simulation::place), which keeps the memory.
     ///
     /// # Panics
@@ -176,7 +176,7 @@ impl Simulation {
         self.memory.as_mut().expect("until it runs").build(f)
     }
 
-    /// A thread, ready at time 0.
+    /// Adds a thread, ready at time 0.
     ///
     /// # Panics
     /// When there are more than were announced, or the affinity names a CPU that the simulation lacks.
@@ -196,7 +196,7 @@ impl Simulation {
     /// Runs until every thread has returned.
     ///
     /// # Errors
-    /// [`Stuck`] when some thread gets nowhere.
+    /// [`Stuck`] when some thread makes no progress.
     ///
     /// # Panics
     /// When a thread panics, and when called from a simulated thread.
@@ -206,7 +206,7 @@ impl Simulation {
         engine.prepare_stacks(|number| self.region.stack_top(number));
         engine.start(&self.actions);
         loop {
-            // Threads that have not ended are given up with their stacks, and what they own is leaked: nothing outside
+            // Threads that have not ended are abandoned with their stacks, and what they own is leaked: nothing outside
             // of the simulation points there.
             match engine.run_until_stop() {
                 Stop::Action(index) => {
@@ -289,7 +289,7 @@ impl Engine {
         }
     }
 
-    /// The running thread ends.
+    /// Ends the running thread.
     pub(super) fn end_thread(&mut self) {
         self.assert_may_leave("ends", None);
         self.leave(self.current_cpu, At::Ended, Happened::Ends);

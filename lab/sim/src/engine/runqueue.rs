@@ -1,17 +1,17 @@
-//! Run queues as memory: each CPU's queue has a line and a lock, which others come for.
+//! Run queues as memory: each CPU's queue has a line and a lock, which other CPUs fetch.
 //!
-//! - Whoever wakes a thread needs the thread's own line (its state), then the line of the queue that it goes to. Both
-//!   come from where they were used last.
+//! - A waker needs the woken thread's own line (its state), then the line of the queue that it goes to. Both come from
+//!   where they were used last.
 //! - Among CPUs that share a last-level cache the waker locks the queue (`ttwu_queue` of Linux 3.10). The CPU itself
 //!   has it locked while it switches, so that a waker can wait for a switch. To other CPUs the waker sends an interrupt
-//!   and leaves the thread on a list beside the queue, without the lock.
+//!   and leaves the thread on a list next to the queue, without the lock.
 //! - A waker waits until the thread's CPU has switched away from it (`while (p->on_cpu)` in `try_to_wake_up`).
-//! - A CPU that goes on with a thread takes its queue's line back.
-//! - A CPU that is about to be idle looks at the queues of others, nearest first, and takes a thread where two are: but
-//!   only if its idle times are long (`idle_balance`). Each look is a load of that queue's line.
+//! - A CPU that continues with a thread takes its queue's line back.
+//! - A CPU that is about to be idle polls the queues of others, nearest first, and takes a thread where two are: but
+//!   only if its idle times are long (`idle_balance`). Each poll is a load of that queue's line.
 //!
-//! What is at hand in the own cache costs nothing here: it is part of what the machine file says a wake-up and a switch
-//! take.
+//! Lines in the CPU's own cache cost nothing here: they are part of what the machine file states for a wake-up and a
+//! switch.
 
 use super::charge::Doing;
 use super::cpu::MIGRATION_COST;
@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// When a line is there that a CPU asks for at `at`, outside of its thread's operations.
+    /// Returns when a line is there that a CPU asks for at `at`, outside of its thread's operations.
     fn fetched(&mut self, cpu: u32, line: u32, op: Op, at: Ps) -> Ps {
         if self.lines.hit(line, cpu, op, at).is_some() {
             return at;
@@ -44,7 +44,7 @@ impl Engine {
         served.done
     }
 
-    /// The running thread gets a line, if its CPU has not got it.
+    /// Gets the running thread a line, if its CPU does not have it.
     fn get(&mut self, line: u32, doing: Doing) -> Flow {
         if self.lines.hit(line, self.current_cpu, Op::Rmw, self.now).is_some() {
             return Flow::On;
@@ -52,24 +52,24 @@ impl Engine {
         self.access(line, Op::Rmw, doing)
     }
 
-    /// The running thread gets the line of a sleeper that it wakes.
+    /// Gets the running thread the line of a sleeper that it wakes.
     pub(crate) fn get_sleeper(&mut self, thread: u32, doing: Doing) -> Flow {
         let line = self.line(self.on_cpu_word(thread).address().addr());
         self.get(line, doing)
     }
 
-    /// The running thread waits until the sleeper's CPU has switched away from it.
+    /// Makes the running thread wait until the sleeper's CPU has switched away from it.
     pub(crate) fn await_switch(&mut self, thread: u32, doing: Doing) -> Flow {
         let off = self.threads[thread as usize].off_at;
         if off <= self.now { Flow::On } else { self.spend(doing, off - self.now) }
     }
 
-    /// The running thread gets the line of a CPU's queue.
+    /// Gets the running thread the line of a CPU's queue.
     pub(crate) fn get_queue(&mut self, cpu: u32, doing: Doing) -> Flow {
         self.get(self.cpus[cpu as usize].queue_line, doing)
     }
 
-    /// The running thread puts another into a CPU's queue, whose line it has: the time that this takes.
+    /// Puts another thread into a CPU's queue, whose line the running thread has: returns the time that this takes.
     pub(crate) fn queue_thread(&mut self, cpu: u32, doing: Doing) -> Flow {
         let near = self.share_cache(self.current_cpu, cpu);
         let mut end = self.now + self.on_its_core(self.current_cpu, self.machine.system.wake);
@@ -87,7 +87,7 @@ impl Engine {
         self.spend(doing, end - self.now)
     }
 
-    /// A CPU switches, from `from` on, with its queue locked; when it is done.
+    /// Switches a CPU, from `from` on, with its queue locked; returns when it is done.
     pub(super) fn switch_from(&mut self, cpu: u32, from: Ps) -> Ps {
         let line = self.cpus[cpu as usize].queue_line;
         let start = self.fetched(cpu, line, Op::Rmw, from).max(self.cpus[cpu as usize].locked_until);
@@ -96,7 +96,7 @@ impl Engine {
         end
     }
 
-    /// A thread that waits for another CPU, from the fullest queue of the nearest; and when the search is over.
+    /// Returns a thread that waits for another CPU, from the fullest queue of the nearest; and when the search is over.
     pub(super) fn steal(&mut self, cpu: u32) -> (Option<u32>, Ps) {
         let mut at = self.now;
         let idles_long = self.cpus[cpu as usize].mean_idle >= MIGRATION_COST;

@@ -2,14 +2,14 @@
 //! the manner of Linux's fair scheduler.
 //!
 //! - A thread has its CPU for a slice: the latency divided by the number of threads there, but not less than the
-//!   granularity; it may end late by the machine's jitter. Slices end only where somebody waits, and so cost nothing
+//!   granularity; it may end late by the machine's jitter. Slices end only where a thread waits, and so cost nothing
 //!   elsewhere.
-//! - A woken thread goes to the CPU that it was on, or to one beside it (`place.rs`); it preempts a thread that is
-//!   ahead of it by more than the wake-up granularity.
+//! - A woken thread goes to the CPU that it was on, or to a nearby one (`place.rs`); it preempts a thread that is ahead
+//!   of it by more than the wake-up granularity.
 //! - A CPU without threads takes one that waits elsewhere, if it is often idle for long (`runqueue.rs`), and at the end
 //!   of a slice a crowded CPU gives one away; both where migration is on and the thread is not bound.
 //! - A CPU without threads switches to its idle thread, which takes as long as any switch, and then decides how deep it
-//!   sleeps: by how long its idle times were, as Linux's `menu` governor does.
+//!   sleeps: by the length of its idle times, as Linux's `menu` governor does.
 
 use super::charge::Doing;
 use super::cpu::Activity;
@@ -32,14 +32,14 @@ impl Engine {
         self.notice(cpu, Some(thread));
     }
 
-    /// The CPU time that the thread of this CPU has had up to now, weighed.
+    /// Returns the CPU time that the thread of this CPU has had up to now, weighed.
     fn had(&self, cpu: u32) -> Option<Ps> {
         let c = &self.cpus[cpu as usize];
         let ran = if c.activity == Activity::Switches { 0 } else { self.now - c.slice_start.min(self.now) };
         Some(self.threads[c.thread? as usize].vruntime + ran)
     }
 
-    /// The least CPU time that a thread of this CPU has had rises, so that sleepers save up a part of the latency only.
+    /// Raises the least CPU time of this CPU's threads, so that sleepers save up only a part of the latency.
     fn raise_floor(&mut self, cpu: u32) {
         let c = &self.cpus[cpu as usize];
         let ready = c.ready.iter().map(|&thread| self.threads[thread as usize].vruntime);
@@ -55,7 +55,7 @@ impl Engine {
         self.waiting += 1;
     }
 
-    /// A CPU whose queue has grown wakes up, lets its thread go, or ends its slice in time.
+    /// Makes a CPU whose queue has grown wake up, release its thread, or end its slice in time.
     fn notice(&mut self, cpu: u32, woken: Option<u32>) {
         match self.cpus[cpu as usize].activity {
             Activity::Idle => {
@@ -72,8 +72,8 @@ impl Engine {
         }
     }
 
-    /// How an idle CPU sleeps. One that polls, or whose sleep deepens, does so by how long it was idle; others decided
-    /// when they became idle.
+    /// Returns how an idle CPU sleeps. One that polls, or whose sleep deepens, does so by how long it was idle; others
+    /// decided when they became idle.
     pub(super) fn idle_state(&self, cpu: u32) -> Option<&IdleState> {
         let (system, c) = (&self.machine.system, &self.cpus[cpu as usize]);
         let by_time = system.idle_poll > 0 || system.idle_deepens;
@@ -81,7 +81,7 @@ impl Engine {
         system.idle_exit.iter().rev().find(|state| time.is_none_or(|time| time >= state.after))
     }
 
-    /// Whether a woken thread may take the CPU from the one that has it.
+    /// Returns whether a woken thread may take the CPU from the one that has it.
     fn is_behind(&self, cpu: u32, thread: u32) -> bool {
         let granularity = self.machine.system.wakeup_granularity;
         self.had(cpu).is_some_and(|had| had > self.threads[thread as usize].vruntime + granularity)
@@ -116,7 +116,7 @@ impl Engine {
         self.give_away(cpu);
     }
 
-    /// The thread of this CPU goes back to the queue: at once, or when its operation is done, or its section.
+    /// Puts the thread of this CPU back in the queue: at once, or when its operation is done, or its section.
     fn preempt(&mut self, cpu: u32) {
         let Some(thread) = self.cpus[cpu as usize].thread else { return };
         if self.keeps_cpu(cpu) {
@@ -135,8 +135,8 @@ impl Engine {
         self.leave(cpu, At::Ready, Happened::Preempted);
     }
 
-    /// The thread goes when its operation is done. If it is the running one, which has woken another, an event, though
-    /// void, keeps it from going on without a switch.
+    /// Makes the thread leave when its operation is done. If it is the running one, which has woken another, an event,
+    /// though void, keeps it from continuing without a switch.
     fn preempt_later(&mut self, cpu: u32) {
         let c = &mut self.cpus[cpu as usize];
         if !std::mem::replace(&mut c.resched, true) {
@@ -145,7 +145,7 @@ impl Engine {
         }
     }
 
-    /// The operation of the CPU's thread is done. The thread that goes on, if any does.
+    /// Ends the operation of the CPU's thread. Returns the thread that continues, if any does.
     #[inline]
     pub(super) fn resumed(&mut self, cpu: u32, generation: u32) -> Option<u32> {
         let c = &mut self.cpus[cpu as usize];
@@ -175,7 +175,7 @@ impl Engine {
         self.cpus[cpu as usize].activity = Activity::Operation;
     }
 
-    /// The CPU's thread leaves it.
+    /// Makes the CPU's thread leave it.
     pub(super) fn leave(&mut self, cpu: u32, to: At, why: Happened) {
         self.settle(cpu);
         self.flush_stores(cpu);
@@ -206,7 +206,7 @@ impl Engine {
         self.wrote(line);
     }
 
-    /// The running thread gives its CPU to another, if one waits for it.
+    /// Yields the running thread's CPU to another thread, if one waits for it.
     pub(crate) fn yields(&mut self) -> bool {
         let cpu = self.current_cpu;
         if self.has_preemption_off() {
@@ -222,7 +222,7 @@ impl Engine {
         true
     }
 
-    /// The CPU switches to its next thread, or to none.
+    /// Switches the CPU to its next thread, or to none.
     pub(super) fn dispatch(&mut self, cpu: u32) {
         let (next, at) = match self.take_ready(cpu) {
             Some(thread) => (Some(thread), self.now),
@@ -252,7 +252,7 @@ impl Engine {
         (c.activity, c.idle_since) = (Activity::Idle, self.now);
     }
 
-    /// The thread that had the least CPU time.
+    /// Takes the thread that had the least CPU time.
     fn take_ready(&mut self, cpu: u32) -> Option<u32> {
         let threads = &self.threads;
         let c = &mut self.cpus[cpu as usize];
@@ -275,7 +275,7 @@ impl Engine {
         Some(thread)
     }
 
-    /// A crowded CPU gives a thread to one that has at least two fewer.
+    /// Moves a thread from a crowded CPU to one that has at least two fewer.
     fn give_away(&mut self, cpu: u32) {
         if !self.machine.system.migration {
             return;
@@ -289,7 +289,7 @@ impl Engine {
         }
     }
 
-    /// The CPU has switched to its thread, which goes on, if it does not go on computing; or to none.
+    /// Completes a CPU's switch to its thread, which is returned unless it continues computing; or to none.
     pub(super) fn started(&mut self, cpu: u32) -> Option<u32> {
         let c = &mut self.cpus[cpu as usize];
         c.slice_start = self.now;
@@ -306,7 +306,7 @@ impl Engine {
         }
     }
 
-    /// A CPU has switched to its idle thread: it sleeps, unless a thread has come meanwhile.
+    /// Handles a CPU's completed switch to its idle thread: it sleeps, unless a thread has come meanwhile.
     fn is_without_thread(&mut self, cpu: u32) {
         if self.cpus[cpu as usize].has_ready() {
             self.cpus[cpu as usize].was_idle(0);

@@ -1,11 +1,11 @@
 //! Words on the stacks of threads: where locks put their queue nodes.
 //!
-//! The compiler decides how large a frame is, so where a node lies says nothing about the lock, and a change of any
-//! function that is inlined into the lock's would move it to another line. Therefore a stack is not taken as it is:
-//! its blocks of 64 bytes have *places*, from 0 in each stack. A block gets the lowest place that is free when the
-//! first of its words is used, and gives it back when the last word that was used in it is dropped. Lines, and all else
-//! that follows from an address, follow from the place. A place keeps its lines, with whoever has them in its cache: as
-//! on the hardware, the node of a thread's next wait lies where that of the last one lay.
+//! The compiler decides how large a frame is, so a node's address is unrelated to the lock, and a change of any
+//! function that is inlined into the lock's would move it to another line. Therefore a stack is not taken as it is: its
+//! blocks of 64 bytes have *places*, from 0 in each stack. A block gets the lowest free place when the first of its
+//! words is used, and returns it when the last word that was used in it is dropped. Lines, and all else that depends on
+//! an address, follow from the place. A place keeps its lines, with the caches that have them: as on the hardware, the
+//! node of a thread's next wait lies where that of the last one lay.
 //!
 //! So only what shares a block by its type shares a line: nodes are aligned to 64 bytes or more.
 
@@ -31,7 +31,7 @@ impl Stacks {
         Stacks { stack_bytes, blocks: vec![0; stacks * stack_bytes / BLOCK], taken: vec![Vec::new(); stacks] }
     }
 
-    /// The number of the stack.
+    /// Returns the number of the stack.
     pub(super) fn owner(&self, offset: usize) -> usize {
         offset / self.stack_bytes
     }
@@ -46,20 +46,20 @@ impl Stacks {
         ((block >> WORDS.count_ones()) as usize - 1) * BLOCK + offset % BLOCK
     }
 
-    /// Where the word would lie if all blocks were at their places, if it is in use.
+    /// Returns where the word would lie if all blocks were at their places, if it is in use.
     #[inline]
     pub(super) fn placed(&self, offset: usize) -> Option<usize> {
         let block = self.blocks[offset / BLOCK];
         (block & Stacks::word(offset) != 0).then(|| Stacks::at(offset, block))
     }
 
-    /// As [`Stacks::placed`], and if the word is not in use, where it last was; `None` if its block never had a place.
+    /// Does as [`Stacks::placed`]; if the word is unused, returns its last place; `None` if its block never had one.
     pub(super) fn last_placed(&self, offset: usize) -> Option<usize> {
         let block = self.blocks[offset / BLOCK];
         (block != 0).then(|| Stacks::at(offset, block))
     }
 
-    /// The word is in use from now on.
+    /// Marks the word as in use from now on.
     pub(super) fn begin(&mut self, offset: usize) {
         if self.blocks[offset / BLOCK] & WORDS == 0 {
             let owner = self.owner(offset);
@@ -69,7 +69,7 @@ impl Stacks {
         self.blocks[offset / BLOCK] |= Stacks::word(offset);
     }
 
-    /// The word is no more, if it was in use.
+    /// Ends the word, if it was in use.
     pub(super) fn end(&mut self, offset: usize) {
         let block = &mut self.blocks[offset / BLOCK];
         if *block & Stacks::word(offset) == 0 {
@@ -83,7 +83,7 @@ impl Stacks {
         }
     }
 
-    /// Takes the lowest free place of a stack, which has as many as blocks.
+    /// Takes the lowest free place of a stack, which has one for each block.
     fn take(&mut self, owner: usize) -> usize {
         let taken = &mut self.taken[owner];
         let word = taken.iter().position(|&word| word != u64::MAX).unwrap_or_else(|| {
@@ -100,7 +100,7 @@ impl Stacks {
 mod tests {
     use super::Stacks;
 
-    /// Two stacks of 4 KiB, and words in use there.
+    /// Returns two stacks of 4 KiB, and words in use there.
     fn stacks(used: &[usize]) -> Stacks {
         let mut stacks = Stacks::new(2, 4096);
         used.iter().for_each(|&offset| stacks.begin(offset));

@@ -12,7 +12,7 @@ pub enum StuckKind {
     Deadlock,
     /// Things happen, but no thread completes an operation.
     Livelock,
-    /// Some complete operations, but one waits longer than allowed.
+    /// Some threads complete operations, but one waits longer than allowed.
     Starvation,
 }
 
@@ -33,7 +33,7 @@ pub struct Stuck {
     pub kind: StuckKind,
     /// When it was noticed, in simulated nanoseconds.
     pub at_ns: u64,
-    /// The seed that shows it again.
+    /// The seed that reproduces it.
     pub seed: u64,
     /// Which thread has what, and which waits for what, line by line.
     pub who: String,

@@ -1,27 +1,27 @@
-//! How the host's CPU goes from one stack to another.
+//! How the host's CPU switches from one stack to another.
 //!
-//! A coroutine library goes back to the main loop each time, and from there to the next thread. That is twice as many
-//! switches, and the host's CPU predicts where a function returns to by the calls that it has seen: after each switch
-//! all returns of the thread's frames are mispredicted, and those of the main loop. From thread to thread most are
-//! predicted, as threads wait in the same functions.
+//! A coroutine library returns to the main loop each time, and from there to the next thread. That is twice the number
+//! of switches, and the host's CPU predicts where a function returns to by the calls that it has seen: after each
+//! switch all returns of the thread's frames are mispredicted, and those of the main loop. From thread to thread most
+//! are predicted, as threads wait in the same functions.
 //!
-//! What a suspended stack has to keep (the registers that a call preserves, and where it goes on) lies on it; a stack
-//! pointer names it. Nobody unwinds from one stack to another: a panic is caught in the function that a stack begins
+//! What a suspended stack has to keep (the registers that a call preserves, and where it continues) lies on it; a stack
+//! pointer names it. Nothing unwinds from one stack to another: a panic is caught in the function that a stack begins
 //! with.
 
 use std::arch::naked_asm;
 
-/// Where a stack that does not run goes on: its stack pointer.
+/// Where a stack that does not run continues: its stack pointer.
 pub(super) type Suspended = usize;
 
-/// What a stack begins with. It gets the argument of [`prepare`], and never returns.
+/// The function at the beginning of a stack. It gets the argument of [`prepare`], and never returns.
 pub(super) type Entry = extern "C" fn(usize) -> !;
 
-/// Leaves the running stack, which is then as `from` says, and goes on with the one that `to` says.
+/// Leaves the running stack, which `from` then describes, and continues on the one that `to` describes.
 ///
 /// # Safety
-/// `to` is from [`prepare`] or was written by this function, and its stack has not gone on since; it goes on once.
-/// `from` can be written, and nobody holds a reference to what another stack uses meanwhile.
+/// `to` is from [`prepare`] or was written by this function, and its stack has not continued since; it continues once.
+/// `from` can be written, and no reference exists to what another stack uses meanwhile.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn switch(from: *mut Suspended, to: Suspended) {
@@ -44,17 +44,17 @@ pub(super) unsafe extern "C" fn switch(from: *mut Suspended, to: Suspended) {
     )
 }
 
-/// Calls the function in `rbx` with what `r12` has, on a stack that has no caller.
+/// Calls the function in `rbx` with the value of `r12`, on a stack that has no caller.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() -> ! {
     naked_asm!("xor ebp, ebp", "push rbp", "mov rdi, r12", "call rbx", "ud2")
 }
 
-/// The registers that [`switch`] takes from a stack, and where it goes on.
+/// Returns the registers that [`switch`] takes from a stack, and where it continues.
 #[cfg(target_arch = "x86_64")]
 fn first_frame(entry: Entry, argument: usize) -> [usize; 8] {
-    // r15, r14, r13, r12, rbx, rbp, where to, and a word that keeps the alignment.
+    // r15, r14, r13, r12, rbx, rbp, the target, and a word that keeps the alignment.
     [0, 0, 0, argument, entry as usize, 0, begin as *const () as usize, 0]
 }
 
@@ -91,7 +91,7 @@ pub(super) unsafe extern "C" fn switch(from: *mut Suspended, to: Suspended) {
     )
 }
 
-/// Calls the function in `x19` with what `x20` has, on a stack that has no caller.
+/// Calls the function in `x19` with the value of `x20`, on a stack that has no caller.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() -> ! {
@@ -158,7 +158,7 @@ pub(super) unsafe extern "C" fn switch(from: *mut Suspended, to: Suspended) {
     )
 }
 
-/// Calls the function in `s1` with what `s2` has, on a stack that has no caller.
+/// Calls the function in `s1` with the value of `s2`, on a stack that has no caller.
 #[cfg(target_arch = "riscv64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() -> ! {
@@ -175,21 +175,21 @@ fn first_frame(entry: Entry, argument: usize) -> [usize; 26] {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 compile_error!("the simulator switches stacks on x86-64, arm64 and riscv64 only: see lab/sim/src/engine/switch.rs");
 
-/// A stack on which nothing has run: it begins with `entry`.
+/// Returns a stack on which nothing has run: it begins with `entry`.
 ///
 /// # Safety
-/// The bytes below `top`, a multiple of 16, can be written, and nobody uses them.
+/// The bytes below `top`, a multiple of 16, can be written, and are not in use.
 pub(super) unsafe fn prepare(top: usize, entry: Entry, argument: usize) -> Suspended {
     let frame = first_frame(entry, argument);
     debug_assert!(top.is_multiple_of(16) && size_of_val(&frame).is_multiple_of(16));
     let at = top - size_of_val(&frame);
     let to = std::ptr::with_exposed_provenance_mut(at);
-    // SAFETY: below `top`, which is the caller's promise.
+    // SAFETY: below `top`, as the caller guarantees.
     unsafe { std::ptr::write(to, frame) };
     at
 }
 
-/// Goes to another stack, which only counts that, and back, so many times: what switches take alone, which
+/// Switches to another stack, which only counts that, and back, this many times: the cost of switches alone, which
 /// `turnwise-lab sim --self-bench` measures. Returns the count.
 pub(crate) fn there_and_back(times: u32) -> u32 {
     /// The caller's stack and the other one.
@@ -201,7 +201,7 @@ pub(crate) fn there_and_back(times: u32) -> u32 {
     extern "C" fn come_back(stacks: usize) -> ! {
         let stacks: *mut Stacks = std::ptr::with_exposed_provenance_mut(stacks);
         loop {
-            // SAFETY: the caller waits in `switch`, where it wrote `here`; it looks at `stacks` only between switches.
+            // SAFETY: the caller waits in `switch`, where it wrote `here`; it accesses `stacks` only between switches.
             unsafe {
                 (*stacks).count += 1;
                 switch(&raw mut (*stacks).there, (*stacks).here);
@@ -212,7 +212,7 @@ pub(crate) fn there_and_back(times: u32) -> u32 {
     let top = memory.as_mut_ptr_range().end.expose_provenance();
     let mut stacks = Stacks { here: 0, there: 0, count: 0 };
     let stacks = &raw mut stacks;
-    // SAFETY: all of the memory is below its end, which has the alignment of its type, and nobody else uses it.
+    // SAFETY: all of the memory is below its end, which has the alignment of its type, and is not in use otherwise.
     unsafe { (*stacks).there = prepare(top, come_back, stacks.expose_provenance()) };
     for _ in 0..times {
         // SAFETY: the other stack was prepared above, or left by its own `switch`, which wrote `there`. It is left for
@@ -237,7 +237,7 @@ mod tests {
     fn go(from: usize, to: usize) {
         let mut stacks = STACKS.get();
         let next = stacks[to];
-        // What is written through this pointer is read when this stack goes on, or by whoever goes there.
+        // What is written through this pointer is read when this stack continues, or by the stack that switches there.
         let slot = STACKS.with(|stacks| stacks.as_ptr().cast::<Suspended>().wrapping_add(from));
         stacks[to] = 0;
         STACKS.set(stacks);

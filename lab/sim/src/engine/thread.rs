@@ -20,10 +20,10 @@ pub(crate) enum At {
     Ended,
 }
 
-/// A thread. In this order what each event looks at is on one line of the host's.
+/// A thread. The order of fields puts what each event reads on one line of the host.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
-    /// Where its stack goes on, while it does not run.
+    /// Where its stack continues, while it does not run.
     pub(super) stack: Suspended,
     pub(crate) scope: Scope,
     pub(crate) spin_ended: SpinEnded,
@@ -36,7 +36,7 @@ pub(crate) struct Thread {
     pub(crate) alarm: u32,
     pub(crate) bound: bool,
     pub(crate) at: At,
-    /// What is left of its computation, and what that is.
+    /// The rest of its computation, and what that is.
     pub(super) rest: Option<(Ps, Doing)>,
     pub(crate) watch: Option<Watch>,
     pub(crate) parked: Parked,
@@ -78,7 +78,7 @@ pub(crate) struct Watch {
     count: u8,
     /// Whether it also ends when another thread wants its CPU.
     pub(super) need_resched: bool,
-    /// Whether its wait is over, by the values as they are. Lives on the stack of the suspended thread.
+    /// Whether its wait is over, by the present values. Lives on the stack of the suspended thread.
     pub(super) ready: *mut dyn FnMut() -> bool,
 }
 
@@ -99,7 +99,7 @@ impl Watch {
     }
 }
 
-/// Why a parked spinner goes on.
+/// Why a parked spinner continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SpinEnded {
     /// A line was written, and its copy has come.
@@ -128,7 +128,7 @@ impl Sections {
         self.depth > 0 || self.calls > 0
     }
 
-    /// Says that preemption is off, in a report or a panic.
+    /// Notes that preemption is off, in a report or a panic.
     pub(super) fn describe(&self, text: &mut String) {
         if let Some(since) = self.since.filter(|_| self.depth > 0) {
             let _ = write!(text, ", with preemption off since {}:{}", since.file(), since.line());

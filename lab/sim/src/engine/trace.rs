@@ -1,4 +1,4 @@
-//! What happened, event by event.
+//! The events of a run.
 
 use crate::spec::Ps;
 
@@ -33,7 +33,7 @@ pub enum Happened {
     },
     /// The thread has ended.
     Ends,
-    /// The thread asks for a lock.
+    /// The thread requests a lock.
     Asks {
         /// The lock's number.
         lock: u32,
@@ -50,7 +50,7 @@ pub enum Happened {
         /// The lock's number.
         lock: u32,
     },
-    /// The CPU gets a line, which it asked for some time ago.
+    /// The CPU gets a line, which it requested some time ago.
     Transfer {
         /// The line's number.
         line: u32,

@@ -1,4 +1,4 @@
-//! What workloads ask of the machine, beside what locks do.
+//! What workloads request of the machine, in addition to what locks do.
 
 use super::{Sim, half_call};
 use crate::engine::{self, Doing, Kind, SimPin};
@@ -8,7 +8,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use turnwise::platform::Lane;
 
-/// What workloads ask of the machine. Free of charge unless said otherwise.
+/// What workloads request of the machine. Free of charge unless stated otherwise.
 impl Sim {
     /// Computes for `ns`, and may be preempted meanwhile. Outside of simulated threads it takes no time.
     #[track_caller]
@@ -23,8 +23,8 @@ impl Sim {
         });
     }
 
-    /// Computes for `ns` what needs nothing of what the thread did before: as far as the CPU looks ahead
-    /// ([`crate::spec::Cpu::lookahead`]), it has begun with it, unless it could not know what comes next.
+    /// Computes for `ns` what needs no result of earlier work: as far as the CPU looks ahead
+    /// ([`crate::spec::Cpu::lookahead`]), it has already begun, unless it could not know what comes next.
     #[track_caller]
     pub fn compute_ahead(ns: u64) {
         let at = Location::caller();
@@ -41,7 +41,7 @@ impl Sim {
     }
 
     /// Runs `f` as a call into a kernel that does not preempt itself: up to its end the thread keeps its CPU unless it
-    /// sleeps, and sleeping and waking up others needs no system call. The caller charges what the call itself costs.
+    /// sleeps, and sleeping and waking up others needs no system call. The caller charges the cost of the call itself.
     /// On machines that do not run a kernel (`on_cpu` is not `exact`) it just runs `f`.
     pub fn in_kernel<R>(f: impl FnOnce() -> R) -> R {
         if !engine::inside() {
@@ -63,47 +63,47 @@ impl Sim {
         half_call(at);
     }
 
-    /// Simulated time since the start, in nanoseconds; 0 outside of simulated threads.
+    /// Returns the simulated time since the start, in nanoseconds; 0 outside of simulated threads.
     #[must_use]
     pub fn time_ns() -> u64 {
         Sim::time_ps() / NS
     }
 
-    /// The simulated time in picoseconds, as [`Sim::time_ns`].
+    /// Returns the simulated time in picoseconds, as [`Sim::time_ns`].
     #[must_use]
     pub fn time_ps() -> u64 {
         if engine::inside() { engine::with(|e| e.now) } else { 0 }
     }
 
-    /// The calling thread's number, from 0 in the order of spawning.
+    /// Returns the calling thread's number, from 0 in the order of spawning.
     #[must_use]
     pub fn thread() -> u32 {
         engine::with(|e| e.current)
     }
 
-    /// A number below `below`, by lot.
+    /// Draws a number below `below`.
     #[must_use]
     pub fn chance(below: u64) -> u64 {
         engine::with(|e| e.chance.u64(0..below.max(1)))
     }
 
-    /// The calling thread asks for a lock.
+    /// Notes that the calling thread requests a lock.
     pub fn asks(lock: *const u8) {
         engine::with(|e| e.asks(lock.addr()));
     }
 
-    /// The calling thread has the lock that it asked for.
+    /// Notes that the calling thread has the lock that it requested.
     pub fn acquired(lock: *const u8, exclusive: bool) {
         engine::with(|e| e.acquired(lock.addr(), exclusive));
     }
 
-    /// The calling thread has released the lock.
+    /// Notes that the calling thread has released the lock.
     pub fn released(lock: *const u8) {
         engine::with(|e| e.released(lock.addr()));
     }
 
-    /// The profile has the calling thread's time in `f` under this name, beside the places that take it: what `dput`
-    /// has of a lock's time, say. The innermost name counts. Outside of simulated threads it just calls `f`.
+    /// Puts the calling thread's time in `f` into the profile under this name, alongside the places that take it: what
+    /// `dput` has of a lock's time, say. The innermost name counts. Outside of simulated threads it just calls `f`.
     pub fn within<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
         if !engine::inside() {
             return f();
@@ -114,7 +114,7 @@ impl Sim {
         result
     }
 
-    /// The calling thread runs this program from now on: the profile has its time under this name, beside all else.
+    /// Makes the calling thread run this program from now on: the profile has its time under this name, with all else.
     /// Not for the inside of [`Sim::within`], which ends as it began. Outside of simulated threads it does nothing.
     pub fn becomes(command: &'static str) {
         if engine::inside() {
@@ -127,7 +127,7 @@ impl Sim {
         engine::with(|e| e.progress());
     }
 
-    /// Memory for an object, on lines of the simulated memory as the layout's alignment has them. Deterministic.
+    /// Returns memory for an object, on simulated lines according to the layout's alignment. Deterministic.
     ///
     /// # Panics
     /// When the simulated memory is full, and outside of simulated threads and [`crate::Simulation::build`].
@@ -136,10 +136,10 @@ impl Sim {
         engine::allocate(layout).expect("only a simulated thread, or what builds a simulation, can allocate")
     }
 
-    /// Gives memory back, with its lines. Nothing where no simulation runs or is being built.
+    /// Gives memory back, with its lines. Does nothing where no simulation runs or is being built.
     ///
     /// # Safety
-    /// `at` comes from [`Sim::allocate`] with this layout in this simulation, and nobody uses it any more.
+    /// `at` comes from [`Sim::allocate`] with this layout in this simulation, and is not used any more.
     pub unsafe fn free(at: NonNull<u8>, layout: Layout) {
         engine::free(at, layout);
     }
@@ -150,7 +150,7 @@ impl Sim {
         engine::live()
     }
 
-    /// While it lives, what others [retire](Sim::retire) from now on stays.
+    /// Pins: while the pin lives, what others [retire](Sim::retire) from now on stays.
     pub fn pin() -> SimPin {
         SimPin::new()
     }
@@ -162,7 +162,7 @@ impl Sim {
     }
 }
 
-/// What computing for `ns` takes on the running thread's core.
+/// Returns what computing for `ns` takes on the running thread's core.
 fn computing(engine: &engine::Engine, ns: u64) -> Ps {
     let busy = engine.machine.cpu.smt_permille;
     ns * if engine.sibling_busy() { u64::from(busy) } else { 1000 }

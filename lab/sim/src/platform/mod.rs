@@ -1,12 +1,12 @@
 //! `Sim`: the simulated machine, as a lock sees it.
 //!
-//! | what a lock asks for | what it gets |
+//! | what a lock requests | what it gets |
 //! |---|---|
 //! | words | words of the simulated memory, on lines as their types lay them out |
 //! | `spin_until` | a thread parked on lines |
 //! | `park`, `wake`, `requeue` | a futex, with the costs of a call, a switch and a wake-up |
 //! | `preempt_off`, `preempt_on` | in a kernel, sections in which a thread keeps its CPU; elsewhere nothing |
-//! | `on_cpu` | what a kernel, a program or nobody can tell, as the machine file says |
+//! | `on_cpu` | what a kernel or a program can tell, or nothing, as the machine file states |
 //! | `touch` | accesses of the protected data's lines |
 
 mod ask;
@@ -23,8 +23,8 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 
-/// The simulated machine as a platform. Waiting is for simulated threads; everything else also works outside of them,
-/// for free.
+/// The simulated machine as a platform. Waiting is only for simulated threads; everything else also works outside of
+/// them, for free.
 pub struct Sim;
 
 /// The token of the first thread; those below are special.
@@ -194,7 +194,7 @@ unsafe impl Platform for Sim {
             half_call(at);
             return None;
         }
-        // Nobody can come or go in between: both buckets are locked.
+        // No thread can come or go in between: both buckets are locked.
         let first = engine::with(|e| e.take_sleeper(futex, Lane::Waiters));
         let moved = engine::with(|e| e.move_sleepers(futex, to.addr()));
         first.into_iter().for_each(|thread| rouse(thread, at));
@@ -266,12 +266,12 @@ unsafe impl Platform for Sim {
     }
 }
 
-/// Half of a system call.
+/// Does half of a system call.
 fn half_call(at: &'static Location<'static>) {
     enter(at, Engine::half_call);
 }
 
-/// Part of a system call; the store buffer is empty before it.
+/// Does part of a system call; the store buffer is empty before it.
 fn enter(at: &'static Location<'static>, part: fn(&mut Engine, &'static Location<'static>) -> Flow) {
     engine::step(Engine::drain);
     engine::step(|e| part(e, at));

@@ -1,6 +1,6 @@
-//! Spinning, as the platform Linux does it: look, pause, look; now and then ask the clock and whether the owner runs.
+//! Spinning, as the Linux platform does it: poll, pause, poll; occasionally check the clock and whether the owner runs.
 //!
-//! A spinner that looks all the time is parked on its lines. One that stays away looks at the times at which the
+//! A spinner that polls all the time is parked on its lines. One that backs off polls at the times at which the
 //! hardware's would.
 
 use crate::engine::{self, Doing, Kind, Op, SpinEnded, Watch};
@@ -30,7 +30,7 @@ pub(super) fn spin<R>(
     loop {
         if let Some(result) = engine::for_free(&mut look) {
             if looks > 0 {
-                engine::with(|e| e.no_look_ahead()); // the end of a loop comes as a surprise
+                engine::with(|e| e.no_look_ahead()); // the end of a loop is mispredicted
             }
             return Ok(result);
         }
@@ -38,7 +38,7 @@ pub(super) fn spin<R>(
         let looked = engine::with(|e| e.now);
         checks.ask(limit, at)?;
         if engine::with(|e| e.now) != looked && engine::for_free(&mut look).is_some() {
-            load(words, at); // written while it asked: nobody would tell it
+            load(words, at); // written while it asked: nothing would report it
             continue;
         }
         if let Some(still_max_ns) = limit.still_ns {
@@ -65,9 +65,9 @@ fn load(words: &[usize], at: CallSite) {
     }
 }
 
-/// Stays away, then looks, and learns what that costs; returns whether the line was still in the CPU's cache.
+/// Backs off, then polls, and learns what that costs; returns whether the line was still in the CPU's cache.
 fn rest(ns: u32, word: usize, at: CallSite) -> bool {
-    /// The longest that a look at such a line takes, as the platform for Linux has it.
+    /// The longest that a poll of such a line takes, as in the platform for Linux.
     const UNCHANGED_NS: u32 = 12;
     engine::step(|e| e.busy(Doing::new(Kind::Spin, at), Ps::from(ns) * NS));
     let begin = engine::with(|e| e.now);
@@ -82,7 +82,7 @@ fn rest(ns: u32, word: usize, at: CallSite) -> bool {
     })
 }
 
-/// When a spinner asks whether it should give up.
+/// When a spinner checks whether it should give up.
 struct Checks {
     view: OnCpuView,
     period: Ps,
@@ -93,7 +93,7 @@ impl Checks {
     fn new(limit: SpinLimit) -> Checks {
         engine::with(|e| {
             let view = e.machine.system.on_cpu;
-            // A kernel's loop looks at the owner's state each time; a program's asks now and then.
+            // A kernel's loop checks the owner's state each time; a program's checks occasionally.
             let hints = if view == OnCpuView::Exact && limit.still_ns.is_none() { 1 } else { HINTS_PER_CLOCK };
             let period = hints * e.machine.cpu.pause;
             Checks { view, period, next: e.now + period }
@@ -123,7 +123,7 @@ impl Checks {
         }
     }
 
-    /// When a parked spinner has to ask next.
+    /// Returns when a parked spinner has to ask next.
     fn wake_at(&self, limit: SpinLimit) -> Option<Ps> {
         if limit.owner.is_some() && self.view == OnCpuView::Rseq {
             return Some(self.next);
@@ -132,12 +132,12 @@ impl Checks {
     }
 }
 
-/// Whether another thread is to have the CPU of the running one.
+/// Returns whether another thread is to have the CPU of the running one.
 fn must_go() -> bool {
     engine::with(|e| e.need_resched()) == Some(true)
 }
 
-/// Parks the thread on the words' lines, and in a kernel on the one that tells whether the owner runs.
+/// Parks the thread on the words' lines, and in a kernel on the line that shows whether the owner runs.
 fn park<R>(
     words: &[usize],
     limit: SpinLimit,
@@ -164,7 +164,7 @@ fn park<R>(
                 count += 1;
             }
         }
-        // SAFETY: `ready` stays in this frame, which is suspended below and goes on when the watch has ended.
+        // SAFETY: `ready` stays in this frame, which is suspended below and continues when the watch has ended.
         let watch = unsafe { Watch::new(lines, count as u8, ready) };
         e.watch(watch.until_resched(limit.need_resched), checks.wake_at(limit), at);
     });

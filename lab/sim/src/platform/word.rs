@@ -1,4 +1,4 @@
-//! Words of the simulated memory: as large as those of the hardware, so that what shares a line there shares one here.
+//! Words of the simulated memory: as large as the hardware's, so that words that share a line there share one here.
 
 use crate::engine::{self, Doing, Flow, Kind, Op, Posted};
 use std::cell::Cell;
@@ -18,7 +18,7 @@ unsafe impl<T> Send for SimWord<T> {}
 // SAFETY: all threads of a simulation run on one thread of the host, so no access is concurrent.
 unsafe impl<T> Sync for SimWord<T> {}
 
-/// Who gets the memory next has another word there, with a line of its own.
+/// The next owner of the memory has another word there, with a line of its own.
 impl<T> Drop for SimWord<T> {
     #[inline]
     fn drop(&mut self) {
@@ -84,7 +84,7 @@ impl<T: Copy + PartialEq> Word for SimWord<T> {
         let bytes = size_of::<T>();
         let mut bits = MaybeUninit::<u64>::zeroed();
         assert!(bytes <= size_of::<u64>(), "words have at most 8 bytes");
-        // SAFETY: both have room for so many bytes.
+        // SAFETY: both have room for this many bytes.
         unsafe { (&raw const value).cast::<u8>().copy_to_nonoverlapping(bits.as_mut_ptr().cast(), bytes) };
         // SAFETY: all of the word.
         unsafe { store(self.0.as_ptr().cast(), bits, bytes, at) };
@@ -111,7 +111,7 @@ impl<T: Copy + PartialEq> Word for SimWord<T> {
 }
 
 impl SimWord<u32> {
-    /// An exchange of some bytes of the word, least significant first, as some kernels' locks do it; what they were.
+    /// Exchanges some bytes of the word, least significant first, as some kernels' locks do; returns the old ones.
     ///
     /// # Panics
     /// When the bytes are not all within the word.
@@ -127,7 +127,7 @@ impl SimWord<u32> {
         std::array::from_fn(|byte| old[offset + byte])
     }
 
-    /// A plain store of some bytes of the word, least significant first, as some kernels' locks do it.
+    /// Stores some bytes of the word plainly, least significant first, as some kernels' locks do it.
     ///
     /// # Panics
     /// When the bytes are not all within the word.
@@ -143,13 +143,13 @@ impl SimWord<u32> {
     }
 }
 
-/// A plain store of so many bytes, all on one line: to the store buffer, or at once when the line has come.
+/// Stores this many bytes plainly, all on one line: to the store buffer, or at once when the line has come.
 ///
 /// # Safety
-/// `to` points to so many bytes, at most 8, of a live word, and `value` holds as many.
+/// `to` points to this many bytes, at most 8, of a live word, and `value` holds the same number.
 pub(super) unsafe fn store(to: *mut u8, value: MaybeUninit<u64>, bytes: usize, at: &'static Location<'static>) {
     let write = || {
-        // SAFETY: the caller's promise; nobody else accesses the word at this moment.
+        // SAFETY: guaranteed by the caller; no other code accesses the word at this moment.
         unsafe { engine::copy(value, to, bytes) };
     };
     if !engine::inside() {
@@ -162,7 +162,7 @@ pub(super) unsafe fn store(to: *mut u8, value: MaybeUninit<u64>, bytes: usize, a
     let (line, posted) = engine::with(|e| {
         let line = e.line(to.addr());
         let posted = e.posts(line, to.addr()).then(|| {
-            // SAFETY: it lies in the arena, as `posts` says, which stays in place.
+            // SAFETY: it lies in the arena, as `posts` returned, which stays in place.
             e.post(unsafe { Posted::new(line, to, value, bytes) });
             e.spend(doing, e.machine.cpu.store_hit)
         });

@@ -1,4 +1,4 @@
-//! The machine files that come with the program, and those that users have.
+//! The machine files that come with the program, and those of users.
 
 use super::Machine;
 use super::file::{self, SpecError};
@@ -27,17 +27,17 @@ const FILES: &[(&str, &str)] = &[
     ("mesh-1024", include_str!("../../machines/mesh-1024.toml")),
 ];
 
-/// Name and text of each machine file that comes with the program.
+/// Returns name and text of each machine file that comes with the program.
 #[must_use]
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     FILES
 }
 
-/// A machine by its name, or a machine file by its path: with a `/` in it, or ending in `.toml`.
+/// Loads a machine by its name, or a machine file by its path: with a `/` in it, or ending in `.toml`.
 ///
 /// # Errors
 ///
-/// Says what is wrong with the name, the path or the file.
+/// States what is wrong with the name, the path or the file.
 pub fn load(name_or_path: &str) -> Result<Machine, SpecError> {
     let as_path = Path::new(name_or_path);
     if name_or_path.contains('/') || as_path.extension().is_some_and(|extension| extension == "toml") {

@@ -15,7 +15,7 @@ pub struct Number<'a> {
     pub provisional: bool,
 }
 
-/// What one key of the file says.
+/// The content of one key of the file.
 struct Entry {
     key: String,
     /// The value as people read it.
@@ -43,7 +43,7 @@ impl Entry {
     }
 }
 
-/// What a class is called, if this machine has such a distance.
+/// Returns the name of a class, if this machine has such a distance.
 fn label(class: usize, topology: &Topology) -> Option<String> {
     match class {
         0 => (topology.threads_per_core > 1).then(|| "core".to_owned()),
@@ -54,7 +54,7 @@ fn label(class: usize, topology: &Topology) -> Option<String> {
     }
 }
 
-/// Picoseconds as nanoseconds, with as many decimals as there are.
+/// Formats picoseconds as nanoseconds, with all their decimals.
 fn ns(time: Ps) -> String {
     let (whole, rest) = (time / super::NS, time % super::NS);
     let text = format!("{whole}.{rest:03}");
@@ -62,14 +62,14 @@ fn ns(time: Ps) -> String {
 }
 
 impl Machine {
-    /// Keys of the numbers that are recalled or guessed, in the order of the file.
+    /// Returns the keys of the numbers that are recalled or guessed, in the order of the file.
     #[must_use]
     pub fn provisional(&self) -> Vec<&str> {
         self.sources.iter().filter(|source| source.provisional).map(|source| source.key.as_str()).collect()
     }
 
-    /// A hash of all numbers, 16 hexadecimal digits: the same on every host, with every compiler, for files that
-    /// differ in names, sources, units and comments only.
+    /// Returns a hash of all numbers, 16 hexadecimal digits: the same on every host, with every compiler, for files
+    /// that differ in names, sources, units and comments only.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let mut hash = Fnv::new();
@@ -81,7 +81,7 @@ impl Machine {
         format!("{:016x}", hash.0)
     }
 
-    /// Every number with its source, in the order of the file.
+    /// Returns every number with its source, in the order of the file.
     #[must_use]
     pub fn numbers(&self) -> Vec<Number<'_>> {
         let number = |entry: Entry| {
@@ -102,7 +102,7 @@ impl Machine {
         exact.or_else(|| self.sources.iter().find(|source| source.key == group))
     }
 
-    /// All that the engine goes by, in the order of the file.
+    /// Returns all that the engine uses, in the order of the file.
     fn entries(&self) -> Vec<Entry> {
         let mut entries = topology(&self.topology);
         entries.extend(self.cpu_entries());
@@ -135,7 +135,7 @@ impl Machine {
         let table = |key, times| Entry::times(key, times, &self.topology, Class::SAME_CORE);
         let line = u64::from(costs.line_bytes);
         let protocol = costs.protocol.name();
-        // A hash of its own for what most files leave out; the hash of all others stays.
+        // A separate hash for what most files leave out; the hash of all others stays.
         let (text, bits) = match costs.migratory {
             true => (format!("{protocol}, migratory"), vec![costs.protocol as u64, 1]),
             false => (protocol.to_owned(), vec![costs.protocol as u64]),
@@ -205,7 +205,7 @@ fn topology(topology: &Topology) -> Vec<Entry> {
 }
 
 impl Protocol {
-    /// As machine files write it.
+    /// Returns the name that machine files use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -217,7 +217,7 @@ impl Protocol {
 }
 
 impl OnCpuView {
-    /// As machine files write it.
+    /// Returns the name that machine files use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -228,8 +228,8 @@ impl OnCpuView {
     }
 }
 
-/// FNV-1a, 64 bits. Fingerprints are compared across programs and years, which std's hasher does not promise;
-/// nobody forges them, so that a cryptographic hash would be a dependency for nothing.
+/// FNV-1a, 64 bits. Fingerprints are compared across programs and years, which std's hasher does not guarantee; they
+/// are not forged, so that a cryptographic hash would be a needless dependency.
 struct Fnv(u64);
 
 impl Fnv {

@@ -26,7 +26,7 @@ pub const NS: Ps = 1_000;
 pub struct ByClass(pub Vec<Ps>);
 
 impl ByClass {
-    /// The cost at this distance; beyond the table's end, its last.
+    /// Returns the cost at this distance; beyond the table's end, its last.
     #[inline]
     #[must_use]
     pub fn at(&self, class: Class) -> Ps {
@@ -40,7 +40,7 @@ impl ByClass {
 /// A machine.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machine {
-    /// What `--machine` calls it.
+    /// Its name for `--machine`.
     pub name: String,
     /// One line.
     pub title: String,
@@ -69,12 +69,12 @@ pub struct Source {
     pub provisional: bool,
 }
 
-/// Transfers of one kind differ by where in the mesh the line's home is, and by what else is under way: even means over
-/// 128 lines differ by 2 to 4% from round to round of `turnwise-lab calibrate`. Without any spread threads fall into a
-/// step that no machine keeps.
+/// Transfers of one kind differ by where in the mesh the line's home is, and by other traffic: even means over 128
+/// lines differ by 2 to 4% from round to round of `turnwise-lab calibrate`. Without any spread threads fall into a
+/// lockstep that no machine keeps.
 pub const SPREAD_PERMILLE: u32 = 80;
 
-/// Who answers a read of a line that several caches share.
+/// Which cache or memory answers a read of a line that several caches share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -90,10 +90,10 @@ pub enum Protocol {
 /// answers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Coherence {
-    /// Who answers reads of shared lines.
+    /// Which cache or memory answers reads of shared lines.
     pub protocol: Protocol,
-    /// Whether a read of a line that another cache has modified takes it as a whole, so that the reader can write it
-    /// at once and whoever wrote it has no copy any more. A read of one that its owner has only read makes both share.
+    /// Whether a read of a line that another cache has modified takes it as a whole, so that the reader can write it at
+    /// once and the last writer has no copy any more. A read of one that its owner has only read makes both share.
     pub migratory: bool,
     /// Bytes of a line: a power of two.
     pub line_bytes: u32,
@@ -109,16 +109,16 @@ pub struct Coherence {
     pub rmw_modified: ByClass,
     /// A locked read-modify-write of a line that other caches share.
     pub rmw_shared: ByClass,
-    /// Any access to a line that no cache has; only distances from the own node on count.
+    /// Any access to a line that no cache has; only distances from the CPU's own node on count.
     pub memory: ByClass,
-    /// How long a read of a shared line keeps others that read it waiting.
+    /// How long a read of a shared line delays other readers.
     pub read_occupancy: Ps,
-    /// By how many thousandths a transfer takes more or less than its table says, drawn each time. In machine files
+    /// By how many thousandths a transfer takes more or less than its table states, drawn each time. In machine files
     /// [`SPREAD_PERMILLE`]; tests of exact costs do without.
     pub spread_permille: u32,
 }
 
-/// What instructions cost that find their line in the own cache.
+/// What instructions cost that find their line in their CPU's cache.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cpu {
     /// A load.
@@ -131,10 +131,10 @@ pub struct Cpu {
     pub pause: Ps,
     /// Reading the clock.
     pub clock: Ps,
-    /// How long before its turn computing can begin that needs nothing of what comes before it: the CPU executes out of
-    /// order, as far as it looks ahead.
+    /// How long before its turn computing can begin that needs no earlier result: the CPU executes out of order, as far
+    /// as it looks ahead.
     pub lookahead: Ps,
-    /// Whether a CPU goes on while a store waits for its line. In machine files always; tests of other costs do
+    /// Whether a CPU continues while a store waits for its line. In machine files always; tests of other costs do
     /// without.
     pub store_buffer: bool,
     /// How many times as long computing takes while the other thread of the core is busy, in thousandths.
@@ -177,7 +177,7 @@ pub struct System {
     pub wake: Ps,
     /// What interrupting another CPU costs the sender, by distance.
     pub ipi: ByClass,
-    /// What a call that gives up the CPU costs where no other thread wants it.
+    /// What a call that yields the CPU costs where no other thread wants it.
     pub yield_call: Ps,
     /// How long an idle CPU polls before it sleeps; it needs no interrupt meanwhile. 0: it sleeps at once.
     pub idle_poll: Ps,
@@ -190,11 +190,11 @@ pub struct System {
     pub latency: Ps,
     /// But no thread runs for less than this.
     pub min_granularity: Ps,
-    /// A woken thread preempts one that is ahead by so much.
+    /// A woken thread preempts one that is ahead by this much.
     pub wakeup_granularity: Ps,
-    /// How much later than that a slice may end: the timer's tick that ends it is that uneven.
+    /// How much later than that a slice may end: the jitter of the timer's tick that ends it.
     pub slice_jitter: Ps,
-    /// Whether threads move to CPUs that have nothing to do.
+    /// Whether threads move to idle CPUs.
     pub migration: bool,
     /// What locks learn about whether another thread runs.
     pub on_cpu: OnCpuView,

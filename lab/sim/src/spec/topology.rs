@@ -12,7 +12,7 @@ impl Class {
     /// Two cores of a node.
     pub const SAME_NODE: Class = Class(2);
 
-    /// Two nodes this number of hops apart.
+    /// Returns the class of two nodes this number of hops apart.
     #[must_use]
     pub const fn hops(hops: u8) -> Class {
         Class(2 + hops)
@@ -37,20 +37,20 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// CPUs in all: hardware threads.
+    /// Returns the number of all CPUs: hardware threads.
     #[must_use]
     pub fn cpus(&self) -> u32 {
         self.nodes * self.cpus_per_node()
     }
 
-    /// CPUs of a node.
+    /// Returns the number of CPUs of a node.
     #[must_use]
     pub fn cpus_per_node(&self) -> u32 {
         self.clusters_per_node * self.cores_per_cluster * self.threads_per_core
     }
 
-    /// CPUs of the first `nodes` nodes, as `numactl --cpunodebind` leaves them to a program. The machine stays as it
-    /// is. With more nodes than there are: all.
+    /// Returns the CPUs of the first `nodes` nodes, as `numactl --cpunodebind` leaves them to a program. The machine
+    /// stays as it is. With more nodes than exist: all.
     #[must_use]
     pub fn cpus_of_first_nodes(&self, nodes: u32) -> Vec<u32> {
         (0..nodes.min(self.nodes) * self.cpus_per_node()).collect()
@@ -62,41 +62,41 @@ impl Topology {
         self.hops.iter().copied().max().unwrap_or(0)
     }
 
-    /// The node of a CPU.
+    /// Returns the node of a CPU.
     #[inline]
     #[must_use]
     pub fn node(&self, cpu: u32) -> u32 {
         cpu / self.cpus_per_node()
     }
 
-    /// The core of a CPU, numbered over the whole machine.
+    /// Returns the core of a CPU, numbered over the whole machine.
     #[inline]
     #[must_use]
     pub fn core(&self, cpu: u32) -> u32 {
         cpu / self.threads_per_core
     }
 
-    /// The cluster of a CPU, numbered over the whole machine.
+    /// Returns the cluster of a CPU, numbered over the whole machine.
     #[inline]
     #[must_use]
     pub fn cluster(&self, cpu: u32) -> u32 {
         cpu / (self.cores_per_cluster * self.threads_per_core)
     }
 
-    /// The socket of a node.
+    /// Returns the socket of a node.
     #[must_use]
     pub fn socket(&self, node: u32) -> u32 {
         node * self.sockets / self.nodes
     }
 
-    /// How far two nodes are apart.
+    /// Returns how far two nodes are apart.
     #[inline]
     #[must_use]
     pub fn between_nodes(&self, a: u32, b: u32) -> Class {
         Class::hops(self.hops[(a * self.nodes + b) as usize])
     }
 
-    /// How far two CPUs are apart.
+    /// Returns how far two CPUs are apart.
     #[inline]
     #[must_use]
     pub fn between(&self, a: u32, b: u32) -> Class {

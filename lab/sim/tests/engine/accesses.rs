@@ -24,7 +24,7 @@ fn access(word: &Word32, access: Access) {
     }
 }
 
-/// What each of these accesses of one line costs, in nanoseconds, with long pauses in between.
+/// Returns what each of these accesses of one line costs, in nanoseconds, with long pauses in between.
 fn costs(machine: &Arc<Machine>, steps: &'static [(u32, Access)]) -> (Vec<u64>, Counters) {
     let mut sim = Simulation::new(config(machine, 1), steps.len());
     let word = sim.place("word", Word32::new(0));
@@ -50,7 +50,7 @@ fn check(machine: &Arc<Machine>, steps: &'static [(u32, Access)], expected: &[u6
 #[test]
 fn hits_cost_what_instructions_cost() {
     check(&Arc::new(row(Protocol::Mesif)), &[(0, Store), (0, Load), (0, Store), (0, Rmw)], &[80, 2, 1, 9]);
-    // Whoever reads memory that nobody else has may write it without asking.
+    // A CPU that reads memory that no other has may write it without asking.
     check(&Arc::new(row(Protocol::Mesi)), &[(0, Load), (0, Store)], &[80, 1]);
 }
 
@@ -86,7 +86,7 @@ fn a_shared_line_is_read_from_the_nearest_that_the_protocol_lets_answer() {
         let machine = Arc::new(row(protocol));
         // Home: node 2. Writer: node 0. First reader: node 1. Node 3 is 1, 3 and 2 hops from these.
         check(&machine, &[(16, Store), (0, Store), (8, Load), (24, Load)], &[80, 230, 130, far]);
-        // Within a node and within a cluster somebody near answers.
+        // Within a node and within a cluster a near cache answers.
         check(&machine, &[(0, Store), (8, Load), (12, Load), (13, Load)], &[80, 130, 26, 20]);
     }
 }
@@ -108,23 +108,23 @@ fn an_invalidation_costs_the_farthest_sharer() {
     check(&machine, &[(0, Store), (8, Load), (0, Store)], &[80, 130, 152]);
     check(&machine, &[(0, Store), (8, Load), (24, Load), (4, Load), (0, Store)], &[80, 130, 260, 26, 312]);
     check(&machine, &[(0, Store), (8, Load), (16, Load), (0, Rmw)], &[80, 130, 180, 242]);
-    // The home, which knows who shares, is farther than any copy.
+    // The home, which knows the sharers, is farther than any copy.
     check(&machine, &[(24, Store), (0, Store), (8, Load), (0, Store)], &[80, 310, 210, 312]);
     check(&machine, &[(24, Store), (0, Store), (8, Load), (0, Rmw)], &[80, 310, 210, 322]);
-    // All copies are in the own node: they settle it there.
+    // All copies are in the CPU's own node: they settle it there.
     check(&machine, &[(24, Store), (0, Store), (4, Load), (0, Rmw)], &[80, 310, 50, 62]);
 }
 
 #[test]
 fn transfers_are_counted_where_a_line_comes_from_a_cache() {
     let mut machine = row(Protocol::Mesif);
-    machine.system.migration = false; // CPUs without threads would look at the queues of others
+    machine.system.migration = false; // CPUs without threads would poll the queues of others
     let machine = Arc::new(machine);
     let (_, counted) = costs(&machine, &[(0, Store), (1, Load), (4, Load), (8, Load), (8, Load), (8, Store)]);
     assert_eq!((counted.transfers, counted.remote_transfers), (4, 2));
 }
 
-/// Random accesses of random words by every CPU, checked against what a memory without caches would hold.
+/// Makes random accesses of random words by every CPU, checked against what a memory without caches would hold.
 fn random_accesses(machine: &Arc<Machine>, seed: u64, perturb: Perturb) {
     const WORDS: usize = 5;
     let cpus = machine.topology.cpus();
@@ -195,7 +195,7 @@ fn a_machine_of_many_nodes_and_words_of_sharers_stays_coherent() {
     }
 }
 
-/// When the CPUs' accesses of a line that CPU 0 had begin and end, if they all ask within a moment, in their order.
+/// Returns when the CPUs' accesses of a line that CPU 0 had begin and end, if all ask at about once, in order.
 fn at_once(machine: &Arc<Machine>, gap_ns: u64, warm: Access, what: Access) -> Vec<(u64, u64)> {
     let cpus = machine.topology.cpus();
     let mut sim = Simulation::new(config(machine, 1), cpus as usize);

@@ -1,4 +1,4 @@
-//! A seed is a run: the same events at the same times, whatever else the host does.
+//! A seed determines a run: the same events at the same times, whatever else the host does.
 
 use crate::support;
 use crate::world::{row, traced, word};
@@ -9,7 +9,7 @@ use turnwise::{Condvar, McsLock, Mutex, RwSem, TicketLock, backoff::NoBackoff};
 use turnwise_sim::spec::{Machine, Protocol};
 use turnwise_sim::{Affinity, Config, Outcome, Perturb, Sim, Simulation};
 
-/// What the threads of the run share.
+/// The state that the threads of the run share.
 struct Shared {
     mutex: Mutex<u64, Sim>,
     changed: Condvar<Sim>,
@@ -17,11 +17,11 @@ struct Shared {
     ticket: TicketLock<u64, NoBackoff, Sim>,
     mcs: McsLock<u64, Sim>,
     word: crate::world::Word32,
-    /// On the host's heap. Their sections are long, so that threads note what became of spins.
+    /// On the host's heap. Their sections are long, so that threads note how spins ended.
     elsewhere: [Box<Mutex<u64, Sim>>; 5],
 }
 
-/// Threads that use a bit of everything, also words on their stacks and on the host's heap.
+/// Runs threads that use a bit of everything, also words on their stacks and on the host's heap.
 fn run(config: Config, threads: usize) -> Outcome {
     let mut sim = Simulation::new(config, threads);
     let shared = sim.place(
@@ -83,7 +83,7 @@ fn machines() -> Vec<Arc<Machine>> {
     vec![support::shared(1, 1), support::shared(2, 3), Arc::new(row(Protocol::Moesi))]
 }
 
-/// One simulation of several, by number.
+/// Returns one simulation of several, by number.
 fn numbered(number: u64) -> Outcome {
     let machines = machines();
     let machine = &machines[number as usize % machines.len()];
@@ -143,7 +143,7 @@ fn many_threads_of_the_host_and_another_order_change_nothing() {
     });
 }
 
-/// What a process of its own prints of a run, in which every address differs.
+/// Returns what a process of its own prints of a run, in which every address differs.
 fn in_another_process() -> String {
     let program = std::env::current_exe().unwrap();
     let arguments = ["--exact", "determinism::prints_a_run", "--nocapture", "--test-threads=1"];
@@ -154,7 +154,7 @@ fn in_another_process() -> String {
 
 const PRINT: &str = "TURNWISE_TEST_PRINTS_A_RUN";
 
-/// All of a run but where the source lies.
+/// Returns all of a run but where the source lies.
 fn digest(outcome: &Outcome) -> String {
     let mut text = format!("{:?}{:?}{:?}{:?}", outcome.counters, outcome.profile, outcome.trace, outcome.locks);
     let mut sum = 0xcbf2_9ce4_8422_2325_u64;

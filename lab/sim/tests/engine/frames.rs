@@ -1,5 +1,5 @@
-//! Where the host's compiler puts what is on a stack changes nothing: neither how large frames are nor in which
-//! functions nodes lie.
+//! Where the host's compiler puts stack variables changes nothing: neither how large frames are nor in which functions
+//! nodes lie.
 
 use crate::support;
 use crate::world::{Word32, row, traced, word};
@@ -40,7 +40,7 @@ impl Gate {
         }
     }
 
-    /// Wakes all, by addresses whose words may be gone by then.
+    /// Wakes all, by addresses whose words may be gone then.
     fn open(&self) {
         let mut waiter = self.last.swap(null_mut(), AcqRel);
         while !waiter.is_null() {
@@ -70,8 +70,8 @@ struct Shared {
     ended: Word32,
 }
 
-/// Threads that queue with nodes on their stacks: one alone, one within another's section, and sleepers, from frames
-/// of these sizes. All stacks begin below `SHIFT` bytes.
+/// Runs threads that queue with nodes on their stacks: one alone, one within another's section, and sleepers, from
+/// frames of these sizes. All stacks begin below `SHIFT` bytes.
 fn run<const SHIFT: usize, const A: usize, const B: usize, const C: usize>(machine: &Arc<Machine>) -> Outcome {
     let threads = 7;
     let mut sim = Simulation::new(traced(machine, 1), threads);
@@ -126,7 +126,7 @@ fn frames_of_other_sizes_and_stacks_that_are_shifted_change_nothing() {
     }
 }
 
-/// Lines on which two nodes would have room.
+/// Returns a machine with lines on which two nodes fit.
 fn long_lines() -> Arc<Machine> {
     let mut machine = support::machine(2, 2);
     machine.coherence.line_bytes = 256;

@@ -1,4 +1,4 @@
-//! Sleep and wake-up: nobody sleeps who was called.
+//! Sleep and wake-up: no notified thread sleeps.
 
 use crate::support;
 use crate::world::{Word32, compute_until, config, notes, took, traced};
@@ -14,7 +14,7 @@ fn at(ns: u64) -> Option<Deadline> {
     Some(Deadline { clock: Clock::Monotonic, at: ns })
 }
 
-/// Takes one from `word`, asleep in `lane` while there is none, now and then with a time-out.
+/// Takes one from `word`, asleep in `lane` while there is none, occasionally with a time-out.
 fn take(word: &Word32, lane: Lane) {
     loop {
         let value = word.load(Relaxed);
@@ -30,13 +30,13 @@ fn take(word: &Word32, lane: Lane) {
 
 fn give(word: &Placed<Word32>) {
     word.fetch_add(1, SeqCst);
-    // One that timed out or came late may have taken it: whoever is woken then sleeps again.
+    // A thread that timed out or came late may have taken it: the woken thread then sleeps again.
     for lane in LANES {
         Sim::wake(&raw const **word, lane, 1);
     }
 }
 
-/// Takers and givers of random pace; each thing given is taken, or the run is a deadlock.
+/// Runs takers and givers of random pace; each item given is taken, or the run is a deadlock.
 fn give_and_take(machine: &Arc<Machine>, seed: u64, perturb: Perturb) {
     let threads = 8;
     let mut sim = Simulation::new(Config { perturb, ..config(machine, seed) }, 2 * threads);
@@ -76,8 +76,8 @@ fn no_wake_up_is_lost_in_random_programs() {
     }
 }
 
-/// One thread sleeps until a flag is set; the other sets it after so long, and wakes. The sleeper's results, and how
-/// often threads slept.
+/// Runs a thread that sleeps until a flag is set, and another that sets it after this long and wakes. Returns the
+/// sleeper's results, and how often threads slept.
 fn sleeper_and_waker(machine: &Arc<Machine>, cpus: [u32; 2], after_ns: u64) -> (Vec<Parked>, u64) {
     let mut sim = Simulation::new(config(machine, 1), 2);
     let flag = sim.place("flag", Word32::new(0));
@@ -268,7 +268,7 @@ fn a_waker_pays_for_each_sleeper_by_its_distance() {
             // The lines of the bucket, of the sleeper and of the queue that it goes to.
             let line = if sleeper == 1 { 60 } else { 150 };
             assert_eq!(wake, (200 + 3 * line + 500 + ipi) * NS, "CPU {sleeper}");
-            // With nobody asleep a look at the bucket is enough.
+            // With no sleepers a check of the bucket is enough.
             let idle = took(|| assert_eq!(Sim::wake(&raw const *word, Lane::Waiters, 1), 0));
             assert_eq!(idle, (200 + 2) * NS);
         });
@@ -280,7 +280,7 @@ fn a_waker_pays_for_each_sleeper_by_its_distance() {
 fn a_call_that_is_to_sleep_looks_at_the_word_late() {
     let mut machine = support::machine(1, 2);
     machine.system.wait_call = 350 * NS;
-    // The way in takes 250 ns, then the bucket's line: memory, 80. The word's own line comes with the look.
+    // The entry takes 250 ns, then the bucket's line: memory, 80. The word's own line comes with the check.
     for (changes, parked) in [(200, Parked::Changed), (600, Parked::Woken)] {
         let mut sim = Simulation::new(config(&Arc::new(machine.clone()), 1), 2);
         let word = sim.place("word", Word32::new(0));
@@ -303,8 +303,8 @@ fn a_call_that_is_to_sleep_looks_at_the_word_late() {
     }
 }
 
-/// What requeue says that it has woken or moved, if another thread, after so long, changes the word and sleeps on its
-/// new value.
+/// Returns the number that requeue reports as woken or moved, if another thread, after this long, changes the word and
+/// sleeps on its new value.
 fn requeue_beside_a_newcomer(after_ns: u64) -> Option<u32> {
     let mut sim = Simulation::new(config(&support::shared(2, 2), 1), 3);
     let (from, to) = (sim.place("from", Word32::new(0)), sim.place("to", Word32::new(0)));

@@ -22,7 +22,7 @@ fn new<T>(value: T) -> NonNull<T> {
 
 /// Takes it away again.
 fn free<T>(at: NonNull<T>) {
-    // SAFETY: these tests free what they allocated, once, when nobody else has it.
+    // SAFETY: these tests free what they allocated, once, when no other thread has it.
     unsafe {
         at.drop_in_place();
         Sim::free(at.cast(), Layout::new::<T>());
@@ -74,7 +74,7 @@ fn objects_share_lines_if_their_layout_lets_them() {
     assert!(shared(false) > 50, "the line goes to and fro");
 }
 
-/// Lets threads allocate, use and free objects of several sizes; where each lay, and the end.
+/// Lets threads allocate, use and free objects of several sizes; returns where each lay, and the end.
 fn churn(seed: u64) -> (Vec<usize>, u64) {
     let config = Config { perturb: Perturb::Pct { per_million: 1_000, max_ns: 5_000 }, ..config(&machine(true), seed) };
     let mut sim = Simulation::new(config, 4);
@@ -180,20 +180,20 @@ fn what_is_retired_at_the_end_of_a_grace_period_goes_too() {
     assert_eq!(order.take(), [1, 2, 3, 4]);
 }
 
-/// Two nodes; with a store buffer or without.
+/// Returns two nodes; with a store buffer or without.
 fn machine(store_buffer: bool) -> Arc<Machine> {
     let mut machine = support::machine(2, 2);
     machine.cpu.store_buffer = store_buffer;
     Arc::new(machine)
 }
 
-/// What readers find without a lock: its name is written once, and in `marks` only who has it pinned writes that name.
+/// What readers find without a lock: its name is written once, and in `marks` only threads with a pin write that name.
 struct Object {
     name: u64,
     marks: [SimWord<u64>; 2],
 }
 
-/// Threads replace an object that others look at and write to; every look must find one object, whole.
+/// Threads replace an object that others read and write; every access must find one object, whole.
 fn replace(machine: &Arc<Machine>, seed: u64) -> usize {
     let config = Config { perturb: Perturb::Pct { per_million: 5_000, max_ns: 3_000 }, ..config(machine, seed) };
     let mut sim = Simulation::new(config, 6);

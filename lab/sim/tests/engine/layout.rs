@@ -19,7 +19,7 @@ struct Near {
 #[repr(C, align(64))]
 struct Apart(Word32);
 
-/// Transfers while two CPUs each count in a word of their own.
+/// Returns the transfers while two CPUs each count in a word of their own.
 fn transfers<T: 'static>(value: T, a: fn(&T) -> &Word32, b: fn(&T) -> &Word32) -> u64 {
     let mut sim = Simulation::new(config(&support::shared(1, 2), 1), 2);
     let both: Placed<T> = sim.place("counters", value);

@@ -1,4 +1,4 @@
-//! Every lock of the library keeps its promise in random schedules, on fewer CPUs than threads and on more.
+//! Every lock of the library keeps its guarantee in random schedules, on fewer CPUs than threads and on more.
 
 use crate::support;
 use crate::world::config;
@@ -16,7 +16,7 @@ use turnwise::{
 use turnwise_sim::spec::{Machine, OnCpuView};
 use turnwise_sim::{Affinity, Config, Perturb, Placed, Sim, Simulation};
 
-/// Counts how many are inside, by plain memory that costs nothing: if a lock lets in too many, this knows.
+/// Counts the threads inside, in plain memory that costs nothing: if a lock lets in too many, this detects it.
 #[derive(Default)]
 struct Inside {
     writers: Cell<u32>,
@@ -33,7 +33,7 @@ impl Inside {
         self.writers.set(0);
     }
 
-    /// `limit` at a time may read.
+    /// At most `limit` threads may read at a time.
     fn read(&self, limit: u32, section: impl FnOnce()) {
         assert_eq!(self.writers.get(), 0, "a reader beside a writer");
         self.readers.set(self.readers.get() + 1);
@@ -44,7 +44,7 @@ impl Inside {
     }
 }
 
-/// A schedule: the machine, how many of its CPUs, and what disturbs it.
+/// Yields schedules: the machine, how many of its CPUs, and what disturbs it.
 fn schedules() -> impl Iterator<Item = Config> {
     let perturbs = [
         Perturb::None,
@@ -68,7 +68,7 @@ fn schedules() -> impl Iterator<Item = Config> {
 
 const ROUNDS: u32 = 12;
 
-/// Threads that do this so often, with pauses, in every schedule; `end` sees what is left.
+/// Runs threads that do this repeatedly, with pauses, in every schedule; `end` checks the final state.
 fn torture<L: 'static>(make: impl Fn() -> L, operate: fn(&L, &Inside), end: impl Fn(&L, u32, &Inside)) {
     for config in schedules() {
         let what = format!("{} CPUs, seed {}, {:?}", config.cpus.len(), config.seed, config.perturb);
@@ -92,7 +92,7 @@ fn torture<L: 'static>(make: impl Fn() -> L, operate: fn(&L, &Inside), end: impl
     }
 }
 
-/// A section: mostly short, sometimes longer than a slice.
+/// Runs a section: mostly short, sometimes longer than a slice.
 fn section() {
     Sim::compute(match Sim::chance(50) {
         0 => 1_000_000,
@@ -256,7 +256,7 @@ fn reentrant_mutex() {
     torture(|| ReentrantMutex::new_in(Cell::new(0)), operate, |lock, all, _| assert_eq!(lock.lock().get(), all));
 }
 
-/// A queue of so many places between threads that put and threads that take.
+/// A queue of this many places between threads that put and threads that take.
 struct Channel {
     places: Mutex<u32, Sim>,
     changed: Condvar<Sim>,
@@ -264,7 +264,7 @@ struct Channel {
 }
 
 impl Channel {
-    /// Whether this call puts; the next takes.
+    /// Returns whether this call puts; the next takes.
     fn puts(&self) -> bool {
         self.turn.replace(self.turn.get() + 1).is_multiple_of(2)
     }
@@ -290,7 +290,7 @@ fn condition_variable() {
 }
 
 /// Many CPUs fight over a lock so hard that waiters cannot fall asleep, join the spinners again, and sleep after all:
-/// each of these ways must leave somebody who wakes the rest.
+/// each of these paths must leave a thread that wakes the rest.
 fn fought_over<L: Clone + 'static>(place: fn(&mut Simulation) -> L, operate: fn(&L)) {
     let machine = Arc::new(turnwise_sim::spec::load("westmere-ex-80").expect("it is built in"));
     let slept = (1..=100).map(|seed| fought_over_once(Config::new(Arc::clone(&machine), seed), place, operate));
@@ -298,7 +298,7 @@ fn fought_over<L: Clone + 'static>(place: fn(&mut Simulation) -> L, operate: fn(
     assert!(slept > 600, "too few slept to tell: {slept}");
 }
 
-/// How often a thread slept.
+/// Returns how often a thread slept.
 fn fought_over_once<L: Clone + 'static>(config: Config, place: fn(&mut Simulation) -> L, operate: fn(&L)) -> u64 {
     let mut simulation = Simulation::new(config, 80);
     let lock = place(&mut simulation);

@@ -7,11 +7,11 @@
 //! | `heap.rs` | objects that come and go |
 //! | `store_buffer.rs` | stores that their CPU does not wait for |
 //! | `time.rs` | no time is lost or made |
-//! | `futex.rs`, `spinning.rs` | nobody sleeps or spins for ever who was called |
-//! | `scheduler.rs`, `preempt.rs` | who has which CPU, and when; sections in which nobody is preempted |
+//! | `futex.rs`, `spinning.rs` | no notified thread sleeps or spins for ever |
+//! | `scheduler.rs`, `preempt.rs` | which thread has which CPU, and when; sections without preemption |
 //! | `runqueue.rs` | what sleeping and waking cost: lines and locks of run queues, deep idleness, where threads go |
-//! | `determinism.rs`, `frames.rs` | a seed is a run, wherever the host puts things |
-//! | `stuck.rs` | runs in which nobody gets on, and schedules that find them |
+//! | `determinism.rs`, `frames.rs` | a seed determines a run, wherever the host puts things |
+//! | `stuck.rs` | runs in which no thread makes progress, and schedules that find them |
 //! | `locks.rs` | every lock of the library in random schedules |
 
 mod accesses;

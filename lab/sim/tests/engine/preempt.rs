@@ -13,7 +13,7 @@ use turnwise_sim::{Affinity, Happened, Outcome, Sim, Simulation, StuckKind};
 
 const MS: u64 = 1_000_000;
 
-/// A section with preemption off.
+/// Runs a section with preemption off.
 fn section<R>(inside: impl FnOnce() -> R) -> R {
     Sim::preempt_off();
     let result = inside();
@@ -32,7 +32,7 @@ fn ms(ps: u64) -> u64 {
     (ps + MS * NS / 2) / (MS * NS)
 }
 
-/// When a thread was preempted, in milliseconds.
+/// Returns when a thread was preempted, in milliseconds.
 fn preempted(outcome: &Outcome, thread: u32) -> Vec<u64> {
     when(outcome, thread, |what| what == Happened::Preempted).iter().map(|when| ms(when.0)).collect()
 }
@@ -101,8 +101,8 @@ fn a_woken_thread_waits_for_the_end_of_the_section() {
     }
 }
 
-/// How the spin of a thread in a section ended, and when, in milliseconds. Another waits for its CPU; a third, on the
-/// other CPU, writes the word after 20 ms.
+/// Returns how the spin of a thread in a section ended, and when, in milliseconds. Another waits for its CPU; a third,
+/// on the other CPU, writes the word after 20 ms.
 fn spins(limit: SpinLimit) -> (Result<u32, SpinEnd>, u64) {
     let mut sim = Simulation::new(config(&support::shared(1, 2), 1), 3);
     let word = sim.place("word", word());

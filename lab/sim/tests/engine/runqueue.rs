@@ -12,7 +12,7 @@ use turnwise_sim::{Affinity, Happened, Outcome, Sim, Simulation};
 
 const MS: u64 = 1_000_000;
 
-/// How long a CPU takes to notice its thread after each of these sleeps, in nanoseconds.
+/// Returns how long a CPU takes to notice its thread after each of these sleeps, in nanoseconds.
 fn exits(machine: &Arc<Machine>, sleeps: &[u64]) -> Vec<u64> {
     let mut sim = Simulation::new(traced(machine, 1), 1);
     let all = sleeps.to_vec();
@@ -53,8 +53,8 @@ fn a_guest_sleeps_the_deeper_the_longer_it_was_idle_and_is_interrupted_at_the_pr
     assert_eq!((took(50_000), took(2 * MS)), (2 * 60 + 500, 2 * 60 + 500 + 9_000));
 }
 
-/// A thread on `sleeper` sleeps at 10 us; one on CPU 0 wakes it after so long. What waking takes, and how long the
-/// sleeper was away from its CPU after it was ready.
+/// Makes a thread on `sleeper` sleep at 10 us and one on CPU 0 wake it after this long. Returns what waking takes, and
+/// how long the sleeper was away from its CPU after it was ready.
 fn wake_after(machine: &Arc<Machine>, sleeper: u32, after_ns: u64) -> (u64, u64) {
     let mut sim = Simulation::new(traced(machine, 1), 2);
     let word = sim.place("word", word());
@@ -90,7 +90,7 @@ fn a_cpu_takes_the_line_of_its_queue_back_from_the_waker() {
         // Deep idleness, the line, the switch.
         assert_eq!(away, 20_000 + line + 1_000, "CPU {sleeper}");
     }
-    // Whoever wakes a thread of its own CPU moves no line.
+    // A waker of a thread of its own CPU moves no line.
     let mut sim = Simulation::new(traced(&support::shared(1, 1), 1), 2);
     let word = sim.place("word", word());
     let theirs = word.clone();
@@ -125,14 +125,14 @@ fn wakers_of_one_queue_wait_for_its_lock_within_a_cache_and_not_beyond() {
     }
 }
 
-/// Where the first of these threads runs.
+/// Returns where the first of these threads runs.
 fn cpus_of_first(outcome: &Outcome) -> Vec<u32> {
     runs(outcome, 0).iter().map(|run| run.1).collect()
 }
 
 #[test]
 fn a_thread_leaves_a_crowded_cpu_for_its_wakers() {
-    // Its own CPU, 0, and the one beside it have as many others as `crowd` says; the waker is alone on CPU 2.
+    // Its own CPU, 0, and the neighbouring one have as many others as `crowd` says; the waker is alone on CPU 2.
     for (crowd, expected) in [(1, vec![0, 0]), (2, vec![0, 3])] {
         let mut sim = Simulation::new(traced(&support::shared(2, 2), 1), 2 + 2 * crowd);
         let word = sim.place("word", word());
@@ -166,8 +166,8 @@ fn a_woken_thread_prefers_a_core_that_is_idle_as_a_whole() {
     }
 }
 
-/// Two threads come to CPU 0 at 3 ms. One on CPU 1 sleeps so long again and again, computes when they come, and ends:
-/// when it ends, and when the thread that waits comes to that CPU.
+/// Two threads come to CPU 0 at 3 ms. One on CPU 1 repeatedly sleeps for this long, computes when they come, and ends.
+/// Returns when it ends, and when the waiting thread comes to that CPU.
 fn taken(nap_ns: u64) -> (u64, Option<u64>) {
     let mut sim = Simulation::new(traced(&support::shared(2, 1), 1), 3);
     for thread in 0..3 {
@@ -192,7 +192,7 @@ fn taken(nap_ns: u64) -> (u64, Option<u64>) {
 #[test]
 fn a_cpu_looks_for_threads_elsewhere_only_if_it_idles_long() {
     let (end, moved) = taken(MS);
-    // A look at the other queue (130), its lock, whose line both have then (150), a switch.
+    // A poll of the other queue (130), its lock, whose line both have then (150), a switch.
     assert_eq!(moved.map(|at| at - end), Some(130 + 150 + 1_000));
     let (end, moved) = taken(MS / 20);
     assert!(moved.is_none_or(|at| at > end + MS), "it idles for 0.05 ms at a time: {end}, {moved:?}");

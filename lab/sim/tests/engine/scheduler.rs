@@ -1,5 +1,5 @@
-//! Who has which CPU, and when: small cases, computed by hand. The machine switches in 1 us and has a latency of 6 ms,
-//! and threads start within the first microsecond.
+//! Which thread has which CPU, and when: small cases, computed by hand. The machine switches in 1 us and has a latency
+//! of 6 ms, and threads start within the first microsecond.
 
 use crate::support;
 use crate::world::{compute_until, config, notes, runs, token, took, traced, when};
@@ -62,7 +62,7 @@ fn many_threads_of_a_cpu_take_turns_of_the_granularity() {
     }
 }
 
-/// The CPU time that threads have had differs by the jitter, and who has had least is next.
+/// The CPU time that threads have had differs by the jitter, and the thread with the least is next.
 #[test]
 fn slices_that_end_late_make_the_turns_uneven() {
     let turns = |jitter_ns: u64| {
@@ -120,14 +120,14 @@ fn the_owner_of_a_lock_is_preempted_and_the_other_then_sleeps() {
     assert!(preempted < first(0, Happened::Releases { lock: 0 }));
     assert!(first(1, Happened::Asks { lock: 0 }) < first(1, Happened::Sleeps));
     // Thread 0 has 3 ms, thread 1 falls asleep, thread 0 has 2 ms, wakes thread 1 and is preempted by it, which after a
-    // slice of 3 ms still had less CPU time and goes on.
+    // slice of 3 ms still had less CPU time and continues.
     assert_eq!(ms(first(0, Happened::Releases { lock: 0 })), 5);
     assert_eq!(switches(&outcome.counters), (1, 2));
     assert_eq!(outcome.locks, ["lock"]);
     assert_eq!(outcome.counters.handoffs.same_node, 1);
 }
 
-/// After sleeping so long beside a thread that computes, how long a thread waits for its CPU, in nanoseconds.
+/// Returns how long a thread waits for its CPU after sleeping this long alongside a computing one, in nanoseconds.
 fn waits_after_sleep(sleep_ns: u64) -> (u64, Outcome) {
     let sleeper: Body = Box::new(move || Sim::sleep(sleep_ns));
     let outcome = run(&support::shared(1, 1), vec![(Affinity::Any, sleeper), computes(Affinity::Any, 20)]);
@@ -187,7 +187,7 @@ fn whoever_wakes_another_on_its_own_cpu_is_preempted_even_if_nothing_else_is_to_
 
 #[test]
 fn a_woken_thread_goes_to_an_idle_cpu_of_its_cache_only() {
-    // With its own CPU busy to the one beside; with that busy, too, it waits, and the other node stays idle.
+    // With its own CPU busy it goes to the nearby one; with that busy, too, it waits, and the other node stays idle.
     for (busy, expected) in [(vec![], 0), (vec![0], 1), (vec![0, 1], 0)] {
         let sleeper: Body = Box::new(|| {
             Sim::sleep(MS / 2);
@@ -282,7 +282,7 @@ fn who_yields_comes_after_those_who_wait() {
         sim.spawn(Affinity::Any, move || {
             for _ in 0..4 {
                 order.borrow_mut().push(thread);
-                Sim::compute(1_000 + 100_000 * thread); // who had little gives way, too
+                Sim::compute(1_000 + 100_000 * thread); // a thread that had little yields, too
                 Sim::yield_now();
             }
         });

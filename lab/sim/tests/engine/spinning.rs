@@ -18,7 +18,7 @@ fn with_view(nodes: u32, cores: u32, view: OnCpuView) -> Arc<Machine> {
     Arc::new(machine)
 }
 
-/// A writer that is always on its CPU, and a spinner that may watch it: whenever the one write comes, it is seen.
+/// A writer that is always on its CPU, and a spinner that may watch it: whenever the single write comes, it is seen.
 fn one_write(view: OnCpuView, backoff: bool, after_ns: u64) {
     let mut sim = Simulation::new(config(&with_view(1, 3, view), 1), 2);
     let word = sim.place("word", Word32::new(0));
@@ -66,7 +66,7 @@ fn counting(machine: &Arc<Machine>, seed: u64, perturb: Perturb) {
                     _ => apart.fetch_add(1, SeqCst),
                 };
             }
-            words[writer].fetch_or(1 << 16, SeqCst); // the end, for all who still wait
+            words[writer].fetch_or(1 << 16, SeqCst); // the end, for all that still wait
             apart.fetch_or(1 << 16, SeqCst);
         });
     }
@@ -107,7 +107,7 @@ fn no_write_is_missed_in_random_programs() {
     }
 }
 
-/// Transfers, and when each spinner saw its value, when one CPU writes 1 to `steps` and the others wait for `wants`.
+/// Counts transfers, and when each spinner saw its value: one CPU writes 1 to `steps`, the others wait for `wants`.
 fn steps(wants: &'static [u32], steps: u32) -> (u64, Vec<(u32, u64)>) {
     let spinners = wants.len() as u32;
     let mut sim = Simulation::new(config(&support::shared(1, spinners + 1), 1), wants.len() + 1);
@@ -135,7 +135,7 @@ fn steps(wants: &'static [u32], steps: u32) -> (u64, Vec<(u32, u64)>) {
 
 #[test]
 fn losers_cost_their_transfers_and_winners_see_it_at_once() {
-    // Seven copies, then at each write an invalidation and a copy for each who still spins.
+    // Seven copies, then at each write an invalidation and a copy for each remaining spinner.
     let (transfers, seen) = steps(&[3; 7], 3);
     assert_eq!(transfers, 7 + 3 * (1 + 7));
     assert!(seen.iter().all(|&(value, at)| value == 3 && (300_000..300_400).contains(&at)), "{seen:?}");
@@ -170,7 +170,7 @@ fn a_deadline_ends_a_spin_at_its_time() {
                     };
                     assert_eq!(Sim::spin_until(&*word, |value| value == 1, limit), Err(SpinEnd::Deadline));
                     let late = Sim::time_ns().checked_sub(until).expect("not before its time");
-                    // One that stays away looks at the clock after its rest.
+                    // A spinner that backs off checks the clock after its rest.
                     assert!(late <= if backoff { 5_000 } else { 250 }, "{view:?}: {late} ns late");
                 }
             });
@@ -197,7 +197,7 @@ fn a_deadline_that_was_not_needed_disturbs_nothing_later() {
     sim.run().unwrap();
 }
 
-/// How a spin ends, and when, if the owner sleeps from 20 to 60 us, and at 90 us writes the word.
+/// Returns how a spin ends, and when, if the owner sleeps from 20 to 60 us, and at 90 us writes the word.
 fn owner_sleeps(view: OnCpuView) -> (Result<u32, SpinEnd>, u64) {
     let mut sim = Simulation::new(config(&with_view(1, 2, view), 1), 2);
     let word = sim.place("word", Word32::new(0));
@@ -226,7 +226,7 @@ fn who_can_see_that_the_owner_sleeps_stops_spinning() {
     let (result, at) = owner_sleeps(OnCpuView::Exact);
     assert_eq!(result, Err(SpinEnd::NotRunning));
     assert!((20_000..20_500).contains(&at), "{at} ns");
-    // Nobody spins on the owner's CPU: the areas tell nothing.
+    // No thread spins on the owner's CPU: the areas show nothing.
     for view in [OnCpuView::Rseq, OnCpuView::Unknown] {
         let (result, at) = owner_sleeps(view);
         assert_eq!(result, Ok(1));

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use turnwise::platform::{IntWord, Lane, Platform, Word};
 use turnwise_sim::{Affinity, Config, Placed, Sim, SimWord, Simulation};
 
-/// One node of four CPUs, with store buffers.
+/// Returns one node of four CPUs, with store buffers.
 fn simulation(threads: usize) -> Simulation {
     let mut machine = support::machine(1, 4);
     machine.cpu.store_buffer = true;
@@ -19,13 +19,13 @@ fn word(simulation: &mut Simulation, name: &str) -> Placed<SimWord<u32>> {
     simulation.place(name, SimWord::new(0))
 }
 
-/// What a thread found, for the test to read.
+/// Returns what a thread found, for the test to read.
 fn note<T: Copy + Default + 'static>() -> (Rc<Cell<T>>, Rc<Cell<T>>) {
     let note = Rc::new(Cell::new(T::default()));
     (Rc::clone(&note), note)
 }
 
-/// How long `f` takes, in nanoseconds.
+/// Returns how long `f` takes, in nanoseconds.
 fn takes(f: impl FnOnce()) -> u64 {
     let begin = Sim::time_ns();
     f();
@@ -116,7 +116,7 @@ fn stores_happen_in_their_order_whatever_their_lines_cost() {
     assert_eq!(seen.get(), 2, "who sees the second store sees the first");
 }
 
-/// Two threads store to one word each and look at the other's: what each saw.
+/// Two threads store to one word each and read the other's; returns what each saw.
 fn store_buffering(fence: bool) -> (u32, u32) {
     let mut simulation = simulation(2);
     let words = [word(&mut simulation, "x"), word(&mut simulation, "y")];
@@ -134,7 +134,7 @@ fn store_buffering(fence: bool) -> (u32, u32) {
                 Sim::fence(SeqCst);
             }
             note.set(other.load(Relaxed));
-            Sim::compute(1_000); // who leaves its CPU has stored
+            Sim::compute(1_000); // a thread that leaves its CPU has stored
         });
     }
     simulation.run().expect("everybody gets on");

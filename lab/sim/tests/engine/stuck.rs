@@ -1,4 +1,4 @@
-//! Runs in which nobody gets on are told from those in which somebody does, and say who waits for what.
+//! Runs without progress are distinguished from runs with progress, and report which thread waits for what.
 
 use crate::support;
 use crate::world::{Word32, config, word};
@@ -13,7 +13,7 @@ use turnwise_sim::{Affinity, Config, Outcome, Perturb, Placed, Sim, Simulation, 
 
 type Lock = Placed<Mutex<u64, Sim>>;
 
-/// Runs `section` with the lock, and tells the simulator.
+/// Runs `section` with the lock, and reports it to the simulator.
 fn locked(lock: &Lock, section: impl FnOnce()) {
     Sim::asks(lock.address());
     let guard = lock.lock();
@@ -104,7 +104,7 @@ fn a_thread_that_panics_panics_the_run() {
     sim.run().unwrap();
 }
 
-/// Two threads that each set a flag of their own, and take it back as long as the other's is set.
+/// Two threads that each set a flag of their own, and take it back while the other's is set.
 fn after_you(config: Config) -> Result<Outcome, Stuck> {
     let mut sim = Simulation::new(config, 2);
     let flags = [sim.place("mine", word()), sim.place("yours", word())];
@@ -129,7 +129,7 @@ fn after_you(config: Config) -> Result<Outcome, Stuck> {
 
 #[test]
 fn two_threads_for_ever_trying_and_undoing_are_a_livelock() {
-    // Each waits for the other to have given up at the moment of its look; nobody clears a flag at the end.
+    // Each waits for the other to have given up at the moment of its poll; no thread clears a flag at the end.
     let stuck = after_you(Config { silence_ns: 20_000_000, ..config(&support::shared(1, 2), 1) }).unwrap_err();
     assert_eq!(stuck.kind, StuckKind::Livelock);
     assert!(stuck.at_ns > 20_000_000, "{stuck}");
@@ -175,7 +175,7 @@ fn who_waits_too_long_while_others_get_on_starves() {
         let config = Config { starvation_ns, ..config(&support::shared(1, 3), 1) };
         let mut sim = Simulation::new(config, 3);
         let word = sim.place("bolted", word());
-        // Two have it by turns, one asks and is never let in before they are done.
+        // Two have it alternately, one requests it and is never let in before they are done.
         let busy = Rc::new(Cell::new(2));
         for _ in 0..2 {
             let busy = busy.clone();
@@ -200,7 +200,7 @@ fn who_waits_too_long_while_others_get_on_starves() {
     has(&stuck, &["thread 2 runs on CPU 2", "asks for bolted since"]);
 }
 
-/// A lock that forgets a sleeper: it looks whether anybody sleeps before it releases, not after.
+/// A lock that forgets a sleeper: it checks for sleepers before it releases, not after.
 struct Forgetful {
     locked: Word32,
     sleepers: Word32,
@@ -255,7 +255,7 @@ fn a_lock_that_forgets_a_sleeper_is_a_deadlock() {
 }
 
 /// Two threads that each hand the other a message, with a flag set before the message is there: too early, if the
-/// sender then stands still. How many read too early.
+/// sender then stalls. Returns how many read too early.
 fn too_early(config: Config) -> u32 {
     let mut sim = Simulation::new(config, 2);
     let flag = sim.place("flag", word());

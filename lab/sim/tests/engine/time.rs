@@ -1,4 +1,4 @@
-//! No time is lost or made: what the profile has is what the CPUs had.
+//! No time is lost or made: the profile equals what the CPUs had.
 
 use crate::support;
 use crate::world::{Word32, config, row};
@@ -20,7 +20,7 @@ fn check(outcome: &Outcome) {
     assert_eq!(sum(&outcome.profile, |kind| kind != Kind::Idle), counters.cpu_ps);
 }
 
-/// What a thread may do.
+/// Does any of the things that a thread may do.
 fn something(word: &Word32, lock: &Mutex<u64, Sim>) {
     let soon = |ns| Sim::time_ns() + Sim::chance(ns);
     match Sim::chance(10) {
@@ -73,7 +73,7 @@ fn run(config: Config, threads: usize) -> Outcome {
     sim.run().unwrap_or_else(|stuck| panic!("{stuck}"))
 }
 
-/// Every kind of machine that matters here.
+/// Returns every kind of machine that matters here.
 fn machines() -> Vec<Machine> {
     let smt = {
         Machine {

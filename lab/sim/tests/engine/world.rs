@@ -13,28 +13,28 @@ pub(crate) type Word32 = SimWord<u32>;
 /// Notes that several threads take.
 pub(crate) type Notes<T> = Rc<RefCell<Vec<T>>>;
 
-/// No notes yet.
+/// Creates empty notes.
 pub(crate) fn notes<T>() -> Notes<T> {
     Rc::new(RefCell::new(Vec::new()))
 }
 
-/// A machine, the same on each call.
+/// Returns a machine, the same on each call.
 pub(crate) fn config(machine: &Arc<Machine>, seed: u64) -> Config {
     Config::new(Arc::clone(machine), seed)
 }
 
-/// The same with a trace.
+/// Returns the same with a trace.
 pub(crate) fn traced(machine: &Arc<Machine>, seed: u64) -> Config {
     Config { traced: true, ..config(machine, seed) }
 }
 
-/// The times of these events of a thread, in picoseconds, with the CPU.
+/// Returns the times of these events of a thread, in picoseconds, with the CPU.
 pub(crate) fn when(outcome: &Outcome, thread: u32, what: impl Fn(Happened) -> bool) -> Vec<(u64, u32)> {
     let mine = outcome.trace.iter().filter(|event| event.thread == thread && what(event.what));
     mine.map(|event| (event.ps, event.cpu)).collect()
 }
 
-/// When and where a thread got a CPU.
+/// Returns when and where a thread got a CPU.
 pub(crate) fn runs(outcome: &Outcome, thread: u32) -> Vec<(u64, u32)> {
     when(outcome, thread, |what| what == Happened::Runs)
 }
@@ -45,14 +45,14 @@ pub(crate) fn compute_until(ns: u64) {
     Sim::compute((ns * NS).saturating_sub(now) / NS);
 }
 
-/// The caller's simulated time in this function, in picoseconds.
+/// Returns the caller's simulated time in this function, in picoseconds.
 pub(crate) fn took(f: impl FnOnce()) -> u64 {
     let begin = Sim::time_ps();
     f();
     Sim::time_ps() - begin
 }
 
-/// The token of a simulated thread.
+/// Returns the token of a simulated thread.
 pub(crate) fn token() -> turnwise::platform::Token {
     Sim::current()
 }
@@ -61,8 +61,8 @@ fn table(ns: [u64; 6]) -> ByClass {
     ByClass(ns.iter().map(|ns| ns * NS).collect())
 }
 
-/// Four nodes in a row, each of two clusters of two cores of two threads: every distance there is, each at a cost of
-/// its own.
+/// Returns four nodes in a row, each of two clusters of two cores of two threads: every possible distance, each at a
+/// cost of its own.
 pub(crate) fn row(protocol: Protocol) -> Machine {
     let mut machine = crate::support::machine(1, 1);
     let hops = (0..16u8).map(|place| (place / 4).abs_diff(place % 4)).collect();
@@ -80,7 +80,7 @@ pub(crate) fn row(protocol: Protocol) -> Machine {
     machine
 }
 
-/// A word that holds 0.
+/// Returns a word that holds 0.
 pub(crate) fn word() -> Word32 {
     turnwise::platform::Word::new(0)
 }

@@ -7,7 +7,7 @@ fn table(ns: [u64; 4]) -> ByClass {
     ByClass(ns.iter().map(|ns| ns * NS).collect())
 }
 
-/// `nodes` nodes of `cores` cores, each one hop from the others.
+/// Returns `nodes` nodes of `cores` cores, each one hop from the others.
 pub fn machine(nodes: u32, cores: u32) -> Machine {
     let hops = (0..nodes * nodes).map(|place| u8::from(place / nodes != place % nodes)).collect();
     let topology =
@@ -60,7 +60,7 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
     Machine { name, title, topology, coherence: lines, cpu, system, sources: Vec::new() }
 }
 
-/// The same, shared.
+/// Returns the same, shared.
 pub fn shared(nodes: u32, cores: u32) -> Arc<Machine> {
     Arc::new(machine(nodes, cores))
 }

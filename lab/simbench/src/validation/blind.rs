@@ -9,7 +9,7 @@ use anyhow::Result;
 /// Simulated milliseconds of each run with more threads than CPUs.
 const OVERSUBSCRIBED_MS: [u64; 2] = [100, 20];
 
-/// How many runs the curves take.
+/// Returns how many runs the curves take.
 ///
 /// # Errors
 /// The published figures cannot be read.
@@ -20,7 +20,7 @@ pub fn runs(quick: bool) -> Result<usize> {
     Ok(lockhammer::count(&published.lockhammer, effort(quick)) + over + servers)
 }
 
-/// What was predicted, beside what was published.
+/// Predictions next to published figures.
 pub(super) struct Blind {
     published: Published,
     pub(super) points: Vec<Point>,
@@ -49,7 +49,7 @@ impl Blind {
         Ok(Blind { published, points, curves, servers })
     }
 
-    /// The results in a few lines.
+    /// Summarises the results in a few lines.
     pub(super) fn summary(&self) -> String {
         let over = self.published.oversubscription.iter().zip(&self.curves);
         let over: Vec<String> = over.map(|(over, curves)| oversubscribed::table(over, curves)).collect();
@@ -62,10 +62,10 @@ impl Blind {
     }
 }
 
-/// The page of the curves alone, with all points.
+/// Returns the page of the curves alone, with all points.
 ///
 /// # Errors
-/// A machine file is wrong, or threads get nowhere.
+/// A machine file is wrong, or threads make no progress.
 pub fn page(command: &str, commit: Option<&str>, quick: bool, tick: impl FnMut()) -> Result<String> {
     let blind = Blind::predict(quick, tick)?;
     Ok(format!(
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// What holds of the predictions whatever the figures are: who is worst, who stays flat, who breaks where.
+    /// Properties of the predictions whatever the figures: which lock is worst, which stays flat, which breaks where.
     #[test]
     fn the_shapes_of_the_curves_hold() {
         let mut ticks = 0;
@@ -117,7 +117,7 @@ mod tests {
             let spins_in_line = ["mcs", "ticket_spinlock"].contains(&curve.lock.as_str());
             let beyond = over.threads.iter().position(|n| [110, 530].contains(n)).expect("a column");
             let jump = curve.predicted_us[beyond] / curve.predicted_us[beyond - 1];
-            // On 512 CPUs a futex has two speeds, by how long one thread keeps it, and none is a break.
+            // On 512 CPUs a futex has two speeds, depending on how long one thread keeps it, and neither is a break.
             let calm = if over.us.is_empty() { 4.0 } else { 1.5 };
             assert!(if spins_in_line { jump > 4.0 } else { jump < calm }, "{}: {:?}", curve.lock, curve.predicted_us);
         }

@@ -8,7 +8,7 @@ use turnwise_sim::spec::Machine;
 
 /// CPUs of the curves.
 const CPUS: [u32; 6] = [1, 2, 10, 20, 40, 80];
-/// Locks of the curves, and whether theory has them collapse beyond one node.
+/// Locks of the curves, and whether they collapse beyond one node in theory.
 pub(super) const LOCKS: [(&str, Option<bool>); 7] = [
     ("ttas", Some(true)),
     ("ticket", Some(true)),
@@ -23,7 +23,7 @@ pub(super) const WORKLOADS: [&str; 2] = ["100/4000", "tight"];
 /// A lock whose throughput on all CPUs is less than this share of that on one node has collapsed.
 const COLLAPSED: f64 = 0.3;
 
-/// How many runs a table takes.
+/// Returns how many runs a table takes.
 pub(super) const fn count() -> usize {
     CPUS.len() * LOCKS.len() * WORKLOADS.len()
 }
@@ -41,7 +41,7 @@ fn ops_per_s(machine: &Arc<Machine>, lock: &'static SimLock, workload: &Workload
     figures.map(|figures| figures.ops_per_s).map_err(|stuck| anyhow::anyhow!("{}: {}", stuck.what, stuck.who))
 }
 
-/// One workload's table, as Markdown, and what is not as theory has it.
+/// Returns one workload's table, as Markdown, and what deviates from theory.
 pub(super) fn table(machine: &Arc<Machine>, workload: &str, mut tick: impl FnMut()) -> Result<(String, Vec<String>)> {
     let parsed: Workload = workload.parse()?;
     let mut text = String::from("| lock |");

@@ -1,4 +1,4 @@
-//! Facts in, predictions out: what a hand-over between CPUs takes, beside what was measured on such a machine.
+//! Facts in, predictions out: the time of a hand-over between CPUs, next to measurements on such a machine.
 
 use super::qspinlock::KernelQueuedLock;
 use super::{Judged, percent};
@@ -34,7 +34,7 @@ const PUBLISHED: &[Published] = &[
 /// How many cells the table has.
 pub(super) const RUNS: usize = PUBLISHED.len() * LOCKS.len();
 
-/// How long to look.
+/// How long to measure.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
     /// Runs of each cell, of which the median counts.
@@ -44,7 +44,7 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    /// What the page says.
+    /// The effort for the page.
     pub(super) const PAGE: Effort = Effort { seeds: 5, duration_ns: 5_000_000 };
 }
 
@@ -99,7 +99,7 @@ fn once(machine: &Arc<Machine>, row: &Published, place: PlaceBody, seed: u64, du
     Ok(outcome.counters.now_ps as f64 / 1_000.0 / done.get().max(1) as f64)
 }
 
-/// The table, as Markdown, and the errors of the kernel's lock.
+/// Returns the table, as Markdown, and the errors of the kernel's lock.
 pub(super) fn table(machine: &Arc<Machine>, effort: Effort, mut tick: impl FnMut()) -> Result<(String, Judged)> {
     let mut text = String::from(
         "| CPUs | tasks | published, ns | the kernel's shape | error | our `mcs` | error | our `queued` | error |\n\

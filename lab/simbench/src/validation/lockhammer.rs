@@ -1,8 +1,8 @@
 //! LockHammer's curves as a blind test: its protocol on machines that were made from other sources.
 //!
 //! Each thread has a CPU of its own, in the order of the data, and acquires the lock a fixed number of times; in
-//! between it computes, and touches nothing. The figure is the time of the whole run, shared out over all
-//! acquisitions. What a run takes without a lock, mostly the end of its threads, is taken from the data and added.
+//! between it computes, and touches nothing. The figure is the time of the whole run, divided by the number of all
+//! acquisitions. The time of a run without a lock, mostly the end of its threads, is taken from the data and added.
 
 use super::Judged;
 use super::published::Curves;
@@ -57,14 +57,14 @@ impl Point {
     }
 }
 
-/// The columns that are judged: where they are in the data, and their numbers of threads.
+/// Returns the columns that are judged: where they are in the data, and their numbers of threads.
 fn columns(curves: &Curves, effort: Effort) -> Vec<(usize, u32)> {
     let all = curves.threads.iter().copied().enumerate().filter(|(_, threads)| *threads >= JUDGED_FROM);
     let all: Vec<_> = all.collect();
     if effort.ends_only { all.first().into_iter().chain(all.last()).copied().collect() } else { all }
 }
 
-/// How many runs there are.
+/// Returns how many runs there are.
 pub(super) fn count(published: &[Curves], effort: Effort) -> usize {
     published.iter().map(|curves| columns(curves, effort).len() * curves.ns.len()).sum()
 }
@@ -72,7 +72,7 @@ pub(super) fn count(published: &[Curves], effort: Effort) -> usize {
 /// Predicts all points.
 ///
 /// # Errors
-/// A machine or a lock is missing, or threads get nowhere.
+/// A machine or a lock is missing, or threads make no progress.
 pub(super) fn predict(published: &[Curves], effort: Effort, mut tick: impl FnMut()) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for curves in published {
@@ -96,12 +96,12 @@ pub(super) fn predict(published: &[Curves], effort: Effort, mut tick: impl FnMut
     Ok(points)
 }
 
-/// A section of LockHammer.
+/// Returns a section of LockHammer.
 pub(super) fn section(hold_ns: u64, outside_ns: u64) -> String {
     format!("{hold_ns} ns with the lock, {outside_ns} ns without")
 }
 
-/// The lock of this name in the data.
+/// Returns the lock of this name in the data.
 pub(super) fn find(name: &str) -> Result<PlaceLock> {
     let found = LOCKS.iter().find(|(known, _)| *known == name);
     found.map(|(_, place)| *place).with_context(|| format!("published.toml: no lock '{name}' can be simulated"))
@@ -165,7 +165,7 @@ pub(super) fn judged<'a>(points: impl Iterator<Item = &'a Point>) -> Judged {
     Judged(points.map(Point::error).collect())
 }
 
-/// What is said in a few lines: by host and lock, and in all.
+/// Summarises in a few lines: by host and lock, and in all.
 pub(super) fn summary(points: &[Point]) -> String {
     let machines: BTreeSet<&str> = points.iter().map(|p| p.machine.as_str()).collect();
     let locks: BTreeSet<&str> = points.iter().map(|p| p.lock.as_str()).collect();
@@ -217,7 +217,7 @@ fn verdict(points: &[Point]) -> String {
 /// The points of a section, by lock.
 type Rows<'a> = BTreeMap<&'a str, Vec<&'a Point>>;
 
-/// Every point, published and predicted.
+/// Lists every point, published and predicted.
 pub(super) fn tables(points: &[Point]) -> String {
     let mut cells: BTreeMap<(&str, &str), Rows<'_>> = BTreeMap::new();
     for point in points {

@@ -1,4 +1,4 @@
-//! Threads that take one lock again and again for a while: how long a section takes, shared out over all threads.
+//! Threads that take one lock repeatedly for a while: how long a section takes, divided by the number of threads.
 
 use super::small_locks::PlaceLock;
 use anyhow::Result;
@@ -25,9 +25,9 @@ impl Line {
 pub(super) struct Section {
     /// Lines that each section reads and writes.
     pub(super) written: u32,
-    /// One of so many more, by lot.
+    /// One of this many more, at random.
     pub(super) one_of: u32,
-    /// Each thread also updates a count of its own, and so many threads' counts share a line; 0 for none.
+    /// Each thread also updates a count of its own, and this many threads' counts share a line; 0 for none.
     pub(super) counts_per_line: u32,
     /// Time with the lock.
     pub(super) inside_ns: u64,
@@ -37,7 +37,7 @@ pub(super) struct Section {
     pub(super) delay: (u64, u32),
 }
 
-/// Who does it, where, and for how long.
+/// The threads, their places, and for how long they run.
 #[derive(Clone)]
 pub(super) struct Loops {
     pub(super) threads: u32,
@@ -122,7 +122,7 @@ pub(super) fn once(machine: &Arc<Machine>, place: PlaceLock, loops: &Loops) -> R
     Ok(loops.duration_ns as f64 / done.get().max(1) as f64)
 }
 
-/// The CPUs of a machine as a scheduler fills them: node by node in turn, a core's second thread after all first ones.
+/// Returns the CPUs as a scheduler fills them: node by node in turn, a core's second thread after all first ones.
 pub(super) fn spread(machine: &Machine, cores_per_node: u32) -> Vec<u32> {
     let topology = &machine.topology;
     let (per_core, nodes) = (topology.threads_per_core, topology.nodes);

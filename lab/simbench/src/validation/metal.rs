@@ -9,12 +9,12 @@ use turnwise_bench::report::{LockReport, Method, Report, ScenarioReport};
 use turnwise_present::stats::median;
 use turnwise_sim::spec::{Class, Machine, NS};
 
-/// Samples with fewer operations than this, or two that differ by more than [`APART`], are some of several, as on
-/// metal: what one of them shows is chance.
+/// Samples with fewer operations than this, or two that differ by more than [`APART`], are repeated, as on metal: a
+/// single one of them shows chance.
 const FEW: f64 = 1_000.0;
 const APART: f64 = 1.1;
 
-/// The simulated lock that a benchmark's lock is.
+/// Returns the simulated lock that a benchmark's lock is.
 fn simulated(bench: &str) -> Option<&'static SimLock> {
     LOCKS.iter().find(|lock| lock.name == bench)
 }
@@ -34,7 +34,7 @@ fn cells<'a>(report: &'a Report, machine: &'a Machine) -> impl Iterator<Item = C
     })
 }
 
-/// The median of the samples that were taken on this machine. All of them, if the benchmark did not ask.
+/// Returns the median of the samples that were taken on this machine. All of them, if the benchmark did not measure it.
 fn metal_ns(metal: &LockReport, machine: &Machine) -> Option<f64> {
     if metal.rounds_line_ns.iter().all(Option::is_none) {
         return Some(metal.op_ns?.median);
@@ -45,7 +45,7 @@ fn metal_ns(metal: &LockReport, machine: &Machine) -> Option<f64> {
     (!found.is_empty()).then(|| median(&mut found))
 }
 
-/// Whether a cache line cost about what the machine file says.
+/// Returns whether a cache line cost about what the machine file states.
 fn is_here(machine: &Machine, around: Option<f64>) -> bool {
     /// Nearer than any two distances between CPUs.
     const ABOUT: f64 = 0.25;
@@ -53,7 +53,7 @@ fn is_here(machine: &Machine, around: Option<f64>) -> bool {
     (found / line_ns - 1.0).abs() <= ABOUT
 }
 
-/// A sentence about the samples that count; empty if all do.
+/// Returns a sentence about the samples that count; empty if all do.
 pub(super) fn samples(report: &Report, machine: &Machine) -> String {
     let all = report.lines_ns();
     let Some(line_ns) = line_ns(machine).filter(|_| !all.is_empty()) else { return String::new() };
@@ -65,7 +65,7 @@ pub(super) fn samples(report: &Report, machine: &Machine) -> String {
     )
 }
 
-/// By how many nanoseconds a locked operation takes longer where another core, the nearest, has written the line.
+/// Returns by how many nanoseconds a locked operation takes longer where the nearest other core has written the line.
 fn line_ns(machine: &Machine) -> Option<f64> {
     let others = (1..machine.topology.cpus()).map(|cpu| machine.topology.between(0, cpu));
     let nearest = others.filter(|class| *class > Class::SAME_CORE).min()?;
@@ -73,12 +73,12 @@ fn line_ns(machine: &Machine) -> Option<f64> {
     Some(more as f64 / NS as f64)
 }
 
-/// How many cells there are.
+/// Returns how many cells there are.
 pub(super) fn count(report: &Report, machine: &Machine) -> usize {
     cells(report, machine).count()
 }
 
-/// The table, as Markdown, and the errors.
+/// Returns the table, as Markdown, and the errors.
 pub(super) fn table(report: &Report, machine: &Arc<Machine>, mut tick: impl FnMut()) -> Result<(String, Judged)> {
     ensure!(report.subject == "mutex", "the benchmark's report is about {}: mutex is wanted", report.subject);
     let mut text = String::from(
@@ -102,7 +102,7 @@ pub(super) fn table(report: &Report, machine: &Arc<Machine>, mut tick: impl FnMu
     Ok((text, judged))
 }
 
-/// Time per operation and fairness, from samples as long as those on metal; `None` if a run got stuck.
+/// Returns time per operation and fairness, from samples as long as those on metal; `None` if a run got stuck.
 fn simulate(
     machine: &Arc<Machine>,
     lock: &'static SimLock,

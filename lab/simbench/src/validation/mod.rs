@@ -1,12 +1,12 @@
-//! What the simulator is worth: its predictions beside what others published and what this machine measures. Facts go
-//! in (machine files), predictions come out; nothing is fitted to a published lock table.
+//! The accuracy of the simulator: its predictions next to what others published and what this machine measures. Facts
+//! go in (machine files), predictions come out; nothing is fitted to a published lock table.
 //!
 //! | file | what |
 //! |---|---|
 //! | `handoff.rs`, `qspinlock.rs` | a hand-over on Westmere-EX, published and simulated |
 //! | `curves.rs` | which locks collapse |
 //! | `osv.rs` | OSv's mutex, published and simulated |
-//! | `blind.rs` | published curves as blind tests: which, and what is said of them |
+//! | `blind.rs` | published curves as blind tests: which, and the comments on them |
 //! | `lockhammer.rs`, `oversubscribed.rs` | locks alone on two servers; with more threads than CPUs |
 //! | `servers.rs`, `loops.rs` | `locktorture`, semaphores and mutexes on servers; a loop of threads around a lock |
 //! | `published.rs`, `small_locks.rs` | the published figures; the locks that they are of |
@@ -57,7 +57,7 @@ impl Judged {
         self.0.iter().filter(|error| error.abs() <= bound).count()
     }
 
-    /// Within a factor, either way.
+    /// Returns how many are within a factor, either way.
     fn within_factor(&self, factor: f64) -> usize {
         self.0.iter().filter(|&&error| (1.0 / factor..=factor).contains(&(1.0 + error))).count()
     }
@@ -72,7 +72,7 @@ fn percent(share: f64) -> String {
     format!("{:+.0}%", share * 100.0)
 }
 
-/// How many runs a validation takes.
+/// Returns how many runs a validation takes.
 ///
 /// # Errors
 /// The published figures cannot be read.
@@ -81,10 +81,10 @@ pub fn runs(inputs: &Inputs) -> Result<usize> {
     Ok(handoff::RUNS + curves::count() + osv::count() + blind::runs(false)? + metal)
 }
 
-/// The page, as Markdown; calls `tick` after each run.
+/// Returns the page, as Markdown; calls `tick` after each run.
 ///
 /// # Errors
-/// A machine file is wrong, or a lock broke its promise.
+/// A machine file is wrong, or a lock broke its guarantee.
 pub fn page(inputs: &Inputs, mut tick: impl FnMut()) -> Result<String> {
     let westmere = Arc::new(spec::load("westmere-ex-80")?);
     let mut text = head(inputs);
@@ -162,7 +162,7 @@ fn on_metal(inputs: &Inputs, tick: &mut impl FnMut()) -> Result<String> {
     Ok(text)
 }
 
-/// One host's cells.
+/// Returns one host's cells.
 fn host(report: &Report, machine: &Arc<Machine>, tick: &mut impl FnMut()) -> Result<String> {
     let (table, judged) = metal::table(report, machine, tick)?;
     let cpu = report.machine.cpu.as_deref().unwrap_or("an unknown CPU");
@@ -214,7 +214,7 @@ const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
 mod tests {
     use super::*;
 
-    /// A benchmark's report with two locks, of which one is not ours.
+    /// Returns a benchmark's report with two locks, of which one is not ours.
     fn report() -> Report {
         let lock = |name: &str, ns: f64| {
             serde_json::json!({

@@ -1,4 +1,4 @@
-//! OSv's mutex in OSv's benchmark, on a machine like the one that the document was measured on.
+//! OSv's mutex in OSv's benchmark, on a machine like the paper's.
 
 use super::percent;
 use crate::run::{Plan, run};
@@ -11,19 +11,19 @@ use turnwise_sim::spec;
 /// The locks, in the order of the columns of `handoff_spin` in `published.toml`.
 const LOCKS: [&str; 2] = ["osv-mutex-no-spin", "osv-mutex-spin"];
 
-/// Lock, threads, published nanoseconds per acquisition.
+/// Returns lock, threads, published nanoseconds per acquisition.
 fn rows() -> Result<Vec<(&'static str, u32, f64)>> {
     let published: HandoffSpin = published::typed("handoff_spin")?;
     let column = |(n, lock)| published.rows.iter().map(move |row| (lock, row.threads, row.ns[n]));
     Ok(LOCKS.into_iter().enumerate().flat_map(column).collect())
 }
 
-/// How many runs the table takes.
+/// Returns how many runs the table takes.
 pub(super) fn count() -> usize {
     rows().map_or(0, |rows| rows.len())
 }
 
-/// The table, as Markdown.
+/// Returns the table, as Markdown.
 pub(super) fn table(mut tick: impl FnMut()) -> Result<String> {
     let machine = Arc::new(spec::load("osv-4")?);
     let mut text = String::from(

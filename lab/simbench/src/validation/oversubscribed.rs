@@ -1,7 +1,7 @@
 //! Locks with more threads than CPUs: where the curves break.
 //!
-//! A section reads and writes two lines, the time outside is 100 turns of an empty loop, nobody is pinned. The figure
-//! is the time for each completed section. What the published axis means is not said, so only ratios are judged.
+//! A section reads and writes two lines, the time outside is 100 turns of an empty loop, no thread is pinned. The
+//! figure is the time for each completed section. The published axis is not explained, so only ratios are judged.
 
 use super::lockhammer::find;
 use super::loops::{self, Loops, Section};
@@ -25,13 +25,13 @@ pub(super) struct Curve {
     pub(super) predicted_us: Vec<f64>,
 }
 
-/// The number of threads at which a curve breaks first.
+/// Returns the number of threads at which a curve breaks first.
 pub(super) fn breaks_at(threads: &[u32], us: &[f64]) -> Option<u32> {
     let step = us.windows(2).position(|pair| pair[1] > BREAK * pair[0]);
     step.map(|step| threads[step + 1])
 }
 
-/// How many runs there are.
+/// Returns how many runs there are.
 pub(super) fn count(published: &Oversubscription) -> usize {
     published.threads.len() * (published.us.len() + published.locks.len())
 }
@@ -39,7 +39,7 @@ pub(super) fn count(published: &Oversubscription) -> usize {
 /// Predicts the curves: those of the data, and others on the same machine.
 ///
 /// # Errors
-/// A machine or a lock is missing, or threads get nowhere.
+/// A machine or a lock is missing, or threads make no progress.
 pub(super) fn predict(published: &Oversubscription, ms: u64, mut tick: impl FnMut()) -> Result<Vec<Curve>> {
     let machine = Arc::new(spec::load(&published.machine)?);
     let mut rows: BTreeMap<&str, Option<&Vec<f64>>> =
@@ -66,7 +66,7 @@ pub(super) fn predict(published: &Oversubscription, ms: u64, mut tick: impl FnMu
     Ok(curves)
 }
 
-/// The table, and where each curve breaks.
+/// Returns the table, and where each curve breaks.
 pub(super) fn table(published: &Oversubscription, curves: &[Curve]) -> String {
     let mut text = String::from("| lock | |");
     published.threads.iter().for_each(|threads| text += &format!(" {threads} |"));

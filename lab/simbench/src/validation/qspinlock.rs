@@ -1,12 +1,12 @@
 //! The lock of a published measurement, in the shape of Linux's queued spin lock: a lock bit, a pending bit for the one
-//! waiter who needs no node, and the tail of an MCS queue for the others. It exists to be compared with what was
-//! published of it; to use one, take [`turnwise::QueuedSpinLock`].
+//! waiter that needs no node, and the tail of an MCS queue for the others. It exists for comparison with its published
+//! figures; for use, take [`turnwise::QueuedSpinLock`].
 //!
 //! | bits | name | set by | cleared by |
 //! |---|---|---|---|
-//! | 0 | `LOCKED` | whoever takes the lock | the owner |
-//! | 8 | `PENDING` | the first waiter, if nobody else waits | it, as it takes the lock |
-//! | 16.. | tail: thread + 1 | whoever queues | the last in the queue, as it takes the lock |
+//! | 0 | `LOCKED` | the thread that takes the lock | the owner |
+//! | 8 | `PENDING` | the first waiter, if no other waits | it, as it takes the lock |
+//! | 16.. | tail: thread + 1 | a thread that queues | the last in the queue, as it takes the lock |
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{Platform, SpinLimit, Word};
@@ -59,7 +59,7 @@ impl KernelQueuedLock {
                 Ok(0) => return,
                 Ok(_) => {
                     spin_until(&self.word, |word| word & LOCKED == 0);
-                    self.word.store_part(0, [1, 0]); // `LOCKED` for `PENDING`: nobody else may take it
+                    self.word.store_part(0, [1, 0]); // `LOCKED` for `PENDING`: no other thread may take it
                     return;
                 }
                 Err(found) => word = found,
@@ -82,12 +82,12 @@ impl KernelQueuedLock {
         if alone && self.word.compare_exchange(word, LOCKED, Acquire, Relaxed).is_ok() {
             return;
         }
-        self.word.store_part(0, [1]); // nobody else may take it
+        self.word.store_part(0, [1]); // no other thread may take it
         let next = spin_until(&node.next, |next| next != 0);
         self.nodes[next as usize - 1].granted.store(1, Release);
     }
 
-    /// Exchanges the tail; the last one's number + 1.
+    /// Exchanges the tail; returns the last one's number + 1.
     fn join(&self, me: u32) -> u32 {
         let tail = u16::try_from(me + 1).expect("a simulation has fewer threads");
         u16::from_le_bytes(self.word.swap_part(2, tail.to_le_bytes())).into()

@@ -1,5 +1,5 @@
 //! Locks on servers as blind tests: Linux's spin lock under `locktorture`, its readers-writer semaphore, and mutexes
-//! that sleep. The published figure with one thread says what a round takes beside the lock; it is not judged.
+//! that sleep. The published figure with one thread gives the time of a round without the lock; it is not judged.
 
 use super::lockhammer::{Point, find};
 use super::loops::{self, Loops, Section, spread};
@@ -15,20 +15,20 @@ use turnwise_sim::spec::{self, Machine};
 pub(super) struct Server {
     pub(super) what: String,
     pub(super) machine: String,
-    /// The host has so many cores in each node.
+    /// The host has this many cores in each node.
     cores_per_node: u32,
-    /// The host has so many CPUs; threads beyond them wait for a free one.
+    /// The host has this many CPUs; threads beyond them wait for a free one.
     cpus: u32,
     pinned: bool,
     written: u32,
     one_of: u32,
     counts_per_line: u32,
-    /// Whether what a round takes beside the lock is time with it.
+    /// Whether a round's time without the lock's own is spent holding it.
     rest_inside: bool,
     /// A delay with the lock, and in how many sections of each thread, times the threads, there is one.
     #[serde(default)]
     delay: (u64, u32),
-    /// What delays that are too rare to be simulated add to a section, over the number of threads.
+    /// The time per section of delays too rare to be simulated, over the number of threads.
     #[serde(default)]
     rare_delays_ns: f64,
     pub(super) threads: Vec<u32>,
@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// All points of a lock.
+    /// Predicts all points of a lock.
     fn predict(&self, lock: &str, figures: &[f64], effort: Effort, tick: &mut impl FnMut()) -> Result<Vec<Point>> {
         let machine = Arc::new(spec::load(&self.machine)?);
         let place = find(lock)?;
@@ -101,7 +101,7 @@ impl Server {
     }
 }
 
-/// How many runs there are.
+/// Returns how many runs there are.
 pub(super) fn count(servers: &[Server], effort: Effort) -> usize {
     servers.iter().map(|server| (server.columns(effort).count() + 1) * server.ns.len()).sum()
 }
@@ -109,7 +109,7 @@ pub(super) fn count(servers: &[Server], effort: Effort) -> usize {
 /// Predicts all points.
 ///
 /// # Errors
-/// A machine or a lock is missing, or threads get nowhere.
+/// A machine or a lock is missing, or threads make no progress.
 pub(super) fn predict(servers: &[Server], effort: Effort, mut tick: impl FnMut()) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for server in servers {

@@ -1,20 +1,20 @@
-//! Locks of published curves, each in the shape in which it was measured: which accesses, in which order. They exist to
-//! be compared with what was published of them, and have no other use.
+//! Locks of published curves, each in the shape in which it was measured: which accesses, in which order. They exist
+//! for comparison with their published figures, and have no other use.
 //!
 //! | name | what |
 //! |---|---|
-//! | `swap_mutex` | exchanges again and again until the old value is 0; neither looks nor pauses |
+//! | `swap_mutex` | exchanges repeatedly until the old value is 0; neither polls nor pauses |
 //! | `ticket_spinlock` | Linux's: two halves of a word, drawn from one, served by a plain store to the other |
 //! | `queued_spinlock` | Linux's: `qspinlock.rs` |
-//! | `osq_lock` | Linux's queue of spinners, taken as a lock, from which nobody departs |
-//! | `incdec_refcount` | an addition, a subtraction: nobody waits |
+//! | `osq_lock` | Linux's queue of spinners, taken as a lock, which no thread leaves |
+//! | `incdec_refcount` | an addition, a subtraction: no thread waits |
 //! | `cas_lockref` | the same by compare-exchange, tried until it succeeds |
 //! | `cas_rw_lock` | readers only: a compare-exchange to enter, an addition to leave |
 //! | `mcs` | [`turnwise::McsLock`]'s algorithm: MCS |
 //! | `futex` | free, held, or held with sleepers: an exchange and a sleep; also glibc's ordinary mutex |
 //! | `spin_then_futex` | the same after 20 rounds of 64 pauses, in which at most four threads are at a time |
 //! | `rwsem_writers` | Linux's readers-writer semaphore of 5.0, its writers: an addition, or the queue of spinners |
-//! | `rwsem_readers` | its readers, without writers: an addition each way, and a look at the owner |
+//! | `rwsem_readers` | its readers, without writers: an addition each way, and a check of the owner |
 
 use super::qspinlock::{KernelQueuedLock, spin_until};
 use std::rc::Rc;
@@ -138,7 +138,7 @@ impl SmallLock for Readers {
     }
 }
 
-/// A thread's place in a queue; 0 is nobody, `n` is thread `n - 1`.
+/// A thread's place in a queue; 0 is none, `n` is thread `n - 1`.
 #[repr(align(128))]
 struct Node {
     next: U32,
@@ -196,7 +196,7 @@ impl SmallLock for Queue {
     }
 }
 
-/// The same, but a release tries to empty the queue before it looks for a successor, whom it takes by exchange.
+/// The same, but a release tries to empty the queue before it looks for a successor, which it takes by exchange.
 struct Osq(Queue);
 
 impl SmallLock for Osq {
@@ -226,7 +226,7 @@ impl SmallLock for Osq {
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// Held, and somebody may sleep.
+/// Held, and a thread may sleep.
 const CONTENDED: u32 = 2;
 
 struct Futex(Placed<U32>);
@@ -254,7 +254,7 @@ impl SmallLock for Futex {
     }
 }
 
-/// Who spins, and for how long.
+/// How many spin, and for how long.
 const SPINNERS: u32 = 4;
 const ROUNDS: u32 = 20;
 const PAUSES: u32 = 64;
@@ -270,7 +270,7 @@ impl SpinThenFutex {
         SpinThenFutex { futex: Futex(word(simulation, FREE)), spinners: word(simulation, 0) }
     }
 
-    /// Spins, if few others do; whether it got the lock.
+    /// Spins, if few others do; returns whether it got the lock.
     fn spin(&self) -> bool {
         let spins = self.spinners.fetch_add(1, Relaxed) < SPINNERS;
         let took = spins
@@ -297,7 +297,7 @@ impl SmallLock for SpinThenFutex {
 /// The words of a readers-writer semaphore, on one line.
 #[repr(align(64))]
 struct SemaphoreWords {
-    /// A writer, or one that finds out whether it is, counts [`WRITER`], a reader 1.
+    /// A writer, or a thread that finds out whether it is one, counts [`WRITER`], a reader 1.
     count: U32,
     /// The writer + 1; [`READ`] if readers have it.
     owner: U32,

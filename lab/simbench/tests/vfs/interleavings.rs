@@ -11,10 +11,10 @@ use turnwise_simbench::Simulated;
 use turnwise_vfs::LockSet;
 use turnwise_vfs::locks::{Linux37, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
 
-/// Schedules of each set of locks; an environment variable may ask for more.
+/// Schedules of each set of locks; an environment variable may set more.
 const RUNS: u64 = 200;
 
-/// A number from the environment.
+/// Returns a number from the environment.
 fn asked(name: &str, otherwise: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|e| panic!("{name}={text}: {e}; give a number")),
@@ -35,7 +35,7 @@ impl Case {
         let (nodes, cores) = [(2, 2), (1, 6), (2, 4)][(run % 3) as usize];
         let mut machine = support::machine(nodes, cores);
         machine.cpu.store_buffer = run % 4 < 2;
-        // As a kernel has it: spin locks are not preempted. As a program has it, for locks that are for programs, too.
+        // As in a kernel: spin locks are not preempted. As in a program, for locks that are for programs, too.
         machine.system.on_cpu = if run % 5 == 4 { OnCpuView::Rseq } else { OnCpuView::Exact };
         // So that threads that share a CPU get in each other's way within a run.
         machine.system.latency /= 200;
@@ -50,7 +50,7 @@ impl Case {
     }
 }
 
-/// One schedule, after which everything must be as the threads left it, and nothing may be left of the file system.
+/// Runs one schedule; afterwards all must be as the threads left it, with no remains of the file system.
 fn schedule<L: LockSet<Sim>>(run: u64) -> Outcome {
     let case = Case::of(run);
     let cpus = case.machine.topology.cpus();
@@ -117,7 +117,7 @@ fn linux_312() {
     schedules::<Linux312>();
 }
 
-/// Whose the time at locks is, as the document splits it.
+/// Attributes the time at locks to callers, as the paper splits it.
 #[test]
 fn the_profile_tells_on_whose_behalf_a_lock_was_taken() {
     let in_ticket_lock = |profile: &[ProfileEntry], scope: &str| {

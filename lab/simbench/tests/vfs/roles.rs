@@ -2,8 +2,8 @@
 //!
 //! The tree: `/left` and `/right`; `D`, a directory that is `/left/one` or `/right/two`, with a directory `stays` in
 //! it; `E`, a directory that is `in` of `D` or `/out`; `leaf`, a file in `E`. `E` is in `D` only while that is
-//! `/left/one`: a path that was put together from two states can name a place that never was. `F`, with a file `x`, is
-//! `/left/f` or `/right/g`. `/shared` has files that stay, and those that makers make, each under names of its own.
+//! `/left/one`: a path that was put together from two states can name a place that never existed. `F`, with a file `x`,
+//! is `/left/f` or `/right/g`. `/shared` has files that stay, and those that makers make, each under names of its own.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ pub(crate) struct Fs<L: LockSet<Sim>>(Vfs<Simulated, L>);
 type P<'fs, L> = Path<'fs, Simulated, L>;
 type Cx<'a, 'fs, L> = Context<'a, 'fs, Simulated, L>;
 
-/// Who plays what; the number of threads is between that of CPUs and twice as many.
+/// The threads' roles; the number of threads is between that of CPUs and twice as many.
 pub(crate) const ALL: [Role; 9] = [
     Role::MovesDAndE,
     Role::MovesF,
@@ -87,7 +87,7 @@ fn find<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, path: &[u8]) 
     fs.0.lookup(cx, path, Follow::Yes)
 }
 
-/// A thread's life; the last one looks at what is left.
+/// Runs a thread's life; the last one checks the remains.
 pub(crate) fn play<L: LockSet<Sim>>(fs: &Placed<Fs<L>>, role: Role, number: usize, ledger: &RefCell<Ledger>) {
     let fs: &Fs<L> = fs;
     {
@@ -112,13 +112,13 @@ pub(crate) fn play<L: LockSet<Sim>>(fs: &Placed<Fs<L>>, role: Role, number: usiz
     }
 }
 
-/// An operation is done; some time passes until the next.
+/// Ends an operation; some time passes until the next.
 fn pause() {
     Sim::progress();
     Sim::compute(Sim::chance(1_000));
 }
 
-/// Where `D` can be, and where `E` can be.
+/// The possible places of `D`, and those of `E`.
 const PLACES_OF_D: [&str; 2] = ["/left/one", "/right/two"];
 const PLACES_OF_E: [&str; 2] = ["/left/one/in", "/out"];
 /// And `F`.
@@ -128,10 +128,10 @@ fn text(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-/// `D`, `E` and the leaf, whose numbers never change.
+/// Opens `D`, `E` and the leaf, whose numbers never change.
 fn open_all<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) -> [P<'fs, L>; 3] {
     let look = |places: &[&str], name: &str| loop {
-        // By the time of a look it may be elsewhere.
+        // When it is looked up it may be elsewhere.
         let mut found = places.iter().map(|place| find(fs, cx, format!("{place}{name}").as_bytes()));
         if let Some(found) = found.find_map(Result::ok) {
             return found;
@@ -141,7 +141,7 @@ fn open_all<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) -> [P<'fs
     [look(&PLACES_OF_D, ""), look(&PLACES_OF_E, ""), look(&PLACES_OF_E, "/leaf")]
 }
 
-/// Renames what nobody else renames.
+/// Renames an object that no other thread renames.
 fn move_it<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, from: &str, to: &str) {
     let moved = fs.0.rename(cx, from.as_bytes(), to.as_bytes(), RenameFlags::NOREPLACE);
     assert_eq!(moved, Ok(()), "{from} to {to}: nobody else moves it");
@@ -279,7 +279,7 @@ fn reclaims<L: LockSet<Sim>>(fs: &Fs<L>) {
     }
 }
 
-/// The names in `/shared`, but for `.` and `..`.
+/// Returns the names in `/shared`, but for `.` and `..`.
 fn list<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) -> Vec<Vec<u8>> {
     let shared = fs.0.open(cx, b"/shared", OpenFlags::RDONLY | OpenFlags::DIRECTORY, 0).expect("it stays");
     let (mut names, mut cursor) = (Vec::new(), 0);
@@ -315,7 +315,7 @@ fn lists<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) {
     }
 }
 
-/// When all others are done: what they left is there, and nothing else.
+/// Checks, when all others are done, that exactly what they left is there.
 fn all_is_there<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, left: &BTreeSet<Vec<u8>>) {
     let expected: BTreeSet<Vec<u8>> = left.iter().cloned().chain(STAY.map(<[u8]>::to_vec)).collect();
     let names = list(fs, cx);

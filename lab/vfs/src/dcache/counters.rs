@@ -1,4 +1,4 @@
-//! What happened, counted on a line per CPU, so that counting costs no line that others write.
+//! Event counts on a line per CPU, so that counting costs no line that others write.
 
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{IntWord, Platform, Word};
@@ -12,7 +12,7 @@ pub(crate) enum Counter {
     Killed,
     /// Of these, those reclaimed while their name was still good.
     Reclaimed,
-    /// Look-ups of one component that had to ask the directory.
+    /// Look-ups of one component that had to consult the directory.
     Missed,
     /// Walks begun again because a dentry on the way was reclaimed.
     Restarted,

@@ -1,6 +1,6 @@
-//! A directory entry in memory: a place, and the inode that is there, or the knowledge that nothing is.
+//! A directory entry in memory: a place, and the inode there, or the knowledge that there is none.
 //!
-//! Two parts on lines of their own, since a look-up that passes through reads the first only:
+//! Two parts on lines of their own, since a look-up that passes through reads only the first:
 //!
 //! | word | what | changed by |
 //! |---|---|---|
@@ -9,24 +9,24 @@
 //! | `what` | number and kind of the inode; 0: negative | with `inode` |
 //! | `inode` | the inode; null: negative | create, under the directory's `i_mutex` |
 //! | `mounted` | what is mounted here | mount, umount, under the lock of the mounts |
-//! | `count` | references, with `d_lock` | everybody who has or gets one |
+//! | `count` | references, with `d_lock` | any thread that has or gets one |
 //! | `state` | [`UNHASHED`], [`LISTED`], [`REFERENCED`] | see there |
 //! | `newer`, `older` | neighbours in the list of unused ones | under the list's lock |
 //!
 //! Invariants, cited in the SAFETY comments of this module's siblings:
-//! 1. A dentry's memory, its places and its inode stay while anybody is pinned who may have found them: they are
-//!    retired, never freed, and only after nobody new can find them.
+//! 1. A dentry's memory, its places and its inode stay while any thread that may have found them is pinned: they are
+//!    retired, never freed, and only when no further thread can find them.
 //! 2. A dentry holds a reference to its parent and one to its inode. So a parent of a live dentry is live.
-//! 3. Who kills a dentry (the one whose `kill_unused` said so) has taken it out of its chain before, under `d_lock`,
-//!    and alone retires it.
-//! 4. A dentry that is found live may be used until its reference is given back; one that is found under a pin only
-//!    may be looked at, and may be dead.
-//! 5. `UNHASHED` is set by somebody who has a reference, under the directory's `i_mutex`; so whoever brings the count
-//!    to 0 afterwards sees it, and kills the dentry.
-//! 6. A hashed dentry with count 0 is in the list of unused ones, or about to be put there by who brought it to 0, or
-//!    about to be killed by who took it from there.
-//! 7. Under a directory's `i_mutex` nobody else adds children to it, makes one positive, renames one or unhashes one,
-//!    except that unused ones may be killed.
+//! 3. The thread that kills a dentry (whose `kill_unused` returned so) has taken it out of its chain before, under
+//!    `d_lock`, and alone retires it.
+//! 4. A dentry that is found live may be used until its reference is given back; one that is found only under a pin may
+//!    only be read, and may be dead.
+//! 5. `UNHASHED` is set by a thread that has a reference, under the directory's `i_mutex`; so a thread that brings the
+//!    count to 0 afterwards sees it, and kills the dentry.
+//! 6. A hashed dentry with count 0 is in the list of unused ones, or about to be put there by the thread that brought
+//!    it to 0, or about to be killed by the thread that took it from there.
+//! 7. Under a directory's `i_mutex` no other thread adds children to it, makes one positive, renames one or unhashes
+//!    one, except that unused ones may be killed.
 //! 8. A directory's inode has one dentry that is not dead, if any: its one entry is looked up under its parent's
 //!    `i_mutex`. So `what` of a directory never changes while the dentry lives.
 
@@ -39,11 +39,11 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Platform, Word};
 
-/// No look-up finds it: the name was removed, or means something else.
+/// No look-up finds it: the name was removed, or now has another meaning.
 pub(crate) const UNHASHED: u32 = 1;
 /// It is in the list of unused ones. Changes under the list's lock.
 pub(crate) const LISTED: u32 = 2;
-/// It was used since somebody looked for one to reclaim.
+/// It was used since reclaim last looked for one.
 pub(crate) const REFERENCED: u32 = 4;
 
 type Ptr<H, T> = <<H as Host>::Platform as Platform>::Ptr<T>;
@@ -109,7 +109,7 @@ fn word_for<H: Host, L: LockSet<H::Platform>>(inode: &Inode<H, L>) -> u64 {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
-    /// With one reference, the caller's; negative, not in any chain.
+    /// Creates one with one reference, the caller's; negative, not in any chain.
     pub(super) fn new(place: NonNull<Place<H, L>>) -> Self {
         Dentry {
             place: Word::new(place.as_ptr()),
@@ -126,17 +126,17 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         }
     }
 
-    /// Where it is now. The reference is good while the caller is pinned, has a reference to the dentry and a lock that
-    /// keeps renames away, or owns the dentry alone; the signature cannot say that.
+    /// Returns where it is now. The reference is good while the caller is pinned, has a reference to the dentry and a
+    /// lock that keeps renames away, or owns the dentry alone; the signature cannot say that.
     #[inline]
     pub(crate) fn place(&self) -> &Place<H, L> {
-        // ORDERING dentry.place: pairs with the store in `set_place`: who sees a place sees what is in it.
+        // ORDERING dentry.place: pairs with the store in `set_place`: a thread that sees a place sees its content.
         let place = self.place.load(Acquire);
         // SAFETY: never null; invariant 1.
         unsafe { &*place }
     }
 
-    /// The place as a pointer, for the caller that retires it: a reference would not do for that.
+    /// Returns the place as a pointer, for the caller that retires it: a reference would not be valid for that.
     pub(super) fn place_ptr(&self) -> NonNull<Place<H, L>> {
         // SAFETY: never null.
         unsafe { NonNull::new_unchecked(self.place.load(Relaxed)) }
@@ -151,19 +151,19 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         unsafe { NonNull::new_unchecked(old) }
     }
 
-    /// What it stands for at this moment.
+    /// Returns what it stands for at this moment.
     #[inline]
     pub(crate) fn what(&self) -> What {
-        // ORDERING dentry.what: pairs with the store in `set_inode`: who sees an inode sees what is in it.
+        // ORDERING dentry.what: pairs with the store in `set_inode`: a thread that sees an inode sees its content.
         What::of_word(self.what.load(Acquire))
     }
 
-    /// Its inode at this moment, if there is one. Good while the caller is pinned or has a reference.
+    /// Returns its inode at this moment, if there is one. Good while the caller is pinned or has a reference.
     #[inline]
     pub(crate) fn inode(&self) -> Option<&Inode<H, L>> {
         // ORDERING dentry.inode: pairs with the store in `set_inode`.
         let inode = self.inode.load(Acquire);
-        // SAFETY: the dentry holds a reference to it (invariant 2), and it stays as said (invariant 1).
+        // SAFETY: the dentry holds a reference to it (invariant 2), and it stays as stated (invariant 1).
         unsafe { inode.as_ref() }
     }
 
@@ -171,11 +171,11 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
     pub(crate) fn set_inode(&self, inode: &Inode<H, L>) {
         // ORDERING dentry.inode: pairs with the load in `inode`.
         self.inode.store(std::ptr::from_ref(inode).cast_mut(), Release);
-        // ORDERING dentry.what: pairs with the load in `what`; behind the inode, so that who sees this sees that.
+        // ORDERING dentry.what: pairs with the load in `what`; after the inode, which a reader of this word then sees.
         self.what.store(word_for(inode), Release);
     }
 
-    /// What is mounted here. Mounts live as long as the file system.
+    /// Returns what is mounted here. Mounts live as long as the file system.
     #[inline]
     pub(crate) fn mounted(&self) -> Option<NonNull<Mount<H, L>>> {
         // ORDERING dentry.mounted: pairs with the store in `set_mounted`.
@@ -187,7 +187,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         self.mounted.store(mount.map_or(null_mut(), NonNull::as_ptr), Release);
     }
 
-    /// It is used, and its state was this: if it is in the list, reclaim shall spare it. (If it leaves the list
+    /// Notes a use of a dentry in this state: if it is in the list, reclaim shall spare it. (If it leaves the list
     /// meanwhile, it is spared once when it comes back.)
     #[inline]
     pub(crate) fn note_use(&self, state: u32) {
@@ -196,7 +196,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         }
     }
 
-    /// Whether no look-up finds it any more.
+    /// Returns whether no look-up finds it any more.
     pub(crate) fn is_unhashed(&self) -> bool {
         self.busy.state.load(Relaxed) & UNHASHED != 0
     }

@@ -2,7 +2,7 @@
 //!
 //! The hash is a chain of folded multiplications (the two halves of a 128-bit product, exclusive-or), seeded per file
 //! system and by the directory, so that equal names in different directories lie in different chains. It needs no
-//! secret strength: who makes long chains slows down only the file system that is his own.
+//! cryptographic strength: a user who makes long chains slows down only his own file system.
 
 /// Odd constants without a pattern: the fractional parts of pi and e.
 const K1: u64 = 0x243f_6a88_85a3_08d3;
@@ -14,8 +14,8 @@ const fn fold(value: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// The first component of `path`, which does not begin with a slash: its length, and its hash in a directory with this
-/// number. (Of a component that is too long for a name, the hash means nothing.)
+/// Returns the first component of `path`, which does not begin with a slash: its length, and its hash in a directory
+/// with this number. (Of a component that is too long for a name, the hash means nothing.)
 #[inline(always)]
 pub(crate) fn component(seed: u64, directory: u64, path: &[u8]) -> (usize, u64) {
     let mut hash = seed ^ directory.wrapping_mul(K2);
@@ -34,7 +34,7 @@ pub(crate) fn component(seed: u64, directory: u64, path: &[u8]) -> (usize, u64) 
     end(hash, path.len() - rest.len(), word, slashes(word))
 }
 
-/// The component ends in `word`, before the first of the slashes in it. `whole` bytes came before. The last part has
+/// Ends the component in `word`, before the first of the slashes in it. `whole` bytes came before. The last part has
 /// seven bytes at most, so that the length has room in the eighth.
 #[inline(always)]
 const fn end(hash: u64, whole: usize, word: u64, slashes: u64) -> (usize, u64) {
@@ -44,7 +44,7 @@ const fn end(hash: u64, whole: usize, word: u64, slashes: u64) -> (usize, u64) {
     (len, fold(hash ^ part ^ ((len as u64) << 56)))
 }
 
-/// The bytes of `rest`, fewer than eight, with which `path` ends; zeros behind.
+/// Returns the bytes of `rest`, fewer than eight, with which `path` ends; zeros behind.
 #[inline(always)]
 fn last_word(path: &[u8], rest: &[u8]) -> u64 {
     match path.last_chunk::<8>() {
@@ -54,7 +54,7 @@ fn last_word(path: &[u8], rest: &[u8]) -> u64 {
     }
 }
 
-/// The top bit of each byte that is a slash. Above the lowest one there may be others too many.
+/// Returns the top bit of each byte that is a slash. Above the lowest one there may be false ones.
 #[inline(always)]
 const fn slashes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -62,7 +62,7 @@ const fn slashes(word: u64) -> u64 {
     zero_where_slash.wrapping_sub(ONES) & !zero_where_slash & (ONES * 0x80)
 }
 
-/// Whether two names are the same: eight bytes at a time, since a call of the C library takes longer than most names.
+/// Compares two names eight bytes at a time, since a call of the C library takes longer than most names.
 #[inline(always)]
 pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {

@@ -1,7 +1,7 @@
 //! The list of unused dentries, oldest last, and how many bytes they take.
 //!
-//! A dentry is put there when its count falls to 0 and stays when it is used again: so a look-up of something cached
-//! does not touch the list. Reclaim drops from the list what it finds in use, and passes once over what was used since.
+//! A dentry is put there when its count falls to 0 and stays when it is used again: so a look-up of a cached name does
+//! not touch the list. Reclaim drops dentries in use from the list, and passes once over recently used ones.
 
 use super::dentry::{Dentry, LISTED, REFERENCED, UNHASHED};
 use crate::host::Host;
@@ -100,7 +100,7 @@ impl<H: Host, L: LockSet<H::Platform>> Lru<H, L> {
         }
     }
 
-    /// Runs `change`, which changes how many bytes a dentry takes that may be in the list.
+    /// Runs `change`, which changes the size of a dentry that may be in the list.
     pub(super) fn resize(&self, dentry: &Dentry<H, L>, change: impl FnOnce()) {
         let mut ends = self.ends.lock();
         let listed = dentry.busy.state.load(Relaxed) & LISTED != 0;
@@ -111,14 +111,14 @@ impl<H: Host, L: LockSet<H::Platform>> Lru<H, L> {
         }
     }
 
-    /// Takes the oldest dentry out that was not used since the last time, looking at `looks` at most. The caller is
-    /// pinned, and alone has this dentry from the list now.
+    /// Takes the oldest dentry out that was not used since the last time, checking at most `looks`. The caller is
+    /// pinned, and now is the only one with this dentry from the list.
     pub(super) fn oldest(&self, looks: &mut usize) -> Option<NonNull<Dentry<H, L>>> {
         let mut ends = self.ends.lock();
         while *looks > 0 {
             *looks -= 1;
             let at = NonNull::new(ends.oldest)?;
-            // SAFETY: in the list; who kills it takes it out first.
+            // SAFETY: in the list; a thread that kills it takes it out first.
             let dentry = unsafe { at.as_ref() };
             if dentry.busy.state.load(Relaxed) & REFERENCED == 0 {
                 ends.forget(dentry);
@@ -131,7 +131,7 @@ impl<H: Host, L: LockSet<H::Platform>> Lru<H, L> {
         None
     }
 
-    /// How many dentries are in the list, and their bytes.
+    /// Returns how many dentries are in the list, and their bytes.
     pub(super) fn len(&self) -> (usize, usize) {
         let ends = self.ends.lock();
         (ends.dentries, ends.bytes)

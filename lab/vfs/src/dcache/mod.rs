@@ -1,7 +1,7 @@
-//! The dentry cache: which names are where, as far as somebody has asked.
+//! The dentry cache: which names are where, as far as they were looked up.
 //!
-//! What a directory holds is known to its inode; the cache may forget any dentry that nobody uses. docs/design.md
-//! explains words, states and orders of locks; the invariants are numbered in `dentry`.
+//! A directory's inode knows its content; the cache may forget any dentry that is not in use. docs/design.md explains
+//! words, states and orders of locks; the invariants are numbered in `dentry`.
 //!
 //! Order of locks, outermost first: rename mutex of the file system, `i_mutex` (ancestors first), `rename_lock`,
 //! `d_lock` (parents first), chain, list of unused ones.
@@ -28,7 +28,7 @@ use table::Table;
 use turnwise::platform::Word;
 use turnwise::raw::{RawLock, RawRwLock};
 
-/// A pointer to a dentry that somebody keeps alive.
+/// A pointer to a dentry that is kept alive elsewhere.
 pub(crate) type DentryPtr<H, L> = NonNull<Dentry<H, L>>;
 
 /// Dentries that one put reclaims at most, when there are too many.
@@ -62,10 +62,10 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
     }
 
-    /// The dentry of a root directory, with one reference; takes over one to the inode.
+    /// Returns the dentry of a root directory, with one reference; takes over one to the inode.
     pub(crate) fn root(&self, inode: &Inode<H, L>) -> DentryPtr<H, L> {
         let at = H::allocate(Dentry::new(NonNull::dangling()));
-        // SAFETY: nobody else knows it yet.
+        // SAFETY: no other thread knows it yet.
         let dentry = unsafe { at.as_ref() };
         dentry.set_place(H::allocate(Place::new(at, 0, b"")));
         dentry.set_inode(inode);
@@ -73,14 +73,14 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         at
     }
 
-    /// The dentry at this place, if the cache has it; `None` may be wrong while there are renames. The caller is
-    /// pinned.
+    /// Returns the dentry at this place, if the cache has it; `None` may be wrong while there are renames. The caller
+    /// is pinned.
     #[inline]
     pub(crate) fn find(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         self.table.find(parent, hash, name)
     }
 
-    /// [`Dcache::find`], with a `None` that is right even while there are renames.
+    /// Does as [`Dcache::find`], with a `None` that is right even while there are renames.
     fn find_for_sure(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         let sequence = self.rename.0.read_begin();
         let found = self.table.find(parent, hash, name);
@@ -94,8 +94,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         found
     }
 
-    /// The dentry at this place with a reference, if the cache has one that is alive. The caller is pinned and has a
-    /// reference to the parent; if it has the directory's `i_mutex` too, nobody else makes one meanwhile.
+    /// Returns the dentry at this place with a reference, if the cache has one that is alive. The caller is pinned and
+    /// has a reference to the parent; if it has the directory's `i_mutex` too, no other thread makes one meanwhile.
     pub(crate) fn get_cached(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         loop {
             let found = self.find_for_sure(parent, hash, name)?;
@@ -103,12 +103,12 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             if L::get_found(&unsafe { found.as_ref() }.busy.count) {
                 return Some(found);
             }
-            // Dead, and so out of its chain (invariant 4 of `Count`): the next look does not find it.
+            // Dead, and so out of its chain (invariant 4 of `Count`): the next look-up does not find it.
         }
     }
 
-    /// A dentry for a place that has none, with one reference. `inode` comes with a reference, which it takes over. The
-    /// caller has the directory's `i_mutex` and a reference to its dentry.
+    /// Makes a dentry for a place that has none, with one reference. `inode` comes with a reference, which it takes
+    /// over. The caller has the directory's `i_mutex` and a reference to its dentry.
     pub(crate) fn make(
         &self,
         parent: DentryPtr<H, L>,
@@ -120,7 +120,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         unsafe { parent.as_ref() }.busy.count.get();
         let at = H::allocate(Dentry::new(H::allocate(Place::new(parent, hash, name))));
         if let Some(inode) = inode {
-            // SAFETY: nobody else knows it yet.
+            // SAFETY: no other thread knows it yet.
             unsafe { at.as_ref() }.set_inode(inode);
         }
         self.counters.add(Counter::Made);
@@ -128,24 +128,24 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         at
     }
 
-    /// Makes a dentry one that no look-up finds. The caller has a reference and the directory's `i_mutex`.
+    /// Hides a dentry from look-ups. The caller has a reference and the directory's `i_mutex`.
     pub(crate) fn detach(&self, at: DentryPtr<H, L>) {
         self.table.unhash(at);
         // SAFETY: the caller has a reference.
         self.lru.0.remove(unsafe { at.as_ref() });
     }
 
-    /// One reference more.
+    /// Adds a reference.
     ///
     /// # Safety
     /// The caller has one.
     pub(crate) unsafe fn get(&self, at: DentryPtr<H, L>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         H::within("path_get", || unsafe { at.as_ref() }.busy.count.get());
     }
 
-    /// One reference less. The last one leaves the dentry to the list of unused ones, or ends it if it has no name any
-    /// more.
+    /// Drops a reference. The last one leaves the dentry to the list of unused ones, or ends it if it no longer has a
+    /// name.
     ///
     /// # Safety
     /// The caller owns a reference, and does not use it any more.
@@ -156,7 +156,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
                 return;
             }
             let pin = H::pin();
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             if unsafe { self.put_with_pin(&pin, at) }.is_some_and(|bytes| bytes > self.cache_bytes) {
                 drop(pin);
                 self.shrink_to(self.cache_bytes, BATCH);
@@ -164,7 +164,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         });
     }
 
-    /// Does what [`Dcache::put`] does, also for the ancestors that go with it. Returns the bytes in the list of unused
+    /// Does what [`Dcache::put`] does, also for the ancestors that end with it. Returns the bytes in the list of unused
     /// dentries if it grew.
     ///
     /// # Safety
@@ -175,7 +175,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             // SAFETY: the caller owns a reference; later, the child did that was killed (invariant 2).
             let dentry = unsafe { at.as_ref() };
             let state = dentry.busy.state.load(Relaxed);
-            // It is in the list, and known to be used: there is nothing to do at the last put.
+            // It is in the list, and marked as used: there is nothing to do at the last put.
             let quick = state & (LISTED | REFERENCED | UNHASHED) == LISTED | REFERENCED;
             let last = if quick {
                 dentry.busy.count.put_quickly()
@@ -196,7 +196,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         listed
     }
 
-    /// Ends a dentry that nobody uses, if it is so; returns its parent, with the reference that it had.
+    /// Ends a dentry that is not in use, if so; returns its parent, with the reference that it had.
     fn kill(&self, pin: &H::Pin, at: DentryPtr<H, L>) -> Option<DentryPtr<H, L>> {
         // SAFETY: the caller is pinned since before it could have been dead.
         let dentry = unsafe { at.as_ref() };
@@ -210,10 +210,10 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         self.counters.add(Counter::Killed);
         let (place, parent) = (dentry.place_ptr(), dentry.place().parent());
         if let Some(inode) = dentry.inode() {
-            // SAFETY: the dentry's reference (invariant 2); who is pinned may still look at it.
+            // SAFETY: the dentry's reference (invariant 2); pinned threads may still access it.
             unsafe { Inode::put(NonNull::from(inode), &self.space, pin) };
         }
-        // SAFETY: out of its chain and dead, so nobody can find it any more; we alone retire it (invariant 3).
+        // SAFETY: out of its chain and dead, so no thread can find it any more; we alone retire it (invariant 3).
         unsafe {
             H::retire(pin, place);
             H::retire(pin, at);
@@ -282,9 +282,9 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
     }
 
-    /// Lets two dentries change places. The caller has references to both, and the `i_mutex` of both directories.
+    /// Exchanges the places of two dentries. The caller has references to both, and the `i_mutex` of both directories.
     pub(crate) fn exchange(&self, a: DentryPtr<H, L>, b: DentryPtr<H, L>) {
-        // SAFETY: the caller has references, and nobody renames them meanwhile.
+        // SAFETY: the caller has references, and no other thread renames them meanwhile.
         let (in_a, in_b) = unsafe { (a.as_ref(), b.as_ref()) };
         let copy_of = |place: &Place<H, L>| H::allocate(Place::new(place.parent(), place.hash(), place.name()));
         let (place_a, place_b) = (copy_of(in_a.place()), copy_of(in_b.place()));
@@ -294,11 +294,11 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         unsafe { self.rename.0.unlock() };
         // The references to the parents change hands as the places do.
         let pin = H::pin();
-        // SAFETY: nobody who pins later can find them.
+        // SAFETY: no later pin can find them.
         old.into_iter().for_each(|place| unsafe { H::retire(&pin, place) });
     }
 
-    /// Under `rename_lock`: the dentry is found at its new place. Returns the old one.
+    /// Under `rename_lock`: makes the dentry found at its new place. Returns the old one.
     fn rehash(&self, at: DentryPtr<H, L>, dentry: &Dentry<H, L>, place: NonNull<Place<H, L>>) -> NonNull<Place<H, L>> {
         self.table.take_out(at);
         let mut old = place;
@@ -307,17 +307,17 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         old
     }
 
-    /// Dentries in the list of unused ones, and their bytes.
+    /// Returns the number of dentries in the list of unused ones, and their bytes.
     pub(crate) fn unused(&self) -> (usize, usize) {
         self.lru.0.len()
     }
 
-    /// The longest chain, and how many are not empty.
+    /// Returns the longest chain, and how many are not empty.
     pub(crate) fn chains(&self) -> (usize, usize) {
         self.table.lengths()
     }
 
-    /// Gives a root's dentry back, and with it its tree. Nobody uses any of it.
+    /// Gives a root's dentry back, and with it its tree, which is no longer in use.
     ///
     /// # Safety
     /// The caller owns the last reference; all children have been reclaimed.
@@ -331,7 +331,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             unsafe { Inode::put(NonNull::from(inode), &self.space, &pin) };
         }
         self.counters.add(Counter::Killed);
-        // SAFETY: nobody uses it any more.
+        // SAFETY: it is no longer in use.
         unsafe {
             H::retire(&pin, place);
             H::retire(&pin, at);

@@ -1,9 +1,9 @@
 //! Paths out of dentries: up the tree, name by name, while others may rename what is on the way.
 //!
-//! Each place is seen whole, but two places that were never true at the same time could give a path that never was. So
-//! the rename lock's sequence has to be the same before and after; if it is not, the path is read again with renames
-//! shut out. In the kernels before that, whoever read a path shut renames out from the start, and read each name under
-//! its dentry's lock: as a writer of the rename lock at first, as a blocking reader with the document's patches.
+//! Each place is seen whole, but two places that were never true at the same time could give a path that never existed.
+//! So the rename lock's sequence has to be the same before and after; if it is not, the path is read again with renames
+//! excluded. In earlier kernels, a reader of a path excluded renames from the start, and read each name under its
+//! dentry's lock: as a writer of the rename lock at first, as a blocking reader with the paper's patches.
 
 use super::dentry::Dentry;
 use super::place::Place;
@@ -21,13 +21,13 @@ pub(crate) type Spot<H, L> = (MountPtr<H, L>, DentryPtr<H, L>);
 /// How a path ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reached {
-    /// At the root that was asked for.
+    /// At the requested root.
     Root,
     /// At another one: the spot does not lie below that root.
     Outside,
 }
 
-/// A path that grows to the left, in somebody's buffer.
+/// A path that grows to the left, in the caller's buffer.
 pub(crate) struct Prepend<'b> {
     buffer: &'b mut [u8],
     start: usize,
@@ -61,7 +61,7 @@ impl<'b> Prepend<'b> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
-    /// The path from `root` to `spot`, put before what `out` holds. The caller has references to both.
+    /// Writes the path from `root` to `spot`, put before what `out` holds. The caller has references to both.
     pub(crate) fn path(&self, spot: Spot<H, L>, root: Spot<H, L>, out: &mut Prepend<'_>) -> Result<Reached, Errno> {
         let rename = &self.rename.0;
         let pin = H::pin();
@@ -98,8 +98,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
     }
 
-    /// One pass. Ends, since a rename under way cannot make a cycle: it never puts a directory below itself, and if a
-    /// pass meets several renames, the buffer is its bound.
+    /// Makes one pass. Ends, since a rename under way cannot make a cycle: it never puts a directory below itself, and
+    /// if a pass meets several renames, the buffer is its bound.
     fn climb(
         &self,
         _pin: &H::Pin,
@@ -128,12 +128,12 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         Ok(Reached::Root)
     }
 
-    /// The parent, with a reference, without a lock (`dget_parent`). The caller has a reference to the dentry.
+    /// Returns the parent, with a reference, without a lock (`dget_parent`). The caller has a reference to the dentry.
     pub(crate) fn parent(&self, dentry: &Dentry<H, L>) -> DentryPtr<H, L> {
         let _pin = H::pin();
         loop {
             let parent = dentry.place().parent();
-            // SAFETY: pinned since before it was loaded. If it is dead, the dentry has another one by now.
+            // SAFETY: pinned since before it was loaded. If it is dead, the dentry already has another one.
             if L::get_found(&unsafe { parent.as_ref() }.busy.count) {
                 if dentry.place().parent() == parent {
                     return parent;
@@ -144,8 +144,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
     }
 
-    /// The parent's inode number, for `..` in a directory: takes no reference, since none of the kernels' file systems
-    /// does. The caller has a reference to the dentry.
+    /// Returns the parent's inode number, for `..` in a directory: takes no reference, since none of the kernels' file
+    /// systems does. The caller has a reference to the dentry.
     pub(crate) fn parent_number(&self, dentry: &Dentry<H, L>) -> u64 {
         let _pin = H::pin();
         // SAFETY: pinned since before it was loaded (invariant 1 of `dentry`).
@@ -153,7 +153,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         parent.inode().map_or(0, Inode::number)
     }
 
-    /// Whether `spot` is `ancestor` or lies below it in the same tree. No directory changes its parent meanwhile.
+    /// Returns whether `spot` is `ancestor` or below it in the same tree. No directory changes its parent meanwhile.
     pub(crate) fn is_below(&self, spot: DentryPtr<H, L>, ancestor: DentryPtr<H, L>) -> bool {
         let _pin = H::pin();
         let mut at = spot;

@@ -1,5 +1,5 @@
 //! Where a dentry is: under which parent, and by which name. Immutable once published; a rename gives the dentry
-//! another place, so that one load says all, and nothing of it can be torn.
+//! another place, so that one load yields all of it, and it cannot be torn.
 
 use super::dentry::Dentry;
 use crate::host::Host;
@@ -22,7 +22,7 @@ pub(crate) struct Place<H: Host, L: LockSet<H::Platform>> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Place<H, L> {
-    /// A name has 255 bytes at most.
+    /// Creates a name, of 255 bytes at most.
     pub(crate) fn new(parent: NonNull<Dentry<H, L>>, hash: u64, name: &[u8]) -> Self {
         let mut short = [0; SHORT];
         let long = match short.get_mut(..name.len()) {
@@ -52,7 +52,7 @@ impl<H: Host, L: LockSet<H::Platform>> Place<H, L> {
         }
     }
 
-    /// Whether it is this one. The hash comes first: it tells almost all others apart.
+    /// Returns whether it is this one. The hash is compared first: it differs for almost all others.
     #[inline]
     pub(crate) fn is(&self, parent: NonNull<Dentry<H, L>>, hash: u64, name: &[u8]) -> bool {
         self.hash == hash && self.parent == parent && super::hash::same(self.name(), name)

@@ -1,9 +1,9 @@
 //! The hash table: chains of dentries, walked without a lock, changed under a spin lock per chain.
 //!
-//! Who walks a chain is pinned. A dentry that is taken out keeps its `next`, so whoever stands on it comes back into
-//! the chain behind it, and misses nothing that was there all the time. Only a rename puts a dentry into another chain;
-//! who stands on it then goes astray, may miss what it looks for, and finds out by `rename_lock`. What it finds is
-//! right in any case, since it compares parent and name.
+//! A thread that walks a chain is pinned. A dentry that is taken out keeps its `next`, so a thread that stands on it
+//! comes back into the chain behind it, and misses nothing that was there all the time. Only a rename puts a dentry
+//! into another chain; a thread that stands on it then goes astray, may miss its target, and finds out by
+//! `rename_lock`. What it finds is right in any case, since it compares parent and name.
 
 use super::dentry::{Dentry, UNHASHED};
 use crate::host::Host;
@@ -35,7 +35,7 @@ unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Table<H, L> {}
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Table<H, L> {
     fn drop(&mut self) {
-        // SAFETY: from `allocate_many`; nobody has a reference to the table any more.
+        // SAFETY: from `allocate_many`; no reference to the table is left.
         unsafe { H::free_many(self.buckets) };
     }
 }
@@ -54,10 +54,10 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         unsafe { self.buckets.cast::<Bucket<H, L>>().add((hash >> self.shift) as usize).as_ref() }
     }
 
-    /// The dentry at this place, if the chain has it. The caller is pinned.
+    /// Returns the dentry at this place, if the chain has it. The caller is pinned.
     #[inline]
     pub(super) fn find(&self, parent: NonNull<Dentry<H, L>>, hash: u64, name: &[u8]) -> Option<NonNull<Dentry<H, L>>> {
-        // ORDERING chain.link: pairs with the stores in `push` and `take_out`: who sees a dentry sees what is in it.
+        // ORDERING chain.link: pairs with the stores in `push` and `take_out`: the finder of a dentry sees its content.
         let mut at = NonNull::new(self.bucket(hash).head.load(Acquire));
         while let Some(found) = at {
             // SAFETY: the caller is pinned (invariant 1 of `dentry`).
@@ -77,7 +77,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         let dentry = unsafe { at.as_ref() };
         let bucket = self.bucket(dentry.place().hash());
         bucket.lock.lock();
-        // ORDERING chain.link: pairs with the loads in `find`, also for who stands on the dentry after a rename.
+        // ORDERING chain.link: pairs with the loads in `find`, also for a thread on the dentry after a rename.
         dentry.next.store(bucket.head.load(Relaxed), Release);
         // ORDERING chain.link: pairs with the loads in `find`.
         bucket.head.store(at.as_ptr(), Release);
@@ -85,7 +85,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         unsafe { bucket.lock.unlock() };
     }
 
-    /// Takes a dentry out of the chain of its place, where it is; its `next` stays. Nobody renames it meanwhile.
+    /// Takes a dentry out of the chain of its place; its `next` stays. No thread renames it meanwhile.
     pub(super) fn take_out(&self, at: NonNull<Dentry<H, L>>) {
         // SAFETY: the caller has a reference, or `d_lock` with the count at 0.
         let dentry = unsafe { at.as_ref() };
@@ -97,10 +97,10 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
             if found == at.as_ptr() {
                 break;
             }
-            // SAFETY: in the chain, which we have locked: alive, or killed by somebody who waits for this lock.
+            // SAFETY: in the chain, which we have locked: alive, or killed by a thread that waits for this lock.
             link = unsafe { &(*found).next };
         }
-        // ORDERING chain.link: pairs with the loads in `find`: what this one saw, who skips it sees too.
+        // ORDERING chain.link: pairs with the loads in `find`: a thread that skips this one sees what this one saw.
         link.store(dentry.next.load(Relaxed), Release);
         // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
         unsafe { bucket.lock.unlock() };

@@ -1,4 +1,4 @@
-//! What `stat` tells, and what `chmod`, `chown`, `truncate` and `utimes` change.
+//! What `stat` reports, and what `chmod`, `chown`, `truncate` and `utimes` change.
 
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Platform, Word};
@@ -26,7 +26,7 @@ impl Kind {
     const ALL: [Kind; 7] =
         [Kind::File, Kind::Directory, Kind::Symlink, Kind::Fifo, Kind::Socket, Kind::CharDevice, Kind::BlockDevice];
 
-    /// Its bits in `st_mode`.
+    /// Returns its bits in `st_mode`.
     pub const fn mode(self) -> u32 {
         match self {
             Kind::File => 0o100_000,
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// The kind that these bits of `st_mode` mean; none: a file, as `mknod` has it.
+    /// Returns the kind that these bits of `st_mode` mean; none: a file, as for `mknod`.
     pub fn of_mode(mode: u32) -> Option<Kind> {
         match mode & FORMAT {
             0 => Some(Kind::File),
@@ -48,18 +48,18 @@ impl Kind {
     }
 }
 
-/// The bits of `st_mode` that say what an inode is.
+/// The bits of `st_mode` that hold an inode's kind.
 const FORMAT: u32 = 0o170_000;
 /// The bits that `chmod` changes.
 pub(crate) const PERMISSIONS: u32 = 0o7777;
 /// Runs as its owner.
 pub(crate) const SET_UID: u32 = 0o4000;
-/// Runs as its group; on a directory: what is made there belongs to the directory's group.
+/// Runs as its group; on a directory: new nodes in it belong to the directory's group.
 pub(crate) const SET_GID: u32 = 0o2000;
 /// The group may run it.
 const GROUP_EXECUTE: u32 = 0o010;
 
-/// What `stat` tells.
+/// What `stat` reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stat {
     /// The inode's number.
@@ -94,7 +94,7 @@ impl Stat {
         self.kind.mode() | self.permissions
     }
 
-    /// Whether this user may do all that `want` says: 4 read, 2 write, 1 execute or search, added up.
+    /// Returns whether this user may do all that `want` contains: 4 read, 2 write, 1 execute or search, added up.
     pub fn permits(&self, uid: u32, gid: u32, want: u32) -> bool {
         if uid == 0 {
             let anybody_runs_it = self.kind == Kind::Directory || self.permissions & 0o111 != 0;
@@ -185,7 +185,7 @@ impl<P: Platform> Words<P> {
         }
     }
 
-    /// It was read. The word is written only where somebody could tell: once after each change, and once a day.
+    /// Notes a read. The word is written only where that is visible: once after each change, and once a day.
     pub(crate) fn touch_accessed(&self) {
         const DAY_NS: u64 = 86_400_000_000_000;
         let now = P::wall();
@@ -203,12 +203,12 @@ impl<P: Platform> Words<P> {
         self.changed.store(now, Relaxed);
     }
 
-    /// Something about it changed.
+    /// Notes that something about it changed.
     pub(crate) fn touch_changed(&self) {
         self.changed.store(P::wall(), Relaxed);
     }
 
-    /// All but the size. A new owner takes no set-id bits along, unless they are set at the same time.
+    /// Changes all but the size. A new owner does not keep set-id bits, unless they are set at the same time.
     pub(crate) fn set(&self, kind: Kind, wanted: &SetAttributes) {
         if let Some(permissions) = wanted.permissions {
             self.permissions.store(permissions & PERMISSIONS, Relaxed);
@@ -235,7 +235,7 @@ impl<P: Platform> Words<P> {
         self.changed.store(wanted.changed.unwrap_or(now).cast_unsigned(), Relaxed);
     }
 
-    /// A set-group-id bit without the group's execute bit asks for mandatory locks, and stays.
+    /// Drops the bit. Without the group's execute bit, a set-group-id bit means mandatory locks, and stays.
     fn drop_set_id(&self) {
         let old = self.permissions.load(Relaxed);
         let group = if old & GROUP_EXECUTE != 0 { SET_GID } else { 0 };

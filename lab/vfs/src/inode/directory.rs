@@ -1,8 +1,8 @@
-//! What a directory holds: the truth that the dentry cache may forget, and find again.
+//! A directory's content: the truth that the dentry cache may forget, and find again.
 //!
-//! Every entry has a cursor, larger than all that were given out in this directory before. A reader goes by cursors, so
-//! entries that come and go while it reads neither hide others from it nor show them twice; a name that comes later is
-//! seen later, and one that was renamed is seen again rather than missed.
+//! Every entry has a cursor, larger than all earlier ones of this directory. A reader goes by cursors, so entries that
+//! come and go while it reads neither hide others from it nor show them twice; a name that comes later is seen later,
+//! and one that was renamed is seen again rather than missed.
 
 use super::Inode;
 use super::attributes::Kind;
@@ -32,7 +32,7 @@ pub struct DirEntry<'a> {
     pub number: u64,
     /// What the inode is.
     pub kind: Kind,
-    /// The cursor to go on with behind this entry.
+    /// The cursor to continue with behind this entry.
     pub next: u64,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Directory<H: Host, L: LockSet<H::Platform>> {
     /// The names by cursor.
     order: BTreeMap<u64, Named<H, L>>,
     next_cursor: u64,
-    /// Inode numbers for what is made here.
+    /// Inode numbers for new nodes here.
     numbers: Range<u64>,
 }
 
@@ -67,7 +67,7 @@ impl<H: Host, L: LockSet<H::Platform>> Directory<H, L> {
         self.names.get(name).map(|held| held.child)
     }
 
-    /// An inode number that nobody has had.
+    /// Returns an inode number that was never used.
     pub(super) fn number(&mut self, space: &Space<H::Platform>) -> u64 {
         if self.numbers.is_empty() {
             let first = space.numbers();
@@ -77,7 +77,7 @@ impl<H: Host, L: LockSet<H::Platform>> Directory<H, L> {
         self.numbers.start - 1
     }
 
-    /// The name is not in use.
+    /// Inserts an entry, whose name must not be in use.
     pub(super) fn insert(&mut self, name: &[u8], child: Child<H, L>) {
         let cursor = self.next_cursor;
         self.next_cursor += 1;
@@ -116,7 +116,7 @@ impl<H: Host, L: LockSet<H::Platform>> Directory<H, L> {
     }
 }
 
-/// Whether a name may stand in a directory.
+/// Checks that a name may stand in a directory.
 ///
 /// # Errors
 /// `NAMETOOLONG`.

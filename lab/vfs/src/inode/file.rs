@@ -41,7 +41,7 @@ struct Access<'a, S: RawRwLock> {
 
 impl<S: RawRwLock> Drop for Access<'_, S> {
     fn drop(&mut self) {
-        // SAFETY: whoever made this had locked it this way.
+        // SAFETY: the creator of this had locked it this way.
         unsafe { if self.writes { self.lock.unlock() } else { self.lock.unlock_read() } }
     }
 }
@@ -82,7 +82,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
     /// Copies bytes out; returns how many there were before the end of the file.
     ///
     /// # Errors
-    /// `ISDIR`; `INVAL` for what is no file.
+    /// `ISDIR`; `INVAL` for anything but a file.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
         let read = self.data()?.read(|pages| {
             let left = self.words.size.load(Relaxed).saturating_sub(offset);
@@ -115,10 +115,10 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         Ok((end, locked.write(space, end, from)?))
     }
 
-    /// The first byte from `offset` on that is data or a hole.
+    /// Returns the first byte from `offset` on that is data or a hole.
     ///
     /// # Errors
-    /// `NXIO` beyond the end of the file, and where no data follows; `ISDIR`, `INVAL` for what is no file.
+    /// `NXIO` beyond the end of the file, and where no data follows; `ISDIR`, `INVAL` for anything but a file.
     pub fn seek(&self, offset: u64, to: Seek) -> Result<u64, Errno> {
         self.data()?.read(|pages| {
             let size = self.words.size.load(Relaxed);
@@ -132,7 +132,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         })
     }
 
-    /// Gives a file's pages back to the file system. Nobody has a reference any more.
+    /// Gives a file's pages back to the file system, when there is no reference any more.
     pub(super) fn give_pages_back(&self, space: &Space<H::Platform>) {
         if self.kind == Kind::File {
             space.pages.give(self.number, self.words.pages.load(Relaxed));
@@ -144,7 +144,7 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
     /// Copies bytes in; returns how many found room.
     ///
     /// # Errors
-    /// `NOSPC` if none did, `FBIG` if none may be there; `ISDIR`, `INVAL` for what is no file.
+    /// `NOSPC` if none did, `FBIG` if none may be there; `ISDIR`, `INVAL` for anything but a file.
     pub fn write(&mut self, space: &Space<H::Platform>, offset: u64, from: &[u8]) -> Result<usize, Errno> {
         let data = self.data()?;
         if from.is_empty() {
@@ -170,7 +170,7 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
     /// Cuts the file off, or fills it up with a hole.
     ///
     /// # Errors
-    /// `FBIG`; `ISDIR`, `INVAL` for what is no file.
+    /// `FBIG`; `ISDIR`, `INVAL` for anything but a file.
     pub fn resize(&mut self, space: &Space<H::Platform>, size: u64) -> Result<(), Errno> {
         let data = self.data()?;
         if size > FILE_BYTES_MAX {
@@ -198,7 +198,7 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
     ) -> Result<(), Errno> {
         let (data, end) = (self.data()?, range_end(offset, len)?);
         let range = offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES);
-        // More than there can be in memory is refused before anybody counts it page by page.
+        // More than fits in memory is refused before it is counted page by page.
         let bytes = usize::try_from(len).map_err(|_| Errno::FBIG)?;
         data.write(|pages| {
             let missing = pages.missing(offset, bytes);

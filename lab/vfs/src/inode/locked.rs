@@ -1,4 +1,4 @@
-//! An inode whose lock one holds: everything that changes it, and a directory's entries.
+//! A locked inode: everything that changes it, and a directory's entries.
 
 use super::attributes::{Kind, SET_GID, SetAttributes};
 use super::directory::{DirEntry, Directory, check_name};
@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use turnwise::RawLock;
 use turnwise::platform::{IntWord, Word};
 
-/// An inode whose `i_mutex` one holds. The lock order is: file system's rename lock, directory, its entry, data.
+/// An inode whose `i_mutex` is held. The lock order is: file system's rename lock, directory, its entry, data.
 pub struct Locked<'a, H: Host, L: LockSet<H::Platform>> {
     inode: &'a Inode<H, L>,
 }
@@ -28,7 +28,7 @@ impl<H: Host, L: LockSet<H::Platform>> Deref for Locked<'_, H, L> {
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Locked<'_, H, L> {
     fn drop(&mut self) {
-        // SAFETY: whoever made this had locked it.
+        // SAFETY: the creator of this had locked it.
         unsafe { self.inode.mutex.0.unlock() };
     }
 }
@@ -47,7 +47,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
 }
 
 impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
-    /// The inode, for longer than it is locked.
+    /// Returns the inode, for longer than it is locked.
     pub fn inode(&self) -> &'a Inode<H, L> {
         self.inode
     }
@@ -68,12 +68,12 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         }
     }
 
-    /// A new inode for this directory: it takes the directory's group where the directory says so. The caller gets one
-    /// reference, for the entry that it will make, and a link count that has this entry in it.
+    /// Creates a new inode for this directory, with the directory's group if the directory requires it. The caller gets
+    /// one reference, for the entry that it will make, and a link count that includes this entry.
     ///
     /// # Errors
-    /// `NOSPC` when there are as many inodes as there may be, `NOTDIR`, `NOENT` if the directory was removed,
-    /// `NAMETOOLONG` and `NOENT` for a symbolic link's target.
+    /// `NOSPC` at the limit of inodes, `NOTDIR`, `NOENT` if the directory was removed, `NAMETOOLONG` and `NOENT` for a
+    /// symbolic link's target.
     pub fn create(&mut self, space: &Space<H::Platform>, new: &New<'_>) -> Result<NonNull<Inode<H, L>>, Errno> {
         new.check()?;
         if self.is_removed() {
@@ -88,7 +88,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Inode::allocate(space, number, &new)
     }
 
-    /// The inode of this name; its reference stays the directory's.
+    /// Returns the inode of this name; its reference stays the directory's.
     ///
     /// # Errors
     /// `NOTDIR`, `NAMETOOLONG`.
@@ -99,7 +99,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(directory.find(name))
     }
 
-    /// Whether [`Locked::insert`] of this name would succeed.
+    /// Checks that [`Locked::insert`] of this name would succeed.
     ///
     /// # Errors
     /// `NOTDIR`, `NAMETOOLONG`, `EXIST`; `NOENT` if the directory was removed.
@@ -124,7 +124,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(())
     }
 
-    /// Removes an entry; its reference is now the caller's. Link counts of the inode itself are the caller's business.
+    /// Removes an entry; its reference is now the caller's. The caller handles the link counts of the inode itself.
     ///
     /// # Errors
     /// `NOTDIR`, `NAMETOOLONG`, `NOENT`.
@@ -138,8 +138,8 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(child)
     }
 
-    /// Lets a name mean another inode, in one step: takes over one reference of the caller's, and gives the old one's.
-    /// The entry moves behind all others for those who read the directory.
+    /// Makes a name mean another inode, in one step: takes over one reference of the caller's, and returns the old
+    /// one's. The entry moves behind all others for readers of the directory.
     ///
     /// # Errors
     /// `NOTDIR`, `NAMETOOLONG`, `NOENT`; the reference stays the caller's.
@@ -150,7 +150,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(old)
     }
 
-    /// Sizes are what the kernel's tmpfs shows: 20 bytes for each entry.
+    /// Updates sizes as the kernel's tmpfs does: 20 bytes for each entry.
     fn entries_changed(&self, entries: i64, more_links: u32, fewer_links: u32) {
         const ENTRY_BYTES: i64 = 20;
         let words = &self.inode.words;
@@ -164,7 +164,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         words.touch_modified();
     }
 
-    /// Whether it is a directory without entries.
+    /// Returns whether it is a directory without entries.
     ///
     /// # Errors
     /// `NOTDIR`.
@@ -172,13 +172,13 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(self.directory()?.is_empty())
     }
 
-    /// Whether it was removed: it has no name any more, and if it is a directory it gets no entries.
+    /// Returns whether it was removed: it has no name any more, and if it is a directory it gets no entries.
     pub fn is_removed(&self) -> bool {
         self.inode.words.links.load(Relaxed) == 0
     }
 
-    /// A directory that is about to be removed: nothing can be made in it from now on. It does not count as one of the
-    /// file system's inodes any more, however long somebody stands in it, or the cache remembers names below it.
+    /// Kills a directory that is about to be removed: nothing can be made in it from now on. It no longer counts as one
+    /// of the file system's inodes, however long a process stays in it, or the cache remembers names below it.
     ///
     /// # Errors
     /// `NOTDIR`, `NOTEMPTY`.
@@ -192,8 +192,8 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(())
     }
 
-    /// Shows the entries from a cursor on, `.` and `..` first, until `show` says that it has enough. A cursor is 0, or
-    /// what an entry had as `next`; it stays good whatever comes and goes.
+    /// Shows the entries from a cursor on, `.` and `..` first, until `show` returns that it has enough. A cursor is 0,
+    /// or an entry's `next`; it stays valid whatever comes and goes.
     ///
     /// # Errors
     /// `NOTDIR`; `NOENT` if the directory was removed.

@@ -1,10 +1,10 @@
-//! Inodes: what files, directories and other nodes are, apart from their names.
+//! Inodes: files, directories and other nodes, apart from their names.
 //!
-//! An inode is counted: by the directory entries and by the dentries that point to it. Whoever opens it does so through
-//! a dentry. Its words are read without a lock; what changes it does so under its lock (`i_mutex`), which is what
-//! [`Locked`] proves. A file's pages have a lock of their own below that one, which readers share.
+//! An inode is counted: by the directory entries and by the dentries that point to it. It is opened through a dentry.
+//! Its words are read without a lock; changes are made under its lock (`i_mutex`), which [`Locked`] proves. A file's
+//! pages have a lock of their own below that one, which readers share.
 //!
-//! Data, entries and targets lie in ordinary memory; what several CPUs fight over, locks and words, lies in the inode.
+//! Data, entries and targets lie in ordinary memory; contended locks and words lie in the inode.
 
 mod attributes;
 mod directory;
@@ -38,8 +38,8 @@ pub const TARGET_MAX: usize = 4095;
 /// Names that an inode may have.
 pub const LINKS_MAX: u32 = i32::MAX as u32;
 
-/// A file, a directory, or another node. Lines: what does not change and what `stat` reads; the lock; the count and the
-/// data's lock.
+/// A file, a directory, or another node. Lines: the constant words and those that `stat` reads; the lock; the count and
+/// the data's lock.
 #[repr(C, align(64))]
 pub struct Inode<H: Host, L: LockSet<H::Platform>> {
     number: u64,
@@ -66,16 +66,16 @@ unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Inode<H, L> {}
 // SAFETY: nothing in an inode belongs to one thread, and its cells are reached under locks.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Inode<H, L> {}
 
-/// What a new inode shall be.
+/// The properties of a new inode.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// Returns the kind of the inode.
+    /// The kind of the inode.
     pub kind: Kind,
     /// Its permission bits, the umask taken off.
     pub permissions: u32,
     /// The user it belongs to.
     pub uid: u32,
-    /// The group it belongs to, if its directory does not say otherwise.
+    /// The group it belongs to, if its directory does not require another.
     pub gid: u32,
     /// For a device: which.
     pub device: u64,
@@ -84,7 +84,7 @@ pub struct New<'a> {
 }
 
 impl New<'_> {
-    /// Whether there can be such an inode.
+    /// Checks that there can be such an inode.
     pub(crate) fn check(&self) -> Result<(), Errno> {
         match self.target.len() {
             0 if self.kind == Kind::Symlink => Err(Errno::NOENT),
@@ -99,7 +99,7 @@ impl New<'_> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
-    /// The first directory of a file system, with one reference, the caller's.
+    /// Creates the first directory of a file system, with one reference, the caller's.
     ///
     /// # Errors
     /// `NOSPC` if there may be no inodes at all.
@@ -132,7 +132,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         Ok(at)
     }
 
-    /// Its number: unique in its file system, and never given out again.
+    /// Returns its number: unique in its file system, and never given out again.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -147,10 +147,10 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         self.words.stat(self.number, self.kind, self.device)
     }
 
-    /// Where a symbolic link leads.
+    /// Returns where a symbolic link leads.
     ///
     /// # Errors
-    /// `INVAL` if it is none.
+    /// `INVAL` if it is not a symbolic link.
     pub fn target(&self) -> Result<&[u8], Errno> {
         match &self.body {
             Body::Symlink(target) => Ok(target),
@@ -158,7 +158,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         }
     }
 
-    /// It has a name more.
+    /// Adds a name.
     ///
     /// # Errors
     /// `NOENT` if it has none left: an inode that lost its last name gets no new one. `MLINK` if it has too many.
@@ -183,30 +183,30 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         Ok(())
     }
 
-    /// It has a name less. Not for directories: see [`Locked::kill_directory`].
+    /// Drops a name. Not for directories: see [`Locked::kill_directory`].
     pub fn drop_link(&self) {
         self.words.links.fetch_sub(1, Relaxed);
         self.words.touch_changed();
     }
 
-    /// It was renamed: this is a change of the inode, as in most file systems.
+    /// Notes a rename: this is a change of the inode, as in most file systems.
     pub fn renamed(&self) {
         self.words.touch_changed();
     }
 
-    /// One reference more. The caller has one, or holds the lock of a directory that has.
+    /// Adds a reference. The caller has one, or holds the lock of a directory that has.
     pub fn get(&self) {
         self.references.0.fetch_add(1, Relaxed);
     }
 
-    /// One reference less. The last one gives the inode back to its file system, and with it everything below, if it
-    /// is a directory that still has entries (a file system that ends).
+    /// Drops a reference. The last one gives the inode back to its file system, and with it everything below, if it is
+    /// a directory that still has entries (when a file system ends).
     ///
     /// # Safety
     /// The caller owns a reference, and does not use it any more.
     pub unsafe fn put(at: NonNull<Self>, space: &Space<H::Platform>, pin: &H::Pin) {
         let mut dead = Vec::new();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { Self::put_one(at, space, pin, &mut dead) };
         while let Some(at) = dead.pop() {
             // SAFETY: the entry it came from owned a reference.
@@ -231,10 +231,10 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
             space.inodes.give(inode.number, 1);
         }
         if let Body::Directory(directory) = &inode.body {
-            // SAFETY: nobody has a reference, so nobody can lock it.
+            // SAFETY: there is no reference, so no thread can lock it.
             below.extend(unsafe { &mut *directory.get() }.drain());
         }
-        // SAFETY: from `allocate`; who pins later finds no pointer to it, since every one was counted.
+        // SAFETY: from `allocate`; later pins find no pointer to it, since every one was counted.
         unsafe { H::retire(pin, NonNull::new_unchecked(inode.own.load(Relaxed))) };
     }
 }

@@ -12,7 +12,7 @@ const PAGE: usize = PAGE_BYTES as usize;
 #[derive(Default)]
 pub(crate) struct Pages(BTreeMap<u64, Box<[u8]>>);
 
-/// The part of a page that an access touches: which page, and which bytes of it.
+/// Returns the part of a page that an access touches: which page, and which bytes of it.
 fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
     let end = offset + len as u64;
     (offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES)).map(move |page| {
@@ -24,12 +24,12 @@ fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, Range<usize>)> 
 }
 
 impl Pages {
-    /// How many hold data.
+    /// Returns how many hold data.
     pub(crate) fn count(&self) -> u64 {
         self.0.len() as u64
     }
 
-    /// How many of those that this access touches are missing.
+    /// Returns how many of those that this access touches are missing.
     pub(crate) fn missing(&self, offset: u64, len: usize) -> u64 {
         let touched = touched(offset, len);
         (touched.end - touched.start) - self.0.range(touched).count() as u64
@@ -107,13 +107,13 @@ impl Pages {
         gone
     }
 
-    /// The first byte from `offset` on that lies in a page which holds data.
+    /// Returns the first byte from `offset` on that lies in a page which holds data.
     pub(crate) fn next_data(&self, offset: u64) -> Option<u64> {
         let (number, _) = self.0.range(offset / PAGE_BYTES..).next()?;
         Some(offset.max(number * PAGE_BYTES))
     }
 
-    /// The first byte from `offset` on that lies in a hole.
+    /// Returns the first byte from `offset` on that lies in a hole.
     pub(crate) fn next_hole(&self, offset: u64) -> u64 {
         let first = offset / PAGE_BYTES;
         let held = self.0.range(first..).zip(first..).take_while(|((number, _), expected)| *number == expected).count();
@@ -125,7 +125,7 @@ fn touched(offset: u64, len: usize) -> Range<u64> {
     offset / PAGE_BYTES..(offset + len as u64).div_ceil(PAGE_BYTES)
 }
 
-/// A new page with these bytes in it.
+/// Returns a new page with these bytes in it.
 fn page_with(bytes: Range<usize>, part: &[u8]) -> Box<[u8]> {
     if part.len() == PAGE {
         return part.into();
@@ -139,7 +139,7 @@ fn page_with(bytes: Range<usize>, part: &[u8]) -> Box<[u8]> {
 mod tests {
     use super::*;
 
-    /// The pages as one long vector.
+    /// Returns the pages as one long vector.
     fn flat(pages: &Pages, size: usize) -> Vec<u8> {
         let mut all = vec![0xee; size];
         pages.read(0, &mut all);

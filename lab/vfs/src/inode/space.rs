@@ -1,4 +1,4 @@
-//! What a file system has to give: bytes of data, inodes, and their numbers.
+//! The resources of a file system: bytes of data, inodes, and their numbers.
 
 use crate::errno::Errno;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,7 +7,7 @@ use turnwise::platform::{IntWord, Platform, Word};
 /// Bytes of a page: data is kept, and charged, by the page.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// Numbers that a directory takes at a time: the word they come from is written once per so many new files.
+/// Numbers that a directory takes at a time: their common word is written once per this many new files.
 pub(crate) const NUMBERS_AT_A_TIME: u64 = 64;
 
 /// Counters of an unlimited budget. Inodes spread over them by their numbers, so that threads which write different
@@ -28,7 +28,7 @@ pub struct Space<P: Platform> {
 }
 
 impl<P: Platform> Space<P> {
-    /// Room for so many bytes of data and so many inodes; `None`: no limit.
+    /// Creates room for this many bytes of data and this many inodes; `None`: no limit.
     pub fn new(data_bytes: Option<u64>, max_inodes: Option<u64>) -> Self {
         Space {
             pages: Budget::new(data_bytes.map(|bytes| bytes / PAGE_BYTES)),
@@ -37,7 +37,7 @@ impl<P: Platform> Space<P> {
         }
     }
 
-    /// How full it is.
+    /// Returns how full it is.
     pub fn usage(&self) -> Usage {
         Usage {
             pages: self.pages.limit(),
@@ -47,7 +47,7 @@ impl<P: Platform> Space<P> {
         }
     }
 
-    /// The first of [`NUMBERS_AT_A_TIME`] inode numbers that nobody has had.
+    /// Returns the first of [`NUMBERS_AT_A_TIME`] inode numbers that were never used.
     pub(crate) fn numbers(&self) -> u64 {
         self.next_number.0.fetch_add(NUMBERS_AT_A_TIME, Relaxed)
     }
@@ -68,8 +68,8 @@ pub struct Usage {
 
 /// A number of things, and how many of them are taken.
 ///
-/// With a limit there is one counter, which is exact. Without one nothing can be refused, so the count may lie in
-/// pieces; what is taken by the name of an inode is given back by the same name, and no piece goes below zero.
+/// With a limit there is one counter, which is exact. Without one nothing can be refused, so the count may be split;
+/// what is taken under the number of an inode is given back under the same number, and no part goes below zero.
 pub(crate) struct Budget<P: Platform> {
     limit: Option<u64>,
     used: [Line<P::U64>; SHARDS],
@@ -85,12 +85,12 @@ impl<P: Platform> Budget<P> {
         &self.used[shard].0
     }
 
-    /// Takes one for this inode, or says ENOSPC.
+    /// Takes one for this inode, or returns ENOSPC.
     pub(crate) fn take_one(&self, inode: u64) -> Result<(), Errno> {
         if self.take_up_to(inode, 1) == 1 { Ok(()) } else { Err(Errno::NOSPC) }
     }
 
-    /// Takes as many as there are, up to `wanted`; returns how many.
+    /// Takes what is available, up to `wanted`; returns how many.
     pub(crate) fn take_up_to(&self, inode: u64, wanted: u64) -> u64 {
         if wanted == 0 {
             return 0;

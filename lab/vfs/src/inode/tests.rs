@@ -1,4 +1,4 @@
-//! Inodes by themselves: entries, cursors, links, limits, and what comes back when they go.
+//! Inodes by themselves: entries, cursors, links, limits, and what is given back when they end.
 
 use super::*;
 use crate::host::Metal;
@@ -7,7 +7,7 @@ use turnwise::platform::Native;
 
 type Node = Inode<Metal, Today>;
 
-/// A file system with nothing but a root.
+/// A file system with only a root.
 struct RootOnly {
     space: Space<Native>,
     root: NonNull<Node>,
@@ -43,7 +43,7 @@ impl RootOnly {
         self.make(self.root(), name, Kind::File).expect("a new file")
     }
 
-    /// As unlink does it.
+    /// Removes a name like unlink.
     fn remove(&self, name: &[u8]) {
         let child = self.root().lock().remove(name).expect("there is such a name");
         // SAFETY: the entry's reference is ours now.
@@ -67,7 +67,7 @@ impl RootOnly {
 
 impl Drop for RootOnly {
     fn drop(&mut self) {
-        // SAFETY: our reference; nobody has another but entries.
+        // SAFETY: our reference; only entries have others.
         unsafe { Node::put(self.root, &self.space, &Metal::pin()) };
         let usage = self.space.usage();
         assert_eq!((usage.inodes_used, usage.pages_used), (0, 0), "everything was given back");

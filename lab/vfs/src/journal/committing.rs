@@ -1,4 +1,4 @@
-//! Asking for commits, and making them.
+//! Requesting commits, and making them.
 
 use super::handles::{DRAINING, Transaction};
 use super::{Journal, Phase};
@@ -7,17 +7,17 @@ use crate::locks::LockSet;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Lane, Platform, Word};
 
-/// In [`Journal::asked`]: the thread that serves shall return.
+/// In [`Journal::asked`]: the serving thread shall return.
 const STOP: u32 = 1;
 
-/// What to ask for so that `turn` ends.
+/// Returns what to ask for so that `turn` ends.
 const fn end_of(turn: u32) -> u32 {
     turn.wrapping_add(1) << 1
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
-    /// Commits as long as others ask for it, until [`Journal::dismiss`]; then whoever asks does it alone. Without a
-    /// thread in here that is so from the start. To be dismissed when nobody has a handle or starts one.
+    /// Commits whenever others ask for it, until [`Journal::dismiss`]; then each asker does it itself. Without a thread
+    /// in here that is so from the start. To be dismissed when no handle is open or being started.
     pub fn serve(&self) {
         self.served.store(1, Relaxed);
         loop {
@@ -27,7 +27,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
             if asked & !STOP == end_of(turn) {
                 self.commit(turn);
             } else if asked & STOP != 0 {
-                break; // and nobody's wish is left
+                break; // and no request is left
             } else {
                 H::Platform::park(&self.asked, asked, Lane::Waiters, None);
             }
@@ -43,23 +43,23 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         H::Platform::wake(&self.asked, Lane::Waiters, 1);
     }
 
-    /// Whether a thread serves.
+    /// Returns whether a thread serves.
     pub fn is_served(&self) -> bool {
         self.served.load(Relaxed) == 1
     }
 
-    /// Whether who serves knows that the transaction of this turn shall be committed.
+    /// Returns whether the serving thread knows that the transaction of this turn shall be committed.
     pub(super) fn is_asked(&self, turn: u32) -> bool {
         end_of(turn).wrapping_sub(self.asked.load(Relaxed) & !STOP).cast_signed() <= 0
     }
 
-    /// Has the transaction of this turn committed, or does it.
+    /// Has the serving thread commit the transaction of this turn, or does it.
     #[cold]
     pub(super) fn ask_for_commit(&self, turn: u32) {
         if !self.is_served() {
             return self.commit(turn);
         }
-        // Only askers write it, but for STOP: what we see does not change.
+        // Only askers write it, except for STOP: what we see does not change.
         let _askers = self.state.write();
         if self.is_asked(turn) {
             return;
@@ -70,7 +70,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         H::Platform::wake(&self.asked, Lane::Waiters, 1);
     }
 
-    /// Commits the transaction of this turn, unless somebody did.
+    /// Commits the transaction of this turn, unless another thread did.
     #[cold]
     fn commit(&self, turn: u32) {
         let _one_at_a_time = self.committing.lock();
@@ -94,7 +94,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         }
     }
 
-    /// The locked transaction is no longer the one of this turn; there is none until somebody wants a handle.
+    /// Makes the locked transaction no longer the one of this turn; there is none until a thread wants a handle.
     fn retire(&self) {
         let mut state = self.state.write();
         *state = Phase::None;

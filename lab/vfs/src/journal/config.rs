@@ -7,11 +7,11 @@ pub enum Change {
     Create,
     /// A further name for a file.
     Link,
-    /// A name that goes.
+    /// Removal of a name.
     Remove,
     /// A name that moves.
     Rename,
-    /// A file that is cut off or grows without data.
+    /// Truncation of a file, or growth without data.
     Truncate,
     /// Data.
     Write,
@@ -19,7 +19,7 @@ pub enum Change {
     Attributes,
 }
 
-/// Blocks that a handle may change, by what it is for: reserved while it is open.
+/// Blocks that a handle may change, by its purpose: reserved while it is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Credits {
     /// For [`Change::Create`].
@@ -40,7 +40,7 @@ pub struct Credits {
 
 impl Credits {
     /// Those of ext4 in 2012 with extents and without quotas, as we recall them (provisional): a change of data counts
-    /// as 31 blocks, one of an index as 8 more, and a removal as two changes of data and 64; what is written gets its
+    /// as 31 blocks, one of an index as 8 more, and a removal as two changes of data and 64; written data get their
     /// blocks later, in handles that we do not have.
     pub const EXT4: Credits =
         Credits { create: 42, link: 39, remove: 126, rename: 72, truncate: 8, write: 1, attributes: 2 };
@@ -75,23 +75,23 @@ impl Credits {
 /// How the journal behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// A transaction is committed after so many handles.
+    /// A transaction is committed after this many handles.
     pub handles_per_commit: u32,
     /// Blocks that a handle may change: reserved while it is open.
     pub reserve: Credits,
     /// Of these, blocks that stay reserved in the transaction after it.
     pub keep: u32,
-    /// Blocks of a transaction; a handle for which there is no room waits for the next one.
+    /// Blocks of a transaction; a handle that does not fit waits for the next one.
     pub capacity: u32,
-    /// Handles that one truncation starts, one at least: those after the first are for the file's times.
+    /// Handles that one truncation starts, at least one: those after the first are for the file's times.
     pub truncate_handles: u32,
-    /// What either visit to the list of orphans costs, under its lock.
+    /// The cost of either visit to the list of orphans, under its lock.
     pub orphan_ns: u32,
-    /// What a commit costs, after the next transaction runs.
+    /// The cost of a commit, after the next transaction runs.
     pub commit_ns: u32,
 }
 
-/// A journal that nothing but the number of handles fills, with a truncation in one handle.
+/// A journal that is filled only by the number of handles, with a truncation in one handle.
 impl Default for Config {
     fn default() -> Config {
         Config {
@@ -107,8 +107,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// A journal of so many MiB, in blocks of 4 KiB: a transaction may have a quarter of it, and is committed when that
-    /// is reserved.
+    /// Returns a journal of this many MiB, in blocks of 4 KiB: a transaction may have a quarter of it, and is committed
+    /// when that is reserved.
     #[must_use]
     pub fn of_mib(mib: u32) -> Config {
         Config { handles_per_commit: u32::MAX, capacity: mib.saturating_mul(64), ..Config::default() }

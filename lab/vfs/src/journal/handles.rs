@@ -51,7 +51,7 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Handle<'_, H, L> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
-    /// Starts a handle: what is changed until it goes belongs to one transaction.
+    /// Starts a handle: all changes until it is dropped belong to one transaction.
     pub fn start(&self, change: Change) -> Handle<'_, H, L> {
         loop {
             let state = self.state.read();
@@ -78,7 +78,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         }
     }
 
-    /// A handle of the running transaction, if it has room. Under the read lock.
+    /// Returns a handle of the running transaction, if it has room. Under the read lock.
     fn join(&self, turn: u32, blocks: u32) -> Option<Handle<'_, H, L>> {
         let transaction = self.transaction(turn);
         if !self.reserve(transaction, blocks) {
@@ -90,10 +90,10 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         Some(Handle { journal: self, transaction, turn, blocks, ends_turn })
     }
 
-    /// Reserves what a handle may change; whether there was room.
+    /// Reserves what a handle may change; returns whether there was room.
     fn reserve(&self, transaction: &Transaction<H::Platform>, blocks: u32) -> bool {
         let before = transaction.credits.fetch_add(blocks, Relaxed);
-        // One handle always fits, or nobody would get on.
+        // One handle always fits, or no thread would make progress.
         let fits = before == 0 || before.saturating_add(blocks) <= self.config.capacity;
         if !fits {
             transaction.credits.fetch_sub(blocks, Relaxed);
@@ -101,7 +101,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         fits
     }
 
-    /// Begins the transaction of this turn, unless somebody did: of all who found none, the first.
+    /// Begins the transaction of this turn, unless another thread did: of all that found none, the first.
     #[cold]
     fn begin(&self) {
         let mut state = self.state.write();

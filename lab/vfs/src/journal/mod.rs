@@ -1,41 +1,41 @@
 //! The journal: every change of the file system is part of a transaction, and a transaction is committed as a whole.
 //!
-//! It has the shape that makes AIM7's `creat_clo` hard, which is that of ext4's journal (jbd2) in 2012 as we recall
-//! it: a handle is started under a read lock of the journal's state, and writes three counters of the running
-//! transaction that all CPUs share. Nothing is written to a disk; what a commit costs is charged.
+//! It has the shape that makes AIM7's `creat_clo` hard, which is that of ext4's journal (jbd2) in 2012 as we recall it:
+//! a handle is started under a read lock of the journal's state, and writes three counters of the running transaction
+//! that all CPUs share. Nothing is written to a disk; the cost of a commit is charged.
 //!
 //! The state's write lock is taken by
-//! - a commit, when it locks the transaction and when it retires it; it wakes all who waited for that before it
-//!   releases the lock, so that they come for the read lock while it still wakes others;
-//! - whoever comes for a handle and finds no running transaction, as after a commit all do who were woken at once: the
-//!   first begins one, the others look and start over;
-//! - whoever finds no room in the running transaction, to ask for its commit, unless somebody did;
-//! - whoever ends a handle and finds more reserved than a transaction may have, as when many try in vain: to ask, too.
+//! - a commit, when it locks the transaction and when it retires it; it wakes all threads that waited for that before
+//!   it releases the lock, so that they come for the read lock while it still wakes others;
+//! - a thread that comes for a handle and finds no running transaction, as after a commit all threads do that were
+//!   woken at once: the first begins one, the others check and start over;
+//! - a thread that finds no room in the running transaction, to request its commit, unless another did;
+//! - a thread that ends a handle and finds more reserved than a transaction may have, as when many fail: for that, too.
 //!
-//! | what | ext4's | who writes it |
+//! | what | ext4's | written by |
 //! |---|---|---|
-//! | `state` | `j_state_lock` and what it protects | handles read; who writes: see above |
-//! | `updates` | `t_updates`: open handles; the top bit says that a commit waits for them | every handle, twice |
-//! | `credits` | `t_outstanding_credits`: blocks that open handles may yet change | every handle, twice |
+//! | `state` | `j_state_lock` and what it protects | handles read; writers: see above |
+//! | `updates` | `t_updates`: open handles; the top bit means that a commit waits for them | every handle, twice |
+//! | `credits` | `t_outstanding_credits`: blocks that open handles may still change | every handle, twice |
 //! | `handles` | `t_handle_count` | every handle, once |
-//! | `turns` | transactions retired; those who wait for that sleep on it (`j_wait_transaction_locked`) | commits |
-//! | `asked` | `j_commit_request`; who serves sleeps on it (`j_wait_commit`) | askers |
+//! | `turns` | transactions retired; threads that wait for that sleep on it (`j_wait_transaction_locked`) | commits |
+//! | `asked` | `j_commit_request`; the serving thread sleeps on it (`j_wait_commit`) | askers |
 //! | `orphans` | `s_orphan` under the global `s_orphan_lock` | every truncation, twice |
 //!
 //! Invariants:
 //! 1. The phase changes under the write lock; a handle joins under the read lock, and only a running transaction.
 //! 2. A locked transaction gets no new handles, so its `updates` only fall; it is retired when they are 0. So no handle
 //!    sees `turns` change.
-//! 3. Whoever brings the `updates` of a locked transaction to 0 wakes the commit.
-//! 4. `turns` changes under the write lock: who saw it under the read lock and then sleeps on that value is woken.
+//! 3. The thread that brings the `updates` of a locked transaction to 0 wakes the commit.
+//! 4. `turns` changes under the write lock: a thread that saw it under the read lock and sleeps on that value is woken.
 //! 5. One commit at a time: `committing`.
-//! 6. A handle's owner takes no lock that somebody may hold while starting one. Inode locks come first.
+//! 6. A handle's owner takes no lock that a thread may hold while starting one. Inode locks come first.
 //!
 //! | file | what |
 //! |---|---|
 //! | `config.rs` | what handles are for, what they reserve, how the journal behaves |
 //! | `handles.rs` | handles, and the transactions that they join |
-//! | `committing.rs` | asking for commits, and making them |
+//! | `committing.rs` | requesting commits, and making them |
 //! | `orphans.rs` | files that are being shortened |
 
 mod committing;
@@ -56,10 +56,10 @@ use orphans::Orphans;
 use turnwise::Lock;
 use turnwise::platform::{Platform, Word};
 
-/// What the transaction of this turn takes.
+/// What the transaction of this turn accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// There is none: whoever wants a handle begins it.
+    /// There is none: a thread that wants a handle begins it.
     None,
     /// Handles.
     Running,
@@ -73,7 +73,7 @@ pub struct Journal<H: Host, L: LockSet<H::Platform>> {
     config: Config,
     state: Shared<L::RwSpin, Phase>,
     turns: <H::Platform as Platform>::U32,
-    /// What the thread that serves sleeps on: twice the number of turns that are wanted, plus [`STOP`].
+    /// What the serving thread sleeps on: twice the number of turns that are wanted, plus [`STOP`].
     asked: <H::Platform as Platform>::U32,
     /// 1: a thread does nothing but commit.
     served: <H::Platform as Platform>::U32,
@@ -130,7 +130,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         self.orphans.lock().all()
     }
 
-    /// The transaction of a turn.
+    /// Returns the transaction of a turn.
     fn transaction(&self, turn: u32) -> &Transaction<H::Platform> {
         &self.transactions[turn as usize % 2]
     }

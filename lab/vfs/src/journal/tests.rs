@@ -1,4 +1,4 @@
-//! Transactions hold what they promise, and orphans come and go.
+//! Transactions keep their guarantees, and orphans come and go.
 
 use super::handles::DRAINING;
 use super::*;

@@ -1,11 +1,11 @@
-//! What the counts and rename locks of `turnwise` and `turnwise_lineage` can do besides locking.
+//! The operations of the counts and rename locks of `turnwise` and `turnwise_lineage` beyond locking.
 
 use super::{Count, PathsBy, Rename};
 use turnwise::platform::Platform;
 use turnwise::{LockRef, RawSeqRwLock};
 use turnwise_lineage::{DCount, RenameLock, d_count, rename_lock};
 
-/// Which way of reading paths goes with a version of the kernel's rename lock.
+/// The way of reading paths that belongs to a version of the kernel's rename lock.
 pub(super) trait Paths {
     /// The way.
     const BY: PathsBy;

@@ -21,13 +21,13 @@ impl<L: RawRwLock, T: Sync> Shared<L, T> {
         ReadGuard { of: &self.0, one_thread: PhantomData }
     }
 
-    /// Acquires the lock for writing, which shuts everybody out.
+    /// Acquires the lock for writing, which excludes all other threads.
     #[inline]
     pub fn write(&self) -> LockGuard<'_, L, T> {
         self.0.lock()
     }
 
-    /// The data, when nobody else can have the lock.
+    /// Returns the data, when no other thread can have the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()
     }
@@ -44,7 +44,7 @@ impl<L: RawRwLock, T> Deref for ReadGuard<'_, L, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: held for reading, and `Shared` lets nobody write meanwhile.
+        // SAFETY: held for reading, and `Shared` lets no thread write meanwhile.
         unsafe { &*self.of.data_ptr() }
     }
 }

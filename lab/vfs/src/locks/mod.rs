@@ -1,7 +1,7 @@
-//! Which locks a file system is built of: those of a kernel of one of the documents, before or after its patch, or
+//! The locks that a file system is built of: those of a kernel of one of the papers, before or after its patch, or
 //! today's.
 //!
-//! | trait | the kernel's | who uses it here |
+//! | trait | the kernel's | its users here |
 //! |---|---|---|
 //! | [`Count`] | `d_count` with `d_lock` | every dentry |
 //! | [`Rename`] | `rename_lock` | look-ups that miss, `d_path`, renames |
@@ -11,7 +11,7 @@
 //! | [`RawRwLock`] that sleeps | `mmap_sem`, ipc | process objects |
 //! | [`RawLock`] that sleeps | `anon_vma`: a mutex, later an rwsem | process objects |
 //!
-//! What counts and rename locks can do besides locking is in `adapters`; the sets are in `sets`.
+//! What counts and rename locks can do beyond locking is in `adapters`; the sets are in `sets`.
 
 mod adapters;
 mod guarded;
@@ -28,12 +28,12 @@ use turnwise::raw::{RawLock, RawRwLock};
 
 /// Which locks a kernel has.
 pub trait LockSet<P: Platform>: Send + Sync + 'static {
-    /// What tables and command lines call it.
+    /// Its name in tables and on command lines.
     const NAME: &'static str;
-    /// Whether `d_path`, `getcwd` and their kin take a reference to the root (`path_get`) and give it back (`dput`),
-    /// and so does a walk from the root that comes to a symbolic link, which then goes on with references.
+    /// Whether `d_path`, `getcwd` and the like take a reference to the root (`path_get`) and give it back (`dput`), and
+    /// so does a walk from the root that comes to a symbolic link, which then continues with references.
     const COUNTS_ROOT: bool;
-    /// Whether `stat` and its kin take a reference to what they look at.
+    /// Whether `stat` and the like take a reference to what they look at.
     const COUNTS_LOOKS: bool;
     /// `d_count` with `d_lock`.
     type Count: Count;
@@ -50,13 +50,13 @@ pub trait LockSet<P: Platform>: Send + Sync + 'static {
     /// Sleeps: the root lock of `anon_vma`, which was a mutex before Linux 3.8 (commit 5a505085).
     type AnonVma: RawLock;
 
-    /// Takes a reference to a dentry that was found without one; whether it did. Sets that are wrong on purpose have
-    /// this and the next function of their own.
+    /// Takes a reference to a dentry that was found without one; returns whether it did. Sets that are wrong on purpose
+    /// override this and the next function.
     #[inline]
     fn get_found(count: &Self::Count) -> bool {
         count.get_live()
     }
-    /// Whether what was read of the tree since the sequence was `sequence` must be read again.
+    /// Returns whether what was read of the tree since the sequence was `sequence` must be read again.
     #[inline]
     fn read_again(rename: &Self::Rename, sequence: u64) -> bool {
         rename.read_retry(sequence)
@@ -66,8 +66,8 @@ pub trait LockSet<P: Platform>: Send + Sync + 'static {
 /// How a path is read from the tree while directories may be renamed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathsBy {
-    /// As a writer of the rename lock: one at a time. Each name is read under its dentry's `d_lock`, as these kernels
-    /// have it.
+    /// As a writer of the rename lock: one at a time. Each name is read under its dentry's `d_lock`, as in these
+    /// kernels.
     Writer,
     /// As a blocking reader: many at a time, names as above.
     Blocking,
@@ -75,15 +75,15 @@ pub enum PathsBy {
     SequenceThenBlocking,
 }
 
-/// The lock around every change of a dentry's place, with a sequence that says whether one came.
+/// The lock around every change of a dentry's place, with a sequence that shows whether one came.
 ///
 /// What it protects consists of words that readers load with Acquire and writers store with Release.
 pub trait Rename: RawRwLock {
     /// How `d_path` uses the lock.
     const PATHS: PathsBy;
-    /// Begins an optimistic read; waits while somebody writes.
+    /// Begins an optimistic read; waits while a thread writes.
     fn read_begin(&self) -> u64;
-    /// Whether a writer came since [`Rename::read_begin`] returned `sequence`.
+    /// Returns whether a writer came since [`Rename::read_begin`] returned `sequence`.
     fn read_retry(&self, sequence: u64) -> bool;
 }
 
@@ -97,9 +97,9 @@ pub trait Rename: RawRwLock {
 /// | [`kill_unused`](Count::kill_unused) | that the memory is there | dead, if it is 0 |
 ///
 /// Invariants, on which the dentry cache rests:
-/// 1. Dead is final: after it no `get_live` succeeds, and exactly one `kill_unused` says that it did it.
-/// 2. While a thread has the lock and the count is 1 or 0, nobody else changes the count.
-/// 3. A `put` that brings the count to 0 sees what everybody did before their puts.
+/// 1. Dead is final: after it no `get_live` succeeds, and exactly one `kill_unused` returns that it did it.
+/// 2. While a thread has the lock and the count is 1 or 0, no other thread changes the count.
+/// 3. A `put` that brings the count to 0 sees what all threads did before their puts.
 /// 4. A `get_live` that fails has waited for the end of the `kill_unused` that made it dead, `at_kill` included.
 /// 5. After a `put` has given its reference back, it does not touch the count any more, and neither does `get`,
 ///    `get_live` or `kill_unused` after its last change.
@@ -108,12 +108,12 @@ pub trait Count: RawLock {
     fn with_references(count: u32) -> Self;
     /// Adds a reference to those that the caller has.
     fn get(&self);
-    /// Adds a reference unless the count is dead; whether it did.
+    /// Adds a reference unless the count is dead; returns whether it did.
     #[must_use = "without a reference the object may go away"]
     fn get_live(&self) -> bool;
-    /// Gives a reference back; whether it was the last. Before the last one goes, `at_last` runs with the lock held.
+    /// Drops a reference; returns whether it was the last. Before the last one, `at_last` runs with the lock held.
     fn put(&self, at_last: impl FnOnce()) -> bool;
-    /// Gives a reference back unless it is the last; whether it did. May say `false` without looking.
+    /// Drops a reference unless it is the last; returns whether it did. May return `false` without checking.
     fn put_unless_last(&self) -> bool {
         false
     }
@@ -121,9 +121,9 @@ pub trait Count: RawLock {
     fn put_quickly(&self) -> bool {
         self.put(|| ())
     }
-    /// If there is no reference and it is not dead: runs `at_kill` with the lock held, then marks it dead; whether it
-    /// did.
+    /// If there is no reference and it is not dead: runs `at_kill` with the lock held, then marks it dead; returns
+    /// whether it did.
     fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
-    /// The references at this moment.
+    /// Returns the references at this moment.
     fn count(&self) -> u32;
 }

@@ -1,6 +1,6 @@
-//! The sets. What a document changed is one member, so that before and after differ in nothing else.
+//! The sets. What a paper changed is one member, so that before and after differ in nothing else.
 //!
-//! | set | `d_count` | `rename_lock` | mutex | rwsem | which document |
+//! | set | `d_count` | `rename_lock` | mutex | rwsem | which paper |
 //! |---|---|---|---|---|---|
 //! | [`Linux37`] | under `d_lock` | exclusive | 3.7 | 3.8 | `mutex_spinners`, before |
 //! | [`Linux37Patch1`] | under `d_lock` | exclusive | patch 1 | 3.8 | `mutex_spinners`, patch 1 |
@@ -51,7 +51,7 @@ macro_rules! kernels {
 kernels! {
     /// Linux 3.7: `mutex_spinners` before its patches.
     Linux37 = "linux-3.7": UnderLock, Exclusive, Baseline, Fifo, LinuxMutex<Baseline, P>;
-    /// Linux 3.7 with patch 1 of `mutex_spinners`: spinners look before they leap.
+    /// Linux 3.7 with patch 1 of `mutex_spinners`: spinners poll before they try.
     Linux37Patch1 = "linux-3.7-patch-1": UnderLock, Exclusive, Patch1, Fifo, LinuxMutex<Patch1, P>;
     /// Linux 3.7 with both patches: spinners queue.
     Linux37Patch2 = "linux-3.7-patch-2": UnderLock, Exclusive, Patch1And2, Fifo, LinuxMutex<Patch1And2, P>;
@@ -63,9 +63,9 @@ kernels! {
     Linux38Patch2 = "linux-3.8-patch-2": UnderLock, Exclusive, Patch1And2, Fifo, RwsemXadd<Fifo, P>;
     /// Linux 3.10-rc1: `dcache` before its patches.
     Linux310 = "linux-3.10": UnderLock, Exclusive, Patch1And2, FastStealing, RwsemXadd<FastStealing, P>;
-    /// Linux 3.10-rc1 with the document's third version: compare-exchange, sequence read/write lock.
+    /// Linux 3.10-rc1 with the paper's third version: compare-exchange, sequence read/write lock.
     Linux310Dcache = "linux-3.10-dcache": CmpXchg, SeqRw, Patch1And2, FastStealing, RwsemXadd<FastStealing, P>;
-    /// What became of it in Linux 3.12.
+    /// Its final form in Linux 3.12.
     Linux312 = "linux-3.12": d_count::LockRef, SeqExclusive, Patch1And2, FastStealing, RwsemXadd<FastStealing, P>;
 }
 

@@ -1,4 +1,4 @@
-//! What files are like: stat, readlink, truncate, chmod and its kin.
+//! Attributes of files: stat, readlink, truncate, chmod and the like.
 
 use super::call;
 use crate::Vfs;
@@ -10,7 +10,7 @@ use crate::locks::LockSet;
 use crate::path::{Context, Follow, Path};
 
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// What `stat` or `lstat` tells.
+    /// Returns what `stat` or `lstat` reports.
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`].
@@ -19,10 +19,10 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         self.look_at(cx, path, follow, Inode::stat)
     }
 
-    /// Where a symbolic link leads.
+    /// Returns where a symbolic link leads.
     ///
     /// # Errors
-    /// Those of [`Vfs::lookup`]; `INVAL` if it is none.
+    /// Those of [`Vfs::lookup`]; `INVAL` if it is not a symbolic link.
     pub fn readlink(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8]) -> Result<Vec<u8>, Errno> {
         call::<H>();
         self.look_at(cx, path, Follow::No, |inode| inode.target().map(<[u8]>::to_vec))?
@@ -92,7 +92,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Path<'_, H, L> {
-    /// Changes owner, permissions, size or times, whoever asks.
+    /// Changes owner, permissions, size or times, for any user.
     ///
     /// # Errors
     /// As [`Vfs::truncate`], for a size.

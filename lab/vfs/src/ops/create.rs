@@ -12,7 +12,7 @@ use crate::path::{Context, Follow, Path};
 use crate::walk::{LINKS_FOLLOWED_MAX, Last};
 use rustix::fs::OFlags as OpenFlags;
 
-/// What an open that may create found.
+/// What an open with `CREATE` found.
 enum Opened<'fs, H: Host, L: LockSet<H::Platform>> {
     /// This, and whether it is new.
     File(Path<'fs, H, L>, bool),
@@ -104,12 +104,12 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         })
     }
 
-    /// What `mode` and the umask make of a new node.
+    /// Returns what `mode` and the umask make of a new node.
     fn new_node(&self, cx: &Context<'_, 'fs, H, L>, kind: Kind, mode: u32) -> New<'static> {
         New { kind, permissions: mode & 0o7777 & !cx.umask, uid: cx.uid, gid: cx.gid, device: 0, target: b"" }
     }
 
-    /// A new inode behind a negative dentry, in the directory and in the cache.
+    /// Makes a new inode behind a negative dentry, in the directory and in the cache.
     fn make_inode(
         &self,
         entry: &Ref<'_, H, L>,
@@ -130,12 +130,12 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(())
     }
 
-    /// A path from a reference.
+    /// Returns a path from a reference.
     pub(super) fn path_of(&'fs self, parent: &Path<'fs, H, L>, entry: Ref<'_, H, L>) -> Path<'fs, H, L> {
         Path { fs: self, mount: parent.mount, dentry: entry.into_ptr() }
     }
 
-    /// What is mounted on a path, or the path itself.
+    /// Returns what is mounted on a path, or the path itself.
     fn on_top_of(&'fs self, mut path: Path<'fs, H, L>) -> Path<'fs, H, L> {
         while let Some(mount) = path.dentry().mounted() {
             // SAFETY: mounts stay, and have a reference to their root.
@@ -147,8 +147,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         path
     }
 
-    /// Has `fill` put something behind a name that is free: it gets the directory, locked, the negative entry and the
-    /// name.
+    /// Has `fill` put something behind a free name: it gets the directory, locked, the negative entry and the name.
     fn new_name(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,
@@ -174,7 +173,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         })
     }
 
-    /// Makes a node, whatever it is.
+    /// Makes a node of any kind.
     fn create(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], new: &New<'_>) -> Result<Path<'fs, H, L>, Errno> {
         self.new_name(cx, path, new.kind == Kind::Directory, |parent, directory, entry, name| {
             cx.may(parent.inode(), 3)?;
@@ -192,7 +191,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         self.create(cx, path, &new)
     }
 
-    /// Makes a file, pipe, socket or device: the kind is in `mode`, as `st_mode` has it.
+    /// Makes a file, pipe, socket or device: the kind is in `mode`, as in `st_mode`.
     ///
     /// # Errors
     /// Those of [`Vfs::mkdir`]; `PERM` for directories and for devices of other users than 0, `INVAL`.
@@ -224,7 +223,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         path: &[u8],
     ) -> Result<Path<'fs, H, L>, Errno> {
         let new = New { target, permissions: 0o777, ..self.new_node(cx, Kind::Symlink, 0o777) };
-        new.check()?; // before anybody looks at the path
+        new.check()?; // before the path is looked up
         self.create(cx, path, &new)
     }
 
@@ -240,7 +239,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Gives the file at the path `old` another name.
     ///
     /// # Errors
-    /// As [`Vfs::link`]; `NOENT` if it has no name any more.
+    /// As [`Vfs::link`]; `NOENT` if it no longer has a name.
     pub fn link_path(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,

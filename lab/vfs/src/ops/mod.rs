@@ -1,7 +1,7 @@
-//! The operations, by what they do to the tree. What they have in common is here.
+//! The operations, by what they do to the tree. Their common parts are here.
 //!
 //! A change locks the directory (`i_mutex`), starts a handle of the journal, changes the directory's own entries, and
-//! then the cache, all before it unlocks: who gets the lock next finds both alike.
+//! then the cache, all before it unlocks: the next owner of the lock finds both alike.
 
 mod attributes;
 mod create;
@@ -39,7 +39,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Ref<'fs, H, L> {
         unsafe { self.at.as_ref() }
     }
 
-    /// Its inode, if it has one.
+    /// Returns its inode, if it has one.
     fn inode(&self) -> Option<&Inode<H, L>> {
         self.dentry().inode()
     }
@@ -59,8 +59,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Ref<'fs, H, L> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// The dentry of a name in a directory, with a reference; made if there is none. The caller is pinned, has a
-    /// reference to the directory's dentry, and its lock.
+    /// Returns the dentry of a name in a directory, with a reference; made if there is none. The caller is pinned, has
+    /// a reference to the directory's dentry, and its lock.
     pub(crate) fn child_locked(
         &self,
         parent: DentryPtr<H, L>,
@@ -84,7 +84,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(self.dcache.make(parent, hash, name, inode))
     }
 
-    /// [`Vfs::child_locked`], returned as a [`Ref`].
+    /// Does as [`Vfs::child_locked`], and returns it as a [`Ref`].
     fn entry(
         &self,
         parent: DentryPtr<H, L>,
@@ -97,7 +97,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(Ref { fs: self, at })
     }
 
-    /// The handle for a change, if there is a journal. Taken after the directories' locks.
+    /// Begins a change: returns its handle, if there is a journal. Taken after the directories' locks.
     fn begin_change(&self, change: Change) -> Option<Handle<'_, H, L>> {
         self.journal.as_ref().map(|journal| journal.start(change))
     }
@@ -107,7 +107,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// # Safety
     /// The caller owns it, and does not use it any more.
     pub(crate) unsafe fn put_inode(&self, inode: NonNull<Inode<H, L>>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { Inode::put(inode, &self.dcache.space, &H::pin()) };
     }
 }

@@ -26,14 +26,14 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             return Err(Errno::NOTDIR);
         }
         let mut mounts = self.mounts.lock();
-        // Who removes the directory has its own lock too. A rename that is under way may still move the mount along,
-        // which is harmless.
+        // A thread that removes the directory has its own lock too. A rename that is under way may still move the mount
+        // along, which is harmless.
         let locked = point.inode().lock();
         if locked.is_removed() && point.dentry != self.first_dentry() {
             return Err(Errno::NOENT);
         }
         if point.dentry().mounted().is_some() {
-            return Err(Errno::BUSY); // somebody was faster
+            return Err(Errno::BUSY); // another thread was faster
         }
         let inode = Inode::root(&self.dcache.space, 0o755, cx.uid, cx.gid)?;
         // SAFETY: just made; the dentry takes over its reference.
@@ -50,8 +50,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(Path { fs: self, mount, dentry: root })
     }
 
-    /// Takes a tree away from the directory where it is mounted. Who still uses it may go on; its memory comes back
-    /// with the end of the file system.
+    /// Takes a tree away from the directory where it is mounted. Present users may continue; its memory is freed with
+    /// the file system.
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`]; `INVAL` if nothing is mounted there, `PERM` for users other than 0.
@@ -69,7 +69,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(())
     }
 
-    /// Takes a mount off its directory, if it is on one; whether it was.
+    /// Takes a mount off its directory, if it is on one; returns whether it was.
     pub(crate) fn detach_mount(&self, mount: &Mount<H, L>) -> bool {
         let mounts = self.mounts.lock();
         let Some((_, point)) = mount.point() else {

@@ -10,8 +10,8 @@ use crate::path::{Context, Path};
 use crate::walk::PATH_MAX;
 
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// The path of something, as seen from the context's root; at its right end in `buffer`. The name of something that
-    /// was removed ends in ` (deleted)`; what does not lie below the root is shown from the root of its own tree.
+    /// Writes a path, as seen from the context's root, to the right end of `buffer`. The name of an object that was
+    /// removed ends in ` (deleted)`; what does not lie below the root is shown from the root of its own tree.
     ///
     /// # Errors
     /// `NAMETOOLONG` if it does not fit.
@@ -40,8 +40,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(self.d_path_into(cx, path, &mut [0; PATH_MAX])?.to_vec())
     }
 
-    /// The path of the working directory; with `(unreachable)` before it if it does not lie below the root. The older
-    /// kernels take references to both for this.
+    /// Returns the path of the working directory; with `(unreachable)` before it if it does not lie below the root. The
+    /// older kernels take references to both for this.
     ///
     /// # Errors
     /// `NOENT` if it was removed, `NAMETOOLONG`.
@@ -65,7 +65,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(out.into_bytes().to_vec())
     }
 
-    /// The older kernels take a reference to the root for this, and give it back: that is what all processes met at.
+    /// Takes a reference to the root and drops it, as the older kernels do: all processes contended for it.
     fn path_from_root(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,
@@ -78,7 +78,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         })
     }
 
-    /// The directory that something is in now, whatever renames do meanwhile; takes no lock. A root is its own parent.
+    /// Returns the current parent directory, whatever renames do meanwhile; takes no lock. A root is its own parent.
     pub fn dget_parent(&'fs self, path: &Path<'fs, H, L>) -> Path<'fs, H, L> {
         let dentry = self.dcache.parent(path.dentry());
         Path { fs: self, mount: path.mount, dentry }

@@ -10,7 +10,7 @@ use crate::path::Context;
 use crate::walk::Last;
 
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// Removes the name of anything but a directory. Who has it open keeps it.
+    /// Removes the name of anything but a directory. Processes that have it open keep it.
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`]; `ISDIR`, `ACCESS`, `PERM` (sticky directories).
@@ -66,7 +66,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             cx.may_remove(parent.inode(), inode)?;
             let mut victim = inode.lock();
             if entry.dentry().mounted().is_some() {
-                return Err(Errno::BUSY); // under its lock, which who mounts something has too
+                return Err(Errno::BUSY); // under its lock, which a thread that mounts something has too
             }
             if !victim.is_empty()? {
                 return Err(Errno::NOTEMPTY);

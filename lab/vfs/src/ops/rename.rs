@@ -1,7 +1,7 @@
-//! Rename: within a directory, across directories, over something, and two names that change places.
+//! Rename: within a directory, across directories, over a target, and exchange of two names.
 //!
-//! Across directories the file system's rename mutex comes first, so that nobody else changes who is above whom; then
-//! the two directories' locks, an ancestor before what is below it, else by number; then a directory that is replaced.
+//! Across directories the file system's rename mutex comes first, so that ancestry stays fixed; then the two
+//! directories' locks, an ancestor before its descendant, else by number; then a directory that is replaced.
 
 use super::{Ref, call};
 use crate::Vfs;
@@ -45,7 +45,7 @@ struct Held<'a, M: RawLock>(&'a M);
 
 impl<M: RawLock> Drop for Held<'_, M> {
     fn drop(&mut self) {
-        // SAFETY: whoever made this had locked it.
+        // SAFETY: the creator of this had locked it.
         unsafe { self.0.unlock() };
     }
 }
@@ -60,7 +60,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locks<'a, H, L> {
     }
 }
 
-/// What a rename is about.
+/// The subject of a rename.
 struct Renaming<'a, 'fs, H: Host, L: LockSet<H::Platform>> {
     cx: &'a Context<'a, 'fs, H, L>,
     from: &'a Path<'fs, H, L>,
@@ -71,12 +71,11 @@ struct Renaming<'a, 'fs, H: Host, L: LockSet<H::Platform>> {
 }
 
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// Gives what is at `old` the name `new` instead, over what had that name before.
+    /// Renames what is at `old` to `new`, replacing the former owner of that name.
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`]; `XDEV` between mounts, `INVAL` into itself, `NOTEMPTY`, `ISDIR`, `NOTDIR`, `BUSY` for
-    /// `.`, `..` and mount points, `EXIST` with `NOREPLACE`, `ACCESS`, `PERM`; `INVAL` for flags that do not go
-    /// together.
+    /// `.`, `..` and mount points, `EXIST` with `NOREPLACE`, `ACCESS`, `PERM`; `INVAL` for incompatible flags.
     pub fn rename(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,
@@ -87,8 +86,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         self.rename_at(cx, old, cx, new, flags)
     }
 
-    /// Renames with a context for either path, which may differ in where relative paths begin. What the user may do
-    /// goes by the first.
+    /// Renames with a context for either path, which may differ in where relative paths begin. The first decides what
+    /// the user may do.
     ///
     /// # Errors
     /// As [`Vfs::rename`].
@@ -153,7 +152,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         let mut victim = over.inode().filter(|_| over.is_directory()).map(|directory| directory.lock());
         if let Some(victim) = &victim {
             if over.dentry().mounted().is_some() {
-                return Err(Errno::BUSY); // under its lock, which who mounts something has too
+                return Err(Errno::BUSY); // under its lock, which a thread that mounts something has too
             }
             if !victim.is_empty()? {
                 return Err(Errno::NOTEMPTY);
@@ -210,7 +209,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         if mounted(moved) || mounted(over) { Err(Errno::BUSY) } else { Ok(()) }
     }
 
-    /// The old name goes, the new one means what the old one meant.
+    /// Removes the old name; the new one means what the old one meant.
     fn replace(
         &self,
         job: &Renaming<'_, 'fs, H, L>,
@@ -239,7 +238,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(())
     }
 
-    /// Each name means what the other one meant.
+    /// Exchanges the two names: each means what the other one meant.
     fn exchange(
         &self,
         job: &Renaming<'_, 'fs, H, L>,

@@ -43,7 +43,7 @@ trait Fs {
     fn rename_with(&self, old: &str, new: &str, flags: RenameFlags) -> Done;
     fn kind(&self, path: &str) -> Result<Kind, Errno>;
     fn links(&self, path: &str) -> u32;
-    /// The path of what `path` leads to.
+    /// Returns the path of what `path` leads to.
     fn d_path(&self, path: &str) -> Result<String, Errno>;
     fn names(&self, path: &str) -> Vec<String>;
     fn open(&self, path: &str, flags: OpenFlags) -> Done;

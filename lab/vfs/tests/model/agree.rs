@@ -1,4 +1,4 @@
-//! Do the two agree: after each step what it gave, and then all that there is.
+//! Whether the two agree: after each step its result, and then the whole tree.
 
 use crate::drive::{Real, seen};
 use crate::reference::{Id, ROOT, Reference};
@@ -9,10 +9,10 @@ use turnwise::platform::Native;
 use turnwise_vfs::inode::Kind;
 use turnwise_vfs::{Config, LockSet, Metal, Vfs};
 
-/// Inodes and pages that there may be: few, so that they run out.
+/// Limits of inodes and pages: few, so that they run out.
 const NODES: usize = 24;
 const PAGES: usize = 12;
-/// The state is compared after so many steps.
+/// The state is compared after this many steps.
 const LOOK_EVERY: usize = 8;
 
 /// A disagreement.

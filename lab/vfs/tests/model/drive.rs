@@ -116,7 +116,7 @@ impl<'fs, L: LockSet<Native>> Real<'fs, L> {
         self.slots[slot].as_ref().ok_or(Errno::BADF)
     }
 
-    /// All entries, three at a time.
+    /// Lists all entries, three at a time.
     fn list(&self, directory: &File<'fs, Metal, L>) -> Outcome {
         let (mut names, mut cursor) = (Vec::new(), 0);
         loop {
@@ -134,7 +134,7 @@ impl<'fs, L: LockSet<Native>> Real<'fs, L> {
         Ok(Gave::Names(names))
     }
 
-    /// Everything below the root, by path.
+    /// Returns everything below the root, by path.
     pub(crate) fn names_in(&self, path: &[u8]) -> Vec<Vec<u8>> {
         let context = Context::new(&self.root, &self.root);
         let directory = self.vfs.open(&context, path, OpenFlags::DIRECTORY, 0).expect("a directory that was listed");

@@ -2,7 +2,7 @@
 
 use crate::steps::Step;
 
-/// Leaves steps out, large pieces first, for as long as what is left still fails.
+/// Leaves steps out, large pieces first, while the remainder still fails.
 pub(crate) fn minimal(mut steps: Vec<Step>, fails: impl Fn(&[Step]) -> bool) -> Vec<Step> {
     let mut piece = steps.len().div_ceil(2);
     while piece > 0 {

@@ -1,5 +1,5 @@
-//! A file system that is as simple as one can be: a table of nodes, directories as maps from names to nodes, no caches,
-//! no locks, one thread. What it says is right by definition; it says what Linux says of tmpfs to root.
+//! The simplest possible file system: a table of nodes, directories as maps from names to nodes, no caches, no locks,
+//! one thread. Its results are right by definition; they are those of Linux's tmpfs for root.
 
 use crate::resolve::{End, Last};
 use crate::steps::{Gave, Opening, Outcome, Renaming, SLOTS, Seen, Step};
@@ -38,7 +38,7 @@ pub(crate) struct Handle {
     pub(crate) write: bool,
     /// The name it was opened by: the directory and the name there, followed through renames.
     pub(crate) name: Option<(Id, Vec<u8>)>,
-    /// The directory that this name is, or was, in: who has a file open keeps it.
+    /// The directory that this name is, or was, in: an open file keeps it.
     pub(crate) keeps: Id,
 }
 
@@ -64,7 +64,7 @@ impl Reference {
         }
     }
 
-    /// Does it, and forgets what nobody can reach any more.
+    /// Does the step, and forgets what can no longer be reached.
     pub(crate) fn take(&mut self, step: &Step) -> Outcome {
         let outcome = self.dispatch(step);
         self.collect();
@@ -154,7 +154,7 @@ impl Reference {
         self.nodes.get_mut(&id).expect("a node that something points to")
     }
 
-    /// A closed slot: whoever compares skips the step.
+    /// Returns the handle of a slot; of a closed one, the error for which the comparison skips the step.
     fn handle(&self, slot: usize) -> Result<Handle, Errno> {
         self.slots[slot].clone().ok_or(Errno::BADF)
     }
@@ -222,7 +222,7 @@ impl Reference {
         Ok(Gave::Nothing)
     }
 
-    /// Takes a name away, also from those who have the file open by it.
+    /// Takes a name away, also from open files that were opened by it.
     fn detach(&mut self, directory: Id, name: &[u8]) -> Id {
         let id = self.node(directory).entries.remove(name).expect("the caller found it");
         self.node(id).names -= 1;
@@ -302,7 +302,7 @@ impl Reference {
         Ok(Gave::Nothing)
     }
 
-    /// Whoever has a file open by a name that moved has it open by the new one; exchanged ones go both ways.
+    /// Updates open files whose name moved: they are then open by the new one; exchanged ones go both ways.
     fn names_moved(&mut self, from: (Id, Vec<u8>), to: (Id, Vec<u8>)) {
         for handle in self.slots.iter_mut().flatten() {
             let moved = match &handle.name {
@@ -422,13 +422,13 @@ impl Reference {
         }
     }
 
-    /// Nodes that count against the limit: a removed directory does not, whoever stands in it.
+    /// Returns the nodes that count against the limit: a removed directory does not, even if a process is in it.
     pub(crate) fn counted(&self) -> usize {
         self.nodes.values().filter(|node| node.kind != Kind::Directory || node.names > 0).count()
     }
 
-    /// Nodes that no name and nobody leads to are gone. What is held keeps the directories above it, even those that
-    /// were removed: `..` leads there.
+    /// Removes nodes that no name and no user leads to. What is held keeps the directories above it, even removed ones:
+    /// `..` leads there.
     fn collect(&mut self) {
         let mut held = BTreeSet::new();
         let mut next: Vec<Id> = self.slots.iter().flatten().flat_map(|handle| [handle.node, handle.keeps]).collect();

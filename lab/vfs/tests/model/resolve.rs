@@ -21,11 +21,11 @@ pub(crate) enum Last {
     DotDot,
 }
 
-/// Links that may be followed on one way.
+/// Links that may be followed in one walk.
 const LINKS: u32 = 40;
 
 impl Reference {
-    /// The node at the end of a path.
+    /// Returns the node at the end of a path.
     pub(crate) fn end(&self, path: &[u8], follow: bool) -> Result<End, Errno> {
         let mut links = 0;
         self.end_from(self.cwd, path, follow, &mut links)
@@ -65,7 +65,7 @@ impl Reference {
         self.nodes[&directory].entries.get(name).copied().ok_or(Errno::NOENT)
     }
 
-    /// The directory that the last component is in, and that component.
+    /// Returns the directory that the last component is in, and that component.
     pub(crate) fn parent(&self, path: &[u8]) -> Result<(Id, Last), Errno> {
         self.parent_from(self.cwd, path, &mut 0)
     }
@@ -93,7 +93,7 @@ impl Reference {
         Ok((at, last))
     }
 
-    /// One component on the way, which must lead to a directory.
+    /// Walks one component on the way, which must lead to a directory.
     fn step(&self, at: Id, component: &[u8], links: &mut u32) -> Result<Id, Errno> {
         let next = match component {
             b"." => at,
@@ -111,7 +111,7 @@ impl Reference {
         if self.nodes[&next].kind == Kind::Directory { Ok(next) } else { Err(Errno::NOTDIR) }
     }
 
-    /// The way from the root to a node, by the name that was used if it has several. ` (deleted)` as Linux has it.
+    /// Returns the path from the root to a node, by the name that was used if it has several. ` (deleted)` as in Linux.
     pub(crate) fn path_of(&self, node: Id, name: Option<(Id, Vec<u8>)>) -> Vec<u8> {
         if node == ROOT {
             return b"/".to_vec();
@@ -148,7 +148,7 @@ impl Reference {
         self.open_end(end, how, slot)
     }
 
-    /// Resolves a path as `O_CREAT` does: a link at the end that leads nowhere leads to the new file.
+    /// Resolves a path as `O_CREAT` does: a dangling link at the end leads to the new file.
     fn end_or_new(&mut self, path: &[u8], how: Opening) -> Result<End, Errno> {
         let (mut from, mut path, mut links) = (self.cwd, path.to_vec(), 0);
         loop {

@@ -1,4 +1,4 @@
-//! What can be done to a file system, and what comes of it.
+//! The operations on a file system, and their results.
 
 use fastrand::Rng;
 use turnwise_vfs::errno::Errno;
@@ -53,7 +53,7 @@ pub(crate) struct Opening {
     pub(crate) no_follow: bool,
 }
 
-/// What a step gave.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Gave {
     Nothing,
@@ -66,7 +66,7 @@ pub(crate) enum Gave {
 
 pub(crate) type Outcome = Result<Gave, Errno>;
 
-/// Of what `stat` tells, that which does not depend on clocks and numbers.
+/// The part of `stat` that does not depend on clocks and numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) kind: Kind,
@@ -79,7 +79,7 @@ pub(crate) struct Seen {
     pub(crate) blocks: u64,
 }
 
-/// Few names, so that steps meet; now and then one that cannot be.
+/// Returns one of few names, so that steps collide; occasionally an impossible one.
 fn name(random: &mut Rng) -> Vec<u8> {
     match random.u8(..60) {
         0 => b".".to_vec(),

@@ -36,7 +36,7 @@ const FORGETFUL: Victim = Victim::posix("adaptive", "broken-forgetful");
 const TRUSTING: Victim = Victim::posix("adaptive", "broken-trusting");
 const LATE: Victim = Victim::posix("adaptive", "broken-late");
 
-/// A hang is expected, or soon seen: nobody waits long for it.
+/// Runs it. A hang is expected, or soon seen, and is not waited for long.
 fn run(session: &mut Session, victim: &Victim, with: &mut dyn Injector) -> Result<Outcome> {
     let (length, patience) = (session.length.max(Duration::from_secs(1)), Duration::from_secs(2));
     let limits = Limits { length, patience, search: session.search() };

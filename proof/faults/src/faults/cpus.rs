@@ -1,4 +1,4 @@
-//! CPUs that come, go, and are not to be had.
+//! CPUs that appear, disappear, and are unavailable.
 
 use super::{Fault, Outcome, fault};
 use crate::board::Board;

@@ -47,10 +47,10 @@ const CANCELLED: &[Victim] = &[
     Victim::posix("ttas", "cond").long(),
 ];
 const ROBUST: &[Victim] = &[Victim::posix("adaptive", "robust"), Victim::posix("queued", "robust").long()];
-/// Two: of three, one may sleep for ever if another is killed whom an unlock has woken, while the third takes the lock
+/// Two: of three, one may sleep for ever if another that an unlock has woken is killed, while the third takes the lock
 /// and sees no waiter. Robust or not, it is the C library's mutex, and does so without the preload library, too.
 const KILLED: &[Victim] = &[Victim::shared("robust").threads(2)];
-/// One beside the parent, for the same reason.
+/// One alongside the parent, for the same reason.
 const WAITER: &[Victim] = &[Victim::shared("shared").threads(1)];
 /// Writers alone: a child may inherit half of a reader's step (docs/design/rwsem.md).
 const FORKING: &[Victim] = &[
@@ -79,7 +79,7 @@ const STATES: [&str; 6] =
 
 fn forks(session: &mut Session) -> Result<Outcome> {
     let mut tally = session.each(FORKING, "fork", |_| Ok(Nothing))?;
-    // With few forks chance may leave one out.
+    // With few forks one may be missing by chance.
     let enough = tally.tries > 200;
     for (state, number) in STATES.iter().zip(tally.states) {
         if number == 0 && enough {

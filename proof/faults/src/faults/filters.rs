@@ -1,9 +1,9 @@
-//! Filters of system calls (seccomp) that look at the number of a call and at its arguments: whoever writes one for a
-//! program allows what that calls with the C library's locks, so the preload library may call nothing else.
+//! Filters of system calls (seccomp) that check the number of a call and its arguments: the author of a filter allows
+//! the calls that a program makes with the C library's locks, so the preload library may call nothing else.
 //!
-//! A filter comes over a program before it starts, or over all threads at once while they fight. It ends the program,
-//! by a signal that says for which call, or answers EPERM, for which nothing may hang. The victim installs it itself
-//! (`victims/filters.c`), again and again in a new process: the moment is chance.
+//! A filter is put on a program before it starts, or on all threads at once while they fight. It ends the program, by a
+//! signal that names the call, or answers EPERM, upon which nothing may hang. The victim installs it itself
+//! (`victims/filters.c`), repeatedly in a new process: the moment is chance.
 
 use super::{Fault, Outcome, fault};
 use crate::inject::Nothing;
@@ -56,10 +56,10 @@ const VICTIMS: &[Victim] = &[
     Victim::posix("adaptive", "recursive").long(),
 ];
 
-/// How long a process goes on under its filter, if all of them get their turn.
+/// How long a process continues under its filter, if all of them get their turn.
 const RUN: Duration = Duration::from_millis(30);
 
-/// Each victim under each form of the filter, for as long as the row has, and once at least.
+/// Runs each victim under each form of the filter, for as long as the row has, and once at least.
 fn filtered(session: &mut Session, what: &str, when: &[&str]) -> Result<Outcome> {
     let begun = Instant::now();
     let limits = Limits { length: RUN, patience: session.patience, search: session.search() };

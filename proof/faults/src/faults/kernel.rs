@@ -1,4 +1,4 @@
-//! A kernel that answers otherwise than it mostly does: an old one, one behind a container's filter, a busy one.
+//! A kernel whose answers are unusual: an old one, one behind a container's filter, a busy one.
 
 use super::{Fault, Outcome, fault};
 use crate::inject::Nothing;
@@ -103,7 +103,7 @@ fn answers(
     session.each(&victims, "none", |rng| Ok(Tracer::answers(rng, shown, decide))).map(Outcome::Ran)
 }
 
-/// What a futex call does, without its flags.
+/// Returns what a futex call does, without its flags.
 fn operation(call: &Call) -> i32 {
     call.operation & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
 }

@@ -1,9 +1,9 @@
-//! What a program may have runs out: memory, descriptors, threads.
+//! Resources of a program that run out: memory, descriptors, threads.
 //!
-//! Not the program on our locks alone, the tools around it too. A run is right if the program comes to its end with
-//! every update counted, whatever the tool then says of its own troubles, or if it is refused: an exit status other
-//! than 0 and a reason, no panic and no signal but Rust's own abort, which says so. Calls of the dynamic loader pass:
-//! what it does without memory (often a crash) is the C library's.
+//! This concerns not only the program on our locks, but also the tools around it. A run is right if the program comes
+//! to its end with every update counted, whatever the tool then reports about its own troubles, or if it is refused: an
+//! exit status other than 0 and a reason, no panic and no signal but Rust's own abort, with its message. Calls of the
+//! dynamic loader pass: what it does without memory (often a crash) is the C library's.
 
 use super::{Fault, Outcome, fault};
 use crate::board::Shared;
@@ -76,7 +76,7 @@ fn runs_out(session: &mut Session, calls: &'static [libc::c_long], error: Errno)
     Ok(Outcome::Ran(sum))
 }
 
-/// The calls that fail: each in the long form, otherwise a few.
+/// Returns the calls that fail: each in the long form, otherwise a few.
 fn which(session: &mut Session, all: u64) -> Vec<u64> {
     if session.wide {
         return (0..all).collect();
@@ -113,7 +113,7 @@ fn traced(
     once(session, tool, &VICTIM, &mut tracer)
 }
 
-/// A short run of the program, alone or by a tool.
+/// Runs the program for a short time of the program, alone or by a tool.
 fn once(session: &Session, tool: &[&str], victim: &Victim, with: &mut dyn Injector) -> Result<Run> {
     let board = Shared::new()?;
     let program = session.command(victim, "none", &board)?;
@@ -130,7 +130,7 @@ fn once(session: &Session, tool: &[&str], victim: &Victim, with: &mut dyn Inject
     watch(&board, command, with, limits)
 }
 
-/// With each limit from `least` to 40, or with some of them.
+/// Runs with each limit from `least` to 40, or with some of them.
 fn limited(session: &mut Session, victim: &Victim, least: u64, limit: impl Fn(u64) -> Limited) -> Result<Tally> {
     const MOST: u64 = 40;
     let mut sum = Tally::default();
@@ -150,7 +150,7 @@ fn few_descriptors(session: &mut Session) -> Result<Outcome> {
     limited(session, &VICTIM, 3, limit).map(Outcome::Ran)
 }
 
-/// Root has no such limit, so somebody else runs it, of whom nothing else runs.
+/// Runs as another user, one without other processes, since root has no such limit.
 fn few_processes(session: &mut Session) -> Result<Outcome> {
     if !nix::unistd::geteuid().is_root() {
         return Ok(Outcome::Skipped("only root can run programs as somebody who runs nothing else".into()));
@@ -163,10 +163,10 @@ fn few_processes(session: &mut Session) -> Result<Outcome> {
     limited(session, &VICTIM.threads(16), 1, limit).map(Outcome::Ran)
 }
 
-/// Right, or refused with a reason.
+/// Judges whether a run is right, or refused with a reason.
 fn judge(run: Run, place: &str) -> Tally {
     let Run { mut tally, finished, ended, said } = run;
-    // Rust's runtime wants a stack for the signals of each thread, and ends the process if there is none.
+    // Rust's runtime needs a stack for the signals of each thread, and ends the process if there is none.
     let by_runtime = said.contains("failed to allocate an alternative stack");
     let aborts = by_runtime || said.contains("memory allocation of");
     let refused = match ended {

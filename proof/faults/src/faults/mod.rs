@@ -1,4 +1,4 @@
-//! The table of faults, and what each came to.
+//! The table of faults, and the outcome of each.
 
 mod broken;
 mod cpus;
@@ -13,13 +13,13 @@ use crate::run::Tally;
 use crate::session::Session;
 use anyhow::Result;
 
-/// What a row must come to.
+/// The outcome that a row must have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expected {
     /// Nothing lost, nothing hung.
     Sound,
     /// The lock is wrong on purpose: something lost, or a hang before that is counted (two inside that both unlock may
-    /// leave a lock that nobody gets).
+    /// leave a lock that no thread gets).
     Loses,
     /// The lock is wrong on purpose: a hang.
     Hangs,
@@ -44,14 +44,14 @@ const fn fault(name: &'static str, about: &'static str, run: fn(&mut Session) ->
     Fault { name, about, expected: Expected::Sound, run }
 }
 
-/// All faults, in the order of the page.
+/// Returns all faults, in the order of the page.
 pub(crate) fn all() -> impl Iterator<Item = &'static Fault> {
     let families = [stops::FAULTS, deaths::FAULTS, kernel::FAULTS, filters::FAULTS, limits::FAULTS, outputs::FAULTS];
     families.into_iter().chain([cpus::FAULTS, broken::FAULTS]).flatten()
 }
 
 impl Expected {
-    /// What is wrong with the tally, if anything is.
+    /// Judges the tally; the error is what is wrong with it.
     pub(crate) fn verdict(self, tally: &Tally) -> Result<(), &'static str> {
         match self {
             _ if tally.tries == 0 => Err("NOTHING INJECTED"),

@@ -1,4 +1,4 @@
-//! Disks that are full or may not be written to, pipes that nobody reads: what the tool and the libraries write.
+//! Disks that are full or may not be written to, pipes that are not read: what the tool and the libraries write.
 
 use super::{Fault, Outcome, fault};
 use crate::run::Tally;
@@ -23,26 +23,26 @@ pub(super) const FAULTS: &[Fault] = &[
         |session| printing(session, "exec \"$@\" > /dev/full", |output| !output.status.success()),
     ),
     fault("closed-pipe", "standard output as a pipe that nobody reads, for the same subcommands", |session| {
-        // What is printed behind a closed pipe is nobody's loss: any status but a crash will do.
+        // Output behind a closed pipe is no loss: any status but a crash is fine.
         printing(session, "\"$@\" | true; exit ${PIPESTATUS[0]}", |_| true)
     }),
 ];
 
-/// `$DIR` becomes a file system of its own: in a mount namespace, so that nobody else sees it.
+/// Makes `$DIR` a file system of its own: in a mount namespace, so that no other process sees it.
 const FULL: &str =
     "mount -t tmpfs -o size=4k turnwise \"$DIR\" && head -c 4096 /dev/zero > \"$DIR/full\" && exec \"$@\"";
 const READ_ONLY: &str = "mount -t tmpfs -o ro turnwise \"$DIR\" && exec \"$@\"";
 
 /// What is written there.
 enum Written {
-    /// What the user asked for: refused, with the file's name.
+    /// Output that the user requested: refused, with the file's name.
     Asked(&'static str),
-    /// What the program does not depend on: it goes on, with its own answer.
+    /// Output that the program does not depend on: it continues, with its own answer.
     Aside(&'static str, &'static str),
 }
 
 /// `DIR` is the file system at fault, `READY` a profile that was written before, `SHORT` a program, `LITTLE` a
-/// benchmark and `SIMULATED` a simulation that are soon over.
+/// benchmark and `SIMULATED` a simulation that end soon.
 const CASES: &[Written] = &[
     Written::Asked("turnwise profile --json DIR/it -- SHORT"),
     Written::Asked("turnwise profile --recording DIR/it -- SHORT"),

@@ -1,4 +1,4 @@
-//! Threads and processes that stop for a while, and go on.
+//! Threads and processes that stop for a while, and continue.
 
 use super::{Fault, Outcome, fault};
 use crate::inject::Nothing;

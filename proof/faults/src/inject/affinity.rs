@@ -22,7 +22,7 @@ impl Affinity {
         Ok(Affinity { rng, cpus, injected: 0 })
     }
 
-    /// CPUs that this process may use.
+    /// Returns the number of CPUs that this process may use.
     pub(crate) fn cpus(&self) -> usize {
         self.cpus.len()
     }

@@ -1,4 +1,4 @@
-//! The whole process stopped and continued, as by a suspended machine or a hypervisor that has better things to do.
+//! The whole process stopped and continued, as by a suspended machine or a hypervisor with other work.
 
 use super::Injector;
 use crate::board::Board;
@@ -44,7 +44,7 @@ impl Injector for Bursts {
             return Ok(());
         }
         self.send(!self.stopped)?;
-        // Short ones mostly, so that many come.
+        // Mostly short ones, so that many come.
         let longest = if self.rng.random_ratio(1, 8) { self.longest } else { self.longest / 20 };
         self.next = Instant::now() + longest.mul_f64(self.rng.random());
         Ok(())

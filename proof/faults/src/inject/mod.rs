@@ -12,15 +12,15 @@ use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 use std::process::Command;
 
-/// Does something to a victim while it runs. The driver calls it from one thread, as ptrace demands.
+/// Does something to a victim while it runs. The driver calls it from one thread, as ptrace requires.
 pub(crate) trait Injector {
-    /// Before the victim starts.
+    /// Called before the victim starts.
     fn prepare(&mut self, _: &mut Command) {}
-    /// The victim runs.
+    /// Called when the victim runs.
     fn started(&mut self, _: Pid) {}
     /// Takes its next step, and soon returns.
     fn step(&mut self, board: &Board) -> Result<()>;
-    /// A thread of the victim changed its state.
+    /// Handles a thread of the victim that changed its state.
     fn changed(&mut self, _: WaitStatus, _: &Board) -> Result<()> {
         Ok(())
     }
@@ -28,7 +28,7 @@ pub(crate) trait Injector {
     fn finish(&mut self) -> Result<()>;
     /// Faults so far.
     fn injected(&self) -> u64;
-    /// All of the victim stands still because of this.
+    /// Returns whether all of the victim stands still because of this.
     fn stands_still(&self) -> bool {
         false
     }

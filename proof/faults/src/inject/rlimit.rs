@@ -1,4 +1,4 @@
-//! A limit of the kernel's on what a process, or all of a user's, may have.
+//! A kernel limit on what a process, or all processes of a user, may have.
 
 use super::Injector;
 use crate::board::Board;
@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Somebody who has no processes yet, and a folder of theirs.
+/// A user who has no processes yet, and a folder of theirs.
 #[derive(Clone)]
 pub(crate) struct Somebody {
     pub(crate) user: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Somebody {
 }
 
 impl Somebody {
-    /// Whether this program can be started by them.
+    /// Returns whether this program can be started by them.
     pub(crate) fn may_run(&self, program: &Path) -> bool {
         let version = Command::new(program).arg("--version").uid(self.user).gid(self.user).output();
         version.is_ok_and(|output| output.status.success())
@@ -27,7 +27,7 @@ impl Somebody {
 pub(crate) struct Limited {
     pub(crate) resource: libc::__rlimit_resource_t,
     pub(crate) most: u64,
-    /// Who runs it; `None`: who runs this.
+    /// The user that runs it; `None`: the user that runs this.
     pub(crate) by: Option<Somebody>,
 }
 

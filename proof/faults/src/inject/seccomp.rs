@@ -25,7 +25,7 @@ impl Filter {
         Filter(program)
     }
 
-    /// Puts it in force for this thread and all that comes of it. Allocates nothing: it runs between fork and exec.
+    /// Puts it in force for this thread and all its descendants. Allocates nothing: it runs between fork and exec.
     pub(crate) fn install(&self) -> io::Result<()> {
         let program = sock_fprog { len: self.0.len() as u16, filter: self.0.as_ptr().cast_mut() };
         let program = std::ptr::from_ref(&program);

@@ -20,14 +20,14 @@ use std::time::{Duration, Instant};
 pub(crate) struct Call {
     pub(crate) number: libc::c_long,
     pub(crate) operation: i32,
-    /// Who makes it.
+    /// The thread that makes it.
     pub(crate) thread: Pid,
-    /// Where in its code.
+    /// The place in the thread's code.
     pub(crate) at: u64,
 }
 
 impl Call {
-    /// Whether the dynamic loader makes it.
+    /// Returns whether the dynamic loader makes it.
     pub(crate) fn is_the_loaders(&self) -> bool {
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.thread)).unwrap_or_default();
         let holds = |range: &str| {
@@ -39,7 +39,7 @@ impl Call {
     }
 }
 
-/// What becomes of it.
+/// What happens to it.
 pub(crate) enum Action {
     Pass,
     /// It does not happen; the program gets this error, or success.
@@ -55,9 +55,9 @@ pub(crate) type Decide = Box<dyn FnMut(&Call, &mut SmallRng) -> Action>;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whom {
     Nobody,
-    /// Who has the lock.
+    /// The thread that has the lock.
     Holder,
-    /// Who does not have it: waits, spins, is first in line, was promised it, or is between.
+    /// A thread that does not have it: waits, spins, is first in the queue, was handed the lock, or is in between.
     Other,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Tracer {
     pid: Pid,
     begun: bool,
     over: bool,
-    /// Whom a stop was sent to.
+    /// The target of a stop.
     aimed: Option<Pid>,
     held: Vec<(Pid, Instant)>,
     next: Instant,
@@ -105,7 +105,7 @@ impl Tracer {
         }
     }
 
-    /// Sends a stop to one thread alone: that of a process which is not traced would stop all.
+    /// Sends a stop to a single thread: a stop of a process which is not traced would stop all.
     fn aim(&mut self, board: &Board) {
         let holder = board.holder.load(Relaxed);
         let tid = match self.whom {
@@ -123,7 +123,7 @@ impl Tracer {
         }
     }
 
-    /// The stop has arrived: is it where it was aimed at?
+    /// Handles the arrival of the stop: is it where it was aimed at?
     fn hit(&mut self, pid: Pid, board: &Board) -> Result<()> {
         self.aimed = None;
         let is_holder = board.holder.load(Relaxed) == pid.as_raw() as u32;
@@ -131,7 +131,7 @@ impl Tracer {
             return go_on(pid, None);
         }
         self.injected += 1;
-        // Short ones mostly, so that many come.
+        // Mostly short ones, so that many come.
         let time = self.longest.mul_f64(self.rng.random::<f64>().powi(3));
         self.hold(pid, time);
         Ok(())
@@ -175,7 +175,7 @@ fn go_on(pid: Pid, signal: Option<Signal>) -> Result<()> {
     gone_is_fine(ptrace::cont(pid, signal)).map(drop).with_context(|| format!("cannot let thread {pid} go on"))
 }
 
-/// `None`: the thread is gone.
+/// Turns the error of a thread that is gone into `None`.
 fn gone_is_fine<T>(result: nix::Result<T>) -> nix::Result<Option<T>> {
     match result {
         Err(Errno::ESRCH) => Ok(None),
@@ -218,7 +218,7 @@ impl Injector for Tracer {
                 go_on(pid, None)
             }
             WaitStatus::Stopped(pid, Signal::SIGSTOP) if self.aimed == Some(pid) => self.hit(pid, board),
-            WaitStatus::Stopped(pid, Signal::SIGSTOP) => go_on(pid, None), // a new thread begins so
+            WaitStatus::Stopped(pid, Signal::SIGSTOP) => go_on(pid, None), // a new thread begins like this
             WaitStatus::Stopped(pid, signal) => go_on(pid, Some(signal)),
             WaitStatus::PtraceEvent(pid, _, event) if event == libc::PTRACE_EVENT_SECCOMP => self.shown(pid),
             WaitStatus::PtraceEvent(pid, ..) => go_on(pid, None),
@@ -241,7 +241,7 @@ impl Injector for Tracer {
     }
 }
 
-/// What is not the same on each architecture.
+/// What differs between architectures.
 #[cfg(target_arch = "x86_64")]
 mod registers {
     use super::{Call, end_of_heap, gone_is_fine};
@@ -253,7 +253,7 @@ mod registers {
     /// Whether calls can be answered here.
     pub(super) const KNOWN: bool = true;
 
-    /// The call that a stopped thread is about to make; `None`: it is gone.
+    /// Returns the call that a stopped thread is about to make; `None`: the thread is gone.
     pub(super) fn call(pid: Pid) -> Result<Option<Call>> {
         let registers = gone_is_fine(ptrace::getregs(pid)).context("cannot read a thread's registers")?;
         Ok(registers.map(|r| Call {
@@ -264,8 +264,8 @@ mod registers {
         }))
     }
 
-    /// Puts an answer in the call's place: a call of number -1 does not happen. A `brk` that is refused answers where
-    /// the heap ends, and no error.
+    /// Puts an answer in the call's place: a call of number -1 does not happen. A refused `brk` answers with the end of
+    /// the heap, and no error.
     pub(super) fn answer(pid: Pid, error: Option<Errno>) -> Result<()> {
         let Some(mut r) = gone_is_fine(ptrace::getregs(pid)).context("cannot read a thread's registers")? else {
             return Ok(());
@@ -280,7 +280,7 @@ mod registers {
     }
 }
 
-/// Where the heap of a process ends, or would begin.
+/// Returns where the heap of a process ends, or would begin.
 #[cfg(target_arch = "x86_64")]
 fn end_of_heap(pid: Pid) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).ok();

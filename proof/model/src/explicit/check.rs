@@ -29,10 +29,10 @@ pub struct Check {
 /// States that a bounded and a wide run may have.
 const STATES: (usize, usize) = (24_000_000, 40_000_000);
 
-/// States that a bounded run of a mutant may have: what is wrong shows soon, or another check shows it.
+/// States that a bounded run of a mutant may have: a fault shows soon, or another check shows it.
 const STATES_OF_A_MUTANT: usize = 1_000_000;
 
-/// Where a check puts its objects and threads. None of them may own memory elsewhere.
+/// Where a check puts its objects and threads. None of them may own memory outside the arena.
 pub struct CheckSetup {
     /// Each thread, and whether it begins after a fork.
     bodies: RefCell<Vec<(Fiber, bool)>>,
@@ -45,12 +45,12 @@ impl CheckSetup {
         machine::keep(value)
     }
 
-    /// Adds a thread. What it has on its stack while others run must own nothing.
+    /// Adds a thread. Whatever is on its stack while others run must own nothing.
     pub fn spawn(&self, body: impl FnOnce() + Copy + 'static) {
         self.add(body, false);
     }
 
-    /// Adds a thread that does the same so many times, each on a clean stack.
+    /// Adds a thread that runs `round` `rounds` times, each on a clean stack.
     pub fn spawn_rounds(&self, rounds: u32, round: impl Fn() + Copy + 'static) {
         self.spawn(move || {
             for _ in 0..rounds {
@@ -73,17 +73,17 @@ impl CheckSetup {
         self.bodies.borrow_mut().push((fiber, later));
     }
 
-    /// What holds when all threads are done.
+    /// Sets what must hold when all threads are done.
     pub fn at_end(&self, holds: impl Fn() + 'static) {
         *self.end.borrow_mut() = Some(Box::new(holds));
     }
 
-    /// Looks at each operation as it is done.
+    /// Calls `watch` for each operation as it is done.
     pub(super) fn watch(&self, watch: impl Fn(&Record) + 'static) {
         machine::watch(Box::new(watch));
     }
 
-    /// Keeps `value`, which looks at each operation as it is done.
+    /// Keeps `value`, which inspects each operation as it is done.
     pub(super) fn keep_watched<T: 'static>(&self, value: T, watch: fn(&T, &Record)) -> &'static T {
         let kept = self.keep(value);
         self.watch(move |record| watch(kept, record));

@@ -1,7 +1,7 @@
-//! What the threads of a check ask for, and how they are suspended and resumed.
+//! What the threads of a check request, and how they are suspended and resumed.
 //!
-//! A thread is suspended right before each operation on something that others see. One step of the search is one such
-//! operation with all that the thread does after it on its own.
+//! A thread is suspended right before each operation that others can see. One step of the search is one such operation
+//! with all that the thread then does privately.
 
 use super::memory::{Arena, Suspend};
 use super::setting::{Machine, Size};
@@ -19,7 +19,7 @@ use super::{Explicit, ExplicitWord};
 /// How far the clock jumps: past the time after which a waiter claims the next turn.
 const JUMP_NS: u64 = Policy::DEFAULT.claim_after_ns + 1_000_000;
 
-/// An operation, for the trace and for whoever watches.
+/// An operation, for the trace and for watchers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) thread: usize,
@@ -28,19 +28,19 @@ pub(super) struct Record {
     pub(super) address: usize,
     pub(super) old: u64,
     pub(super) new: u64,
-    /// Its thread's last look was that of a spin.
+    /// Whether its thread's last poll was that of a spin.
     pub(super) spins: bool,
 }
 
 impl Record {
-    /// Whether it may have changed the word at `address`.
+    /// Returns whether it may have changed the word at `address`.
     pub(super) fn writes<T>(&self, word: &ExplicitWord<T>) -> bool {
         let other = matches!(self.what, "load" | "cmpxchg failed" | "park" | "wake" | "requeue");
         self.address == std::ptr::from_ref(word).addr() && !other
     }
 }
 
-/// Looks at each operation, and may fail the check.
+/// Inspects each operation, and may fail the check.
 pub(super) type Watch = Box<dyn Fn(&Record)>;
 
 /// A check in progress.
@@ -56,7 +56,7 @@ pub(super) struct CheckRun {
 thread_local! {
     static RUN: RefCell<Option<CheckRun>> = const { RefCell::new(None) };
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
-    /// How the running coroutine suspends itself; null outside of one.
+    /// How the running coroutine suspends itself; null outside of a coroutine.
     static SUSPEND: Cell<*const Suspend> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -76,7 +76,7 @@ pub(super) fn start(machine: Machine, size: Size) {
     }
 }
 
-/// The bodies are there.
+/// Resets the state once the bodies are there.
 pub(super) fn ready(threads: &[bool], size: Size) {
     with(|w| {
         let clock = w.state.clock;
@@ -85,7 +85,7 @@ pub(super) fn ready(threads: &[bool], size: Size) {
     });
 }
 
-/// The check is over. Objects are gone after this.
+/// Ends the check. Objects are gone after this.
 pub(super) fn finish() {
     WATCH.set(None);
     SUSPEND.set(std::ptr::null());
@@ -107,7 +107,7 @@ pub(super) fn act(number: usize, f: impl FnOnce()) {
     with(|w| w.current = before);
 }
 
-/// Before thread `number` goes on by this choice: the way back to it, if it runs already.
+/// Prepares thread `number` to continue by this choice; `suspend` is the way back to it, if it already runs.
 pub(super) fn begin(choice: Choice, suspend: *const Suspend) {
     let left = with(|w| {
         w.current = usize::from(choice.thread);
@@ -121,7 +121,7 @@ pub(super) fn begin(choice: Choice, suspend: *const Suspend) {
     SUSPEND.set(suspend);
 }
 
-/// After a step: how to get back to the thread.
+/// Ends a step; returns how to get back to the thread.
 pub(super) fn end(done: bool) -> *const Suspend {
     if done {
         with(|w| w.state.threads[w.current].pending = Pending::Done);
@@ -129,7 +129,7 @@ pub(super) fn end(done: bool) -> *const Suspend {
     SUSPEND.replace(std::ptr::null())
 }
 
-/// The running coroutine has begun.
+/// Notes that the running coroutine has begun.
 pub(super) fn begun(suspend: &Suspend) {
     SUSPEND.set(suspend);
 }
@@ -149,12 +149,12 @@ fn suspend(pending: Pending) -> u8 {
     unsafe { (*SUSPEND.get()).suspend(()) }
 }
 
-/// The running thread leaves a section, in which `counter` counts it, with its next operation.
+/// Makes the running thread leave a section, in which `counter` counts it, with its next operation.
 pub(super) fn leave(counter: &Cell<u32>) {
     with(|w| w.state.threads[w.current].leaves = counter);
 }
 
-/// Others may take any steps here.
+/// Lets others take any steps here.
 pub(super) fn point() {
     point_before(Pending::Operation);
 }
@@ -172,12 +172,12 @@ pub(super) fn stoppable(what: impl FnOnce()) {
     with(|w| w.state.stops_anywhere = false);
 }
 
-/// Whether thread `number` was stopped for ever.
+/// Returns whether thread `number` was stopped for ever.
 pub(super) fn is_stopped(number: usize) -> bool {
     with(|w| w.state.is_stopped(number))
 }
 
-/// The time, for observers.
+/// Returns the time, for observers.
 pub(super) fn clock() -> u64 {
     with(|w| w.state.clock)
 }
@@ -188,7 +188,7 @@ pub(super) fn alive(address: usize, at: &'static Location<'static>) {
     assert!(!dead, "thread {} uses a lock after it was freed, at {at}", current());
 }
 
-/// The lock at `value` is freed: nobody may use a word of it from here on.
+/// Marks the lock at `value` as freed: no thread may use a word of it from here on.
 pub(super) fn bury<T>(value: &'static T) {
     let from = std::ptr::from_ref(value).addr();
     with(|w| {
@@ -198,24 +198,24 @@ pub(super) fn bury<T>(value: &'static T) {
     });
 }
 
-/// The thread looked at a word and found this.
+/// Notes that the thread polled a word and found this.
 pub(super) fn read(at: usize, value: u64) {
     if inside() {
         with(|w| w.state.threads[w.current].note_read(at, value));
     }
 }
 
-/// The thread did something: what it read before is no reason to wait.
+/// Notes that the thread did something: what it read before is no reason to wait.
 fn acted() {
     with(|w| w.state.threads[w.current].unsteady = true);
 }
 
-/// The thread begins to wait for a change.
+/// Notes that the thread begins to wait for a change.
 pub(super) fn begin_to_look() {
     with(|w| w.state.threads[w.current].forget_reads());
 }
 
-/// A pause in a loop of looks. None if nothing was looked at: the loop is a delay.
+/// Pauses in a polling loop. If nothing was polled, the loop is a delay.
 #[inline(never)]
 pub(super) fn relax() {
     if inside() && with(|w| w.state.threads[w.current].read > 0) {
@@ -224,7 +224,7 @@ pub(super) fn relax() {
     }
 }
 
-/// The next look follows at once: it is why the thread goes on.
+/// Notes that the next poll follows at once: it is why the thread continues.
 fn look_again() {
     with(|w| {
         let t = &mut w.state.threads[w.current];
@@ -233,7 +233,7 @@ fn look_again() {
     });
 }
 
-/// After a look in vain: waits for a change, or for the end of the spin.
+/// After an unsuccessful poll: waits for a change, or for the end of the spin.
 #[inline(never)]
 pub(super) fn vain(limit: SpinLimit) -> Result<(), SpinEnd> {
     assert!(inside(), "nobody would ever end this spin");
@@ -329,7 +329,7 @@ fn move_sleepers(from: usize, to: usize, at: &'static Location<'static>) -> u32 
     moved
 }
 
-/// The time; it may jump as it is read.
+/// Returns the time, which may jump as it is read.
 #[inline(never)]
 pub(super) fn now() -> u64 {
     let (jumps, moves) = with(|w| (w.state.jumps > 0, w.state.timeouts > 0));
@@ -342,18 +342,18 @@ pub(super) fn now() -> u64 {
     with(|w| w.state.clock)
 }
 
-/// Whether a thread is found off its CPU, if the machine has such.
+/// Returns whether a thread is found off its CPU, if the machine has such threads.
 #[inline(never)]
 pub(super) fn off_cpu() -> bool {
     inside() && with(|w| w.machine.owners_leave) && suspend(Pending::Ask) == 1
 }
 
-/// An answer of the environment's, one or the other.
+/// Returns an answer of the environment, one or the other.
 pub(super) fn choose() -> bool {
     suspend(Pending::Ask) == 1
 }
 
-/// The process forks if the search says so: whether this is the child, in which no other thread exists.
+/// Forks the process if the search says so; returns whether this is the child, in which no other thread exists.
 pub(super) fn fork() -> bool {
     let child = suspend(Pending::Fork) == 1;
     if child {
@@ -373,7 +373,7 @@ pub(super) fn fork() -> bool {
     child
 }
 
-/// How many forks this process is away from the first.
+/// Returns how many forks this process is away from the first.
 pub(super) fn generation() -> u8 {
     with(|w| w.state.generation)
 }
@@ -402,12 +402,12 @@ pub(super) fn note(what: &'static str, at: &'static Location<'static>, address: 
     WATCH.with_borrow(|watch| watch.iter().for_each(|watch| watch(&record)));
 }
 
-/// Where the running thread did its last operation on a word.
+/// Returns where the running thread did its last operation on a word.
 pub(super) fn place_before() -> Option<&'static Location<'static>> {
     with(|w| w.trace.iter().rfind(|e| e.thread == w.current).map(|e| e.at))
 }
 
-/// The operations so far, in order.
+/// Returns the operations so far, in order.
 pub(super) fn trace() -> String {
     with(|w| {
         let mut out = String::new();
@@ -421,7 +421,7 @@ pub(super) fn trace() -> String {
     })
 }
 
-/// Who waits for what.
+/// Describes which thread waits for what.
 pub(super) fn describe() -> String {
     with(|w| {
         let mut out = String::new();

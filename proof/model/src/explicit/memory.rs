@@ -1,5 +1,5 @@
-//! The memory of a check: objects that threads share in one block, and a stack for each thread. What is in them is the
-//! state; it can be saved, restored and hashed.
+//! The memory of a check: objects that threads share in one block, and a stack for each thread. Their contents are the
+//! state, which can be saved, restored and hashed.
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -12,11 +12,10 @@ use xxhash_rust::xxh3::xxh3_128;
 const ARENA: usize = 1 << 14;
 /// A stack; the panic handler needs most of it.
 const STACK: usize = 1 << 16;
-/// Corosensei keeps the way back to whoever resumed a coroutine in so many bytes at a stack's base, and writes them
-/// anew at each resume.
+/// Bytes at a stack's base in which corosensei keeps the way back to the coroutine's resumer, rewritten at each resume.
 const LINK: usize = 16;
-/// Bytes below a stack's top that are cleared when its thread is suspended, so that the next calls find the same there
-/// whatever ran before.
+/// Bytes below a stack's top that are cleared when its thread is suspended, so that the next calls find the same
+/// contents there whatever ran before.
 const CLEARED: usize = 2048;
 
 /// Shared objects, one after the other.
@@ -44,8 +43,8 @@ impl Arena {
         let at = self.used.get().next_multiple_of(align_of::<T>());
         assert!(at + size_of::<T>() <= ARENA, "a check has too many objects");
         self.used.set(at + size_of::<T>());
-        // SAFETY: inside of the block, aligned as far as a page is, and given to nobody else. No thread of the check
-        // outlives the arena.
+        // SAFETY: inside of the block, aligned as far as a page is, and given to no other object. No thread of the
+        // check outlives the arena.
         unsafe {
             let place = self.base.add(at).cast::<T>();
             place.write(value);
@@ -53,13 +52,13 @@ impl Arena {
         }
     }
 
-    /// Where `address` lies in it.
+    /// Returns the offset of `address` in it.
     pub(super) fn offset(&self, address: usize) -> usize {
         address.wrapping_sub(self.base.addr())
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the block was zeroed and then written; nobody runs meanwhile.
+        // SAFETY: the block was zeroed and then written; no thread runs meanwhile.
         unsafe { std::slice::from_raw_parts(self.base, self.used.get()) }
     }
 
@@ -74,8 +73,8 @@ impl Arena {
     /// Copies back what [`Arena::save`] appended; returns the bytes after that.
     pub(super) fn restore<'a>(&self, from: &'a [u8]) -> &'a [u8] {
         let (own, rest) = from.split_at(self.used.get());
-        // SAFETY: as many bytes as the block has in use; all threads are suspended outside of any access, and hold
-        // nothing but shared references to cells.
+        // SAFETY: the same number of bytes as the block has in use; all threads are suspended outside of any access,
+        // and hold nothing but shared references to cells.
         unsafe { std::ptr::copy_nonoverlapping(own.as_ptr(), self.base, own.len()) };
         rest
     }
@@ -90,13 +89,13 @@ impl Drop for Arena {
 
 type Coro = Coroutine<u8, (), ()>;
 
-/// How a coroutine suspends itself; gets the alternative with which it is resumed.
+/// How a coroutine suspends itself; receives the alternative with which it is resumed.
 pub(super) type Suspend = Yielder<u8, ()>;
 
 /// A thread: a coroutine whose stack can be saved and restored.
 ///
-/// Corosensei's handle is a few words, of which the stack pointer alone changes; with the bytes from there to the
-/// stack's base it is all that a suspended coroutine is.
+/// Corosensei's handle is a few words, of which only the stack pointer changes; together with the bytes from there to
+/// the stack's base it is the whole suspended coroutine.
 pub(super) struct Fiber {
     coro: ManuallyDrop<Coro>,
     base: usize,
@@ -114,7 +113,7 @@ impl Fiber {
         Fiber { coro: ManuallyDrop::new(coro), base, limit }
     }
 
-    /// Runs it to its next suspension; whether it has ended.
+    /// Runs it to its next suspension; returns whether it has ended.
     pub(super) fn resume(&mut self, alternative: u8) -> bool {
         let ended = matches!(self.coro.resume(alternative), CoroutineResult::Return(()));
         if !ended {
@@ -128,8 +127,8 @@ impl Fiber {
         unsafe { std::ptr::from_ref(&self.coro).cast::<[usize; HANDLE]>().read() }
     }
 
-    /// The lowest address of the stack in use: of the words in the handle that lie in the stack, the initial stack
-    /// pointer and the present one, that is the lower.
+    /// Returns the lowest address of the stack in use: of the words in the handle that point into the stack, the
+    /// initial stack pointer and the present one, the lower.
     fn top(&self) -> usize {
         let inside = self.handle().into_iter().filter(|word| (self.limit..self.base).contains(word));
         inside.filter(|&word| word != self.limit).min().expect("a coroutine that has not ended")
@@ -161,8 +160,8 @@ impl Fiber {
     pub(super) fn restore(&mut self, from: &[u8]) {
         let (handle, stack) = from.split_at(size_of::<Coro>());
         let top = self.base - LINK - stack.len();
-        // SAFETY: the bytes of the handle and of its stack at one time; the coroutine is suspended, or has ended. What
-        // is on the stack owns nothing outside of it.
+        // SAFETY: the bytes of the handle and of its stack at one time; the coroutine is suspended, or has ended.
+        // Nothing on the stack owns anything outside of it.
         unsafe {
             let own = std::ptr::from_mut(&mut self.coro).cast::<u8>();
             std::ptr::copy_nonoverlapping(handle.as_ptr(), own, handle.len());
@@ -176,7 +175,7 @@ impl Fiber {
 impl Drop for Fiber {
     fn drop(&mut self) {
         if self.coro.started() && !self.coro.done() {
-            // SAFETY: what is on the stack owns nothing and is pointed to by objects that nobody uses any more.
+            // SAFETY: nothing on the stack owns anything, and only objects that are no longer used point to it.
             unsafe { self.coro.force_reset() };
         }
         // SAFETY: dropped once, here; it has ended, or never started.
@@ -186,10 +185,10 @@ impl Drop for Fiber {
 
 /// Clears what earlier calls left on the stack below the caller.
 ///
-/// Functions leave parts of their frames unwritten, and so take over what those before them had there. That is no part
-/// of a thread's state, but would be counted as one: by the layout that the compiler chose, a check of 80,000 states
-/// had more than 4,000,000. So every operation of the platform ends with this, in the lock's function that asked for
-/// it, and so do the calls with which a check says who is inside of a lock.
+/// Functions leave parts of their frames unwritten, and so inherit what earlier calls left there. That is not part of a
+/// thread's state, but would be counted as one: depending on the layout that the compiler chose, a check of 80,000
+/// states had more than 4,000,000. So every operation of the platform ends with this, in the lock's function that
+/// called it, and so do the calls with which a check reports which threads are inside of a lock.
 #[inline(never)]
 pub(super) fn scrub() {
     std::hint::black_box(&mut [0_u64; CLEARED / 8]);

@@ -1,14 +1,14 @@
 //! [`Explicit`]: the platform that checks run on, and its words.
 //!
-//! | what a lock asks for | what it gets |
+//! | what a lock requests | what it gets |
 //! |---|---|
 //! | words | cells of the machine's memory; others may take any steps before each operation |
-//! | `spin_until`, `relax`, `nap` | a look; the next when a word that was looked at has changed |
-//! | `rest`, a pause between a spin's looks at once | nothing |
-//! | a limit of a spin | may pass after any look in vain; the owner may be found off its CPU then, too |
-//! | `park`, `wake`, `requeue` | lines of sleepers, first come, first woken |
-//! | a deadline of a sleeper | may pass at any time, as often as the size of the check allows |
-//! | `now` | stands still but for jumps past the hand-off bound, and deadlines that pass |
+//! | `spin_until`, `relax`, `nap` | a poll; the next when a polled word has changed |
+//! | `rest`, a pause between a spin's immediate polls | nothing |
+//! | a limit of a spin | may pass after any unsuccessful poll; the owner may be found off its CPU then, too |
+//! | `park`, `wake`, `requeue` | queues of sleepers, woken in order of arrival |
+//! | a deadline of a sleeper | may pass at any time, up to the number of times that the size of the check allows |
+//! | `now` | stands still except for jumps past the hand-off bound, and deadlines that pass |
 //! | `me`, `slot` | slots in the machine's memory |
 //! | `on_cpu` | `Unknown`, and, on a machine where owners leave their CPU, also `NotRunning` |
 
@@ -27,7 +27,7 @@ use turnwise::reentrant::Threads;
 
 type At = &'static Location<'static>;
 
-/// The machine of explicit-state checks. Only usable inside of one.
+/// The machine of explicit-state checks. Only usable inside of a check.
 pub struct Explicit;
 
 // SAFETY: tokens are numbers of threads; slots live to the end of the check, and none of its threads longer.
@@ -44,19 +44,19 @@ unsafe impl Platform for Explicit {
     #[track_caller]
     #[inline(always)]
     fn relax() {
-        // A spin's looks at once are few, and then it goes on though nothing has changed.
+        // A spin's immediate polls are few, and then it continues although nothing has changed.
         if !lab::is_of_spin(Location::caller()) {
             machine::relax();
             scrub();
         }
     }
 
-    /// Time stands still, and all threads run at once.
+    /// Does nothing: time stands still, and all threads run at once.
     fn yield_now() {}
 
     fn rest(_ns: u32) {}
 
-    /// A pause in a loop of looks, as `relax`.
+    /// Pauses in a polling loop, like `relax`.
     #[inline(always)]
     fn nap(_ns: u32) {
         machine::relax();
@@ -240,8 +240,8 @@ impl<T: Value> ExplicitWord<T> {
     }
 }
 
-/// What an operation answers, once nothing of it is left on the stack below its caller. In a lock's function itself:
-/// hence inlined, all the way.
+/// Returns the result of an operation, once nothing of it remains on the stack below its caller. Runs in the lock's
+/// function itself: hence inlined, all the way.
 #[inline(always)]
 fn clean<R>(answer: R) -> R {
     scrub();

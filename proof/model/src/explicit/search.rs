@@ -1,8 +1,8 @@
 //! All states of a check, depth first.
 //!
 //! The threads and the objects are in one state at a time. Before a step the search saves what the step may change: the
-//! objects, and the threads that run in it (or all, where they write into each other's stacks). After it has seen all
-//! that follows, it copies that back. Of the states seen it keeps 128 bits each.
+//! objects, and the threads that run in it (or all, where they write into each other's stacks). After it has explored
+//! all successors, it copies that back. Of each state seen it keeps 128 bits.
 
 use super::machine::{self, with};
 use super::memory::{Fiber, Suspend};
@@ -115,7 +115,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Visits all states; panics at the first that is wrong. `large` is set if there are more than `limit`.
+    /// Visits all states; panics at the first that is wrong. Sets `large` if there are more than `limit`.
     pub(super) fn run(mut self, limit: usize, large: &Cell<bool>, at_end: &dyn Fn()) {
         self.settle();
         self.log.clear();
@@ -152,7 +152,7 @@ impl<'a> Search<'a> {
         self.all_end(&start);
     }
 
-    /// Notes the present state; its number, or as an error the one that it has already.
+    /// Records the present state; returns its number, or as an error the number that it already has.
     fn visit(&mut self) -> Result<u32, u32> {
         self.words.clear();
         with(|w| {
@@ -174,7 +174,7 @@ impl<'a> Search<'a> {
         if number == next { Ok(number) } else { Err(number) }
     }
 
-    /// The present state is new: from here on, first.
+    /// Pushes the present state, which is new: exploration continues from here.
     fn push(&mut self, number: u32, at_end: &dyn Fn()) {
         let choices = self.choices.len();
         with(|w| w.state.choices(&self.machine, &mut self.choices));
@@ -192,7 +192,7 @@ impl<'a> Search<'a> {
         self.found.depth = self.found.depth.max(self.frames.len());
     }
 
-    /// All that follows the last state of the way is known: back to the one before.
+    /// Pops the last state of the path, whose successors are all known: returns to the one before.
     fn pop(&mut self) {
         let frame = self.frames.pop().expect("there is one");
         self.choices.truncate(frame.choices);
@@ -218,7 +218,7 @@ impl<'a> Search<'a> {
         self.log.truncate(kept.unwrap_or(self.log.len()));
     }
 
-    /// One step, and what its thread and those that it woke do on their own.
+    /// Does one step, and what its thread and the threads that it woke do privately.
     fn advance(&mut self, choice: Choice) {
         self.step(choice);
         self.settle();
@@ -259,7 +259,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The start, once more: objects and threads.
+    /// Saves the start again: objects and threads.
     fn save_all(&self) -> (State, Vec<u8>, Vec<Vec<u8>>) {
         let mut objects = Vec::new();
         let state = with(|w| {
@@ -274,7 +274,7 @@ impl<'a> Search<'a> {
         (state, objects, self.fibers.iter().map(image).collect())
     }
 
-    /// From each state some way leads to an end without the help of time or signals.
+    /// Checks that from each state some path leads to an end without the help of time or signals.
     fn all_end(&mut self, start: &(State, Vec<u8>, Vec<Vec<u8>>)) {
         let states = self.known.len();
         let mut ends = vec![false; states];

@@ -2,10 +2,10 @@
 
 use crate::platform::Identity;
 
-/// How large a check is: its threads, and how often in all the environment may do what to them.
+/// How large a check is: its threads, and how often in all the environment may act on them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
-    /// Threads, or as many as the check says.
+    /// Threads, or the number that the check sets.
     pub threads: usize,
     /// How often each thread does its part.
     pub rounds: u32,
@@ -17,14 +17,14 @@ pub struct Size {
     pub interrupts: u8,
     /// A sleeper returns as if woken.
     pub unwoken: u8,
-    /// The process forks, and the child goes on, with one thread.
+    /// The process forks, and the child continues, with one thread.
     pub forks: u8,
     /// The first thread is stopped for ever in its wait; then the next deadline passes where nothing else can happen.
     pub stops: u8,
 }
 
 impl Size {
-    /// A check of these threads and rounds, in which nothing else happens.
+    /// Returns a check of these threads and rounds, in which nothing else happens.
     pub const fn of(threads: usize, rounds: u32) -> Size {
         Size { threads, rounds, jumps: 0, timeouts: 0, interrupts: 0, unwoken: 0, forks: 0, stops: 0 }
     }
@@ -58,15 +58,15 @@ impl Size {
 /// What the machine is like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
-    /// Who the threads are to the locks.
+    /// What identity the threads have for the locks.
     pub identity: Identity,
-    /// CPUs that the locks are told of.
+    /// CPUs that the locks see.
     pub cpus: u32,
-    /// Spins with a limit may end in vain.
+    /// Spins with a limit may end without success.
     pub spins_end: bool,
     /// An owner may be found off its CPU.
     pub owners_leave: bool,
-    /// Threads may rely on deadlines that pass, to get on: somebody may have vanished, or never comes.
+    /// Threads may rely on deadlines that pass to make progress: a thread may have vanished, or never comes.
     pub time_helps: bool,
     /// Threads write into each other's stacks: a step may change all of them.
     pub stacks_are_shared: bool,

@@ -1,4 +1,4 @@
-//! All that is not memory of the threads: what each is about to do, who sleeps where, what time it is, and what the
+//! All that is not memory of the threads: what each is about to do, which sleep where, what time it is, and what the
 //! environment may still do to them.
 
 use super::setting::{Machine, Size};
@@ -8,7 +8,7 @@ use turnwise::platform::{Lane, Parked};
 
 /// Threads that a check may have.
 pub(super) const THREADS: usize = 5;
-/// Words that a loop may look at between two pauses.
+/// Words that a loop may poll between two pauses.
 const READS: usize = 4;
 /// Ranges of memory that may be freed in one run.
 pub(super) const GRAVES: usize = 3;
@@ -16,19 +16,19 @@ pub(super) const GRAVES: usize = 3;
 /// What a suspended thread is about to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pending {
-    /// Something that nobody else sees.
+    /// Something that no other thread sees.
     Local,
     /// An operation that others may see.
     Operation,
-    /// To look at a word, and to sleep if it is as expected.
+    /// To check a word, and to sleep if it is as expected.
     Park,
-    /// To ask whether another runs.
+    /// To ask whether another thread runs.
     Ask,
     /// To read the clock, which may jump.
     Clock,
     /// To fork, perhaps.
     Fork,
-    /// To look again, after a look in vain: not before a word has changed that it looked at. Or its spin ends.
+    /// To poll again, after an unsuccessful poll: not before a polled word has changed. Or its spin ends.
     Vain {
         deadline: bool,
         owner: bool,
@@ -45,16 +45,16 @@ pub(super) enum Pending {
     Done,
 }
 
-/// One way to go on from a state.
+/// One way to continue from a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Choice {
     pub(super) thread: u8,
     pub(super) alternative: u8,
-    /// Time passes or a signal comes: nobody may depend on that to get on.
+    /// Time passes or a signal comes: no thread may depend on that to make progress.
     pub(super) rescue: bool,
 }
 
-/// Alternatives of a thread after a look in vain, and of a sleeper.
+/// Alternatives of a thread after an unsuccessful poll, and of a sleeper.
 const LOOK: u8 = 0;
 pub(super) const DEADLINE: u8 = 1;
 pub(super) const NOT_RUNNING: u8 = 2;
@@ -75,7 +75,7 @@ pub(super) struct Thread {
     reads: [(usize, u64); READS],
     pub(super) read: usize,
     pub(super) unsteady: bool,
-    /// What counts it inside of a section up to its next operation, or null.
+    /// The counter that counts it inside of a section up to its next operation, or null.
     pub(super) leaves: *const Cell<u32>,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// `threads`: whether each begins after a fork.
+    /// Creates the initial state. `threads`: whether each begins after a fork.
     pub(super) fn new(threads: &[bool], size: Size) -> Self {
         let pending = |later: &bool| if *later { Pending::Unborn } else { Pending::Local };
         let thread = |index| Thread {
@@ -152,8 +152,8 @@ impl State {
         }
     }
 
-    /// All of it in words. What a thread read counts only while it waits for that to change: until then it says no more
-    /// than the thread's stack does, or costs it one more look in vain.
+    /// Appends all of it as words. What a thread read counts only while it waits for that to change: until then it adds
+    /// nothing to the thread's stack, or costs it one more unsuccessful poll.
     pub(super) fn words(&self, out: &mut Vec<u64>) {
         let budgets = [self.jumps, self.timeouts, self.interrupts, self.unwoken, self.forks, self.stops];
         out.push(budgets.iter().fold(u64::from(self.generation), |all, &budget| all << 8 | u64::from(budget)));
@@ -194,8 +194,8 @@ impl State {
         self.threads[thread].pending == Pending::Done
     }
 
-    /// All ways to go on. A thread that is about to do what nobody else sees goes alone, since the order makes no
-    /// difference; `true` then.
+    /// Finds all ways to continue. A thread whose next step no other thread sees is scheduled alone, since the order
+    /// makes no difference; returns `true` then.
     pub(super) fn choices(&self, machine: &Machine, out: &mut Vec<Choice>) -> bool {
         if let Some(thread) = self.threads.iter().position(|t| t.pending == Pending::Local) {
             out.push(Choice { thread: thread as u8, alternative: 0, rescue: false });
@@ -243,14 +243,14 @@ impl State {
         false
     }
 
-    /// Whether a thread that is about to do this may be stopped.
+    /// Returns whether a thread that is about to do this may be stopped.
     fn may_stop(&self, pending: Pending) -> bool {
         let asleep = matches!(pending, Pending::Park | Pending::Asleep { .. });
         let over = matches!(pending, Pending::Unborn | Pending::Stopped | Pending::Done);
         self.stops > 0 && !over && (asleep || self.stops_anywhere)
     }
 
-    /// The sleeper whose deadline passes next.
+    /// Returns the sleeper whose deadline passes next.
     fn next_deadline(&self) -> Option<Choice> {
         let asleep = (0..).zip(&self.threads).filter_map(|(thread, t)| match t.pending {
             Pending::Asleep { deadline, .. } => Some((deadline?, thread)),
@@ -259,7 +259,7 @@ impl State {
         asleep.min().map(|(_, thread)| Choice { thread, alternative: TIMED_OUT, rescue: false })
     }
 
-    /// What a choice does to the books before the thread goes on.
+    /// Updates the bookkeeping for a choice before the thread continues.
     pub(super) fn begin(&mut self, Choice { thread, alternative, .. }: Choice) {
         let thread = usize::from(thread);
         let pending = self.threads[thread].pending;
@@ -315,7 +315,7 @@ impl State {
     }
 }
 
-/// What the word at `at` holds; its lowest bit, which no address of a word has, says that it is of 64 bits.
+/// Returns the value of the word at `at`, whose lowest bit, never set in the address of a word, means 64 bits.
 fn peek(at: usize) -> u64 {
     // SAFETY: threads look at words in the arena and at no others, in a loop or not.
     unsafe {

@@ -1,7 +1,7 @@
 //! The big-reader lock: readers in slots, which a writer gathers.
 //!
-//! A thread's number is that of its CPU, and there are two slots. What a thread acquired and another released stands
-//! for a thread that has moved to another CPU meanwhile.
+//! A thread's number is that of its CPU, and there are two slots. A lock that one thread acquired and another releases
+//! stands for a thread that has moved to another CPU meanwhile.
 
 use super::*;
 use crate::scenarios::{read, read_soon, tries, write, write_soon};
@@ -72,12 +72,12 @@ pub(super) const MODELS: &[Model] = &[
 
 type Raw = RawBigReaderLock<2, Loom>;
 
-/// What has been done with the lock before.
+/// What was done with the lock before.
 type Past = fn(&Raw);
 
 const GATHERED: Past = |_| ();
 const SPREAD: Past = Raw::spread;
-/// Readers on the first thread's CPU have met others so often that the next who does spreads the lock.
+/// Readers on the first thread's CPU have collided so often that the next collision spreads the lock.
 const MET: Past = |raw| {
     let times = Policy::DEFAULT.spread_after + 1;
     (0..times).for_each(|_| raw.read());
@@ -89,7 +89,7 @@ const SPREAD_FLAG: u32 = 1;
 const WAITING: u32 = 2;
 
 impl Settles for Raw {
-    /// It can be had by anybody, and is gathered when a writer has had it.
+    /// Returns whether any thread can acquire it, and it is gathered when a writer has had it.
     fn is_settled(&self) -> bool {
         // SAFETY: the lock is `repr(C)`, and begins with the gate.
         let gate = unsafe { word(self) };

@@ -1,15 +1,15 @@
-//! The condition variable: no notification is lost, no waiter is forgotten on the mutex, and a waiter whose time is out
-//! takes nobody's notification with it.
+//! The condition variable: no notification is lost, no waiter is forgotten on the mutex, and a waiter that times out
+//! consumes no other thread's notification.
 //!
-//! The threads wait for coins in a purse, as any condition is waited for: in a loop, under the mutex.
+//! The threads wait for coins in a purse, as for any condition: in a loop, under the mutex.
 
 use super::*;
 use turnwise::{RawCondvar, RawMutex};
 
 const PLAIN: Setup = PARKS;
-/// There are CPUs for one that looks.
+/// There are CPUs for a thread that polls.
 const LOOKS: Setup = Setup { cpus: 2, looks: 2, ..PLAIN };
-/// Who looks gives up at once, in one go with its release of the mutex.
+/// A polling thread gives up at once, in one go with its release of the mutex.
 const GLANCES: Setup = Setup { looks: 1, ..LOOKS };
 const LOOKS_TIMED: Setup = Setup { alarms: 1, ..LOOKS };
 
@@ -52,15 +52,15 @@ pub(super) const MODELS: &[Model] = &[
     model("condvar: who looked vanished in a fork, and others come", LOOKS, (1, 2), VOID, || vanished(1)),
 ];
 
-/// The flag of a waiter that looks, in the condition variable's first word.
+/// The flag of a polling waiter, in the condition variable's first word.
 const LOOKING: u32 = 2;
 
-/// Coins under a mutex, and who waits for them.
+/// Coins under a mutex, and the threads that wait for them.
 struct Purse {
     mutex: RawMutex<Loom>,
     more: RawCondvar<Loom>,
     coins: Protected,
-    /// For those who want nothing else.
+    /// For threads that want nothing else.
     silver: Protected,
 }
 
@@ -71,7 +71,7 @@ impl Purse {
     }
 
     fn unlock(&self) {
-        // SAFETY: whoever calls this has the mutex.
+        // SAFETY: the caller has the mutex.
         unsafe { self.mutex.unlock() };
     }
 
@@ -104,7 +104,7 @@ impl Purse {
         self.unlock();
     }
 
-    /// The number of waiters.
+    /// Returns the number of waiters.
     fn waiters(&self) -> u32 {
         // SAFETY: the second word of a `repr(C)` condition variable.
         unsafe { &*ptr::from_ref(&self.more).cast::<LoomU32>().add(1) }.fetch_or(0, Relaxed)
@@ -149,8 +149,8 @@ fn one_at(purse: &'static Purse, under_the_mutex: bool) {
     purse.empty_and_free();
 }
 
-/// In a forked child: the flag is set by a thread that does not exist here. `more` have waited since with a coin each,
-/// before the one that everybody waits for comes.
+/// In a forked child: the flag is set by a thread that does not exist here. `more` threads have waited since with a
+/// coin each, before the coin that all threads wait for comes.
 fn vanished(more: u32) {
     let purse = Purse::keep();
     // SAFETY: the first word of a `repr(C)` condition variable.
@@ -212,7 +212,7 @@ fn all_under_the_mutex() {
     });
 }
 
-/// One wants two coins: it comes again while the other may still sleep, and the first notification be under way.
+/// One wants two coins: it comes again while the other may still sleep, and the first notification is under way.
 fn newcomers_first() {
     let purse = Purse::keep();
     let waiters = [patient(purse), spawn(move || assert!(purse.take(None) && purse.take(None)))];
@@ -225,7 +225,7 @@ fn newcomers_first() {
     purse.empty_and_free();
 }
 
-/// A waiter of `of`'s coins with its mutex, on the condition variable of another purse.
+/// Starts a waiter of `of`'s coins with its mutex, on the condition variable of another purse.
 fn guest(of: &'static Purse, at: &'static Purse) -> Handle {
     spawn(move || assert!(of.take_of(&of.coins, &at.more, None), "a wait without a deadline has no end but success"))
 }
@@ -244,7 +244,7 @@ fn two_mutexes_at_once() {
 }
 
 /// One waits. Others come as it is being notified: one with another mutex, and one with the first one's. If they were
-/// moved to the first one's mutex, its release would wake the former, who goes on with its own, and nobody the latter.
+/// moved to the first one's mutex, its release would wake the former, which continues with its own, and not the latter.
 fn two_mutexes_in_between() {
     let (purse, other) = (Purse::keep(), Purse::keep());
     let first = patient(purse);
@@ -263,7 +263,7 @@ fn two_mutexes_in_between() {
     other.empty_and_free();
 }
 
-/// One impatient waiter, one coin.
+/// Starts one impatient waiter, one coin.
 fn impatient(purse: &'static Purse) -> Handle {
     spawn(move || {
         let got = purse.take(Some(EARLY));
@@ -281,7 +281,7 @@ fn timed() {
     purse.take_what_is_left();
 }
 
-/// If the impatient one did not take the coin, then the patient one was notified of it.
+/// If the impatient waiter did not take the coin, then the patient one was notified of it.
 fn timed_and_patient() {
     let purse = Purse::keep();
     let (first, second) = (impatient(purse), patient(purse));
@@ -289,8 +289,8 @@ fn timed_and_patient() {
     purse.put(1);
     purse.more.notify_one();
     first.join();
-    // The impatient one may have been notified, and found its coin taken by the other, who came by: no harm. It may
-    // have taken the coin: then there must be another.
+    // The impatient waiter may have been notified, and found its coin taken by the other, which came by: no harm. It
+    // may have taken the coin: then there must be another.
     purse.mutex.lock();
     let refill = purse.coins.get() == 0;
     if refill {

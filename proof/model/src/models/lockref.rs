@@ -1,5 +1,5 @@
-//! Count and lock in one word: the lock excludes, nobody is forgotten asleep, the count shows who may see what, and
-//! every result fits some order of the operations.
+//! Count and lock in one word: the lock excludes, no sleeper is forgotten, the count shows which thread may see what,
+//! and every result fits some order of the operations.
 
 use super::*;
 use std::cell::RefCell;
@@ -148,7 +148,7 @@ fn timed() {
     guarded.settled(1, 2);
 }
 
-/// One thread writes and raises the count from zero; another finds the object with so many references and gets one
+/// One thread writes and raises the count from zero; another finds the object with this many references and gets one
 /// more, or does not.
 fn found(find: fn(&LockRef<Loom>) -> Option<u32>) {
     let guarded = Guarded::keep(0);
@@ -192,13 +192,13 @@ fn freed(put: fn(&LockRef<Loom>) -> bool) {
     together(2, move || {
         if put(refs) {
             saw("dropped");
-            // SAFETY: nobody else has a reference; the memory stays.
+            // SAFETY: no other thread has a reference; the memory stays.
             unsafe { ptr::drop_in_place(ptr::from_ref(refs).cast_mut()) };
         }
     });
 }
 
-/// An operation whose result says something about the count.
+/// An operation whose result reveals something about the count.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Get,
@@ -212,7 +212,7 @@ enum Op {
     Kill,
 }
 
-/// What an operation said.
+/// The result of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Said {
     Nothing,
@@ -252,7 +252,7 @@ impl Op {
         Said::Nothing
     }
 
-    /// What it says, and the state after it, if nobody else is there. `None`: it may not be called in this state.
+    /// Returns its result and the state after it, if no other thread is there. `None`: not callable in this state.
     fn alone(self, (count, dead): (u32, bool)) -> Option<(Said, (u32, bool))> {
         let may_find = count > 0 && !dead;
         Some(match self {
@@ -273,7 +273,7 @@ impl Op {
 
 type History = Vec<(Op, Said)>;
 
-/// Whether some order of the operations, each thread's in its own, makes all say what they said and ends in `end`.
+/// Returns whether some order of the operations, in each thread's order, gives all their results and ends in `end`.
 fn fits(threads: &[&[(Op, Said)]], state: (u32, bool), end: (u32, bool)) -> bool {
     let first_is = |number: usize| {
         let Some(((op, said), rest)) = threads[number].split_first() else { return false };
@@ -290,7 +290,7 @@ struct Histories(RefCell<Vec<History>>);
 // operation on a word.
 unsafe impl Sync for Histories {}
 
-/// Each thread runs its operations; a put or get of one that found nothing is left out.
+/// Runs each thread's operations; a put or get whose find failed is left out.
 fn order(count: u32, programs: &'static [&'static [Op]]) {
     let refs = keep(LockRef::<Loom>::new_in(count));
     let histories = keep(Histories(RefCell::new(vec![History::new(); programs.len()])));

@@ -1,10 +1,10 @@
 //! The models, one file per lock.
 //!
 //! A model is a function that loom runs once per interleaving. Each keeps the numbers small: two or three threads that
-//! acquire once or twice. Data that a lock protects is a loom cell beside the raw lock, so that an access without a
+//! acquire once or twice. Data that a lock protects is a loom cell next to the raw lock, so that an access without a
 //! happens-before edge to the last one fails the model whatever the interleaving.
 
-/// Defines `model`, a line of the list of a lock's models; on one machine, if all of them are.
+/// Defines `model`, a line of the list of a lock's models; on one machine, if all of them use the same.
 macro_rules! models_of {
     ($lock:ident) => {
         const fn model(
@@ -53,7 +53,7 @@ use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 
 pub(crate) use parking::of as parking;
 
-/// All models of all locks.
+/// Returns all models of all locks.
 pub fn all() -> Vec<Model> {
     let mut all = Vec::new();
     let own = [
@@ -75,7 +75,7 @@ pub fn all() -> Vec<Model> {
     all
 }
 
-/// The models of one lock.
+/// Returns the models of one lock.
 pub fn of(lock: Lock) -> Vec<Model> {
     all().into_iter().filter(|m| m.lock == lock).collect()
 }
@@ -97,7 +97,7 @@ impl Protected {
         self.0.with_mut(|value| unsafe { *value += 1 });
     }
 
-    /// Takes one away if there is one; whether there was.
+    /// Takes one away if there is one; returns whether there was.
     pub(crate) fn take(&self) -> bool {
         // SAFETY: as in `add`.
         self.0.with_mut(|value| unsafe {
@@ -159,11 +159,11 @@ impl Engine for Loom {
     }
 }
 
-/// An early point in time: the clock of a model without jumps stays below.
+/// An early point in time: the clock of a model without jumps stays below it.
 const EARLY: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
 
 const PLAIN: Setup = Setup::PLAIN;
-/// A spin ends after its first look.
+/// A spin ends after its first poll.
 const HASTY: Setup = Setup { looks: 1, ..PLAIN };
 const SPINS_LATE: Setup = Setup { jumps: 1, ..HASTY };
 const PARKS: Setup = Setup { identity: Identity::NoSlot, ..HASTY };
@@ -186,24 +186,24 @@ const COMES_BACK: Shows = &["rested beside an owner that comes back"];
 const DUTY: Shows = &["took it in a spin with a duty"];
 const CLAIM_SPINS: Shows = &["claimed", "took it in a spin while first"];
 
-/// A lock that can tell whether all is over.
+/// A lock that can report whether all use has ended.
 pub(crate) trait Settles: RawLock<Platform = Loom> {
-    /// Nobody has the lock, and nobody waits. It may be acquired to make sure.
+    /// Returns whether no thread has the lock or waits for it. It may be acquired to make sure.
     fn is_settled(&self) -> bool {
         !self.is_locked() && self.try_lock()
     }
 }
 
-/// The word that a lock begins with.
+/// Returns the word that a lock begins with.
 ///
 /// # Safety
 /// `lock` is `repr(C)`, and its first field is a word of 32 bits.
 unsafe fn word<L>(lock: &L) -> &LoomU32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { &*ptr::from_ref(lock).cast() }
 }
 
-/// Returns when so many threads sleep.
+/// Waits until this many threads sleep.
 fn sleepers(count: usize) {
     while sleeping() < count {
         rest();
@@ -218,14 +218,14 @@ impl<L: Settles> Guarded<L> {
         keep(Guarded::new())
     }
 
-    /// Everybody is done: `sections` were entered, and nothing is left in the lock.
+    /// All threads are done: `sections` were entered, and nothing is left in the lock.
     fn settled(&self, sections: u32) {
         assert!(self.raw.is_settled(), "something is left when everybody has left");
         assert_eq!(self.section.data.get(), sections, "critical sections");
     }
 }
 
-/// All threads, the first included, do the same.
+/// Makes all threads, the first included, do the same.
 fn together(threads: u32, body: impl Fn() + Copy + Send + 'static) {
     let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
     body();
@@ -256,7 +256,7 @@ fn attempt<L: Settles>() {
     attempt_beside(Guarded::round, L::try_lock);
 }
 
-/// One thread attempts to acquire beside another.
+/// One thread attempts to acquire while another does `other`.
 fn attempt_beside<L: Settles>(other: fn(&Guarded<L>), attempt: fn(&L) -> bool) {
     let guarded = Guarded::<L>::keep();
     let other = spawn(move || other(guarded));
@@ -283,8 +283,8 @@ fn dropped_by<L: RawLock>(threads: u32) {
     });
 }
 
-/// Each thread enters the section once; the last one drops the lock as soon as it has released it. Nobody may touch a
-/// word of it after that.
+/// Each thread enters the section once; the last one drops the lock as soon as it has released it. No thread may touch
+/// a word of it after that.
 pub(crate) fn drop_after_release<L: Sync + 'static>(lock: L, threads: u32, section: fn(&L, &mut dyn FnMut())) {
     let (lock, entered) = (keep(lock), keep(Protected::new()));
     together(threads, move || {
@@ -295,7 +295,7 @@ pub(crate) fn drop_after_release<L: Sync + 'static>(lock: L, threads: u32, secti
         });
         if last {
             saw("dropped");
-            // SAFETY: everybody has released it, so nobody uses it again; the model fails if somebody does. The memory
+            // SAFETY: all threads have released it, so none uses it again; the model fails if one does. The memory
             // stays.
             unsafe { std::ptr::drop_in_place(std::ptr::from_ref(lock).cast_mut()) };
         }
@@ -307,7 +307,7 @@ impl<L: RawRwLock + Settles> Pages<L> {
         keep(Pages::new())
     }
 
-    /// Everybody is done: the lock can be had by anybody.
+    /// All threads are done: any thread can acquire the lock.
     fn settled(&self) {
         assert!(self.raw.is_settled(), "something is left when everybody has left");
         let Data { data, writes, .. } = &self.section;
@@ -319,7 +319,7 @@ fn start<L: RawRwLock + Settles>(pages: &'static Pages<L>, roles: &'static [Role
     roles.iter().map(|&role| spawn(move || role(pages))).collect()
 }
 
-/// All at once, after the lock's `past`; the first role is the first thread's.
+/// All run at once, after the lock's `past`; the first role is the first thread's.
 fn meet<L: RawRwLock + Settles>(past: fn(&L), roles: &'static [Role<L>]) {
     let pages = Pages::<L>::keep();
     set_stage(|| past(&pages.raw));
@@ -342,13 +342,13 @@ fn wait_behind<L: RawRwLock + Settles>(pages: &'static Pages<L>, leave: Role<L>,
 /// in its release.
 fn freed<L: RawRwLock + Settles>((past, leave): (impl FnOnce(&L), Role<L>)) {
     let pages: &'static MaybeUninit<Pages<L>> = keep(MaybeUninit::new(Pages::new()));
-    // SAFETY: initialised; the lock is dropped below only when the other thread has no more business with it.
+    // SAFETY: initialised; the lock is dropped below only when the other thread no longer uses it.
     let first = unsafe { pages.assume_init_ref() };
     set_stage(|| past(&first.raw));
     let last = spawn(move || {
         scenarios::write(first);
         saw("dropped");
-        // SAFETY: the other thread was in before us, so nobody else has business with the lock.
+        // SAFETY: the other thread was in before us, so no other thread uses the lock.
         unsafe { ptr::drop_in_place((&raw const first.raw).cast_mut()) };
     });
     leave(first);

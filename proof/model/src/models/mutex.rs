@@ -64,14 +64,14 @@ type Raw = RawMutex<Loom>;
 type Guarded = super::Guarded<Raw>;
 
 impl Settles for Raw {
-    /// One that gives up leaves `WAITERS` for the next release, and there may be none.
+    /// A waiter that gives up leaves `WAITERS` for the next release, and there may be none.
     fn is_settled(&self) -> bool {
         word(self).fetch_or(0, Relaxed) & !WAITERS == 0 && !self.is_locked()
     }
 }
 
 impl Guarded {
-    /// Acquires if there is time; whether it did shows in the count.
+    /// Acquires if there is time; the count shows whether it did.
     fn impatient(&self) {
         if in_time(self.raw.lock_until(EARLY)) {
             self.leave();
@@ -90,7 +90,7 @@ impl Guarded {
         self.leave();
     }
 
-    /// Everybody is done: at least `sections` were entered, and an impatient thread may have entered one more.
+    /// All threads are done: at least `sections` were entered, and an impatient thread may have entered one more.
     fn settled_with(&self, sections: u32) {
         let entered = self.section.data.get();
         assert!((sections..=sections + 1).contains(&entered), "{entered} critical sections");
@@ -112,7 +112,7 @@ fn all_lock(threads: u32, rounds: u32) {
     let guarded = Guarded::keep();
     together(threads, move || (0..rounds).for_each(|_| guarded.round()));
     guarded.settled(threads * rounds);
-    // The last owner's sleepers are gone, and their flag goes with the next.
+    // The last owner's sleepers are gone, and their flag is cleared by the next.
     guarded.round();
     assert_eq!(guarded.word().fetch_or(0, Relaxed), 0, "a flag is left though nobody sleeps");
 }
@@ -127,7 +127,7 @@ fn behind(roles: &[Role], leave: Role) -> &'static Guarded {
     wait_behind(owned(), roles, leave)
 }
 
-/// A mutex that the calling thread has.
+/// Returns a mutex that the calling thread has.
 fn owned() -> &'static Guarded {
     let guarded = Guarded::keep();
     guarded.raw.lock();
@@ -142,8 +142,8 @@ fn wait_behind(guarded: &'static Guarded, roles: &[Role], leave: Role) -> &'stat
     guarded
 }
 
-/// Two wait for the first thread, which comes again: one that sleeps at once and claims as soon as it was woken in
-/// vain, and one that spins.
+/// Two wait for the first thread, which comes again: one that sleeps at once and claims as soon as it was woken without
+/// success, and one that spins.
 fn tuned() {
     fn comes(guarded: &Guarded, spin_ns: Option<u64>) {
         if !guarded.raw.lock_fast() {
@@ -175,7 +175,7 @@ fn timed(patient: u32) {
     guarded.settled(2 + patient);
 }
 
-/// A thread that comes again and again while two wait.
+/// One thread comes repeatedly while two wait.
 fn barging() {
     let leave = |guarded: &Guarded| {
         guarded.leave_and_come_back();
@@ -190,7 +190,7 @@ fn overtaken() {
     behind(&[ROUND], Guarded::leave_twice).settled(3);
 }
 
-/// The first thread releases fairly to `others`, one of whom comes twice.
+/// The first thread releases fairly to `others`, one of which comes twice.
 fn fair(others: u32) {
     let leave = |guarded: &Guarded| {
         guarded.leave_fairly();
@@ -216,7 +216,7 @@ fn spins_past() {
     guarded.settled(3);
 }
 
-/// Two sleep, and the first thread releases the lock and comes again. Who was woken spins.
+/// Two sleep, and the first thread releases the lock and comes again. The woken thread spins.
 fn wakes_and_spins() {
     let guarded = Guarded::keep();
     let mut waiters = Vec::new();
@@ -234,7 +234,7 @@ fn wakes_and_spins() {
     guarded.settled(4);
 }
 
-/// Two sleepers, of whom one claims the next turn while the other is released to fairly.
+/// Two sleepers, of which one claims the next turn while the other is released to fairly.
 fn fair_claim() {
     let leave = |guarded: &Guarded| {
         guarded.leave_and_come_back();
@@ -243,7 +243,7 @@ fn fair_claim() {
     behind(&[ROUND, ROUND], leave).settled(4);
 }
 
-/// A timed waiter that is woken may find the lock taken and its time out: it must not take the other's wake-up along.
+/// A timed waiter that is woken may find the lock taken and its time out: it must not consume the other's wake-up.
 fn timed_barging() {
     behind(&[Guarded::impatient, ROUND], Guarded::leave_twice).settled_with(3);
 }
@@ -254,12 +254,12 @@ const GRANTED: u32 = 1 << 29;
 const WAITERS: u32 = 1 << 30;
 const HANDOFF: u32 = 1 << 31;
 
-/// In a forked child: the owner's copy has the lock, which a thread claimed that does not exist here.
+/// In a forked child: the owner's copy has the lock, which is claimed by a thread that does not exist here.
 fn vanished(roles: &[Role], sections: u32) {
     wait_behind(claimed(), roles, Guarded::leave).settled_with(sections);
 }
 
-/// The calling thread has the lock, which a thread claimed that its process does not have.
+/// The calling thread has the lock, which is claimed by a thread that its process does not have.
 fn claimed() -> &'static Guarded {
     let guarded = owned();
     guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
@@ -267,7 +267,7 @@ fn claimed() -> &'static Guarded {
     guarded
 }
 
-/// In a forked child with such a claim, a thread claims in its turn, and leaves nothing of the claim when it has the
+/// In a forked child with such a claim, a thread makes its own claim, and leaves nothing of the old one when it has the
 /// lock.
 fn claims_again() {
     let claims: Role = |guarded| {
@@ -301,8 +301,8 @@ fn tries(promise: u32) {
     assert!(guarded.raw.try_lock(), "nobody has it");
 }
 
-/// In a forked child with such a promise: the thread that takes it out may be overtaken by the other, though sleepers
-/// are announced.
+/// In a forked child with such a promise: the thread that removes it may be overtaken by the other, though sleepers are
+/// announced.
 fn promised_before() {
     let guarded = Guarded::keep();
     guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
@@ -313,7 +313,7 @@ fn promised_before() {
     guarded.settled(2);
 }
 
-/// The first thread releases fairly, and tries at once: it must not get a lock that it promised.
+/// The first thread releases fairly, and tries at once: it must not get a lock that it handed off.
 fn fair_means_fair() {
     let guarded = Guarded::keep();
     guarded.raw.lock();

@@ -1,4 +1,4 @@
-//! The queue of optimistic spinners: one thread at a time is first, a waiter may leave at any point, nobody is
+//! The queue of optimistic spinners: one thread at a time is first, a waiter may leave at any point, no thread is
 //! forgotten, and the queue is empty in the end.
 
 use super::*;
@@ -37,7 +37,7 @@ struct Queue {
     data: Protected,
 }
 
-/// One stay in the queue; whether it came to be first.
+/// Stays in the queue once; returns whether the thread came to be first.
 fn stay(queue: &Queue) -> bool {
     let me = Loom::me().expect("the threads of this model have slots");
     let first = queue.osq.lock(me, None).is_ok();
@@ -49,7 +49,7 @@ fn stay(queue: &Queue) -> bool {
     first
 }
 
-/// The first thread is first and rests, so that `others` come behind it, `rounds` times each.
+/// The first thread is first and rests, so that `others` queue behind it, `rounds` times each.
 fn behind(others: usize, rounds: usize) {
     let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
     let me = Loom::me().expect("the threads of this model have slots");
@@ -63,7 +63,7 @@ fn behind(others: usize, rounds: usize) {
     assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
 }
 
-/// A thread that is not in the queue leaves a note, which is no thread, and makes nobody vanish.
+/// A thread that is not in the queue leaves a note, which is not a thread, and makes no thread vanish.
 fn noted(others: usize) {
     const LATER: u16 = NOTE + 1;
     let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
@@ -76,7 +76,7 @@ fn noted(others: usize) {
     assert_eq!(queue.osq.note(), Some(0), "nobody was in the way");
 }
 
-/// Nobody needs the first thread's help to leave.
+/// No thread needs the first thread's help to leave.
 fn leave_early() {
     let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
     saw("first");
@@ -88,7 +88,7 @@ fn leave_early() {
     assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
 }
 
-/// The first stays first for ever: it is not in the child that uses the queue.
+/// The first thread stays first for ever: it is not in the child that uses the queue.
 fn vanished() {
     let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
     let me = || Loom::me().expect("the threads of this model have slots");
@@ -112,7 +112,7 @@ fn forks_as_first() {
     assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
 }
 
-/// Runs `stay` on `threads` threads, `rounds` times each; the queue and how many were first.
+/// Runs `stay` on `threads` threads, `rounds` times each; returns the queue and how many were first.
 fn run(threads: u32, rounds: u32) -> u32 {
     let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
     together(threads, move || (0..rounds).for_each(|_| _ = stay(queue)));

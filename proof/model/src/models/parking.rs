@@ -1,5 +1,5 @@
-//! The portable platform's table of sleeping threads: nobody is forgotten, and nobody uses a record whose thread has
-//! gone on. (A record that its thread drops is written by it once more, so that a use beside or after that fails.)
+//! The portable platform's table of sleeping threads: no thread is forgotten, and none uses a record whose thread has
+//! moved on. (A thread writes a record that it drops once more, so that a concurrent or later use fails.)
 
 use super::*;
 use crate::explicit::Size;
@@ -74,7 +74,7 @@ struct Threads {
     end: RefCell<Vec<Box<dyn Fn()>>>,
 }
 
-/// What a thread does. Its captures lie in memory of the model, and are looked at by one coroutine at a time.
+/// What a thread does. Its captures lie in memory of the model, and are used by one coroutine at a time.
 struct Body<F>(F);
 
 // SAFETY: the threads of a model are coroutines of one thread of the operating system.

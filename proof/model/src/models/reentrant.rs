@@ -1,5 +1,5 @@
-//! The re-entrant mutex. It has no ordering of its own: the mutex inside excludes, and the name of the owner is read by
-//! whoever comes along.
+//! The re-entrant mutex. It has no orderings itself: the mutex inside excludes, and any thread may read the name of the
+//! owner.
 
 use super::*;
 use crate::platform::number;
@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use turnwise::RawReentrantMutex;
 use turnwise::reentrant::Threads;
 
-// The threads need no token and no slot to be told apart.
+// The threads need no token and no slot to be distinguished.
 const TIMED: Setup = Setup { alarms: 1, ..NAMELESS };
 
 models_of!(Reentrant);
@@ -39,14 +39,14 @@ impl Guarded {
         keep(Guarded { raw: RawReentrantMutex::new_in(), data: Protected::new() })
     }
 
-    /// Two sections, one within the other.
+    /// Runs two sections, one within the other.
     fn section(&self) {
         assert!(!self.raw.is_mine(), "the lock is somebody's who does not have it");
         self.raw.lock();
         self.leave();
     }
 
-    /// What a thread does that has the lock.
+    /// Does what a thread that has the lock does.
     fn leave(&self) {
         assert!(self.raw.is_mine() && self.raw.try_lock(), "the owner cannot enter again");
         self.data.add();

@@ -160,7 +160,7 @@ const WRITTEN_TWICE: Hold = (RawRwSem::write, |guarded| {
 });
 const DOWNGRADED: Hold = (RawRwSem::write, Guarded::downgrade_and_leave);
 
-/// When it has the lock, no generation is left without flags.
+/// When it has the lock, no generation remains without flags.
 fn upgradable_cleanly(guarded: &Guarded) {
     guarded.raw.upgradable_read();
     let word = word(&guarded.raw).load(Relaxed);
@@ -199,7 +199,7 @@ fn tries_first(guarded: &Guarded) {
     guarded.leave_writing();
 }
 
-/// All at once; the first role is the first thread's.
+/// All run at once; the first role is the first thread's.
 fn meet(roles: &'static [Role<Raw>]) {
     super::meet(|_| (), roles);
 }
@@ -223,7 +223,7 @@ const READERS: u32 = 1 << 30;
 const WRITERS: u32 = 1 << 31;
 const ALL: u32 = HANDOFF | READERS | WRITERS;
 
-/// What threads wait for that the locks know nothing of.
+/// Gates that threads wait for, unknown to the locks.
 struct Gates([LoomU32; 2]);
 
 impl Gates {
@@ -249,8 +249,8 @@ fn read_between(guarded: &Guarded, gates: &Gates) {
     guarded.leave_reading();
 }
 
-/// A writer claims the next turn while an upgradable reader and a reader are inside; then that one upgrades. Both sleep
-/// in one lane, and the reader that leaves must wake the upgrader.
+/// A writer claims the next turn while an upgradable reader and a reader are inside; then the former upgrades. Both
+/// sleep in one lane, and the reader that leaves must wake the upgrader.
 fn upgrade_beside_claim() {
     let guarded = Guarded::keep();
     let gates = keep(Gates::shut());
@@ -274,7 +274,7 @@ fn upgrade_beside_claim() {
     guarded.settled();
 }
 
-/// Two writers sleep, and the first thread releases the lock and comes again. Who was woken spins.
+/// Two writers sleep, and the first thread releases the lock and comes again. The woken thread spins.
 fn wakes_and_spins() {
     let guarded = Guarded::keep();
     let mut writers = Vec::new();
@@ -292,7 +292,7 @@ fn wakes_and_spins() {
     guarded.settled();
 }
 
-/// There are as many readers as there can be when another comes.
+/// The lock has the maximum number of readers when another comes.
 fn full() {
     let guarded = Guarded::keep();
     word(&guarded.raw).fetch_add(FULL, Relaxed);
@@ -303,8 +303,8 @@ fn full() {
     guarded.settled();
 }
 
-/// In a forked child: `flags` were set by threads that are not here. The first thread has the lock, and the others
-/// come to wait for it.
+/// In a forked child: `flags` were set by threads that are not here. The first thread has the lock, and the others come
+/// to wait for it.
 fn orphaned(flags: u32, hold: Hold, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep();
     hold.0(&guarded.raw);
@@ -325,7 +325,7 @@ fn reads_again(other: Role<Raw>) {
     guarded.settled();
 }
 
-/// A reader that goes first waits for a writer until it is late. The writer becomes the upgradable reader, and upgrades
+/// A read-first reader waits for a writer until its deadline. The writer becomes the upgradable reader, and upgrades
 /// again, past another reader that leaves only when the late one has been in.
 fn late_beside_upgrade() {
     let guarded = Guarded::keep();

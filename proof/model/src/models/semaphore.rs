@@ -1,5 +1,5 @@
-//! The semaphore: what is given back is seen by who takes it, nobody in line is forgotten, and whoever gives up takes
-//! no wake-up along.
+//! The semaphore: a thread that takes a permit sees what its giver did, no queued thread is forgotten, and a waiter
+//! that gives up consumes no wake-up.
 
 use super::*;
 use std::sync::atomic::AtomicBool;
@@ -66,7 +66,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
         }
     }
 
-    /// Everybody is done: nobody stands in line, and all permits are there.
+    /// All threads are done: no thread is queued, and all permits are there.
     fn settled(&self, permits: u32) {
         assert_eq!(self.semaphore.available(), permits, "permits");
         assert_eq!(self.word().fetch_or(0, Relaxed), permits, "a flag is left when everybody has left");
@@ -81,7 +81,7 @@ fn all<const FAIR: bool>(threads: u32, rounds: u32) {
     assert_eq!(guarded.data.get(), threads * rounds, "critical sections");
 }
 
-/// The first thread has the permit and rests, so that `others` line up; then it may come `again`.
+/// The first thread has the permit and rests, so that `others` queue up; then it may come `again`.
 fn held<const FAIR: bool>(others: u32, again: bool) {
     let guarded = Guarded::<FAIR>::keep(1);
     let permit = guarded.semaphore.acquire();
@@ -126,7 +126,7 @@ fn timed<const FAIR: bool>(patient: u32) {
     assert!(guarded.data.get() > patient, "critical sections");
 }
 
-/// Two stand in line, and get a permit each at once; a third that comes then must not get the second one's.
+/// Two are queued, and get a permit each at once; a third that comes then must not get the second one's.
 fn in_order() {
     let guarded = Guarded::<true>::keep(0);
     let done = keep(AtomicBool::new(false)); // loom does not see it
@@ -150,8 +150,8 @@ fn in_order() {
     guarded.settled(0);
 }
 
-/// One is woken for the first place when another has taken it, and its time is out: it must leave word that a third
-/// sleeps. It is woken here as by one that left the place and found nobody asleep ([`Semaphore`]'s step B).
+/// A thread is woken for the first place when another has taken it, and its time is out: it must record that a third
+/// sleeps. It is woken here as by a thread that left the place and found no sleeper ([`Semaphore`]'s step B).
 fn woken_late() {
     let guarded = Guarded::<true>::keep(1);
     let permit = guarded.semaphore.acquire();
@@ -205,7 +205,7 @@ const CLAIM: u32 = 1 << 28;
 const FIRST: u32 = 1 << 30;
 const WAITERS: u32 = 1 << 31;
 
-/// In a forked child: the owner's copy has the permit, for which threads stand in line that do not exist here.
+/// In a forked child: the owner's copy has the permit, for which threads are queued that do not exist here.
 fn vanished<const FAIR: bool>() {
     let guarded = Guarded::<FAIR>::keep(1);
     let permit = guarded.semaphore.acquire();

@@ -1,7 +1,7 @@
 //! The sequence read/write lock: no optimistic reader accepts what a writer has half changed, or what is older than its
-//! sequence; blocking readers and writers keep apart.
+//! sequence; blocking readers and writers exclude each other.
 //!
-//! The payload is two words accessed without any order, as the typed lock accesses its own.
+//! The payload is two words accessed without any ordering, as the typed lock accesses its own.
 
 use super::*;
 use crate::platform::LoomU64;
@@ -34,7 +34,7 @@ pub(super) const MODELS: &[Model] = &[
     }),
 ];
 
-/// A lock and what it protects: two words for optimistic readers, a cell for those who have the lock.
+/// A lock and what it protects: two words for optimistic readers, a cell for lock holders.
 struct Guarded {
     raw: Raw,
     words: [LoomU64; 2],
@@ -47,12 +47,12 @@ impl Guarded {
         keep(Guarded { raw: Raw::new_in(), words, data: Protected::new() })
     }
 
-    /// Both words, in no order.
+    /// Reads both words, without ordering.
     fn look(&self) -> [u64; 2] {
         [self.words[0].load(Relaxed), self.words[1].load(Relaxed)]
     }
 
-    /// What an accepted look must be: whole, and not older than the sequence that was asked before.
+    /// Checks an accepted read: whole, and not older than the sequence that was read before.
     fn accept(seen: [u64; 2], begin: u64) {
         assert_eq!(seen[0], seen[1], "an accepted read is torn");
         assert!(seen[0] >= begin / 2, "an accepted read is older than its sequence");
@@ -96,7 +96,7 @@ impl Guarded {
     }
 }
 
-/// One optimistic read with retries beside a writer that writes `writes` times.
+/// One optimistic read with retries, concurrent with a writer that writes `writes` times.
 fn optimistic(writes: u32) {
     let guarded = Guarded::keep();
     let writer = spawn(move || (0..writes).for_each(|_| guarded.write()));
@@ -174,7 +174,7 @@ fn all_kinds() {
 /// An early point in time: the clock stays below, unless an alarm rings.
 const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 10_000 };
 
-/// Try and timed forms beside a blocking reader.
+/// Try and timed forms alongside a blocking reader.
 fn attempts() {
     let guarded = Guarded::keep();
     let reader = spawn(move || guarded.blocking_read());

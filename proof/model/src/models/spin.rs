@@ -1,4 +1,4 @@
-//! The spin locks: mutual exclusion, try and timed paths, nobody forgotten, and nothing touched after the release.
+//! The spin locks: mutual exclusion, try and timed paths, no thread forgotten, and no access after the release.
 
 use super::*;
 use turnwise::backoff::{Backoff, ByDistance, Exponential, NoBackoff, Proportional};
@@ -48,7 +48,7 @@ impl<B: Backoff> Settles for Ttas<B> {}
 impl<B: Backoff> Settles for Ticket<B> {}
 impl Settles for Queued {}
 
-/// The first of three threads comes again: its node is used again while the others may still look at it.
+/// The first of three threads comes again: its node is reused while the others may still access it.
 fn uneven() {
     let guarded = Guarded::<Queued>::keep();
     let others = [(); 2].map(|()| spawn(move || guarded.round()));
@@ -58,7 +58,7 @@ fn uneven() {
     guarded.settled(4);
 }
 
-/// Two line up behind an owner, twice each, and it comes again: who follows whom changes.
+/// Two queue up behind an owner, twice each, and it comes again: the order of the queue changes.
 fn lined_up_again() {
     let guarded = Guarded::<Queued>::keep();
     guarded.raw.lock();
@@ -70,7 +70,7 @@ fn lined_up_again() {
     guarded.settled(6);
 }
 
-/// The first thread has the lock and rests, so that `others` line up, `rounds` times each.
+/// The first thread has the lock and rests, so that `others` queue up, `rounds` times each.
 fn lined_up(others: u32, rounds: u32) {
     let guarded = Guarded::<Queued>::keep();
     guarded.raw.lock();
@@ -96,7 +96,7 @@ fn soon<R: RawTimedLock>(raw: &R) -> bool {
     raw.lock_until(EARLY)
 }
 
-/// One stay in the line of an MCS lock, with a node of its own that is dropped right after.
+/// Passes once through the queue of an MCS lock, with a node of its own that is dropped right after.
 fn mcs_section(raw: &RawMcsLock<Loom>, section: &mut dyn FnMut()) {
     let node = keep(McsNode::new_in());
     // SAFETY: the node is in no other line, and its memory stays.
@@ -106,7 +106,7 @@ fn mcs_section(raw: &RawMcsLock<Loom>, section: &mut dyn FnMut()) {
 }
 
 fn mcs_leave(raw: &RawMcsLock<Loom>, node: &'static McsNode<Loom>) {
-    // SAFETY: the lock was acquired through the node, which is in no line after this; the memory stays.
+    // SAFETY: the lock was acquired through the node, which is in no queue after this; the memory stays.
     unsafe {
         raw.unlock(node);
         std::ptr::drop_in_place(std::ptr::from_ref(node).cast_mut());

@@ -18,19 +18,19 @@ use turnwise::platform::{Clock, Deadline, Lane, Parked, Platform, Word};
 
 /// A machine that can be a system for the table: both have the same words.
 pub(crate) trait Machine: Platform + System<Word = <Self as Platform>::U32> {
-    /// Returns a lock that nobody has.
+    /// Returns a free lock.
     fn lock<T: Send + 'static>(value: T) -> Self::Lock<T>;
 }
 
 /// A table on a machine.
 pub(crate) trait Parking<P: Machine>: 'static {
-    /// Returns a table where nobody sleeps.
+    /// Returns a table without sleepers.
     fn new() -> Self;
 
-    /// Does what [`Platform::park`] says.
+    /// Does as [`Platform::park`].
     fn park(&self, word: &P::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;
 
-    /// Does what [`Platform::wake`] says.
+    /// Does as [`Platform::wake`].
     fn wake(&self, word: *const P::U32, lane: Lane, count: u32) -> u32;
 }
 

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Word};
 
-/// What a scene is played on.
+/// The stage on which a scene runs.
 pub(crate) trait Stage {
     /// The machine.
     type P: Machine;
@@ -26,9 +26,9 @@ pub(crate) trait Stage {
 struct Scene<P: Machine, T> {
     table: T,
     words: [P::U32; 2],
-    /// Threads that were woken, as they know.
+    /// Threads that were woken, as they know themselves.
     woken: Cell<u32>,
-    /// Threads that were woken, as wake-ups say.
+    /// Threads that were woken, as wake-ups report.
     said: Cell<u32>,
 }
 
@@ -81,7 +81,7 @@ impl<P: Machine, T: Parking<P>> Scene<P, T> {
         parked
     }
 
-    /// Takes one of the tokens that the first word counts; whether there was one.
+    /// Takes one of the tokens that the first word counts; returns whether there was one.
     fn take(&self) -> bool {
         let tokens = self.words[0].load(Relaxed);
         tokens > 0 && self.words[0].compare_exchange(tokens, tokens - 1, Relaxed, Relaxed).is_ok()
@@ -103,7 +103,7 @@ pub(crate) fn change<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     stage.thread(move || scene.tell(0, 1, Lane::Readers, u32::MAX));
 }
 
-/// Two threads pass a word to each other, so many times.
+/// Two threads pass a word to each other, `rounds` times.
 pub(crate) fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for mine in 0..2 {
@@ -119,8 +119,8 @@ pub(crate) fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     }
 }
 
-/// One sleeps on the second word, all others but one on the first. The last wakes the one and then the others, as many
-/// as there may be and no more.
+/// One thread sleeps on the second word, all others but one on the first. The last wakes the one and then the others,
+/// all of them and no more.
 pub(crate) fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for thread in 1..size.threads {
@@ -133,7 +133,7 @@ pub(crate) fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     });
 }
 
-/// Two sleep in two lanes of one word, and each is woken by itself.
+/// Two threads sleep in two lanes of one word, and each is woken by itself.
 pub(crate) fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
     const LANES: [(u32, Lane); 2] = [(1, Lane::First), (2, Lane::Waiters)];
     let scene = Scene::<S::P, T>::on(stage);
@@ -143,7 +143,7 @@ pub(crate) fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
     stage.thread(move || LANES.into_iter().for_each(|(bit, lane)| scene.tell(0, bit, lane, 1)));
 }
 
-/// As many are woken as wake-ups say, though times run out.
+/// The number woken is what the wake-ups report, even if waits time out.
 pub(crate) fn counts<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for _ in 1..size.threads {

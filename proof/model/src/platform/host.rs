@@ -1,12 +1,12 @@
 //! `LoomHost`: where a file system lives in a model. Memory is tracked, and stays to the end of the execution.
 //!
-//! | what a file system asks for | what it gets |
+//! | what a file system requests | what it gets |
 //! |---|---|
 //! | `allocate` | memory that the calling thread has written, for loom: who loads a pointer to it with `Acquire` in the source means to follow it, and must be ordered after that |
 //! | `free` | the memory is gone: any use of a word in it, or such a load of a pointer to it, fails the model |
-//! | `retire` | the same once the pins of that moment are gone |
-//! | `pin` | sees everything that was unlinked before it pins, as an epoch's fence has it |
-//! | `charge` | what the model wants it to do ([`on_charge`]) |
+//! | `retire` | the same once the pins of that moment are released |
+//! | `pin` | sees everything that was unlinked before it pins, as with an epoch's fence |
+//! | `charge` | what the model sets ([`on_charge`]) |
 //!
 //! Nothing is dropped, so that a use of freed memory is a message and not a crash.
 
@@ -31,7 +31,7 @@ pub(super) fn check_alive(address: usize) {
     }
 }
 
-/// The calling thread has loaded a pointer and means to follow it.
+/// Notes that the calling thread has loaded a pointer and means to follow it.
 pub(super) fn follow(address: usize) {
     let block = with(|w| w.memory.block(address).map(|block| (Rc::clone(&block.made), block.freed, block.what)));
     if let Some((made, freed, what)) = block.filter(|_| !std::thread::panicking()) {
@@ -41,12 +41,12 @@ pub(super) fn follow(address: usize) {
     }
 }
 
-/// Whether what is there was freed.
+/// Returns whether the object there was freed.
 pub fn is_freed<T>(at: NonNull<T>) -> bool {
     with(|w| w.memory.dead(at.addr().get()).is_some())
 }
 
-/// From now on in this execution, `f` runs at each [`Host::charge`].
+/// Runs `f` at each [`Host::charge`] from now on in this execution.
 pub fn on_charge(f: impl Fn(Work) + 'static) {
     with(|w| w.memory.on_charge = Some(Rc::new(f)));
 }
@@ -69,7 +69,7 @@ fn free(address: usize) {
     }
 }
 
-/// A thread that may look at what others retire.
+/// A thread that may access what others retire.
 pub struct LoomPin(u32);
 
 impl Drop for LoomPin {

@@ -15,7 +15,7 @@ pub(super) struct Memory {
     pub(super) pins: BTreeSet<u32>,
     pub(super) last_pin: u32,
     pub(super) retired: Vec<Retired>,
-    /// Written by who retires, read by who pins later; there since the first allocation, before there are threads.
+    /// Written by a retiring thread, read by later pins; there since the first allocation, before there are threads.
     pub(super) epoch: Option<Rc<AtomicU32>>,
     pub(super) any_retired: bool,
     pub(super) on_charge: Option<Rc<dyn Fn(Work)>>,
@@ -25,7 +25,7 @@ pub(super) struct Block {
     from: usize,
     bytes: usize,
     pub(super) what: &'static str,
-    /// Written by its maker, read by those who follow a pointer to it.
+    /// Written by its maker, read by threads that follow a pointer to it.
     pub(super) made: Rc<UnsafeCell<()>>,
     pub(super) freed: bool,
 }
@@ -61,7 +61,7 @@ impl Memory {
         due.into_iter().try_for_each(|retired| self.free(retired.at))
     }
 
-    /// What lay at this address, if that was freed.
+    /// Returns what lay at this address, if that was freed.
     pub(super) fn dead(&mut self, address: usize) -> Option<&'static str> {
         self.block(address).filter(|block| block.freed).map(|block| block.what)
     }

@@ -1,18 +1,18 @@
 //! `Loom`: the machine that the locks run on under the model checker loom.
 //!
-//! | what a lock asks for | what it gets |
+//! | what a lock requests | what it gets |
 //! |---|---|
 //! | words | loom's atomics, with the orderings that the laboratory hands out |
 //! | `park`, `wake`, `requeue` | a table of sleepers; no happens-before edge comes with a wake-up |
 //! | a deadline of a sleeper | may pass at once ([`Setup::alarms`]) and whenever the sleeper is scheduled |
-//! | a limit of a spin | passed when the spinner has looked in vain [`Setup::looks`] times |
-//! | `rest`, a pause between a spin's looks at once | nothing: time is not what a model is about |
+//! | a limit of a spin | passed when the spinner has polled without success [`Setup::looks`] times |
+//! | `rest`, a pause between a spin's immediate polls | nothing: time is not what a model is about |
 //! | `now` | a counter; it jumps past the hand-off bound at any reading, up to [`Setup::jumps`] times |
 //! | `me`, `slot` | slots of this execution |
-//! | `preempt_off`, `preempt_on` | counted: who sleeps or ends has it on (but a model's first thread) |
+//! | `preempt_off`, `preempt_on` | counted: a thread that sleeps or ends has it on (but a model's first thread) |
 //! | `need_resched` | `None`; in a model of a kernel ([`Setup::kernel`]) no, yes, no, yes |
 //! | `on_cpu` | `Unknown` |
-//! | `cpus` | what the model says ([`Setup::cpus`]) |
+//! | `cpus` | the model's number ([`Setup::cpus`]) |
 //! | `generation` | 0, and one more after each [`forked`] |
 
 mod host;
@@ -32,7 +32,7 @@ use std::panic::Location;
 use std::sync::atomic::Ordering::{self, Relaxed};
 use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 
-/// Who the threads of a model are to the locks.
+/// What identity the threads of a model have for the locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Identity {
     /// Each has a token and a slot.
@@ -43,8 +43,8 @@ pub enum Identity {
     Anonymous,
 }
 
-/// Words of which two loads are tried in both orders, too. Loom looks for races between a store and the last access
-/// before it alone: if that is a load by the storing thread itself, it overlooks the loads of the others.
+/// Words of which two loads are tried in both orders, too. Loom looks for races only between a store and the last
+/// access before it: if that is a load by the storing thread itself, it overlooks the loads of the others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Races {
     /// Where stores and exchanges suffice.
@@ -58,31 +58,31 @@ pub enum Races {
 /// How the machine behaves in a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// Who the threads are.
+    /// The identity of the threads.
     pub identity: Identity,
     /// How often the clock jumps ([`JUMP_NS`]) at most, at any of its first readings.
     pub jumps: u8,
-    /// How many sleeps with a deadline may be tried with the time running out at once, too.
+    /// How many sleeps with a deadline are also tried with the time running out at once.
     pub alarms: u8,
     /// One sleeper may return this without having been woken.
     pub spurious: Option<Parked>,
-    /// The sleeper that came last is woken first, as if each had a higher priority than those before it.
+    /// The newest sleeper is woken first, as if each had a higher priority than those before it.
     pub newest_first: bool,
     /// Others run, at no preemption's cost, right before sleepers are moved to another word.
     pub late_requeue: bool,
-    /// Looks before a spin with a limit ends.
+    /// Polls before a spin with a limit ends.
     pub looks: u32,
-    /// CPUs that the locks are told of.
+    /// CPUs that the locks see.
     pub cpus: u32,
-    /// As in a kernel: locks rely on preemption being off, and ask whether they should let go of their CPU. Every
-    /// second question is answered with yes.
+    /// As in a kernel: locks rely on preemption being off, and ask whether they should yield their CPU. Every second
+    /// question is answered with yes.
     pub kernel: bool,
     /// Which loads are tried in both orders.
     pub races: Races,
 }
 
 impl Setup {
-    /// Threads with slots, a clock that does not jump, two looks.
+    /// Threads with slots, a clock that does not jump, two polls.
     pub const PLAIN: Setup = Setup {
         identity: Identity::Full,
         jumps: 0,
@@ -118,7 +118,7 @@ unsafe impl Platform for Loom {
     fn relax() {
         let at = Location::caller();
         lab::visit(at);
-        // A spin's looks at once are few, and then it goes on: who waited here would seldom come to that.
+        // A spin's immediate polls are few, and then it continues: a thread that waited here would seldom reach that.
         if !lab::is_of_spin(at) {
             world::spin(at);
         }
@@ -220,7 +220,7 @@ unsafe impl Platform for Loom {
         world::cpus()
     }
 
-    /// Threads are on two nodes in turn.
+    /// Returns the node; threads are on two nodes alternately.
     fn node() -> u32 {
         Self::cpu() % 2
     }
@@ -230,7 +230,7 @@ unsafe impl Platform for Loom {
     }
 }
 
-/// Ends a spin with a limit after its looks.
+/// Ends a spin with a limit after its polls.
 fn give_up(look: u32, limit: SpinLimit) -> Result<(), SpinEnd> {
     let endless = limit.until.is_none() && limit.owner.is_none();
     if endless || look < world::with(|w| w.setup.looks) {

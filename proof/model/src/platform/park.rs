@@ -1,10 +1,10 @@
-//! Sleeping on a word, as a futex does it: look and fall asleep in one step, wake by address, in lanes.
+//! Sleeping on a word, as a futex does it: check and fall asleep in one step, wake by address, in lanes.
 //!
-//! Each step is one operation on the word for loom ([`LoomU32::newest`]), so that it explores both orders of a look
+//! Each step is one operation on the word for loom ([`LoomU32::newest`]), so that it explores both orders of a check
 //! and a wake-up. None of them orders anything else.
 //!
-//! A sleeper is a coroutine that yields. When loom schedules one that nobody woke, then its time is out, or (in a
-//! model with spurious wake-ups) it woke for no reason, or it yields again.
+//! A sleeper is a coroutine that yields. When loom schedules one that no thread woke, it has timed out, or (in a model
+//! with spurious wake-ups) it woke for no reason, or it yields again.
 
 use super::sleeper::Sleeper;
 use super::word::LoomU32;
@@ -19,7 +19,7 @@ pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<D
     let at = Location::caller();
     lab::visit(at);
     world::may_sleep();
-    // One step: look, and be in the table.
+    // One step: check, and be in the table.
     let found = word.newest().expect("a thread sleeps on a word that was dropped");
     let thread = world::number();
     world::note("park", at, u64::from(expected), u64::from(found));
@@ -67,7 +67,7 @@ fn asleep(thread: usize, deadline: Option<Deadline>) -> Parked {
     }
 }
 
-/// The operation on the word that this thread sleeps on, so that loom tries it before and after a wake-up there.
+/// Does the operation on the word that this thread sleeps on, so that loom tries it before and after a wake-up there.
 fn leave_word(thread: usize) {
     loop {
         let word_of = |w: &mut world::ModelRun| w.sleepers.iter().find(|s| s.thread == thread).map(|s| s.word);
@@ -118,7 +118,7 @@ pub(super) fn requeue(from: &LoomU32, expected: u32, to: *const LoomU32) -> Opti
     moved
 }
 
-/// Wakes the first, moves the others; `most`: so many in all.
+/// Wakes the first, moves the others; `most`: at most this many in all.
 fn move_all(w: &mut world::ModelRun, from: &LoomU32, to: *const LoomU32, most: u32) -> u32 {
     let (mine, mut others): (Vec<Sleeper>, Vec<Sleeper>) =
         w.sleepers.drain(..).partition(|s| ptr::eq(s.word.cast(), from));

@@ -1,6 +1,6 @@
 //! Words on loom's atomics.
 //!
-//! Each operation asks the laboratory which ordering to use, notes itself in the trace, and checks that its word is
+//! Each operation asks the laboratory which ordering to use, records itself in the trace, and checks that its word is
 //! still alive: a lock that touches its word after releasing it may touch freed memory.
 
 use super::{Races, host, world};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{self, Relaxed};
 use turnwise::platform::{IntWord, Word};
 
-/// Says whether a word was dropped. Its memory must outlive the execution, dropped or not: keep locks in a
+/// Records whether a word was dropped. Its memory must outlive the execution, dropped or not: keep locks in a
 /// [`super::Cellar`] if they are dropped early.
 #[derive(Default)]
 struct Life {
@@ -52,17 +52,17 @@ impl Drop for Life {
     }
 }
 
-/// The stores since the last plain one, that one included: each exchange among them took the value before it, so
-/// nothing comes between two of them in the word's modification order.
+/// The stores since the last plain one, inclusive: each exchange among them took the value before it, so nothing comes
+/// between two of them in the word's modification order.
 ///
 /// Loom does not know that. It would let a plain store by a thread that knows an early link of the chain be lost for
 /// ever behind a later one.
 struct Chain {
-    /// One cell per store, written by its thread then: reading it is allowed to those who know the store.
+    /// One cell per store, written by its thread then: threads that know the store may read it.
     links: RefCell<Vec<UnsafeCell<()>>>,
-    /// The chain starts with the initial value, which everybody knows.
+    /// The chain starts with the initial value, which every thread knows.
     from_start: Cell<bool>,
-    /// What was stored last, in the order in which the execution came to it.
+    /// What was stored last, in the order in which the execution reached it.
     last: Cell<u64>,
 }
 
@@ -83,11 +83,11 @@ impl Chain {
         self.from_start.set(false);
     }
 
-    /// Whether a store by this thread must come after the newest exchange, since it comes after what that took.
+    /// Returns whether a store by this thread must come after the newest exchange, as it follows what that took.
     fn binds(&self) -> bool {
         let links = self.links.borrow();
         let Some((_newest, earlier)) = links.split_last() else { return false };
-        // A forbidden access is a panic; it has no other effect, as nobody ever writes the cell again.
+        // A forbidden access is a panic; it has no other effect, as no thread ever writes the cell again.
         let known = |link: &UnsafeCell<()>| panic::catch_unwind(AssertUnwindSafe(|| link.with(|_| ()))).is_ok();
         self.from_start.get() || earlier.iter().any(known)
     }
@@ -118,7 +118,7 @@ macro_rules! word {
                 world::note(what, Location::caller(), old.bits(), new.bits());
             }
 
-            /// An exchange left `new`.
+            /// Records that an exchange left `new`.
             #[track_caller]
             fn wrote(&self, what: &'static str, old: $value, new: $value) {
                 if old != new {
@@ -128,7 +128,7 @@ macro_rules! word {
                 self.note(what, old, new);
             }
 
-            /// Tells the laboratory what an operation was meant to do.
+            /// Reports to the laboratory what an operation was meant to do.
             #[track_caller]
             fn meant(old: u64, new: u64) {
                 let parts: bool = $parts;
@@ -137,7 +137,7 @@ macro_rules! word {
                 }
             }
 
-            /// Stores `new`, except for the bits that the experiment keeps; returns what was there.
+            /// Stores `new`, except for the bits that the experiment keeps; returns the old value.
             fn exchange_but(&self, kept: u64, new: $value, order: Ordering) -> $value {
                 loop {
                     let old = self.see_newest();
@@ -152,7 +152,7 @@ macro_rules! word {
                 self.life.used(|at| register(at, &self.cell));
             }
 
-            /// Takes note of the newest value, without any ordering; returns it. To loom it counts as a write.
+            /// Observes the newest value, without any ordering; returns it. To loom it counts as a write.
             fn see_newest(&self) -> $value {
                 let never: $value = $never;
                 self.cell.compare_exchange(never, never, Relaxed, Relaxed).unwrap_or_else(|found| found)
@@ -282,26 +282,26 @@ word!(
     /** A pointer. */
     LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |_, _| (),
     |value| host::follow(value.addr()), Some(Races::Pointers),
-    // One that is not changed leads to memory that is gone, and there the process ends.
+    // An unchanged one leads to memory that is gone, and there the process ends.
     false
 );
 int_word!(LoomU32, u32);
 int_word!(LoomU64, u64);
 
-// SAFETY: the pointer is a value here; whoever dereferences it answers for that.
+// SAFETY: the pointer is a value here; a dereference is its caller's responsibility.
 unsafe impl<T> Send for LoomPtr<T> {}
 // SAFETY: the pointer is a value here; its users answer for following it.
 unsafe impl<T> Sync for LoomPtr<T> {}
 
 impl LoomU32 {
-    /// An operation for loom on the word at this address, if there is one. The word may be dropped meanwhile, or be
-    /// gone already, with something else in its place: it may have been on a stack.
+    /// Does an operation, for loom, on the word at this address, if there is one. The word may be dropped meanwhile, or
+    /// already be gone, with something else in its place: it may have been on a stack.
     pub(super) fn touch(word: *const LoomU32) {
         let cell = world::registered(word.addr() + std::mem::offset_of!(LoomU32, life));
         cell.map(|cell| cell.compare_exchange(NEVER, NEVER, Relaxed, Relaxed));
     }
 
-    /// What a futex call reads: the newest value, whatever this thread has seen so far, and no ordering with it.
+    /// Returns what a futex call reads: the newest value, whatever this thread has seen so far, without ordering.
     ///
     /// A dropped word has no value, and to a futex call it is a number only.
     pub(super) fn newest(&self) -> Option<u32> {

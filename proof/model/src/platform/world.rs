@@ -1,7 +1,7 @@
-//! What one execution of a model keeps beside loom: who the threads are, who sleeps, what time it is.
+//! What one execution of a model keeps next to loom: the threads' identities, the sleepers, the time.
 //!
 //! All of it is plain state, which loom does not see: a wake-up thus gives no happens-before edge, and a lock that
-//! relies on one is found out. It needs no locks either, since loom runs the threads of a model as coroutines and
+//! relies on one is exposed. It needs no locks either, since loom runs the threads of a model as coroutines and
 //! switches only inside its own operations. No borrow of the state may be held across one of these.
 
 use super::memory::Memory;
@@ -19,18 +19,18 @@ use turnwise::platform::{ThreadSlot, Token};
 
 /// Threads of a model, the first one included. Loom has room for five; one tosses the coins.
 pub const THREADS: usize = 4;
-/// Fruitless looks in a row, by all threads together, after which nobody will ever get on if each had its share.
+/// Fruitless polls in a row, by all threads together, after which no thread will make progress if each had its share.
 const STALL: u32 = 60;
-/// Fruitless looks of one thread that are its share: the first may return an old value, the second not.
+/// Fruitless polls of one thread that are its share: the first may return an old value, the second not.
 const LOOKS: u32 = 3;
-/// Fruitless looks in a row after which a schedule that keeps a thread waiting that could run is not explored further.
+/// Fruitless polls in a row after which a schedule that keeps a runnable thread waiting is not explored further.
 const PATIENCE: u32 = 4;
 /// Readings of the clock that may find it far advanced, in a model in which it jumps at all.
 const READINGS: usize = 8;
 /// How far the clock may jump when it is read: past the mutex's hand-off bound.
 pub const JUMP_NS: u64 = turnwise::wait::Policy::DEFAULT.claim_after_ns + 1_000_000;
 
-/// What a thread is at, for messages.
+/// What a thread is doing, for messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Doing {
     Running,
@@ -43,7 +43,7 @@ enum Doing {
 struct Thread {
     doing: Doing,
     woken: bool,
-    /// Its fruitless looks since anything last changed.
+    /// Its fruitless polls since anything last changed.
     looks: u32,
     /// Sections with preemption off that it is in.
     atomic: u32,
@@ -72,7 +72,7 @@ pub(super) struct ModelRun {
     pub(super) setup: Setup,
     threads: Vec<Thread>,
     slots: Box<[ThreadSlot<Loom>]>,
-    /// Who sleeps, longest first.
+    /// The sleepers, longest first.
     pub(super) sleepers: Vec<Sleeper>,
     pub(super) clock: u64,
     generation: u32,
@@ -84,7 +84,7 @@ pub(super) struct ModelRun {
     /// The stage is being set: nothing is tried in more than one way.
     staging: bool,
     stall: u32,
-    /// How often somebody asked whether to let go of the CPU.
+    /// How often a thread asked whether to yield its CPU.
     asked: u32,
     trace: Vec<Event>,
     /// The words that were used and not dropped, by address: a wake-up may name one that is gone.
@@ -102,7 +102,7 @@ loom::thread_local! {
     static NUMBER: Cell<usize> = Cell::new(0);
 }
 
-/// The number of the calling thread in its model, from 0.
+/// Returns the number of the calling thread in its model, from 0.
 pub fn number() -> usize {
     NUMBER.with(Cell::get)
 }
@@ -149,7 +149,7 @@ pub(crate) fn finish() {
     });
 }
 
-/// Coins whose side is chosen when they are first looked at: a thread that nobody synchronises with has stored to
+/// Creates coins whose side is chosen when they are first read: a thread that no thread synchronises with has stored to
 /// them, so that loom lets a load see the old value or the new one, and explores both.
 fn toss(count: usize) -> Rc<[AtomicU32]> {
     let coins: Rc<[AtomicU32]> = (0..count).map(|_| AtomicU32::new(0)).collect();
@@ -167,7 +167,7 @@ fn toss(count: usize) -> Rc<[AtomicU32]> {
     coins
 }
 
-/// A choice that loom explores both ways; always `false` once that share of the coins is used up.
+/// Makes a choice that loom explores both ways; always `false` once that share of the coins is used up.
 fn flip(share: impl FnOnce(&mut ModelRun) -> &mut Coins) -> bool {
     let coin = with(|w| {
         let index = if w.staging { None } else { share(w).next() };
@@ -176,7 +176,7 @@ fn flip(share: impl FnOnce(&mut ModelRun) -> &mut Coins) -> bool {
     coin.is_some_and(|(coins, index)| coins[index].load(Relaxed) == 1)
 }
 
-/// Whether a sleeper's deadline comes before anybody else gets to run, as far as it depends on the clock.
+/// Returns whether a sleeper's deadline comes before any other thread gets to run, as far as it depends on the clock.
 pub(super) fn alarm() -> bool {
     flip(|w| &mut w.alarms)
 }
@@ -194,13 +194,13 @@ pub(super) fn generation() -> u32 {
     with(|w| w.generation)
 }
 
-/// From here on this is a forked child: of the threads that did something so far it has the calling one alone. (The
+/// Makes this a forked child from here on: of the threads that have acted so far it has only the calling one. (The
 /// others have ended, perhaps in the middle of something.)
 pub fn forked() {
     with(|w| w.generation += 1);
 }
 
-/// Runs `f`, and whoever runs meanwhile, in one order only: sets the stage for what the model is about.
+/// Runs `f`, and any thread that runs meanwhile, in one order only: sets the stage for what the model is about.
 pub fn set_stage(f: impl FnOnce()) {
     loom::stop_exploring();
     with(|w| w.staging = true);
@@ -212,7 +212,7 @@ pub fn set_stage(f: impl FnOnce()) {
     loom::explore();
 }
 
-/// Whether the stage is being set: no time runs out meanwhile.
+/// Returns whether the stage is being set: no time runs out meanwhile.
 pub(super) fn is_staging() -> bool {
     with(|w| w.staging)
 }
@@ -234,7 +234,7 @@ pub fn later() {
     with(|w| w.clock += JUMP_NS);
 }
 
-/// How many threads sleep at this moment.
+/// Returns how many threads sleep at this moment.
 pub fn sleeping() -> usize {
     with(|w| w.sleepers.len())
 }
@@ -273,12 +273,12 @@ pub fn keep<T: 'static>(value: T) -> &'static T {
     value
 }
 
-/// There is a word at this address.
+/// Registers the word at this address.
 pub(super) fn register(address: usize, word: &Arc<AtomicU32>) {
     with(|w| w.words.insert(address, Arc::clone(word)));
 }
 
-/// The word at this address is dropped. (One that outlives its execution is dropped later.)
+/// Notes that the word at this address is dropped. (One that outlives its execution is dropped later.)
 pub(super) fn forget(address: usize) {
     let _ = RUN.try_with(|world| {
         if let Ok(mut world) = world.try_borrow_mut() {
@@ -287,7 +287,7 @@ pub(super) fn forget(address: usize) {
     });
 }
 
-/// The word at this address, if there is one.
+/// Returns the word at this address, if there is one.
 pub(super) fn registered(address: usize) -> Option<Arc<AtomicU32>> {
     with(|w| w.words.get(&address).cloned())
 }
@@ -341,7 +341,7 @@ fn set_doing(doing: Doing) {
     with(|w| w.threads[me].doing = doing);
 }
 
-/// The calling thread begins or ends a section with preemption off.
+/// Begins or ends a section of the calling thread with preemption off.
 pub(super) fn preempt(change: impl FnOnce(u32) -> u32) {
     let me = number();
     with(|w| w.threads[me].atomic = change(w.threads[me].atomic));
@@ -353,7 +353,7 @@ pub(super) fn may_sleep() {
     with(|w| assert_eq!(w.threads[me].atomic, 0, "{}: thread {me} sleeps with preemption off", w.name));
 }
 
-/// Which loads are to be tried in both orders.
+/// Returns which loads are to be tried in both orders.
 pub(super) fn races() -> Races {
     RUN.with_borrow(|world| world.as_ref().map_or(Races::None, |w| w.setup.races))
 }
@@ -365,12 +365,12 @@ pub(super) fn need_resched() -> Option<bool> {
     })
 }
 
-/// CPUs that the locks are told of.
+/// Returns the number of CPUs that the locks see.
 pub(super) fn cpus() -> u32 {
     with(|w| w.setup.cpus)
 }
 
-/// One fruitless look of a spinning thread: lets the others run.
+/// Notes one fruitless poll of a spinning thread: lets the others run.
 pub(super) fn spin(at: &'static Location<'static>) {
     set_doing(Doing::Spinning(at));
     idle();
@@ -389,21 +389,21 @@ fn idle() {
     let unfair = with(|w| {
         w.stall += 1;
         w.threads[me].looks += 1;
-        // A thread that saw an old value before sees the newest one at its next look: only who looked again is stuck.
+        // A thread that saw an old value before sees the newest one at its next poll: only repeat pollers are stuck.
         let all_looked = w.waiting().all(|t| t.looks >= LOOKS);
         assert!(w.stall < STALL || !all_looked, "{}", w.describe());
-        // At a yield loom also tries the other waiting threads in place of the ones that can get on, again and again.
-        // While the stage is set there is but one way, and the end of it must not be cut off.
+        // At a yield loom also tries the other waiting threads in place of the ones that can make progress, repeatedly.
+        // While the stage is set there is only one order, and the end of it must not be cut off.
         w.stall > PATIENCE && !all_looked && !w.staging
     });
     if unfair {
-        // Nothing new can come of more looks in vain; end this execution by the shortest way.
+        // More unsuccessful polls bring nothing new; end this execution by the shortest way.
         loom::skip_branch();
     }
     loom::thread::yield_now();
 }
 
-/// Something changed: whoever waits may get on.
+/// Notes that something changed: waiting threads may make progress.
 pub(super) fn progress() {
     with(ModelRun::moved);
 }
@@ -423,7 +423,7 @@ pub fn saw(what: &'static str) {
     SEEN.with_borrow_mut(|seen| seen.insert(what));
 }
 
-/// What was noted since the last call.
+/// Returns what was noted since the last call.
 pub(crate) fn take_seen() -> BTreeSet<&'static str> {
     SEEN.take()
 }
@@ -442,13 +442,13 @@ pub(super) fn note(what: &'static str, at: &'static Location<'static>, old: u64,
     with(|w| w.trace.push(Event { thread, what, at, old, new }));
 }
 
-/// Where the calling thread did its last operation on a word.
+/// Returns where the calling thread did its last operation on a word.
 pub(super) fn place_before() -> Option<&'static Location<'static>> {
     let thread = number();
     with(|w| w.trace.iter().rfind(|e| e.thread == thread).map(|e| e.at))
 }
 
-/// The last operations of the execution, for a failure report. Empty if there was no execution on this thread.
+/// Returns the last operations of the execution, for a failure report. Empty if there was no execution on this thread.
 pub(crate) fn trace() -> String {
     RUN.with_borrow(|world| {
         let mut out = String::new();
@@ -467,18 +467,18 @@ impl ModelRun {
         self.moved();
     }
 
-    /// Something changed: all looks so far count for nothing.
+    /// Notes that something changed: all polls so far no longer count.
     fn moved(&mut self) {
         self.stall = 0;
         self.threads.iter_mut().for_each(|t| t.looks = 0);
     }
 
-    /// The threads that could get on if they were scheduled, or wait.
+    /// Returns the threads that could make progress if they were scheduled, or wait.
     fn waiting(&self) -> impl Iterator<Item = &Thread> {
         self.threads.iter().filter(|t| !matches!(t.doing, Doing::Finished | Doing::Joining))
     }
 
-    /// Who waits for what, when nobody gets on.
+    /// Describes which thread waits for what, when none makes progress.
     pub(super) fn describe(&self) -> String {
         let mut out = format!("{}: nobody gets on", self.name);
         for (number, thread) in self.threads.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a thread does with a lock, written once for both engines. The models and the checks say how many threads do
+//! What a thread does with a lock, written once for both engines. The models and the checks state how many threads do
 //! what, on which machine, and what must be seen.
 
 mod rwsem;
@@ -20,37 +20,37 @@ pub(crate) trait Engine: Platform {
     /// A point in time that the clock stays below, even if it jumps, unless a sleeper's time runs out.
     const SOON: Deadline;
 
-    /// Fails if this does not hold, where an operation more is no other scenario.
+    /// Fails if this does not hold, where one more operation does not make another scenario.
     fn expect(what: impl FnOnce() -> bool, or: &str);
 }
 
-/// What a lock protects. Each call is made in the step of the operation before it, so that nobody comes between them.
+/// What a lock protects. Each call is made in the step of the operation before it, so that no thread intervenes.
 pub(crate) trait Section: 'static {
     fn new() -> Self;
 
-    /// A writer comes and does its work (`by` 1), or goes (-1).
+    /// A writer enters and does its work (`by` 1), or leaves (-1).
     fn write(&self, by: i32);
 
-    /// A reader comes and looks, or looks once more and goes.
+    /// A reader enters and reads, or reads once more and leaves.
     fn read(&self, by: i32);
 
-    /// A reader that may write next comes, or goes.
+    /// A reader that may write next enters, or leaves.
     fn upgradable(&self, by: i32);
 
-    /// The one owner comes and does its work, which is counted.
+    /// The single owner enters and does its work, which is counted.
     fn alone(&self);
 
-    /// The writer goes with its next operation, which releases the lock.
+    /// The writer leaves with its next operation, which releases the lock.
     fn leave_writing(&self) {
         self.write(-1);
     }
 
-    /// A reader does.
+    /// A reader leaves likewise.
     fn leave_reading(&self) {
         self.read(-1);
     }
 
-    /// A reader that may write next does.
+    /// A reader that may write next leaves likewise.
     fn leave_upgradable(&self) {
         self.upgradable(-1);
     }

@@ -1,4 +1,4 @@
-//! What else than reading and writing there is to the readers-writer lock.
+//! The operations of the readers-writer lock other than reading and writing.
 
 use super::{Engine, Pages, Section, in_time};
 use crate::platform::saw;
@@ -7,7 +7,7 @@ use turnwise::rwsem::Prefer::{self, Readers};
 
 type Raw<E> = RawRwSem<E>;
 
-/// Each of these ends what its name says; the caller has the lock so.
+/// Each of these ends what its name says; the caller holds the lock that way.
 impl<E: Engine> Pages<Raw<E>> {
     pub(crate) fn leave_reading_with(&self, prefer: Prefer) {
         self.section.read(1);
@@ -44,7 +44,7 @@ impl<E: Engine> Pages<Raw<E>> {
     }
 }
 
-/// Past writers that sleep.
+/// Reads past writers that sleep.
 pub(crate) fn read_first<E: Engine>(pages: &Pages<Raw<E>>) {
     assert!(pages.raw.read_with(Readers, None), "it waits without a deadline");
     pages.leave_reading_with(Readers);
@@ -81,7 +81,7 @@ pub(crate) fn downgrade<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.downgrade_and_leave();
 }
 
-/// From writer to upgradable reader to reader.
+/// Goes from writer to upgradable reader to reader.
 pub(crate) fn lower<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.raw.write();
     pages.write();

@@ -13,7 +13,7 @@ pub(crate) struct Pages<L: RawRwLock<Platform: Engine>> {
 /// What a thread does.
 pub(crate) type Role<L> = fn(&Pages<L>);
 
-/// Each of these ends what its name says; the caller has the lock so.
+/// Each of these ends what its name says; the caller holds the lock that way.
 impl<L: RawRwLock<Platform: Engine>> Pages<L> {
     pub(crate) fn new() -> Self {
         Pages { raw: L::new_in(), section: Section::new() }

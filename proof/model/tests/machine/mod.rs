@@ -1,6 +1,6 @@
 //! The simulated machine of `lab/sim` for tests of a handful of threads: `run` takes closures, [`Traced`] is the
-//! platform that their locks are on. It does what [`Sim`] does, and writes down each operation on a word, and each
-//! spin that ended since the owner was off its CPU.
+//! platform that their locks run on. It does what [`Sim`] does, and records each operation on a word, and each spin
+//! that ended because the owner was off its CPU.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 #[allow(unreachable_pub, reason = "other crates' tests use it, too")]
@@ -32,7 +32,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// A machine with slices of 1 ms.
+    /// Returns a machine with slices of 1 ms.
     pub(crate) fn new(cpus: u32, seed: u64) -> Config {
         Config { cpus, seed, slice_ns: 1_000_000, perturb: Perturb::None }
     }
@@ -67,7 +67,7 @@ thread_local! {
 /// Runs `threads` to their end.
 pub(crate) fn run(config: Config, threads: Vec<Body>) -> Result<Report, Stuck> {
     let mut machine = support::machine(1, config.cpus);
-    // Whoever is woken waits for a CPU; turns end unevenly, and no two transfers take the same time.
+    // A woken thread waits for a CPU; slices end unevenly, and no two transfers take the same time.
     machine.system.latency = config.slice_ns * NS;
     machine.system.min_granularity = config.slice_ns / 2 * NS;
     machine.system.slice_jitter = config.slice_ns / 2 * NS;
@@ -85,7 +85,7 @@ pub(crate) fn run(config: Config, threads: Vec<Body>) -> Result<Report, Stuck> {
     Ok(Report { elapsed_ns, preemptions, sleeps: counters.voluntary, spins_off_cpu, trace })
 }
 
-/// Work that takes virtual time: as long as writing so many lines that another CPU has.
+/// Does work that takes virtual time: that of writing this many lines that another CPU has.
 pub(crate) fn work(lines: usize) {
     Sim::compute(60 * lines as u64);
 }
@@ -201,7 +201,7 @@ fn ended<R>(spin: Result<R, SpinEnd>) -> Result<R, SpinEnd> {
     spin
 }
 
-/// A word whose operations are written down, but for loads.
+/// A word whose operations are recorded, except for loads.
 #[repr(transparent)]
 pub(crate) struct TracedWord<W>(W);
 
@@ -237,7 +237,7 @@ impl<W: Word> Word for TracedWord<W> {
 }
 
 impl<W> TracedWord<W> {
-    /// Also outside of the machine, where nothing is written down.
+    /// Also works outside of the machine, where nothing is recorded.
     fn noted<R>(&self, what: &str, operation: impl FnOnce() -> R) -> R {
         if Sim::current() != Token::ANONYMOUS {
             note(what);

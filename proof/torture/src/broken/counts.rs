@@ -28,7 +28,7 @@ impl Words {
         self.dead.store(u32::from(state.dead), SeqCst);
     }
 
-    /// One step, with the lock.
+    /// Does one step, with the lock.
     fn alone(&self, step: impl FnOnce(State) -> (Said, State)) -> Said {
         let _guard = self.lock.lock().expect("no panic");
         let (said, state) = step(self.state());
@@ -42,7 +42,7 @@ fn words(count: Object<'_>) -> &Words {
 }
 
 impl Flaw {
-    /// The record of a count that runs operations so; a sound one runs each in one step.
+    /// Returns the record of a count that runs operations so; a sound one runs each in one step.
     const fn count(self, run: fn(Object, Op) -> Said) -> BrokenRecord {
         let counts = Counts {
             run,
@@ -53,7 +53,7 @@ impl Flaw {
     }
 }
 
-/// Between a look and what rests on it. Sleeping lets the others come in even if there is one CPU for all.
+/// Dwells between a check and what rests on it. Sleeping lets other threads in even if all share one CPU.
 fn dwell() {
     std::thread::sleep(Duration::from_micros(100));
 }
@@ -81,7 +81,7 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             words.alone(|state| (Said::Locked, State { count: state.count.wrapping_sub(1), dead: true }))
         },
     ),
-    // Finds what is dead.
+    // Finds a dead object.
     flaw("deaf-to-death", "a dead object can be found", &[("count-order", NoOrder)]).count(|count, op| {
         let words = words(count);
         words.alone(|state| {
@@ -89,12 +89,12 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             (said, State { dead: after.dead || state.dead, ..after })
         })
     }),
-    // Looks at the count once more after giving its reference back.
+    // Reads the count once more after giving its reference back.
     flaw("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]).count(|count, op| {
         let words = words(count);
         let said = words.alone(|state| op.alone(state));
         if matches!(said, Said::Left(left) if left > 0) {
-            // Slower than the last one, which may take the memory away.
+            // Slower than the last thread, which may free the memory.
             std::thread::sleep(Duration::from_micros(500));
             words.count.load(SeqCst);
         }

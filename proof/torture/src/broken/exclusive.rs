@@ -19,13 +19,13 @@ pub(super) struct Words {
     pub(super) lock: AtomicU32,
     /// Notifications.
     pub(super) sequence: AtomicU32,
-    /// What a flaw needs.
+    /// A spare word for a flaw.
     pub(super) spare: AtomicUsize,
 }
 
 impl Words {
     pub(super) fn take(&self, as_value: u32) -> bool {
-        // ORDERING broken.acquire: pairs with broken.release: nothing is broken but what the flaw says.
+        // ORDERING broken.acquire: pairs with broken.release: only what the flaw names is broken.
         self.lock.compare_exchange(0, as_value, Acquire, Relaxed).is_ok()
     }
 
@@ -35,7 +35,7 @@ impl Words {
         }
     }
 
-    /// Returns what the word was.
+    /// Frees the lock; returns the old value of the word.
     pub(super) fn free(&self) -> u32 {
         // ORDERING broken.release: pairs with broken.acquire.
         self.lock.swap(0, Release)
@@ -43,7 +43,7 @@ impl Words {
 
     fn free_and_touch(&self) {
         self.free();
-        // One is slower than the next, which may take the memory away.
+        // One thread is slower than the next, which may free the memory.
         slow_every_other();
         self.spare.fetch_add(1, Relaxed);
     }
@@ -92,7 +92,7 @@ fn wait(lock: Object, deadline: Option<Deadline>, release: impl FnOnce()) -> boo
     sleep(lock, sequence, deadline)
 }
 
-/// Waits until the sequence is another or `deadline`, and acquires the lock; says whether the time was out.
+/// Waits until the sequence changes or until `deadline`, and acquires the lock; returns whether it timed out.
 fn sleep(lock: Object, sequence: u32, deadline: Option<Deadline>) -> bool {
     let parked = Native::park(&words(lock).sequence, sequence, Lane::Waiters, deadline);
     (SOUND.acquire)(lock);
@@ -100,12 +100,12 @@ fn sleep(lock: Object, sequence: u32, deadline: Option<Deadline>) -> bool {
 }
 
 impl Flaw {
-    /// The record of a lock with this flaw; its condition variable is sound.
+    /// Returns the record of a lock with this flaw; its condition variable is sound.
     pub(super) const fn lock(self, exclusive: Exclusive) -> BrokenRecord {
         self.both(exclusive, CONDVAR)
     }
 
-    /// The record of a sound lock whose condition variable has this flaw.
+    /// Returns the record of a sound lock whose condition variable has this flaw.
     const fn condvar(self, condvar: Condvar) -> BrokenRecord {
         self.both(SOUND, condvar)
     }

@@ -1,4 +1,4 @@
-//! What can go wrong in the documents' locks.
+//! What can go wrong in the papers' locks.
 
 use super::exclusive::{SOUND, Words, words};
 use super::{BrokenRecord, flaw, pause};
@@ -8,7 +8,7 @@ use crate::verdict::Verdict::{Hang, TwoOwners};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{Lane, Native, Platform};
 
-/// A ticket lock in these words: `sequence` is the next ticket, `lock` the one that is served.
+/// Draws a ticket if the lock is free: `sequence` is the next ticket, `lock` the one that is served.
 fn draw_if_free(words: &Words) -> bool {
     // ORDERING broken.serve: Acquire pairs with `serve`.
     let served = words.lock.load(Acquire);
@@ -16,7 +16,7 @@ fn draw_if_free(words: &Words) -> bool {
 }
 
 fn wait_for(words: &Words, ticket: u32) {
-    // ORDERING broken.serve: as above. Later tickets count as this one, so that a wrong one is no mere hang.
+    // ORDERING broken.serve: as above. Later tickets count as this one, so that a wrong one is not a mere hang.
     while words.lock.load(Acquire).wrapping_sub(ticket).cast_signed() < 0 {
         std::hint::spin_loop();
     }
@@ -27,7 +27,7 @@ fn serve(words: &Words, tickets: u32) {
     words.lock.store(words.lock.load(Relaxed).wrapping_add(tickets), Release);
 }
 
-/// A hand-off mutex without its queue: `lock` is the count, `sequence` the offer. With a flaw, that is.
+/// A hand-off mutex without its queue: `lock` is the count, `sequence` the offer. For flaws.
 fn hand_off(words: &Words, mut take: impl FnMut() -> bool) {
     // ORDERING broken.count: pairs with the Release in `leave`.
     if words.lock.fetch_add(1, Acquire) > 0 {
@@ -37,7 +37,7 @@ fn hand_off(words: &Words, mut take: impl FnMut() -> bool) {
     }
 }
 
-/// Whether others want the lock.
+/// Leaves; returns whether other threads want the lock.
 fn leave(words: &Words) -> bool {
     // ORDERING broken.count: pairs with the Acquire in `hand_off`.
     words.lock.fetch_sub(1, Release) > 1
@@ -97,7 +97,7 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
                 while words(lock).sequence.load(Relaxed) != 0 {
                     std::hint::spin_loop();
                 }
-                // No owner: free, or about to be, or just taken by one that has not said so yet.
+                // No owner: free, or about to be, or just taken by a thread that has not yet recorded it.
                 spin(20);
                 words(lock).lock.store(1, Relaxed);
             }
@@ -109,7 +109,7 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
         },
         ..SOUND
     }),
-    // A biased lock by its writers; the flaw is that of an attempt that is not put back.
+    // A biased lock as its writers use it; the flaw is that a failed attempt is not undone.
     flaw("keeps-its-bias", "the bias of a failed attempt is not undone", &[("exclusion", Hang)]).lock(Exclusive {
         acquire: |lock| {
             // ORDERING broken.acquire: pairs with the Release below.

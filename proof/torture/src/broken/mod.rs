@@ -1,6 +1,6 @@
 //! Locks that are wrong on purpose, and the verdict that each must get: they show that the harness can fail.
 //!
-//! There is a file for each sort of thing, with the words of a sound one, its operations, and the broken ones: the same
+//! There is a file for each sort of lock, with the words of a sound one, its operations, and the broken ones: the same
 //! record of operations with one or two replaced.
 
 mod counts;
@@ -46,7 +46,7 @@ const fn flaw(name: &'static str, about: &'static str, caught_by: Catchers) -> F
 }
 
 impl Flaw {
-    /// The record of a lock with this flaw that is made of the words `W`.
+    /// Returns the record of a lock with this flaw that is made of the words `W`.
     const fn of<W: Default + Send + Sync + 'static>(self, ops: Ops) -> BrokenRecord {
         BrokenRecord { lock: LockRecord::new::<W>(self.name, self.about, NATURE, ops), caught_by: self.caught_by }
     }
@@ -67,12 +67,12 @@ pub static BROKEN: LazyLock<Vec<&'static BrokenRecord>> = LazyLock::new(|| {
     sorts.into_iter().flatten().collect()
 });
 
-/// Pauses between two tries, longer than a yield: one of the flaws must show, not an owner that always comes first.
+/// Pauses between two tries, for longer than a yield: the flaw must show, not an owner that always comes first.
 fn pause() {
     std::thread::sleep(Duration::from_micros(20));
 }
 
-/// Tries until `deadline`; says whether a try succeeded.
+/// Tries until `deadline`; returns whether a try succeeded.
 fn until(deadline: Deadline, take: impl Fn() -> bool) -> bool {
     loop {
         if take() {
@@ -85,7 +85,7 @@ fn until(deadline: Deadline, take: impl Fn() -> bool) -> bool {
     }
 }
 
-/// Waits until `busy` was not seen for longer than a thread that is about to come back is ever off its CPU.
+/// Waits until `busy` was false for longer than a thread that is about to come back is ever off its CPU.
 fn quiet(busy: impl Fn() -> bool) {
     const QUIET: Duration = Duration::from_millis(100);
     let mut since = Instant::now();
@@ -97,7 +97,7 @@ fn quiet(busy: impl Fn() -> bool) {
     }
 }
 
-/// Every other call takes a while.
+/// Takes a while at every other call.
 fn slow_every_other() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     if CALLS.fetch_add(1, Relaxed).is_multiple_of(2) {

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 use turnwise::platform::{Deadline, Lane, Native, Platform};
 
-/// Permits, and one who claims the next ones.
+/// Permits, and a thread that claims the next ones.
 #[derive(Debug)]
 pub(super) struct Words {
     permits: AtomicU32,
@@ -36,7 +36,7 @@ impl Words {
         Native::wake(&raw const self.permits, Lane::Waiters, u32::MAX);
     }
 
-    /// Sleeps until somebody gives permits back, if fewer than `n` are there.
+    /// Sleeps until permits are given back, if fewer than `n` are there.
     fn sleep(&self, n: u32, deadline: Option<Deadline>) {
         let permits = self.permits.load(SeqCst);
         if permits < n {
@@ -47,7 +47,7 @@ impl Words {
     }
 }
 
-/// Between a look and what rests on it. Sleeping lets the others come in even if there is one CPU for all.
+/// Pauses between a check and what rests on it. Sleeping lets other threads in even if all share one CPU.
 fn pause() {
     std::thread::sleep(Duration::from_micros(50));
 }
@@ -56,7 +56,7 @@ fn words(semaphore: Object<'_>) -> &Words {
     of(semaphore)
 }
 
-/// Takes `n` permits by `try_take`, at `deadline` at the latest, or never if there is none; says whether it did.
+/// Takes `n` permits by `try_take`, at `deadline` at the latest, or never if there is none; returns whether it did.
 fn wait(words: &Words, n: u32, deadline: Option<Deadline>, try_take: fn(&Words, u32) -> bool) -> bool {
     while !try_take(words, n) {
         if deadline.is_some_and(Deadline::expired::<Native>) {
@@ -67,7 +67,7 @@ fn wait(words: &Words, n: u32, deadline: Option<Deadline>, try_take: fn(&Words, 
     true
 }
 
-/// A sound semaphore, which serves whoever comes at the right moment.
+/// A sound semaphore, which serves any thread that comes at the right moment.
 const SOUND: Permits = Permits {
     take: |semaphore, n| _ = wait(words(semaphore), n, None, Words::take),
     try_take: |semaphore, n| words(semaphore).take(n),

@@ -43,7 +43,7 @@ impl Flaw {
 }
 
 pub(super) const BROKEN: &[BrokenRecord] = &[
-    // Adds to what it saw a while ago.
+    // Adds to a stale value.
     flaw("loses-gets", "a reference may be lost", &[("references", TwoOwners)]).references(References {
         get: |count| {
             let seen = words(count).count.load(SeqCst);
@@ -52,7 +52,7 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
         },
         ..SOUND
     }),
-    // Says goodbye without the lock, when others may come again.
+    // Ends the object without the lock, when other threads may come again.
     flaw("last-unlocked", "the last put looks without the lock", &[("references", TwoOwners)]).references(References {
         put: |count, at_last| {
             if words(count).count.load(SeqCst) == 1 {

@@ -20,7 +20,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// The words of the payload, one by one.
+    /// Reads the words of the payload, one by one.
     fn look(&self) -> Payload {
         std::array::from_fn(|word| {
             spin(4);
@@ -37,7 +37,7 @@ impl Words {
         }
         let (first, rest) = self.payload.split_first().expect("four words");
         first.store(value[0], SeqCst);
-        // Sleeping lets readers come even if there is one CPU for all.
+        // Sleeping lets readers in even if all threads share one CPU.
         std::thread::sleep(Duration::from_micros(20));
         rest.iter().for_each(|word| word.store(value[0], SeqCst));
         self.sequence.store(before + 2, SeqCst);

@@ -17,15 +17,15 @@ const UPGRADABLE: u32 = 1 << 30;
 pub(super) struct Words {
     /// Readers, [`UPGRADABLE`], [`WRITER`].
     lock: AtomicU32,
-    /// What a flaw needs.
+    /// A spare word for a flaw.
     spare: AtomicU32,
 }
 
 impl Words {
-    /// Changes the word if `may(word)`; says whether it did.
+    /// Changes the word if `may(word)`; returns whether it did.
     fn change(&self, may: impl Fn(u32) -> bool, change: impl Fn(u32) -> u32) -> bool {
         let word = self.lock.load(Relaxed);
-        // ORDERING broken_shared.acquire: pairs with broken_shared.release: nothing is broken but what the flaw says.
+        // ORDERING broken_shared.acquire: pairs with broken_shared.release: only what the flaw names is broken.
         may(word) && self.lock.compare_exchange(word, change(word), Acquire, Relaxed).is_ok()
     }
 
@@ -43,7 +43,7 @@ impl Words {
         self.change(|word| word & WRITER == 0, |word| word + 1)
     }
 
-    /// Returns what the word was.
+    /// Gives `what` back; returns the old value of the word.
     fn give(&self, what: u32) -> u32 {
         // ORDERING broken_shared.release: pairs with broken_shared.acquire.
         self.lock.fetch_sub(what, Release)
@@ -207,7 +207,7 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
     flaw("reader-touches-after", "a reader counts after it left", &[("shared-destroy", Crash)]).readers(Shared {
         unlock_read: |lock| {
             words(lock).give(1);
-            // One is slower than the writer, which may take the memory away.
+            // One thread is slower than the writer, which may free the memory.
             slow_every_other();
             words(lock).spare.fetch_add(1, Relaxed);
         },

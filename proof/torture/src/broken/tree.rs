@@ -39,7 +39,7 @@ wrong! {
 }
 
 wrong! {
-    /// Gives a reference to anybody who asks, without a check whether the dentry is dead.
+    /// Gives a reference to any caller, without a check whether the dentry is dead.
     Blind:
     fn get_found(count: &Self::Count) -> bool {
         std::thread::sleep(Duration::from_micros(20)); // on the way from the chain to here, it may die

@@ -1,4 +1,4 @@
-//! The operations of the documents' locks, where they are more than those of a raw lock.
+//! The operations of the papers' locks that go beyond those of a raw lock.
 
 use crate::object::{debug_of, of};
 use crate::ops::{Change, Exclusive, HasRaw, Ops, Payload, References, Sequence, Shared};
@@ -35,7 +35,7 @@ pub(super) const fn d_count<V: d_count::Policy>() -> Ops {
     Ops { references: Some(references), ..lock }
 }
 
-/// What `rename_lock` keeps still: a payload.
+/// What `rename_lock` keeps stable: a payload.
 pub(super) struct Tree<V: rename_lock::Policy> {
     lock: RenameLock<V>,
     payload: [AtomicU64; 4],

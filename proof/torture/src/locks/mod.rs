@@ -66,7 +66,7 @@ impl Visit<Native> for Record {
     fn rwsem(self, _: Of<RawRwSem>) -> LockRecord {
         self.of::<RawRwSem>(own::RWSEM)
     }
-    /// With few slots, so that it fits on a page.
+    /// Returns it with few slots, so that it fits on a page.
     fn big_reader<const N: usize>(self, _: Of<RawBigReaderLock<N>>) -> LockRecord {
         self.of::<RawBigReaderLock<8>>(own::big_reader::<8>())
     }
@@ -85,7 +85,7 @@ impl Visit<Native> for Record {
     fn rename_lock<V: rename_lock::Policy>(self, _: Of<RenameLock<V>>) -> LockRecord {
         self.of::<lineage::Tree<V>>(lineage::rename_lock::<V>())
     }
-    /// What it is made of has readers, and is tortured with them.
+    /// Returns the record of a lock built from one that has readers, and is tortured with them.
     fn inode_lock<V: inode_lock::Policy>(self, lock: Of<InodeLock<V>>) -> LockRecord
     where
         V::Inner<Native>: Debug,
@@ -94,7 +94,7 @@ impl Visit<Native> for Record {
     }
 }
 
-/// The record of a file system on these locks.
+/// Returns the record of a file system on these locks.
 pub(crate) const fn tree<L: LockSet<Native>>(name: &'static str, about: &'static str) -> LockRecord {
     let ops = Ops { tree: Some(|fs| of::<FileSystem<L>>(fs)), ..Ops::none(|_| "a file system".to_owned()) };
     LockRecord::new::<FileSystem<L>>(name, about, Nature::LINEAGE, ops)

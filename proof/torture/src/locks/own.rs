@@ -1,4 +1,4 @@
-//! The operations of Turnwise's locks, where they are more than those of a raw lock.
+//! The operations of Turnwise's locks that go beyond those of a raw lock.
 
 use crate::counts::{Counts, Op, Said, State};
 use crate::object::{Object, debug_of, of, words_of};
@@ -179,7 +179,7 @@ fn semaphore<const FAIR: bool>(lock: Object<'_>) -> &Semaphore<FAIR> {
     &of::<OnePermit<FAIR>>(lock).0
 }
 
-/// The operations of a [`Semaphore`].
+/// Returns the operations of a [`Semaphore`].
 pub(super) const fn one_permit<const FAIR: bool>() -> Ops {
     let permits = Permits {
         take: |lock, n| semaphore::<FAIR>(lock).acquire_many(n).forget(),
@@ -214,7 +214,7 @@ pub(super) const SEQUENCE: Ops = Ops {
             let guard = seq(lock).blocking_read();
             look(*guard);
             pause();
-            // As two accesses for the compiler too, which may otherwise trust that nothing changes.
+            // As two accesses for the compiler too, which may otherwise assume that nothing changes.
             look(*std::hint::black_box(&*guard));
         },
         set: |lock, value| seq(lock).set(value),

@@ -1,5 +1,5 @@
-//! Mutex and readers-writer lock with settings, each wait with others: none spins, or all do for as long as may be set,
-//! or the next turn is claimed at once.
+//! Mutex and readers-writer lock with settings, different for each wait: no spinning, spinning for the longest
+//! permitted time, or claiming the next turn at once.
 
 use super::own::{self, MutexAndCondvar};
 use crate::object::of;
@@ -13,7 +13,7 @@ use turnwise::wait::Tuned;
 const NONE: Tuned = Tuned { spin_ns: None, turn_ns: None, claim_after_ns: None };
 const LONG: Option<u64> = Some(10_000_000);
 
-/// The ends of what may be set, alone and together.
+/// The extremes of the settings, alone and together.
 const EXTREMES: [Tuned; 8] = [
     Tuned { spin_ns: Some(0), ..NONE },
     Tuned { claim_after_ns: Some(0), ..NONE },
@@ -29,7 +29,7 @@ thread_local! {
     static TURN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The next of them for this thread.
+/// Returns the next of them for this thread.
 fn settings() -> Tuned {
     let turn = TURN.get();
     TURN.set(turn.wrapping_add(1));

@@ -1,4 +1,4 @@
-//! Condition variables: no notification is lost, no wait ends early, and whoever comes back has the lock.
+//! Condition variables: no notification is lost, no wait ends early, and a waiter that returns has the lock.
 
 use super::exclusion::random_deadline;
 use crate::arena::{Arena, Guarded, Worker, dawdle};
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use turnwise::platform::Native;
 
-/// How one comes to own the lock, and its condition variable.
+/// The operations by which the lock is owned, and its condition variable.
 type Lock = (Exclusive, Condvar);
 
 /// A number that only the owner of the lock touches.
@@ -90,7 +90,7 @@ pub(super) fn one_each(arena: &'static Arena, record: &LockRecord, (ops, condvar
             if after {
                 (0..some).for_each(|_| (condvar.notify_one)(guarded.lock));
             }
-            // Nobody makes or takes the lock until the takers were there: who was not woken now never will be.
+            // No thread makes or takes items until the takers were there: a taker not woken now never will be.
             while items.get() != 0 && !last {
                 std::thread::sleep(Duration::from_micros(20));
             }

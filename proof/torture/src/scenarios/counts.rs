@@ -1,4 +1,4 @@
-//! What operations on a count say, and whether some order of them explains it.
+//! What operations on a count return, and whether some order of them explains it.
 
 use crate::arena::{Arena, Doing, Worker};
 use crate::counts::{Counts, Op, Said, State};
@@ -24,7 +24,7 @@ struct Event {
 
 type History = Vec<Event>;
 
-/// Each round, three threads, of which one or two have a reference, run a few operations at the same time.
+/// In each round, three threads, of which one or two have a reference, run a few operations at the same time.
 pub(super) fn order(arena: &'static Arena, record: &LockRecord, counts: Counts) {
     let lock = record.make();
     let (clock, meet, over) = (AtomicU64::new(0), Barrier::new(THREADS), AtomicBool::new(false));
@@ -56,7 +56,7 @@ pub(super) fn order(arena: &'static Arena, record: &LockRecord, counts: Counts) 
     });
 }
 
-/// A few random operations that the thread may call. The first threads begin with a reference.
+/// Does a few random operations that the thread may call. The first threads begin with a reference.
 fn operate(worker: &mut Worker, begin: State, run: impl Fn(Op) -> Said, clock: &AtomicU64) -> History {
     const OPS: [Op; 7] = [Op::Get, Op::Put, Op::PutNotLast, Op::Find, Op::FindOrRevive, Op::PutOrKill, Op::PutOrKill];
     let mut own = i32::from(worker.number < begin.count as usize);
@@ -78,8 +78,8 @@ fn operate(worker: &mut Worker, begin: State, run: impl Fn(Op) -> Said, clock: &
     history
 }
 
-/// Whether some order of the events explains what they said and leads from `state` to `end`: no event comes before one
-/// that was over when it began.
+/// Returns whether some order of the events explains their results and leads from `state` to `end`: no event comes
+/// before one that was over when it began.
 fn fits(pending: [&[Event]; THREADS], state: State, end: State) -> bool {
     let first_over = pending.iter().flat_map(|thread| thread.iter()).map(|event| event.end).min();
     let Some(first_over) = first_over else { return state == end };

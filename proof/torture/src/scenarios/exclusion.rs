@@ -7,7 +7,7 @@ use rand::RngExt;
 use std::time::Duration;
 use turnwise::platform::{Clock, Deadline, Native, Platform};
 
-/// A short section with a few random instructions.
+/// Runs a short section with a few random instructions.
 pub(super) fn briefly(worker: &mut Worker) {
     let looks = worker.rng.random_range(0..8);
     spin(looks);
@@ -54,7 +54,7 @@ pub(super) fn tries(arena: &'static Arena, record: &LockRecord, ops: Exclusive) 
     arena.expect_counted(&[&guarded]);
 }
 
-/// A deadline in the next two milliseconds, sometimes a past one, on either clock.
+/// Returns a deadline in the next two milliseconds, sometimes a past one, on either clock.
 pub(super) fn random_deadline(worker: &mut Worker) -> Deadline {
     let (clock, now) =
         if worker.one_in(2) { (Clock::Monotonic, Native::now()) } else { (Clock::Realtime, Native::wall()) };

@@ -1,4 +1,4 @@
-//! Fork while threads contend: in the child there is one thread, and it can lock.
+//! Fork while threads contend: the child has one thread, and it can lock.
 
 use crate::arena::{Arena, Doing, Guarded, Worker, dawdle};
 use crate::ops::{Exclusive, LockRecord, Shared};
@@ -12,8 +12,8 @@ pub(super) fn fork(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     while_others_contend(arena, record, ops, |_| None);
 }
 
-/// The contenders are writers: a reader that comes may be about to take its addition back, and who would do that in
-/// the child?
+/// The contenders are writers: an arriving reader may be about to undo its addition, and no thread would do that in the
+/// child.
 pub(super) fn fork_shared(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
     while_others_contend(arena, record, ops, |worker| worker.one_in(2).then_some(shared));
 }
@@ -95,14 +95,14 @@ fn fork_once(
     wait_for(arena, child);
 }
 
-/// Takes the lock again and again, so that others claim the next turn before the fork.
+/// Takes the lock repeatedly, so that others claim the next turn before the fork.
 fn overtake(guarded: &Guarded, worker: &mut Worker) {
     for _ in 0..worker.rng.random_range(4..20) {
         guarded.section(worker, |_| sleep());
     }
 }
 
-/// Long enough for a thread that was woken to see that the lock is taken again.
+/// Sleeps long enough for a woken thread to see that the lock is taken again.
 fn sleep() {
     std::thread::sleep(Duration::from_micros(500));
 }
@@ -110,7 +110,7 @@ fn sleep() {
 fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, reads: Option<Shared>) {
     let mut worker = arena.worker(32);
     arena.forked();
-    // A line of spinners was copied with its waiters, whom nobody runs here: only a new lock is of use then.
+    // A queue of spinners was copied with its waiters, which never run here: only a new lock is of use then.
     let new = Guarded::new(record.make(), inherited.ops);
     let guarded = if record.nature.forks { inherited } else { &new };
     if record.nature.forks {

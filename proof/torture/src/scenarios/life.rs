@@ -28,7 +28,7 @@ pub(super) fn comers(arena: &'static Arena, record: &LockRecord, ops: Exclusive)
     arena.expect_counted(&[&guarded]);
 }
 
-/// A few threads that live for a few sections; each takes a slot and gives it back.
+/// Runs a few threads that live for a few sections; each takes a slot and gives it back.
 fn batch(arena: &Arena, guarded: &Guarded, comers: usize) {
     std::thread::scope(|s| {
         for number in 1..=comers {
@@ -45,7 +45,7 @@ fn batch(arena: &Arena, guarded: &Guarded, comers: usize) {
     });
 }
 
-/// Starts a thread with as little memory as it can have, or says why not.
+/// Starts a thread with as little memory as possible, or reports why not.
 fn small<'scope>(
     scope: &'scope Scope<'scope, '_>,
     body: impl FnOnce() + Send + 'scope,
@@ -61,7 +61,7 @@ pub(super) fn all_slots(arena: &'static Arena, record: &LockRecord, ops: Exclusi
         if Native::me().is_some() != with_slot {
             arena.fail(Verdict::Crash, &format!("thread {number}: has a slot: {}, expected {with_slot}", !with_slot));
         }
-        // Nobody comes to look when the sleepers have given their slots back.
+        // No thread comes to check when the sleepers have given their slots back.
         looked.wait();
         while !over.load(Relaxed) {
             guarded.section(&mut worker, dawdle);
@@ -81,7 +81,7 @@ pub(super) fn all_slots(arena: &'static Arena, record: &LockRecord, ops: Exclusi
         }
         bare.wait();
         let began = arena.total();
-        // The slots took their time; the threads without get some of their own.
+        // The threads with slots took their time; those without get some as well.
         while arena.goes_on() || arena.total() < began + 200 {
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -98,7 +98,7 @@ fn take_the_rest<'scope>(arena: &'scope Arena, scope: &'scope Scope<'scope, '_>)
     let mut sleepers = Vec::new();
     while !NONE_LEFT.load(Relaxed) {
         if sleepers.len() - STARTED.load(Relaxed).min(sleepers.len()) > 16 {
-            std::thread::yield_now(); // let them take their slots
+            std::thread::yield_now(); // lets them take their slots
             continue;
         }
         if sleepers.len() > SLOTS + 64 {
@@ -120,14 +120,14 @@ fn take_the_rest<'scope>(arena: &'scope Arena, scope: &'scope Scope<'scope, '_>)
     sleepers
 }
 
-/// Above what the C library keeps for the next thread, so that the memory of a thread goes when it exits.
+/// Above what the C library keeps for the next thread, so that the memory of a thread is freed when it exits.
 const BIG_STACK: usize = 64 << 20;
 
 pub(super) fn exits(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     let guarded = arena.guarded(record, ops);
     let over = AtomicBool::new(false);
     std::thread::scope(|s| {
-        // They contend, so that they ask whether the owner runs; one asks about everybody all the time.
+        // They contend, so that they ask whether the owner runs; one asks about all of them all the time.
         for number in 0..2 {
             let (guarded, over) = (&guarded, &over);
             s.spawn(move || {
@@ -162,19 +162,19 @@ pub(super) fn exits(arena: &'static Arena, record: &LockRecord, ops: Exclusive) 
     arena.expect_counted(&[&guarded]);
 }
 
-/// What a thread locks in its last moments.
+/// What a thread locks just before its end.
 struct LastWords<'a> {
     arena: &'a Arena,
     guarded: &'a Guarded<'a>,
     number: usize,
-    /// The key whose destructor says them.
+    /// The key whose destructor locks them.
     key: libc::pthread_key_t,
     /// All destructors have run once.
     others_ran: bool,
 }
 
 /// A destructor of thread-specific data, which runs once more after the one that gives the slot back: that of a value
-/// which is set by a destructor runs when all others have run.
+/// set by a destructor runs when all others have run.
 extern "C" fn say(value: *mut libc::c_void) {
     // SAFETY: the value is a box made in `last_words`, which outlives the threads of its scope.
     let mut last = unsafe { Box::from_raw(value.cast::<LastWords>()) };

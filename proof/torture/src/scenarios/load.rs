@@ -10,19 +10,19 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 use turnwise::platform::{Native, Platform};
 
-/// A run is so many times the same; the first lap is what the last is compared with.
+/// The number of equal laps in a run; the first lap is what the last is compared with.
 const LAPS: usize = 8;
-/// Acquisitions between two looks at the clock and the flag.
+/// Acquisitions between two checks of the clock and the flag.
 const BATCH: u64 = 16;
-/// Batches for each that has a pause. More pauses would take more time than the acquisitions.
+/// Batches per pause. More pauses would take more time than the acquisitions.
 const PAUSES: u64 = 64;
 /// Memory that a run may come to need after its first lap: what the C library keeps for its threads.
 const SLACK_KIB: u64 = 2048;
-/// A lock gets slower if an acquisition costs so many times what it did at the beginning.
+/// A lock gets slower if an acquisition costs this many times what it did at the beginning.
 const SLOWER: f64 = 3.0;
-/// Laps of less CPU time tell nothing about speed.
+/// Laps of less CPU time show nothing about speed.
 const TELLING: Duration = Duration::from_millis(2);
-/// Threads that a comer may find besides: the main one, the watchdog, and the comers of the batch before.
+/// Threads that a comer may find as well: the main one, the watchdog, and the comers of the batch before.
 const OTHERS: u32 = 16;
 
 /// The numbers that sections find equal and leave equal.
@@ -39,7 +39,7 @@ struct Bout {
     part: f64,
 }
 
-/// What one bout came to.
+/// The result of one bout.
 #[derive(Clone, Copy, Default)]
 struct Made {
     acquisitions: u64,
@@ -107,7 +107,7 @@ pub(super) fn load(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     );
 }
 
-/// Threads that come, take a lock that all share and one of their own, which they allocate, and go.
+/// Runs threads that come, take a lock that all share and one of their own, which they allocate, and exit.
 pub(super) fn churn(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     let run = Run::new(arena, record, ops);
     let (began, comers) = (Instant::now(), (record.nature.crowd / 2).clamp(2, 4));
@@ -119,8 +119,8 @@ pub(super) fn churn(arena: &'static Arena, record: &LockRecord, ops: Exclusive) 
                 s.spawn(move || run.comes_and_goes(&mut run.arena.worker(number), record))
             };
             let came: Vec<_> = (0..comers).map(comes).collect();
-            // A scope's end waits for what threads do, and not for their ends, in which they give their numbers back:
-            // beside other programs many batches of them would pile up.
+            // A scope's end waits for what threads do, and not for their exits, in which they give their numbers back:
+            // next to other programs many batches of them would pile up.
             came.into_iter().for_each(|thread| thread.join().expect("none panics"));
         });
         threads += comers as u64;
@@ -168,7 +168,7 @@ impl Run<'_> {
         Made { acquisitions, wall: wall.elapsed(), cpu: cpu_time().saturating_sub(cpu) }
     }
 
-    /// Some acquisitions, now and then with a random pause somewhere; fewer if all is over.
+    /// Does some acquisitions, occasionally with a random pause somewhere; fewer if the run is over.
     fn batch(&self, worker: &mut Worker, over: &AtomicBool) {
         let pause = worker.rng.random_range(0..PAUSES * BATCH);
         let (mut turn, mut updates) = (0, 0);
@@ -256,7 +256,7 @@ impl Run<'_> {
     }
 }
 
-/// Memory of this process that is there, in KiB.
+/// Returns the resident memory of this process, in KiB.
 fn resident_kib() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();
     let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0);
@@ -265,7 +265,7 @@ fn resident_kib() -> u64 {
     pages * page.unsigned_abs() / 1024
 }
 
-/// CPU time of this process.
+/// Returns the CPU time of this process.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes to a place of its own.

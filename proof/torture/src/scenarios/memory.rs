@@ -1,4 +1,4 @@
-//! The lock's memory goes the moment its last owner has released it.
+//! The lock's memory is freed the moment its last owner has released it.
 
 use crate::arena::{Arena, Doing, Guarded, Worker};
 use crate::counts::{Counts, Op, Said};
@@ -40,7 +40,7 @@ impl Drop for Region {
     }
 }
 
-/// A lock on its page, and who still needs it.
+/// A lock on its page, and the threads that still need it.
 struct Site<L> {
     lock: L,
     page: usize,
@@ -72,7 +72,7 @@ impl<L> Site<L> {
     }
 
     fn take_away(&self) {
-        // SAFETY: a page of our region, whose last user we are. Whoever touches it from here on crashes.
+        // SAFETY: a page of our region, whose last user we are. Any later access to it crashes.
         unsafe { libc::mprotect(self.page as *mut _, PAGE, libc::PROT_NONE) };
     }
 }
@@ -93,7 +93,7 @@ impl Site<Guarded<'_>> {
     }
 
     /// All but one read once. That one writes until it finds that all others have been in: it has the lock, so they
-    /// have released it, and the page goes.
+    /// have released it, and the page is unmapped.
     fn share_once(&self, shared: &Shared, worker: &mut Worker, writes: bool) {
         self.meet();
         if !writes {
@@ -140,7 +140,7 @@ impl Site<Guarded<'_>> {
 }
 
 impl Site<Object<'_>> {
-    /// Takes a reference, and gives it back when all have one; the last one takes the page away.
+    /// Takes a reference, and gives it back when all have one; the last thread unmaps the page.
     fn count_once(&self, counts: &Counts, worker: &Worker) {
         worker.does(Doing::Acquires);
         (counts.run)(self.lock, Op::FindOrRevive);

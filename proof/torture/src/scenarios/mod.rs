@@ -24,7 +24,7 @@ pub struct ScenarioRecord {
     pub name: &'static str,
     /// What it does, and what it would catch.
     pub about: &'static str,
-    /// What it does with such a lock, unless the lock lacks what it needs.
+    /// What it does with such a lock, unless the lock lacks what the scenario needs.
     pub plan: fn(&'static LockRecord) -> Option<Plan>,
 }
 
@@ -39,22 +39,22 @@ const fn scenario(
     ScenarioRecord { name, about, plan }
 }
 
-/// The plan to run a scenario by operations that the lock has.
+/// Returns the plan to run a scenario by operations that the lock has.
 fn by<O: Copy + 'static>(record: &'static LockRecord, ops: O, run: fn(&'static Arena, &LockRecord, O)) -> Option<Plan> {
     Some(Box::new(move |arena| run(arena, record, ops)))
 }
 
-/// The plan to run a scenario for a lock that has one owner at a time.
+/// Returns the plan to run a scenario for a lock that has one owner at a time.
 fn lock(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, Exclusive)) -> Option<Plan> {
     by(record, record.ops.exclusive?, run)
 }
 
-/// The plan to run a scenario for a lock that has readers as well.
+/// Returns the plan to run a scenario for a lock that has readers as well.
 fn readers(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, (Exclusive, Shared))) -> Option<Plan> {
     by(record, (record.ops.exclusive?, record.ops.shared?), run)
 }
 
-/// The plan to run a scenario for a lock that has a condition variable.
+/// Returns the plan to run a scenario for a lock that has a condition variable.
 fn condvars(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, (Exclusive, Condvar))) -> Option<Plan> {
     by(record, (record.ops.exclusive?, record.ops.condvar?), run)
 }

@@ -1,4 +1,4 @@
-//! Who waits for what, and how long.
+//! Which threads wait for what, and how long.
 
 use crate::arena::{Arena, dawdle, spin, threads};
 use crate::ops::{Exclusive, LockRecord};
@@ -30,10 +30,10 @@ pub(super) fn nested(arena: &'static Arena, record: &LockRecord, ops: Exclusive)
     arena.expect_counted(&[&locks[0], &locks[1], &locks[2]]);
 }
 
-/// A waiter that is overtaken for this long starves. The locks promise far less; a busy machine adds time slices.
+/// A waiter that is overtaken for this long starves. The locks guarantee far less; a busy machine adds time slices.
 const STARVED_AFTER: Duration = Duration::from_secs(1);
 
-/// Since when the one thread that must not starve waits, as its tormentors see it.
+/// Since when the one thread that must not starve has been waiting, as its tormentors see it.
 pub(super) struct Patience<'a> {
     arena: &'a Arena,
     started: Instant,
@@ -41,14 +41,14 @@ pub(super) struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
-    /// Nobody waits.
+    /// The thread does not wait.
     const NOT_WAITING: u64 = u64::MAX;
 
     pub(super) fn new(arena: &'a Arena) -> Self {
         Patience { arena, started: Instant::now(), waits_since: AtomicU64::new(Self::NOT_WAITING) }
     }
 
-    /// Runs `section`, which calls [`Patience::waits_no_more`] when it is in, now and then.
+    /// Occasionally runs `section`, which calls [`Patience::waits_no_more`] when it is in.
     pub(super) fn wait_again_and_again(&self, mut section: impl FnMut()) {
         while self.arena.goes_on() {
             self.waits_since.store(self.started.elapsed().as_nanos() as u64, Relaxed);

@@ -1,4 +1,4 @@
-//! Semaphores: more permits than one, requests of several sizes, and who is served first.
+//! Semaphores: more permits than one, requests of several sizes, and the order of service.
 
 use super::exclusion::random_deadline;
 use crate::arena::{Arena, Doing, Worker, dawdle};
@@ -40,7 +40,7 @@ impl Semaphore {
     }
 }
 
-/// A semaphore, and how many permits nobody has. The number is too large, if anything: it rises before permits are
+/// A semaphore, and the number of free permits. The number is too large, if anything: it rises before permits are
 /// given, and falls after they were taken.
 struct Counted {
     semaphore: Semaphore,
@@ -65,7 +65,7 @@ impl Counted {
         worker.does(Doing::Outside);
     }
 
-    /// Takes `n` in a random way; says whether it has them.
+    /// Takes `n` in a random way; returns whether it has them.
     fn take(&self, worker: &mut Worker, n: u32) -> bool {
         worker.does(Doing::Acquires);
         let got = match worker.rng.random_range(0..4) {
@@ -92,7 +92,7 @@ impl Counted {
     }
 }
 
-/// Threads take one to three permits, of which two come and go as well.
+/// Threads take one to three permits; two of the permits come and go as well.
 pub(super) fn permits(arena: &'static Arena, record: &LockRecord, ops: Permits) {
     let semaphore = Semaphore { lock: arena.watched(record), ops };
     let counted = Counted { semaphore, free: AtomicI64::new(1) };
@@ -121,7 +121,7 @@ pub(super) fn permits(arena: &'static Arena, record: &LockRecord, ops: Permits) 
     }
 }
 
-/// A thread in line: what it wants, and whether it gives up.
+/// A queued thread: what it wants, and whether it gives up.
 #[derive(Clone, Copy)]
 struct Comer {
     wants: u32,
@@ -129,7 +129,7 @@ struct Comer {
 }
 
 /// Threads fall asleep one after the other, some give up, and then permits come one by one: the others are served in
-/// the order in which they came, and nobody who comes anew is served before them.
+/// order of arrival, and no newcomer is served before them.
 pub(super) fn line(arena: &'static Arena, record: &LockRecord, ops: Permits) {
     let permits = Semaphore { lock: arena.watched(record), ops };
     permits.take(1);
@@ -167,7 +167,7 @@ fn one_line(arena: &'static Arena, permits: Semaphore, comers: &[Comer]) {
     });
 }
 
-/// Waits in line; says whether it got its permits.
+/// Waits in the queue; returns whether it got its permits.
 fn come(permits: Semaphore, comer: Comer) -> bool {
     if comer.gives_up {
         let deadline = Deadline { clock: Clock::Monotonic, at: Native::now() + 2_000_000 };
@@ -196,14 +196,14 @@ fn serve(arena: &Arena, permits: Semaphore, comers: &[Comer], served: &Mutex<Vec
     }
 }
 
-/// Somebody else watches for hangs.
+/// Waits without a deadline: the watchdog detects hangs.
 fn wait_until(done: impl Fn() -> bool) {
     while !done() {
         std::thread::sleep(Duration::from_micros(50));
     }
 }
 
-/// Whether this thread of the process is asleep.
+/// Returns whether this thread of the process is asleep.
 fn sleeps(thread: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
     // The name, in parentheses, may contain any of them.

@@ -1,4 +1,4 @@
-//! Whoever has a reference sees the object stay as it is; every reference is counted.
+//! A thread with a reference sees the object stay as it is; every reference is counted.
 
 use crate::arena::{Arena, Doing, Worker, spin, threads};
 use crate::ops::{LockRecord, References};
@@ -7,7 +7,7 @@ use rand::RngExt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Threads take up to three references each and give them back; the last one changes the object, which nobody else
+/// Threads take up to three references each and give them back; the last one changes the object, which no other thread
 /// uses then. The object is atomic only so that a broken count makes wrong numbers rather than undefined behaviour.
 pub(super) fn come_and_go(arena: &'static Arena, record: &LockRecord, references: References) {
     let lock = record.make();

@@ -1,4 +1,4 @@
-//! Readers beside one another, never beside a writer.
+//! Readers alongside one another, never alongside a writer.
 
 use super::exclusion::{briefly, random_deadline};
 use super::order::Patience;
@@ -174,7 +174,7 @@ fn upgrade_once(guarded: &Guarded, worker: &mut Worker, at_once: bool, (ops, sha
     guarded.leave_reading(shared, worker);
 }
 
-/// The first thread writes now and then, the others read all the time.
+/// The first thread writes occasionally, the others read all the time.
 pub(super) fn hostile_readers(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
     let guarded = arena.guarded(record, ops);
     let patience = Patience::new(arena);
@@ -188,7 +188,7 @@ pub(super) fn hostile_readers(arena: &'static Arena, record: &LockRecord, (ops, 
     arena.expect_counted(&[&guarded]);
 }
 
-/// The first thread reads now and then, the others write all the time.
+/// The first thread reads occasionally, the others write all the time.
 pub(super) fn hostile_writers(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
     let guarded = arena.guarded(record, ops);
     let patience = Patience::new(arena);

@@ -1,4 +1,4 @@
-//! Threads in one file system: what stays is found, what was never there is not seen, and nothing is lost.
+//! Threads in one file system: what stays is found, what never existed is not seen, and nothing is lost.
 
 use crate::arena::{Arena, Doing, Worker};
 use crate::object::Object;
@@ -18,15 +18,15 @@ fn build(tree: &dyn Tree, directories: &[&str], files: &[&str]) {
     files.iter().for_each(|path| tree.make_file(path).expect("a new file"));
 }
 
-/// Fails unless `seen` is one of those that can be.
+/// Fails unless `seen` is one of the possible results.
 fn one_of(arena: &Arena, what: &str, seen: Result<String, Errno>, possible: &[&str]) {
     if !seen.as_ref().is_ok_and(|seen| possible.contains(&&seen[..])) {
         arena.fail(Verdict::NoOrder, &format!("{what}: {seen:?}, and only {possible:?} ever was"));
     }
 }
 
-/// One thread renames a directory and then what is in it, so that only some pairs of names ever exist; one moves a
-/// directory between two others. The rest reads paths, and one of them reclaims what it can.
+/// One thread renames a directory and then its content, so that only some pairs of names ever exist; one moves a
+/// directory between two others. The rest read paths, and one of them reclaims what it can.
 pub(super) fn paths(arena: &'static Arena, record: &LockRecord, tree: fn(Object<'_>) -> &dyn Tree) {
     let tree = tree(record.make());
     build(tree, &["/p0", "/p0/f0", "/l", "/r", "/l/a", "/l/a/x"], &[]);
@@ -50,7 +50,7 @@ fn work<R>(worker: &mut Worker, step: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The names of both levels go from 0 over 1 and 2 to 0, the upper one first.
+/// Moves the names of both levels from 0 over 1 and 2 to 0, the upper one first.
 fn rename_both(worker: &mut Worker, tree: &dyn Tree) {
     for at in 0..3 {
         let next = (at + 1) % 3;
@@ -83,8 +83,8 @@ fn read_paths(worker: &mut Worker, tree: &dyn Tree) {
     });
 }
 
-/// Threads make and remove the same few names, move one about, reclaim, and find what stays. At the end everything
-/// that was made and not removed is there, and nothing else.
+/// Threads make and remove the same few names, move one about, reclaim, and find what stays. At the end exactly what
+/// was made and not removed is there.
 pub(super) fn names(arena: &'static Arena, record: &LockRecord, tree: fn(Object<'_>) -> &dyn Tree) {
     let tree = tree(record.make());
     build(tree, &["/d0", "/d1", "/stay", "/stay/here"], &["/stay/here/file", "/d0/m0"]);

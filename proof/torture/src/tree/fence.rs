@@ -1,5 +1,5 @@
-//! Memory in which every object has pages of its own, which are taken away when it is freed: who uses it too late
-//! crashes at once.
+//! Memory in which every object has pages of its own, which are unmapped when it is freed: a use after free crashes at
+//! once.
 
 use crossbeam_epoch::Guard;
 use std::cell::Cell;
@@ -13,7 +13,7 @@ use turnwise_vfs::{Host, Work};
 /// This machine's epochs, and memory behind fences.
 pub(crate) struct Fenced;
 
-/// Objects that stay behind their fences, so that nothing else comes to lie there soon: as many as a process may have
+/// Objects that stay behind their fences, so that no new object lies there soon: the number that a process may have
 /// without many mappings.
 const KEPT: usize = 4096;
 
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_micros(100);
 /// Freed objects, oldest first: where, and how long.
 static FREED: Mutex<VecDeque<(usize, usize)>> = Mutex::new(VecDeque::new());
 
-/// Pages for so many bytes.
+/// Maps pages for this many bytes.
 fn map(bytes: usize) -> NonNull<u8> {
     // SAFETY: a new private mapping; nothing that exists is replaced.
     let at = unsafe {
@@ -35,12 +35,12 @@ fn map(bytes: usize) -> NonNull<u8> {
     NonNull::new(at.cast()).expect("no mapping begins at 0")
 }
 
-/// Puts up the fence, and gives the oldest of those that have one back.
+/// Puts up the fence, and unmaps the oldest of those that have one.
 ///
 /// # Safety
-/// From `map`, with so many bytes, and nobody uses it any more.
+/// From `map`, with this many bytes, and no longer in use.
 unsafe fn fence(at: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let failed = unsafe { libc::mprotect(at.as_ptr().cast(), bytes, libc::PROT_NONE) };
     assert_eq!(failed, 0, "a fence: {}", std::io::Error::last_os_error());
     let mut freed = FREED.lock().unwrap_or_else(|e| e.into_inner());
@@ -48,7 +48,7 @@ unsafe fn fence(at: NonNull<u8>, bytes: usize) {
     if freed.len() > KEPT
         && let Some((at, bytes)) = freed.pop_front()
     {
-        // SAFETY: a mapping of ours that nobody may use.
+        // SAFETY: a mapping of ours that no code may use.
         unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(at), bytes) };
     }
 }
@@ -63,9 +63,9 @@ impl Host for Fenced {
 
     fn allocate<T: 'static>(value: T) -> NonNull<T> {
         let at = map(size_of::<T>().max(1)).cast::<T>();
-        // SAFETY: new pages, aligned to more than any value here asks for.
+        // SAFETY: new pages, aligned to more than any value here requires.
         unsafe { at.write(value) };
-        at.as_ptr().expose_provenance(); // who frees it may have a shared reference alone
+        at.as_ptr().expose_provenance(); // the freeing thread may have only a shared reference
         at
     }
 
@@ -74,7 +74,7 @@ impl Host for Fenced {
     }
 
     unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: the caller's promise: from `allocate`, and nobody uses it any more.
+        // SAFETY: guaranteed by the caller: from `allocate`, and no longer in use.
         unsafe {
             std::ptr::with_exposed_provenance_mut::<T>(at.addr().get()).drop_in_place();
             fence(at.cast(), size_of::<T>().max(1));
@@ -82,17 +82,17 @@ impl Host for Fenced {
     }
 
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
-        // SAFETY: the caller's promise: from `allocate_many`, which leaked a box, and not used any more.
+        // SAFETY: guaranteed by the caller: from `allocate_many`, which leaked a box, and no longer in use.
         drop(unsafe { Box::from_raw(at.as_ptr()) });
     }
 
     unsafe fn retire<T: 'static>(pin: &Guard, at: NonNull<T>) {
-        // SAFETY: the caller's promise: nobody who pins later finds it, any thread may drop it, and only this frees it.
+        // SAFETY: guaranteed by the caller: no later pin finds it, any thread may drop it, and only this frees it.
         unsafe { pin.defer_unchecked(move || Self::free(at)) };
         pin.flush(); // soon, so that a late user meets the fence
     }
 
-    /// Now and then a thread stays between two components of a path.
+    /// Occasionally keeps a thread between two components of a path.
     fn charge(work: Work) {
         thread_local! {
             static UNTIL_PAUSE: Cell<u32> = const { Cell::new(1) };

@@ -1,4 +1,4 @@
-//! A file system as the scenarios see it, on the locks of any kernel, in memory that crashes who uses it too late.
+//! A file system as the scenarios see it, on the locks of any kernel, in memory that makes a late use crash.
 
 mod fence;
 
@@ -21,9 +21,9 @@ pub trait Tree: Send + Sync {
     fn rename(&self, from: &str, to: &str) -> Result<(), Errno>;
     /// Finds a name and stays there for `visit`.
     fn visit(&self, path: &str, visit: &mut dyn FnMut(&dyn Spot)) -> Result<(), Errno>;
-    /// Which inode a name leads to, without staying there.
+    /// Returns which inode a name leads to, without staying there.
     fn look(&self, path: &str) -> Result<u64, Errno>;
-    /// Reclaims up to so many unused dentries; how many it did.
+    /// Reclaims up to this many unused dentries; returns how many it did.
     fn shrink(&self, dentries: usize) -> usize;
     /// Files and directories that there are, found or not.
     fn inodes(&self) -> u64;
@@ -31,13 +31,13 @@ pub trait Tree: Send + Sync {
 
 /// Where a thread is in a tree.
 pub trait Spot {
-    /// Which inode it is.
+    /// Returns which inode it is.
     fn number(&self) -> u64;
-    /// The way from the root to here.
+    /// Returns the way from the root to here.
     fn path(&self) -> Result<String, Errno>;
-    /// The way from the root to here, as a process with this working directory sees it.
+    /// Returns the way from the root to here, as a process with this working directory sees it.
     fn working_directory(&self) -> Result<String, Errno>;
-    /// The way to the parent, which a rename may exchange.
+    /// Returns the way to the parent, which a rename may exchange.
     fn parent(&self) -> Result<String, Errno>;
 }
 

@@ -1,4 +1,4 @@
-//! What each document claims, as pairs of locks.
+//! What each paper claims, as pairs of locks.
 
 use crate::documents::Measure::{Reads, Switches, Throughput, Time};
 use crate::documents::{Comparison, Measure};

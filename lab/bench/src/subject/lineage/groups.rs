@@ -1,4 +1,4 @@
-//! The locks, by document.
+//! The locks, by paper.
 
 use crate::adapt::seqlocks::Blocking;
 use crate::subject::{Group, LockInfo, Waiting::*};

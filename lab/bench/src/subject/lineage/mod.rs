@@ -1,4 +1,4 @@
-//! The documents' locks, before and after, and what one should take today.
+//! The papers' locks, before and after, and their present-day replacements.
 
 mod comparisons;
 mod groups;
@@ -6,7 +6,7 @@ mod groups;
 use super::{Group, Mix, OF_KINDS, Scenario, Subject};
 use groups::{D_COUNT, HANDOFF_SPIN, MUTEX_SPINNERS, RENAME_LOCK, RWLOCK, RWSEM_STEALING, SPIN_BACKOFF};
 
-/// The documents' locks.
+/// The papers' locks.
 pub static SUBJECT: Subject = Subject {
     name: "lineage",
     help: "the documents' locks, before and after, beside what was published",
@@ -22,12 +22,12 @@ const fn short(group: &'static Group, name: &'static str, threads: usize, help: 
     Scenario::tight(group, name, threads, help).busy(50, 100)
 }
 
-/// Readers that walk up a path, with the lock, and do as much without it.
+/// Returns a scenario of readers that walk up a path, with the lock, and do the same work without it.
 const fn walks(name: &'static str, threads: usize, mix: Mix, help: &'static str) -> Scenario {
     Scenario::tight(&RENAME_LOCK, name, threads, help).busy(300, 300).mix(mix)
 }
 
-/// A scenario of OSv's benchmark of its mutex.
+/// Returns a scenario of OSv's benchmark of its mutex.
 const fn misc_mutex(name: &'static str, threads: usize, pinned: bool, help: &'static str) -> Scenario {
     Scenario { pinned, ..Scenario::tight(&HANDOFF_SPIN, name, threads, help) }
 }

@@ -23,7 +23,7 @@ fn fuzz_bench_report() {
     });
 }
 
-/// One that is refused would be all that the target tries.
+/// A refused report would stop the target at once.
 #[test]
 fn the_corpus_has_a_sound_report() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proof/fuzz/corpus/bench-report");

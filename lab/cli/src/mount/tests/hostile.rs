@@ -1,8 +1,8 @@
-//! Hostile requests to a mounted file system. In the kernel's place: one end of a pair of sockets that keep packets.
+//! Hostile requests to a mounted file system. The kernel is replaced by one end of a pair of packet sockets.
 //!
 //! An input is a list of requests: opcode, node, length of the body (2 bytes), body. Lengths that the kernel knows are
-//! right, as `fuser` 0.18 takes them on trust (it panics at a header's below 40, and where more is written or passed to
-//! `ioctl` than there is): they are the kernel's word, and no program's.
+//! right, as `fuser` 0.18 trusts them (it panics at a header's below 40, and where more is written or passed to `ioctl`
+//! than exists): the kernel sets them, and no program.
 
 use super::counts::Counts;
 use super::server::Server;
@@ -18,7 +18,7 @@ use turnwise_fuzz::check;
 use turnwise_vfs::locks::Today;
 use turnwise_vfs::{Metal, Vfs};
 
-/// Of each input: later ones are left out.
+/// Requests of each input: later ones are left out.
 const REQUESTS: usize = 64;
 /// What precedes a request in an input.
 const HEAD: usize = 4;
@@ -52,7 +52,7 @@ const RENAME2: u8 = 45;
 const LSEEK: u8 = 46;
 const COPY_FILE_RANGE: u8 = 47;
 
-/// A packet as `/dev/fuse` has it: `fuse_in_header`, and the request's own.
+/// Returns a packet as `/dev/fuse` has it: `fuse_in_header`, and the request's own.
 fn packet(opcode: u8, node: u64, body: &[u8]) -> Vec<u8> {
     let length = (40 + body.len()) as u32;
     let mut packet = [length.to_ne_bytes(), u32::from(opcode).to_ne_bytes()].concat();
@@ -63,7 +63,7 @@ fn packet(opcode: u8, node: u64, body: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// In a request that ends with bytes whose number it says: where these begin, and where in it their number is.
+/// Returns, for a request that ends with counted bytes, where these begin, and where in it their number is.
 fn counted(opcode: u8, body: &[u8]) -> Option<(usize, usize)> {
     match opcode {
         WRITE => Some((40, 16)),
@@ -78,8 +78,8 @@ fn counted(opcode: u8, body: &[u8]) -> Option<(usize, usize)> {
 /// least second, beyond which `fuser` panics. Other tests have times with nanoseconds.
 const TIMES: std::ops::Range<usize> = 56..68;
 
-/// The number of a node: 16 of the 64 numbers that each directory has for what is made in it. 0 is the root, 16 the
-/// first node in it, 32 the first in the first directory that something is made in next.
+/// Returns the number of a node: 16 of the 64 numbers that each directory has for new nodes in it. 0 is the root, 16
+/// the first node in it, 32 the first in the first directory that gets a node next.
 fn number(node: u8) -> u64 {
     1 + u64::from(node >> 4) * 64 + u64::from(node & 15)
 }
@@ -108,14 +108,14 @@ fn request(opcode: u8, node: u8, body: &[u8]) -> Vec<u8> {
     [&[opcode, node, length[0], length[1]], body].concat()
 }
 
-/// Numbers of 4 bytes, and what follows them.
+/// Returns numbers of 4 bytes, and what follows them.
 fn numbers(numbers: &[u32], rest: &[u8]) -> Vec<u8> {
     let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
     bytes.extend(rest);
     bytes
 }
 
-/// Requests with sound bodies, as bytes of [`number`] and, in bodies, as numbers.
+/// Returns requests with sound bodies, as bytes of [`number`] and, in bodies, as numbers.
 fn seeds() -> Vec<Vec<u8>> {
     // /d is 16 and 65, /d/file 32 and 129, /d/other 33 and 130.
     let names = [
@@ -157,19 +157,19 @@ fn seeds() -> Vec<Vec<u8>> {
     vec![names.concat(), data.concat()]
 }
 
-/// A pair of sockets that keep packets apart, as `/dev/fuse` does.
+/// Returns a pair of sockets that keep packets apart, as `/dev/fuse` does.
 fn pair() -> (UnixStream, OwnedFd) {
     let mut ends = [0; 2];
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
     // SAFETY: writes two numbers to a place for two.
     let made = unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) };
     assert_eq!(made, 0, "no pair of sockets: {}", std::io::Error::last_os_error());
-    // SAFETY: they are new, and nobody else has them.
+    // SAFETY: they are new, and have no other owner.
     let [kernel, server] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
     (kernel.into(), server)
 }
 
-/// Serves these packets on a new file system; what was answered.
+/// Serves these packets on a new file system; returns the answers.
 fn serve(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let (kernel, end) = pair();
     let config = turnwise_vfs::Config {
@@ -188,7 +188,7 @@ fn serve(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
         scope.spawn(|| {
             // Version 7.40, no flags.
             let hello = packet(INIT, 0, &numbers(&[7, 40, 65_536, 0], &[0; 48]));
-            // It does not listen to the end if one of them ends the session.
+            // It stops listening if one of them ends the session.
             let _ = [hello].iter().chain(packets).try_for_each(|packet| (&kernel).write_all(packet));
             let _ = kernel.shutdown(Shutdown::Write);
         });
@@ -224,7 +224,7 @@ fn fuzz_fuse() {
 #[test]
 fn the_seeds_are_understood() {
     let error = |answer: &Vec<u8>| i32::from_ne_bytes(answer[4..8].try_into().expect("four bytes"));
-    // All are answered, and the greeting, but not what is forgotten.
+    // All are answered, and the greeting, but not forgets.
     for (seed, expected) in seeds().iter().zip([16, 14]) {
         let errors: Vec<i32> = serve(&packets(seed)).iter().map(error).collect();
         assert_eq!(errors, vec![0; expected]);

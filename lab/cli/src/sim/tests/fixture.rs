@@ -3,7 +3,7 @@
 use turnwise_bench::report::Waits;
 use turnwise_simbench::report::{Cell, FORMAT, Figures, Handoffs, ProfileRow, SimMachine, SimReport, Stuck};
 
-/// A sweep over these locks and numbers of (CPUs, threads).
+/// Returns a sweep over these locks and numbers of (CPUs, threads).
 pub(crate) fn report(locks: &[&str], shapes: &[(u32, u32)]) -> SimReport {
     let shaped = locks.iter().flat_map(|lock| shapes.iter().map(move |shape| (lock, shape)));
     let cells: Vec<Cell> =
@@ -36,7 +36,7 @@ fn machine() -> SimMachine {
     }
 }
 
-/// A cell in which each lock (by its name) has a curve of its own.
+/// Returns a cell in which each lock (by its name) has a curve of its own.
 pub(crate) fn cell(index: u32, lock: &str, cpus: u32, threads: u32) -> Cell {
     let letter = lock.bytes().map(u32::from).sum::<u32>() % 13 + 1;
     let parallel = f64::from(cpus.min(threads));
@@ -94,7 +94,7 @@ fn profile(parallel: f64) -> Vec<ProfileRow> {
     rows
 }
 
-/// Why a cell found nothing.
+/// Returns the reason why a cell found nothing.
 pub(crate) fn stuck() -> Stuck {
     Stuck {
         what: "deadlock at 1.5 ms".to_owned(),

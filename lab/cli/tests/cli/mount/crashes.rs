@@ -30,7 +30,7 @@ fn a_client_that_is_killed_leaves_the_mount_in_order() {
     }
 }
 
-/// Pages of files that nobody can reach are free again, soon after the last one who had them open is gone.
+/// Pages of unreachable files are free again, soon after the last process that had them open is gone.
 fn all_is_given_back(mounted: &Mounted) {
     let start = Instant::now();
     loop {

@@ -78,7 +78,7 @@ fn statistics_come_when_asked_for_and_at_the_end() {
 }
 
 impl Mounted {
-    /// The end, after which nothing is mounted and the directory is empty again.
+    /// Checks the end, after which nothing is mounted and the directory is empty again.
     #[track_caller]
     fn end_and_look(self, directory: &Path) -> (Option<i32>, String) {
         let scratch = tempfile::TempDir::new().expect("a directory");

@@ -123,7 +123,7 @@ impl Exerciser {
 
     fn copy(&mut self, from: usize, to: usize, len: usize) -> Result<(), String> {
         let (mut source, mut target) = (from as u64, to as u64);
-        // Not what the copy itself appends.
+        // Without what the copy itself appends.
         let data = self.model.read(from, len).to_vec();
         let mut left = data.len();
         while left > 0 {
@@ -146,8 +146,8 @@ impl Exerciser {
         let start = at / 4096 * 4096;
         let bytes = at - start + len;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at a place that the kernel chooses; nobody else changes the file while it lives, and
-        // the file is at least so long.
+        // SAFETY: a new mapping at a place that the kernel chooses; no other code changes the file while it lives, and
+        // the file is at least this long.
         unsafe {
             let base = mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, &self.file, start as u64)
                 .map_err(said)?;

@@ -1,4 +1,4 @@
-//! The documents' neutral tests, before and after: programs that must not notice which locks are underneath.
+//! The papers' neutral tests, before and after: programs that must not notice which locks are underneath.
 
 use super::*;
 

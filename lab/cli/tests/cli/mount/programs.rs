@@ -1,4 +1,4 @@
-//! Programs that everybody uses.
+//! Commonly used programs.
 
 use super::*;
 

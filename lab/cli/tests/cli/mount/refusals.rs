@@ -1,4 +1,4 @@
-//! What cannot be mounted, and what the program says then.
+//! What cannot be mounted, and the program's messages then.
 
 use super::*;
 use crate::common::{expect_complaint, shown};

@@ -1,4 +1,4 @@
-//! What POSIX says of names, links, renames, times and permissions, one thing at a time.
+//! What POSIX requires of names, links, renames, times and permissions, one thing at a time.
 
 use super::*;
 use rustix::fs::{CWD, FallocateFlags, RenameFlags, SeekFrom, fallocate, renameat_with, seek};
@@ -193,7 +193,7 @@ fn threads_that_create_rename_and_remove_side_by_side() {
                     for turn in 0..50_u32 {
                         let file = own.join(format!("file{turn}"));
                         std::fs::write(&file, turn.to_le_bytes()).unwrap();
-                        // One of them wins; whoever opens it finds a whole file or none.
+                        // One of them wins; a process that opens it finds a whole file or none.
                         std::fs::rename(&file, &shared).unwrap();
                         if let Ok(data) = std::fs::read(&shared) {
                             assert_eq!(data.len(), 4);

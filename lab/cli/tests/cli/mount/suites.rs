@@ -4,7 +4,7 @@
 use super::*;
 use std::process::Output;
 
-/// Runs a program if there is one; says so if not.
+/// Runs a program if there is one; reports it if not.
 fn suite(program: &str, arguments: &[&str], path: &Path) -> Option<Output> {
     let Ok(found) = which::which(program) else {
         eprintln!("SKIPPED: {program} is not installed");

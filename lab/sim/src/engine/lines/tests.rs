@@ -1,4 +1,4 @@
-//! The directory alone: random requests, and the moments that a whole run can hardly be steered to.
+//! The directory alone: random requests, and moments that are hard to reach in a whole run.
 
 use super::{Lines, NOBODY, Op, Winner};
 use crate::spec::{ByClass, Class, Machine, NS, Protocol, Ps, Topology, load};
@@ -12,7 +12,7 @@ fn lines_of(machine: &Arc<Machine>, seed: u64) -> Lines {
     lines
 }
 
-/// Two nodes of three CPUs, one hop apart.
+/// Returns two nodes of three CPUs, one hop apart.
 fn machine(protocol: Protocol) -> Arc<Machine> {
     let mut machine = load("westmere-ex-80").expect("it is built in");
     machine.topology = Topology {
@@ -34,14 +34,14 @@ fn machine(protocol: Protocol) -> Arc<Machine> {
     Arc::new(machine)
 }
 
-/// The same where reads take modified lines as a whole.
+/// Returns the same where reads take modified lines as a whole.
 fn migratory(protocol: Protocol) -> Arc<Machine> {
     let mut machine = Arc::unwrap_or_clone(machine(protocol));
     machine.coherence.migratory = true;
     Arc::new(machine)
 }
 
-/// Whether the entry, and what it says of each CPU, is one writer or many readers.
+/// Checks that the entry, and its record of each CPU, is one writer or many readers.
 fn check(lines: &Lines, cpus: u32) {
     lines.check().unwrap();
     let entry = &lines.entries[1];
@@ -55,7 +55,7 @@ fn check(lines: &Lines, cpus: u32) {
     }
 }
 
-/// The watchers read line 1; when each of the winners (CPU, place in the line) has its copy.
+/// Makes the watchers read line 1; returns when each of the winners (CPU, place in the line) has its copy.
 fn refill(lines: &mut Lines, watchers: &[u32], winners: &[(u32, u32)], now: Ps) -> Vec<(u32, Ps)> {
     let mut winners: Vec<Winner> = winners.iter().map(|&(cpu, place)| Winner { cpu, place, at: 0 }).collect();
     let all_hit = watchers.iter().all(|&cpu| lines.hit(1, cpu, Op::Load, now).is_some());
@@ -142,7 +142,7 @@ fn a_tenure_ends_within_a_quarter_of_the_next_transfer() {
         let keeps = |time| lines.hit(1, 0, Op::Rmw, time).is_some();
         assert!(!keeps(first + 15 * NS), "a quarter of 60 ns");
         assert!(lines.hit(1, 2, Op::Load, first).is_none(), "who was not served has no tenure");
-        // Nobody stands in line: it has the line, and needs no tenure.
+        // No request is queued: it has the line, and needs no tenure.
         assert!(lines.hit(1, 1, Op::Rmw, Ps::MAX).is_some());
     }
     let mut lines = lines_of(&machine(Protocol::Mesif), 1);

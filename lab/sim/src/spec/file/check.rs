@@ -35,7 +35,7 @@ fn names(name: &str, title: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The counts, as a person would say them.
+/// Returns the counts in words.
 pub(super) fn shape(topology: &Topology) -> String {
     format!(
         "sockets {}, nodes {}, clusters per node {}, cores per cluster {}, threads per core {}",

@@ -19,13 +19,13 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    /// An error of the TOML reader.
+    /// Returns an error of the TOML reader.
     pub(super) fn of_reader(error: &toml::de::Error, origin: &str, text: &str) -> SpecError {
         let (key, problem) = explain(error, text, &ADVICE);
         SpecError::at(key, problem, origin, text)
     }
 
-    /// An error that is not about what stands in a file.
+    /// Returns an error that is not about a file's content.
     pub(in crate::spec) fn of_name(shown: String) -> SpecError {
         SpecError { line: None, key: String::new(), shown }
     }
@@ -44,7 +44,7 @@ impl fmt::Display for SpecError {
 
 impl Error for SpecError {}
 
-/// What messages call such files.
+/// The name of such files in messages.
 pub(in crate::spec) const SORT: &str = "machine file";
 
 const ADVICE: Advice = Advice {
@@ -71,7 +71,7 @@ impl Fault {
         Fault { key: key.into(), problem: problem.into(), remedy: remedy.into() }
     }
 
-    /// The error for the file with this text.
+    /// Returns the error for the file with this text.
     pub(super) fn of(self, origin: &str, text: &str) -> SpecError {
         let Fault { key, problem, remedy } = self;
         let place = place_of(text, &key).unwrap_or(0..0);
@@ -80,7 +80,7 @@ impl Fault {
     }
 }
 
-/// Where this key stands, or the nearest table around it.
+/// Returns where this key stands, or the nearest table around it.
 fn place_of(text: &str, key: &str) -> Option<Range<usize>> {
     let root = DeTable::parse(text).ok()?;
     let mut steps = key.split(['.', '[']).map(|step| step.trim_end_matches(']'));

@@ -1,8 +1,8 @@
-//! Machine files: the types of the TOML, one field for each key, and the way to a [`Machine`].
+//! Machine files: the types of the TOML, one field for each key, and the conversion to a [`Machine`].
 //!
-//! `turnwise-lab calibrate` writes files with the same types that [`parse`] reads. `docs/machine-files.md`
-//! explains each key to those who write one by hand. Every number has a source; times are in nanoseconds or, with
-//! `cpu.ghz`, in cycles.
+//! `turnwise-lab calibrate` writes files with the same types that [`parse`] reads. `docs/machine-files.md` explains
+//! each key to authors of such files. Every number has a source; times are in nanoseconds or, with `cpu.ghz`, in
+//! cycles.
 
 mod check;
 mod error;
@@ -20,13 +20,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineFile {
-    /// What `--machine` calls it: lower case letters, digits and hyphens.
+    /// Its name for `--machine`: lower case letters, digits and hyphens.
     pub name: String,
     /// One line.
     pub title: String,
     /// Sockets, nodes, cores, threads, and how far they are apart.
     pub topology: TopologyTable,
-    /// What instructions cost that find their line in the own cache.
+    /// What instructions cost that find their line in their CPU's cache.
     pub cpu: CpuTable,
     /// What moving cache lines costs.
     pub coherence: CoherenceTable,
@@ -83,7 +83,7 @@ pub struct CpuTable {
     pub pause: Cost,
     /// Reading the clock.
     pub clock: Cost,
-    /// How long before its turn computing can begin that needs nothing of what comes before it; without it, not at all.
+    /// How long before its turn computing can begin that needs no earlier result; without it, not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookahead: Option<Cost>,
     /// How many times as long computing takes while the other thread of the core is busy; with several threads a core.
@@ -95,14 +95,14 @@ pub struct CpuTable {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoherenceTable {
-    /// Who answers reads of shared lines.
+    /// Which cache or memory answers reads of shared lines.
     pub protocol: Protocol,
     /// Whether a read of a line that another cache has modified takes it as a whole.
     #[serde(default, skip_serializing_if = "is_false")]
     pub migratory: bool,
     /// Bytes of a line.
     pub line_bytes: u32,
-    /// Who says what `protocol` and `line_bytes` are.
+    /// The source of `protocol` and `line_bytes`.
     pub source: String,
     /// Whether these are recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -121,7 +121,7 @@ pub struct CoherenceTable {
     pub rmw_shared: Table,
     /// Any access to a line that no cache has.
     pub memory: Table,
-    /// How long a read of a shared line keeps others that read it waiting.
+    /// How long a read of a shared line delays other readers.
     pub read_occupancy: Cost,
 }
 
@@ -131,16 +131,16 @@ pub struct CoherenceTable {
 pub struct SystemTable {
     /// What locks learn about whether another thread runs.
     pub on_cpu: OnCpuView,
-    /// Whether threads move to CPUs that have nothing to do.
+    /// Whether threads move to idle CPUs.
     pub migration: bool,
-    /// Who says what `on_cpu` and `migration` are.
+    /// The source of `on_cpu` and `migration`.
     pub source: String,
     /// Whether these are recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
     /// Into the kernel and out again.
     pub syscall: Cost,
-    /// A call that was to sleep, and found the word changed; without it, as long as any call.
+    /// A call that was to sleep, but found the word changed; without it, the cost of any call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_call: Option<Cost>,
     /// From one thread to the next.
@@ -149,13 +149,13 @@ pub struct SystemTable {
     pub wake: Cost,
     /// What interrupting another CPU costs the sender.
     pub ipi: Table,
-    /// What a call that gives up the CPU costs where no other thread wants it.
+    /// What a call that yields the CPU costs where no other thread wants it.
     pub yield_call: Cost,
     /// Within this time each ready thread of a CPU runs once.
     pub latency: Cost,
     /// But no thread runs for less than this.
     pub min_granularity: Cost,
-    /// A woken thread preempts one that is ahead by so much.
+    /// A woken thread preempts one that is ahead by this much.
     pub wakeup_granularity: Cost,
     /// How much later a slice may end; without it, all are equally long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,7 +188,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// A measured time.
+    /// Returns a measured time.
     #[must_use]
     pub fn ns(ns: f64, source: impl Into<String>) -> Cost {
         Cost { ns: Some(ns), cycles: None, source: source.into(), provisional: false }
@@ -260,7 +260,7 @@ pub struct IdleExit {
     /// In cycles of `cpu.ghz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
-    /// What interrupting such a CPU costs the sender, in nanoseconds; without it, what `ipi` says.
+    /// What interrupting such a CPU costs the sender, in nanoseconds; without it, the value of `ipi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipi_ns: Option<f64>,
     /// Where it comes from.
@@ -279,18 +279,18 @@ fn is_false(value: &bool) -> bool {
 ///
 /// # Errors
 ///
-/// Says which key of which line is wrong, why, and what to do.
+/// States which key of which line is wrong, why, and what to do.
 pub fn parse(text: &str, origin: &str) -> Result<Machine, SpecError> {
     let file: MachineFile = toml::from_str(text).map_err(|e| SpecError::of_reader(&e, origin, text))?;
     file.check().map_err(|fault| fault.of(origin, text))
 }
 
 impl MachineFile {
-    /// The machine, if all numbers make sense; `origin` names the file in errors.
+    /// Returns the machine, if all numbers make sense; `origin` names the file in errors.
     ///
     /// # Errors
     ///
-    /// Says which key of which line of [`MachineFile::to_toml`] is wrong, why, and what to do.
+    /// States which key of which line of [`MachineFile::to_toml`] is wrong, why, and what to do.
     pub fn machine(&self, origin: &str) -> Result<Machine, SpecError> {
         self.check().map_err(|fault| fault.of(origin, &self.to_toml().unwrap_or_default()))
     }

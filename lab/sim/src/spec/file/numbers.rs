@@ -10,19 +10,19 @@ const LONGEST_NS: f64 = 1e12;
 /// Highest clock rate, generously.
 const HIGHEST_GHZ: f64 = 100.0;
 
-/// Slowest that a core may be said to get through its other thread.
+/// The largest factor by which its other thread may slow a core down.
 const HIGHEST_FACTOR: f64 = 100.0;
 
-/// Whether a time may be nothing at all.
+/// Whether a time may be zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Zero {
-    /// It may.
+    /// It may be.
     Fine,
-    /// It may not: simulated time would stand still in a loop of these.
+    /// It may not be: simulated time would stand still in a loop of these.
     Refused,
 }
 
-/// Reads numbers, and notes whose they are.
+/// Reads numbers, and notes their sources.
 pub(super) struct Numbers {
     ghz: Option<f64>,
     pub(super) sources: Vec<Source>,
@@ -57,12 +57,12 @@ impl Numbers {
         self.time(key, amount, unit, zero)
     }
 
-    /// A time that the file may leave out, which is 0 then.
+    /// Reads a time that the file may omit, which is 0 then.
     pub(super) fn optional(&mut self, key: &str, cost: Option<&Cost>) -> Result<Ps, Fault> {
         cost.map_or(Ok(0), |cost| self.cost(key, cost, Zero::Fine))
     }
 
-    /// The list of `idle_exit`.
+    /// Reads the list of `idle_exit`.
     pub(super) fn idle_exits(&mut self, key: &str, list: &[IdleExit]) -> Result<Vec<IdleState>, Fault> {
         let mut exits: Vec<IdleState> = Vec::with_capacity(list.len());
         for (index, entry) in list.iter().enumerate() {
@@ -86,7 +86,7 @@ impl Numbers {
         Ok(exits)
     }
 
-    /// A table by distance, for all distances of this machine.
+    /// Reads a table by distance, for all distances of this machine.
     pub(super) fn table(
         &mut self,
         key: &str,
@@ -99,7 +99,7 @@ impl Numbers {
         self.by_distance(key, table, topology, zero)
     }
 
-    /// A table by distance whose nearest is the own node.
+    /// Reads a table by distance whose nearest is the CPU's own node.
     pub(super) fn node_table(&mut self, key: &str, table: &Table, topology: &Topology) -> Result<ByClass, Fault> {
         for (name, value) in [("same_core", table.same_core), ("same_cluster", table.same_cluster)] {
             if value.is_some() {
@@ -121,7 +121,7 @@ impl Numbers {
         }
         self.note(key, shown(table), &table.source, table.provisional)?;
         let same_node = self.time(&format!("{key}.same_node"), table.same_node, table.unit, zero)?;
-        // Where the machine has no such distance, nothing asks for it, and the next farther one stands there.
+        // Where the machine has no such distance, it is never used, and the next farther value stands there.
         let near = |name: &str, value: Option<f64>, farther: Ps| match value {
             Some(value) => self.time(&format!("{key}.{name}"), value, table.unit, zero),
             None => Ok(farther),
@@ -135,7 +135,7 @@ impl Numbers {
         Ok(ByClass(times))
     }
 
-    /// The slowdown by the other thread, in thousandths: 1000 where there is none.
+    /// Reads the slowdown by the other thread, in thousandths: 1000 where there is none.
     pub(super) fn slowdown(&mut self, key: &str, factor: Option<&Factor>, threads: u32) -> Result<u32, Fault> {
         needed(key, factor, threads, "threads_per_core")?;
         let Some(factor) = factor else { return Ok(1000) };
@@ -183,7 +183,7 @@ fn picoseconds(ns: f64, zero: Zero) -> Result<Ps, (String, String)> {
     Ok(ps)
 }
 
-/// The number of a [`Cost`] or an [`IdleExit`], with its unit, also as text.
+/// Reads the number of a [`Cost`] or an [`IdleExit`], with its unit, also as text.
 fn either(key: &str, ns: Option<f64>, cycles: Option<f64>) -> Result<(f64, Unit, String), Fault> {
     match (ns, cycles) {
         (Some(ns), None) => Ok((ns, Unit::Ns, format!("{ns} ns"))),
@@ -193,7 +193,7 @@ fn either(key: &str, ns: Option<f64>, cycles: Option<f64>) -> Result<(f64, Unit,
     }
 }
 
-/// A value that must be there exactly where the machine has several of something.
+/// Checks that a value is present exactly where the machine has several of something.
 fn needed<T>(key: &str, value: Option<T>, count: u32, count_key: &str) -> Result<(), Fault> {
     if count > 1 && value.is_none() {
         let problem = format!("missing, but `topology.{count_key}` is {count}");

@@ -6,11 +6,11 @@ use std::fmt::Write;
 use toml::Table;
 
 impl MachineFile {
-    /// The file: a line for each key, a `[table]` line above each group.
+    /// Writes the file: a line for each key, a `[table]` line above each group.
     ///
     /// # Errors
     ///
-    /// None for files whose numbers fit TOML; says which does not.
+    /// None for files whose numbers fit TOML; states which does not.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         let mut text = String::new();
         for (key, value) in [("name", &self.name), ("title", &self.title)] {
@@ -24,7 +24,7 @@ impl MachineFile {
     }
 }
 
-/// One table, its inner tables on a line each: twenty `[cpu.load_hit]` lines would be no table to read.
+/// Writes one table, its inner tables on a line each: twenty `[cpu.load_hit]` lines would not be a readable table.
 fn section(text: &mut String, name: &str, table: &impl Serialize) -> Result<(), toml::ser::Error> {
     let _ = writeln!(text, "\n[{name}]");
     for (key, value) in &Table::try_from(table)? {

@@ -1,4 +1,4 @@
-//! Every set keeps what the dentry cache asks of its locks.
+//! Every set keeps what the dentry cache requires of its locks.
 
 use super::*;
 use crate::locks::{Count, Rename, Shared};

@@ -44,7 +44,7 @@ impl Guarded {
         stage.keep_watched(Guarded::new(), Self::watch)
     }
 
-    /// The rare lines.
+    /// Notes the rare lines.
     fn watch(&self, record: &Record) {
         // SAFETY: the gate comes first in a `repr(C)` lock.
         let gate = unsafe { word(&self.raw) };
@@ -64,7 +64,7 @@ impl Guarded {
         }
     }
 
-    /// When all are done, nobody is inside, and no writer seems to sleep.
+    /// When all are done, no thread is inside, and no writer appears to sleep.
     fn settled(&'static self, stage: &CheckSetup) {
         stage.at_end(move || {
             // SAFETY: as in `watch`.
@@ -80,7 +80,7 @@ fn spread(pages: &Pages<Raw>) {
     pages.raw.spread();
 }
 
-/// One thread for each role, as far as there are threads; perhaps the lock is spread before.
+/// Starts one thread for each role, up to the number of threads; `spread` spreads the lock first.
 fn roles(stage: &CheckSetup, size: Size, spread: bool, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     if spread {
@@ -92,7 +92,7 @@ fn roles(stage: &CheckSetup, size: Size, spread: bool, roles: &'static [Role<Raw
     guarded.settled(stage);
 }
 
-/// A reader entered on the first thread's CPU, and leaves on the second's, while the first thread writes.
+/// A reader enters on the first thread's CPU and leaves on the second's, while the first thread writes.
 fn moves(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     let enters = || {

@@ -21,7 +21,7 @@ pub(super) const CHECKS: &[Check] = &[
 struct Queue {
     condvar: RawCondvar<Explicit>,
     tokens: Cell<u32>,
-    /// Tokens that nobody will take.
+    /// Tokens that no thread will take.
     left: Cell<u32>,
 }
 
@@ -65,12 +65,12 @@ fn give(locked: &Locked, queue: &Queue, tokens: u32, all: bool) {
     }
 }
 
-/// The first thread gives a token for each of the others. One that has no time may leave its own, and must not take a
-/// notification along that was another's.
+/// The first thread gives a token for each of the others. A hasty waiter may leave its token behind, but must not
+/// consume another thread's notification.
 fn tokens(stage: &CheckSetup, size: Size, all: bool, hasty: bool) {
     let locked = Locked::keep(stage);
     let queue = stage.keep(Queue { condvar: RawCondvar::new_in(), tokens: Cell::new(0), left: Cell::new(0) });
-    // One that has no time comes once.
+    // A hasty thread comes once.
     let rounds = if hasty { 1 } else { size.rounds };
     let patient = size.threads as u32 - 1 - u32::from(hasty);
     stage.spawn(move || {
@@ -100,7 +100,7 @@ fn tokens(stage: &CheckSetup, size: Size, all: bool, hasty: bool) {
     });
 }
 
-/// The waiters come with one of two mutexes, in turn, so that they cannot be moved to any.
+/// The waiters use one of two mutexes alternately, so that they cannot be requeued to either.
 fn two_mutexes(stage: &CheckSetup, size: Size) {
     let condvar: &RawCondvar<Explicit> = stage.keep(RawCondvar::new_in());
     let sides = [(); 2].map(|()| (Locked::keep(stage), stage.keep(Cell::new(0))));

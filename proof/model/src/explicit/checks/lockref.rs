@@ -1,4 +1,4 @@
-//! Reference count and lock in one word.
+//! A reference count and a lock in one word.
 
 use super::*;
 use turnwise::LockRef;
@@ -28,12 +28,12 @@ pub(super) const CHECKS: &[Check] = &[
 #[derive(Clone, Copy)]
 enum Role {
     Locks,
-    /// Locks, and counts one reference up and down inside.
+    /// Locks, and increments and decrements the count inside.
     LocksAndCounts,
     LocksSoon,
     /// Takes a reference and gives it back.
     Counts,
-    /// Takes a reference and gives it back, without one to begin with.
+    /// Takes a reference and gives it back, without holding one at first.
     Finds,
 }
 
@@ -95,7 +95,7 @@ impl Guarded {
     }
 }
 
-/// One thread for each role.
+/// Starts one thread for each role.
 fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
     let guarded = Guarded::keep(stage, 1);
     for &role in &roles[..size.threads] {
@@ -107,7 +107,7 @@ fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
     });
 }
 
-/// Gives back a reference; with the last one, ends the object, and frees it if nobody looks for it.
+/// Gives back a reference; with the last one, ends the object, and frees it if no thread looks for it.
 fn give_back(guarded: &'static Guarded, frees: bool) {
     if let Some(guard) = guarded.refs.put_or_lock() {
         assert!(!guarded.dead.replace(true), "two threads had the last reference");

@@ -28,7 +28,7 @@ use turnwise::wait::Tuned;
 
 pub(crate) use parking::of as parking;
 
-/// The checks of one lock.
+/// Returns the checks of one lock.
 pub fn of(lock: Lock) -> &'static [Check] {
     match lock {
         Lock::Mutex => mutex::CHECKS,
@@ -47,7 +47,7 @@ pub fn of(lock: Lock) -> &'static [Check] {
     }
 }
 
-/// A check, as a line of a list.
+/// Returns a check, as a line of a list.
 const fn check(
     name: &'static str,
     machine: Machine,
@@ -58,7 +58,7 @@ const fn check(
     Check { name, machine, sizes, shows, body }
 }
 
-/// A check where threads have no slots and sleep at once.
+/// Returns a check where threads have no slots and sleep at once.
 const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
     check(name, Machine::SLEEPS, sizes, shows, body)
 }
@@ -77,17 +77,17 @@ const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restles
 const LATE_PAIR: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
 const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
 
-/// Sleeps at once, and claims as soon as it was woken in vain.
+/// Sleeps at once, and requests a hand-off as soon as it was woken without success.
 const AT_ONCE: Tuned = Tuned { spin_ns: Some(0), claim_after_ns: Some(0), turn_ns: None };
 
 /// A deadline that the clock does not reach by jumps.
 const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 20_000_000 };
 
-/// How long a lock is kept for a thread that does not come, as `wait/lapse.rs` has it.
+/// How long a lock is reserved for a thread that does not come, as in `wait/lapse.rs`.
 const KEPT_NS: u64 = 50_000_000;
 
-/// What a lock protects: who is inside. Each call is made in the step of the operation before it, so that nobody comes
-/// between the two.
+/// What a lock protects: the threads inside. Each call is made in the step of the operation before it, so that no
+/// thread comes in between.
 pub(crate) struct Section {
     writers: Cell<u32>,
     readers: Cell<u32>,
@@ -162,7 +162,7 @@ impl Engine for Explicit {
     fn expect(_what: impl FnOnce() -> bool, _or: &str) {}
 }
 
-/// Who has claimed the next turn of a lock that has a flag for that: the thread + 1.
+/// The thread that has claimed the next turn of a lock that has a flag for that: its number + 1.
 struct Claim(Cell<usize>);
 
 impl Claim {
@@ -171,7 +171,7 @@ impl Claim {
     }
 
     /// `thread` wrote the word: the flag was `set` or `cleared`, and it has `taken` the lock, perhaps while it was
-    /// `promised`. Nobody may do that but the claimant, before a promise can have lapsed; no promise is left then.
+    /// `promised`. Only the claimant may do that before a promise can have lapsed; then no promise remains.
     fn follow(&self, thread: usize, (taken, promised): (bool, bool), (set, cleared): (bool, bool)) {
         let claimant = self.0.get();
         if taken && promised {
@@ -197,16 +197,16 @@ impl Claim {
     }
 }
 
-/// The word that a lock begins with.
+/// Returns the word that a lock begins with.
 ///
 /// # Safety
 /// `lock` is `repr(C)`, and its first field is a word of 32 bits.
 unsafe fn word<L>(lock: &L) -> &ExplicitWord<u32> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { &*ptr::from_ref(lock).cast() }
 }
 
-/// Each thread comes once, by `enter`, and goes by `leave`; the last one frees the lock as soon as it has released it.
+/// Each thread comes once, by `enter`, and leaves by `leave`; the last one frees the lock right after its release.
 fn freed<L>(
     stage: &CheckSetup,
     size: Size,
@@ -228,7 +228,7 @@ fn freed<L>(
     }
 }
 
-/// Each locks once, and the last one frees the lock.
+/// Each thread locks once, and the last one frees the lock.
 fn freed_lock<L: RawLock<Platform = Explicit>>(
     stage: &CheckSetup,
     size: Size,

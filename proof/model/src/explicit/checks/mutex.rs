@@ -77,7 +77,7 @@ impl Deref for Guarded {
 }
 
 impl Guarded {
-    /// A mutex whose word is watched.
+    /// Returns a mutex whose word is watched.
     pub(super) fn keep(stage: &CheckSetup) -> &'static Guarded {
         stage.keep_watched(Guarded { mutex: Mutex::new(), claim: Claim::new() }, Self::watch)
     }
@@ -87,7 +87,7 @@ impl Guarded {
         unsafe { word(&self.raw) }
     }
 
-    /// Invariant 3, and the rare lines.
+    /// Checks invariant 3, and notes the rare lines.
     fn watch(&self, record: &Record) {
         let &Record { thread, old, new, spins, .. } = record;
         if !record.writes(self.word()) {
@@ -127,14 +127,14 @@ impl Guarded {
         self.leave_fairly();
     }
 
-    /// Nothing is left but flags that stand for sleepers that are gone, and what a stopped thread was promised.
+    /// Checks that only flags of departed sleepers, and a stopped thread's pending hand-off, remain.
     fn is_free(&self) {
         let word = u64::from(self.word().peek());
         let promised = if is_stopped(0) { 0 } else { HANDOFF | GRANTED };
         assert_eq!(word & (OWNER | promised), 0, "locked or promised when everybody has left: {word:#x}");
     }
 
-    /// When all are done: `sections` were entered by those that wait for as long as it takes.
+    /// When all are done: the threads that wait indefinitely have entered `sections`.
     fn settled(&'static self, stage: &CheckSetup, sections: usize) {
         stage.at_end(move || {
             assert!(self.section.entered.get() as usize >= sections, "{} sections", self.section.entered.get());
@@ -152,8 +152,8 @@ fn all_lock(stage: &CheckSetup, size: Size) {
 }
 
 const NONE: Tuned = Tuned { spin_ns: None, turn_ns: None, claim_after_ns: None };
-/// Threads that sleep at once, and claim as soon as they were woken in vain; one that claims so, but spins; one that
-/// does neither.
+/// Threads that sleep at once, and claim as soon as they were woken without success; threads that claim like that, but
+/// spin; threads that do neither.
 const EXTREMES: [Tuned; 3] = [AT_ONCE, Tuned { claim_after_ns: Some(0), ..NONE }, NONE];
 
 fn tuned(stage: &CheckSetup, size: Size) {
@@ -164,7 +164,7 @@ fn tuned(stage: &CheckSetup, size: Size) {
     guarded.settled(stage, size.threads * size.rounds as usize);
 }
 
-/// The first thread comes again and again, so that another cannot fall asleep.
+/// The first thread comes repeatedly, so that another cannot fall asleep.
 fn often(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     stage.spawn_rounds(size.rounds, move || guarded.round());
@@ -174,7 +174,7 @@ fn often(stage: &CheckSetup, size: Size) {
     guarded.settled(stage, size.threads - 1 + size.rounds as usize);
 }
 
-/// One thread does something else than to lock and unlock.
+/// One thread does something other than lock and unlock.
 fn one_does(stage: &CheckSetup, size: Size, what: fn(&Guarded)) {
     let guarded = Guarded::keep(stage);
     stage.spawn_rounds(size.rounds, move || what(guarded));
@@ -184,7 +184,7 @@ fn one_does(stage: &CheckSetup, size: Size, what: fn(&Guarded)) {
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
-/// The first thread has the lock, and comes again and again past the claims of others, which may not come in time.
+/// The first thread has the lock and acquires it repeatedly past the claims of others, which may not come in time.
 fn one_comes_past(stage: &CheckSetup, size: Size) -> &'static Guarded {
     let guarded = Guarded::keep(stage);
     stage.before(0, || guarded.raw.lock());
@@ -197,7 +197,7 @@ fn one_comes_past(stage: &CheckSetup, size: Size) -> &'static Guarded {
     guarded
 }
 
-/// All others come as woken ones, and so claim sooner.
+/// All others arrive as if woken, and so claim sooner.
 fn lapses(stage: &CheckSetup, size: Size) {
     let guarded = one_comes_past(stage, size);
     for _ in 1..size.threads {
@@ -206,7 +206,7 @@ fn lapses(stage: &CheckSetup, size: Size) {
     guarded.settled(stage, size.threads - 1 + size.rounds as usize);
 }
 
-/// One has no time, and may take a claim for its own that it was when its time ran out.
+/// One thread has a deadline, and may mistake for its own a claim that was its own when its time ran out.
 fn lapses_timed(stage: &CheckSetup, size: Size) {
     let guarded = one_comes_past(stage, size);
     stage.spawn(move || {
@@ -218,8 +218,8 @@ fn lapses_timed(stage: &CheckSetup, size: Size) {
     guarded.settled(stage, 1 + size.rounds as usize);
 }
 
-/// The first thread comes once, and may be stopped in its wait, `anywhere` or while it sleeps. The next comes again and
-/// again, and others once: they are not kept from their turns.
+/// The first thread comes once, and may be stopped in its wait, `anywhere` or while it sleeps. The next comes
+/// repeatedly, and others once: they still get their turns.
 fn one_stops(stage: &CheckSetup, size: Size, anywhere: bool, other: fn(&Guarded)) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {
@@ -286,7 +286,7 @@ fn fair(stage: &CheckSetup, size: Size) {
     one_does(stage, size, Guarded::round_fair);
 }
 
-/// One releases fairly, one has no time, the others lock.
+/// One thread releases fairly, one has a deadline, the others lock.
 fn fair_and_timed(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     stage.spawn_rounds(size.rounds, move || guarded.round_fair());
@@ -297,8 +297,8 @@ fn fair_and_timed(stage: &CheckSetup, size: Size) {
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
-/// The first thread may fork while it has the lock. The child has none of the others, but one of its own: what others
-/// were promised is void.
+/// The first thread may fork while it has the lock. The child has none of the others, but one of its own: hand-offs to
+/// the others are void.
 fn forks(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {

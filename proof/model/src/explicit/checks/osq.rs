@@ -3,9 +3,9 @@
 use super::*;
 use turnwise::osq::Osq;
 
-/// Nobody leaves before it is first.
+/// No thread leaves before it is first.
 const PATIENT: Machine = Machine { spins_end: false, ..Machine::SPINS };
-/// Whoever waits may leave, since the thread before it is off its CPU.
+/// A waiter may leave, since the thread before it is off its CPU.
 const HASTY: Machine = Machine { owners_leave: true, ..Machine::SPINS };
 
 /// What threads leave behind in the empty queue.
@@ -56,7 +56,7 @@ impl Queue {
         }
         self.section.alone();
         saw("first");
-        // As in a signal handler. In the child those that come take no notice of it, so two may be first for a moment.
+        // As in a signal handler. In the child, newcomers ignore it, so two threads may be first for a moment.
         let forked = forks && fork();
         if forked {
             saw("forked");
@@ -75,7 +75,7 @@ fn all(stage: &CheckSetup, size: Size) {
     }
 }
 
-/// A thread that is not in the queue leaves notes, which are no threads, and make nobody vanish.
+/// A thread that is not in the queue leaves notes, which are not threads and make no thread vanish.
 fn noted(stage: &CheckSetup, size: Size) {
     let queue = Queue::keep(stage);
     stage.spawn(move || [NOTE + 1, 0].into_iter().for_each(|note| queue.osq.leave_note(note)));

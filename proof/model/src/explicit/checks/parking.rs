@@ -41,7 +41,7 @@ impl System for Explicit {
         while lock.word.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
             let _ = Explicit::spin_until(&lock.word, |value| value == 0, SpinLimit::NONE);
         }
-        // SAFETY: the word says who is here, alone.
+        // SAFETY: the word states which thread is here, alone.
         let answer = body(unsafe { &mut *lock.value.get() });
         lock.word.store(0, Release);
         answer
@@ -91,7 +91,7 @@ const SETTING: Setting = Setting { stacks_are_shared: true, ..Setting::SPINS };
 const TWO: (Size, Size) = (Size::of(2, 2), Size::of(2, 4));
 const ALL_FOUR: (Size, Size) = (Size::of(4, 1), Size::of(4, 1));
 const SIGNALS: (Size, Size) = (Size::of(3, 1).restless(), Size::of(4, 1).restless());
-/// Everybody's time may run out.
+/// Every thread's time may run out.
 const COUNTS: (Size, Size) = (Size::of(3, 1).timed(2), Size::of(4, 1).timed(3));
 const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(1).restless());
 
@@ -99,7 +99,7 @@ const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(
     check(name, SETTING, sizes, shows, body)
 }
 
-/// Whom nobody wakes, or in vain, relies on its deadline.
+/// A thread that is not woken, or woken without success, relies on its deadline.
 const fn timed(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
     check(name, Setting { time_helps: true, ..SETTING }, sizes, shows, body)
 }

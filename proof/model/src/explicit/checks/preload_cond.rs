@@ -12,7 +12,7 @@ use turnwise::wait::Lookout;
 mod protocol;
 
 const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
-    // A waiter that has no time, and that nobody signals, relies on its deadline.
+    // A waiter that has a deadline, and that no thread signals, relies on that deadline.
     let machine = Machine { time_helps: true, ..Machine::SLEEPS };
     Check { name, machine, sizes, shows, body }
 }
@@ -36,7 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
 enum Kind {
     Signals,
     Broadcasts,
-    /// Signals, in a forked child where a thread looks that does not exist here.
+    /// Signals, in a forked child where a thread polls that does not exist here.
     Inherits,
     /// Signals; the last waiter has no time.
     Hasty,
@@ -70,7 +70,7 @@ impl Shared {
         })
     }
 
-    /// Sets the flag of a thread that looks, in the notes of another process.
+    /// Sets the flag of a polling thread, in the notes of another process.
     fn inherit_a_look(&self) {
         // SAFETY: the notes are a word, and nothing else.
         let notes = unsafe { &*ptr::from_ref(&self.cond.lookout).cast::<ExplicitWord<u32>>() };
@@ -107,7 +107,7 @@ impl Shared {
             self.lock();
             return true;
         }
-        // SAFETY: the first half of the word, which a futex call looks at.
+        // SAFETY: the first half of the word, which a futex call checks.
         let futex = unsafe { &*words.futex() };
         let parked = loop {
             match Explicit::park(futex, seen, Lane::Waiters, may_leave.map(|_| SOON)) {
@@ -115,7 +115,7 @@ impl Shared {
                 parked => break parked,
             }
         };
-        // A cancellation may end the sleep, or come as something else does.
+        // A cancellation may end the sleep, or coincide with another event.
         let cancelled = may_leave == Some(Kind::Cancels) && (parked == Parked::TimedOut || choose());
         let how = match parked {
             _ if cancelled => Leave::Cancelled,
@@ -136,8 +136,8 @@ impl Shared {
         self.unlock();
     }
 
-    /// Waits once, and takes nothing: if a signal came, it is handed on. One whose time was out, or who was cancelled,
-    /// cannot tell, and must have taken none along.
+    /// Waits once, and takes no token: if a signal came, it is passed on. A waiter that timed out or was cancelled
+    /// cannot tell, and must not have consumed one.
     fn look(&self, kind: Kind) {
         self.lock();
         let signalled = self.tokens.get() == 0 && self.wait(Some(kind));
@@ -149,7 +149,7 @@ impl Shared {
         }
     }
 
-    /// Comes without the mutex, as if its release failed.
+    /// Arrives without the mutex, as if its release failed.
     fn be_refused(&self) {
         saw("refused");
         let words = self.words();
@@ -160,8 +160,8 @@ impl Shared {
         self.cond.word.peek() >> 32
     }
 
-    /// When all have left. With several waiters, those that a signal found on their way to sleep may still be counted;
-    /// a signal that wakes nobody forgets all of them, so that the next ones need no system call.
+    /// Called when all have left. With several waiters, those that a signal found on their way to sleep may still be
+    /// counted; a signal that wakes no thread forgets all of them, so that the next ones need no system call.
     fn forgets_who_left(&self, only_one: bool) {
         assert!(!only_one || self.count() == 0, "the one waiter has left, and is still counted");
         let words = self.words();
@@ -182,7 +182,7 @@ impl Shared {
     }
 }
 
-/// The first thread gives a token for each of the others, but for the last, if that leaves without.
+/// The first thread gives a token for each of the others, except for the last, if that leaves without one.
 fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
     let shared = Shared::keep(stage);
     if kind == Kind::Inherits {
@@ -215,7 +215,7 @@ fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
     });
 }
 
-/// The first thread destroys the condition variable right after it has woken all, as POSIX allows.
+/// The first thread destroys the condition variable right after it has woken all waiters, as POSIX allows.
 fn destroyed(stage: &CheckSetup, size: Size) {
     let shared = Shared::keep(stage);
     let inside = ptr::from_ref(&shared.cond.inside).addr();
@@ -227,7 +227,7 @@ fn destroyed(stage: &CheckSetup, size: Size) {
     let waiters = size.threads as u32 - 1;
     stage.spawn(move || {
         shared.lock();
-        // Nobody comes to wait after this: who has not come yet finds its token.
+        // No thread waits after this: a thread that has not come yet finds its token.
         shared.tokens.set(waiters);
         shared.words().broadcast();
         shared.unlock();

@@ -1,4 +1,4 @@
-//! The preload library's locks with a line of waiters, which a forked child makes anew, as they ship.
+//! The preload library's locks with a queue of waiters, which a forked child makes anew, as they ship.
 
 #[path = "../../../../../crates/preload/src/word/line.rs"]
 mod line;

@@ -1,4 +1,4 @@
-//! The re-entrant mutex: what it keeps beside the mutex is the owner's alone.
+//! The re-entrant mutex: what it keeps next to the mutex belongs to the owner alone.
 
 use super::*;
 use turnwise::RawReentrantMutex;
@@ -19,7 +19,7 @@ impl Guarded {
         stage.keep(Guarded::new())
     }
 
-    /// Locked once: locks once more, and releases both.
+    /// Runs with the lock held once: locks once more, and releases both.
     fn inside(&self) {
         self.section.alone();
         assert!(self.raw.try_lock(), "the owner may lock again");

@@ -129,7 +129,7 @@ type Raw = RawRwSem<Explicit>;
 struct Guarded {
     pages: Pages<Raw>,
     claim: Claim,
-    /// In a forked child: somebody vanished who had the lock, or seems to have it.
+    /// In a forked child: a thread that has the lock, or seems to have it, has vanished.
     kept: Cell<bool>,
 }
 
@@ -144,7 +144,7 @@ impl Guarded {
         unsafe { word(&self.pages.raw) }
     }
 
-    /// Invariant 5, and the rare lines.
+    /// Checks invariant 5, and notes the rare lines.
     fn watch(&self, record: &Record) {
         let &Record { thread, what, old, new, spins, .. } = record;
         if !record.writes(self.word()) {
@@ -171,7 +171,7 @@ impl Guarded {
         self.claim.follow(thread, (taken, old & HANDOFF != 0), (set & HANDOFF != 0, cleared & HANDOFF != 0));
     }
 
-    /// When all are done, nothing is left in the word.
+    /// When all are done, the word is empty.
     fn settled(&'static self, stage: &CheckSetup) {
         stage.at_end(|| self.is_settled());
     }
@@ -183,7 +183,7 @@ impl Guarded {
     }
 }
 
-/// And again past writers that wait, while it has the lock.
+/// Reads again, past waiting writers, while it has the lock.
 fn read_again(pages: &Pages<Raw>) {
     pages.raw.read();
     pages.section.read(1);
@@ -213,7 +213,7 @@ fn write_tuned_soon(pages: &Pages<Raw>) {
     }
 }
 
-/// Tries to write, to read upgradably, and to read, and releases what it has got.
+/// Tries to write, to read upgradably, and to read, and releases what it acquired.
 fn tries(pages: &Pages<Raw>) {
     let raw = &pages.raw;
     let [write, upgradable, read] = [raw.try_write(), raw.try_upgradable_read(), raw.try_read()];
@@ -232,7 +232,7 @@ fn tries(pages: &Pages<Raw>) {
     }
 }
 
-/// One thread for each role, as far as there are threads.
+/// Starts one thread for each role, up to the number of threads.
 fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     for &role in &roles[..size.threads] {
@@ -241,8 +241,8 @@ fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
     guarded.settled(stage);
 }
 
-/// The first thread writes, and then tries to write again; the others try to read. Some try succeeds: a lock that
-/// nobody has is not found taken.
+/// The first thread writes, and then tries to write again; the others try to read. Some attempt succeeds: a free lock
+/// is never found taken.
 fn tries_again(stage: &CheckSetup, size: Size, prefer: Prefer) {
     let guarded = Guarded::keep(stage);
     let succeeded = stage.keep(ExplicitWord::new(0_u32));
@@ -272,7 +272,7 @@ fn tries_again(stage: &CheckSetup, size: Size, prefer: Prefer) {
     });
 }
 
-/// The first thread reads upgradably until the second, a reader, is inside, too; the others come again and again.
+/// The first thread reads upgradably until the second, a reader, is inside, too; the others come repeatedly.
 fn beside(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     let inside = stage.keep(ExplicitWord::new(0_u32));
@@ -292,8 +292,8 @@ fn beside(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
     guarded.settled(stage);
 }
 
-/// The first thread comes once, and may be stopped in its sleep. The next comes again and
-/// again, and, if it writes, `holds` the lock at first; others come once. They are not kept from their turns.
+/// The first thread comes once, and may be stopped in its sleep. The next comes repeatedly and, if it writes, `holds`
+/// the lock at first; others come once. They still get their turns.
 fn stops(stage: &CheckSetup, size: Size, holds: bool, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     if holds {
@@ -314,7 +314,7 @@ fn stops(stage: &CheckSetup, size: Size, holds: bool, roles: &'static [Role<Raw>
     guarded.settled(stage);
 }
 
-/// The first thread comes again and again, so that another writer cannot fall asleep.
+/// The first thread comes repeatedly, so that another writer cannot fall asleep.
 fn often(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     stage.spawn_rounds(size.rounds, move || write(&guarded.pages));
@@ -323,8 +323,8 @@ fn often(stage: &CheckSetup, size: Size) {
     }
 }
 
-/// The first thread may fork while it has the lock. The child has none of the others, but some of its own: what stands
-/// in the word for others is void. A count or a hold of theirs is not, and stays for ever: nothing is asked then.
+/// The first thread may fork while it has the lock. The child has none of the others, but some of its own: entries in
+/// the word for others are void. Their counts and holds are not, and stay for ever: then nothing is checked.
 fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role<Raw>], child: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {

@@ -10,7 +10,7 @@ const STOPPED: (Size, Size) = (Size::of(3, 1).stopped(), Size::of(3, 2).stopped(
 const STOPPED_PAIR: (Size, Size) = (Size::of(2, 2).stopped(), Size::of(2, 4).stopped());
 const STOPPED_LATE: (Size, Size) = (Size::of(3, 1).stopped().late(1), Size::of(3, 2).stopped().late(1));
 const GIVEN_UP: (Size, Size) = (Size::of(3, 1).timed(3), Size::of(4, 1).timed(3));
-/// The deadlines of those that sleep pass, which is what ends the lapse.
+/// The deadlines of sleepers pass, which is what ends the lapse.
 const TIMELY: Machine = Machine { time_helps: true, ..Machine::SLEEPS };
 const CLAIM_LAPSES: Shows = &["claimed", "lapsed", "stopped"];
 const LAPSES: Shows = &["lapsed", "stopped"];
@@ -47,9 +47,9 @@ struct Guarded<const FAIR: bool> {
     permits: u32,
     /// Permits that threads have.
     out: Cell<u32>,
-    /// Who is first in line, + 1.
+    /// The first thread in the queue, + 1.
     first: Cell<usize>,
-    /// It has claimed.
+    /// Whether it has claimed.
     claimed: Cell<bool>,
 }
 
@@ -65,7 +65,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
         let guarded = stage.keep_watched(guarded, Self::watch);
         stage.at_end(move || {
             let word = guarded.word().peek();
-            // Flags of the parent's threads stay if nobody had to wait.
+            // Flags of the parent's threads stay if no thread had to wait.
             let void = word & GENERATION != Explicit::generation() << GENERATION.trailing_zeros();
             let word = if void { word & PERMITS as u32 } else { word };
             // So do those of a thread that was stopped.
@@ -80,8 +80,8 @@ impl<const FAIR: bool> Guarded<FAIR> {
         unsafe { word(&self.semaphore) }
     }
 
-    /// Nobody takes permits past the first in line once it has claimed; in a fair one, past nobody in line. Nor does
-    /// anybody take its place away before it can have lapsed.
+    /// No thread takes permits past the first in the queue once that has claimed; in a fair semaphore, past any queued
+    /// thread. Nor does a thread take its place away before it can have lapsed.
     fn watch(&self, record: &Record) {
         let &Record { thread, old, new, .. } = record;
         if !record.writes(self.word()) {
@@ -136,7 +136,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
     }
 }
 
-/// Thread n wants as many as `wants` says, which begins again at its end.
+/// Thread n wants `wants[n]` permits; the list is repeated from its end.
 fn wants<const FAIR: bool>(stage: &CheckSetup, size: Size, permits: u32, wants: &'static [u32]) {
     let guarded = Guarded::<FAIR>::keep(stage, permits);
     for &n in wants.iter().cycle().take(size.threads) {
@@ -164,8 +164,8 @@ fn timed<const FAIR: bool>(stage: &CheckSetup, size: Size) {
     }
 }
 
-/// The first thread comes once, and may be stopped in its wait, `anywhere` or while it sleeps: nobody else is kept from
-/// the permit.
+/// The first thread comes once, and may be stopped in its wait, `anywhere` or while it sleeps: no other thread is kept
+/// from the permit.
 fn stops<const FAIR: bool>(stage: &CheckSetup, size: Size, anywhere: bool) {
     let guarded = Guarded::<FAIR>::keep(stage, 1);
     stage.spawn(move || {
@@ -189,8 +189,8 @@ fn stops<const FAIR: bool>(stage: &CheckSetup, size: Size, anywhere: bool) {
     });
 }
 
-/// A thread that was stopped for ever is the first. The last gives back the only permit; another has no time as it
-/// waits for that, and the others get it all the same.
+/// A thread that was stopped for ever is the first. The last gives back the only permit; another times out while it
+/// waits for that, and the others still get it.
 fn gives_up_in_its_stead(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::<true>::keep(stage, 1);
     stage.before(0, || {
@@ -212,8 +212,8 @@ fn gives_up_in_its_stead(stage: &CheckSetup, size: Size) {
     stage.spawn(move || guarded.give(1));
 }
 
-/// The first thread may fork while it has the only permit. The child has none of those that stood in line, but as
-/// many of its own.
+/// The first thread may fork while it has the only permit. The child has none of the queued threads, but the same
+/// number of its own.
 fn forks<const FAIR: bool>(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::<FAIR>::keep(stage, 1);
     stage.spawn(move || {

@@ -82,7 +82,7 @@ fn slots(stage: &CheckSetup, size: Size) {
         });
     }
     stage.at_end(move || {
-        // One more than there are: a stack that has lost its end may go round.
+        // One more than exist: a stack that has lost its end may form a cycle.
         let left = (0..=SLOTS).filter_map(|_| slots.pop_free()).count();
         assert_eq!(left, SLOTS, "slots are lost, or there twice");
     });
@@ -136,7 +136,7 @@ impl Area {
         let cpu = if area.is_null() {
             CPU_LIMIT
         } else {
-            // SAFETY: memory of the check, which notices a look after its end.
+            // SAFETY: memory of the check, which detects an access after its end.
             unsafe { (*area).cpu_id.load(Relaxed) }
         };
         self.observers.fetch_sub(1, Release);

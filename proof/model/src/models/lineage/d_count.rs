@@ -1,4 +1,4 @@
-//! A dentry's reference count: no count lost, one last put, alone with what the others did before.
+//! A dentry's reference count: no count is lost, and one put is the last, ordered after what the others did before.
 
 use super::*;
 use turnwise_lineage::d_count::{CmpXchg, DCount, LockRef, Policy, UnderLock};
@@ -48,11 +48,11 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: dropped", (3, 6), &["dropped"], dropped::<DCount<LockRef, Loom>>),
 ];
 
-/// An object: those with a reference read it, the last one writes.
+/// An object: threads with a reference read it, the last one writes.
 struct Dentry<V: Policy> {
     count: DCount<V, Loom>,
     name: Protected,
-    /// Read with a reference; written by who killed it, when it is done with it.
+    /// Read with a reference; written by the thread that killed it, when it is done with it.
     inode: Protected,
     kills: Protected,
 }
@@ -70,7 +70,7 @@ impl<V: Policy> Dentry<V> {
         saw(if put.last { "last" } else { "not last" });
     }
 
-    /// As a look-up that has nothing but the dentry's place in the cache.
+    /// Acts as a look-up that has nothing but the dentry's place in the cache.
     fn find(&self) {
         if self.count.get_live() {
             rest();
@@ -78,12 +78,12 @@ impl<V: Policy> Dentry<V> {
             self.put();
             saw("found");
         } else {
-            self.kills.get(); // whoever finds it dead sees what the killer did under the lock
+            self.kills.get(); // a thread that finds it dead sees what the killer did under the lock
             saw("dead");
         }
     }
 
-    /// Takes it away if nobody has it.
+    /// Kills it if no thread has a reference.
     fn kill(&self) {
         let killed = self.count.kill_unused(|| {
             self.kills.add();
@@ -132,7 +132,7 @@ fn find_and_go<V: Policy>() {
     dentry.settled(None);
 }
 
-/// One puts the last reference; one takes two, so that a third may find more than 1.
+/// One thread puts the last reference; one takes two, so that a third may find more than 1.
 fn after_the_last<V: Policy>() {
     let dentry = Dentry::<V>::keep();
     dentry.count.get();
@@ -153,7 +153,7 @@ fn after_the_last<V: Policy>() {
     dentry.settled(None);
 }
 
-/// One has the lock and rests; another takes a reference and puts it.
+/// One thread has the lock and rests; another takes a reference and puts it.
 fn counted_while_locked() {
     let dentry = Dentry::<LockRef>::keep();
     dentry.count.lock();
@@ -171,7 +171,7 @@ fn counted_while_locked() {
     dentry.settled(None);
 }
 
-/// Some look for an object that nobody has, others take it away unless it is in use.
+/// Some threads look up an unreferenced object, others kill it unless it is in use.
 fn found_or_killed<V: Policy>(killers: u32, finders: u32) {
     let dentry = Dentry::<V>::keep();
     let mut handles: Vec<_> = (1..killers).map(|_| spawn(move || dentry.kill())).collect();
@@ -183,7 +183,7 @@ fn found_or_killed<V: Policy>(killers: u32, finders: u32) {
     assert_eq!(dentry.count.get_live(), killed == 0, "dead without a killer, or alive after it");
 }
 
-/// One has the lock and rests, so that another waits with its wish for a reference; then it kills the object or not.
+/// One thread has the lock and rests, so that another waits to take a reference; then it kills the object or not.
 fn found_while_locked() {
     let dentry = Dentry::<LockRef>::keep();
     dentry.count.lock();

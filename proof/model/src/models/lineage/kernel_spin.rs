@@ -14,7 +14,7 @@ impl Settles for Queued {}
 
 models_of!(KernelSpin, PLAIN);
 
-/// No yield stands in for preemption that is off.
+/// Makes no yield stand in for disabled preemption.
 const fn in_kernel(name: &'static str, preemptions: (usize, usize), body: fn()) -> Model {
     Model { setup: KERNEL, ..model(name, preemptions, &[], body) }
 }

@@ -38,7 +38,7 @@ pub(super) const MODELS: &[Model] = &[
     model("spinner queue: three threads", PLAIN, (2, 3), &[], || queue(3, 1)),
 ];
 
-/// Every thread takes so many turns.
+/// Every thread takes `rounds` turns.
 fn queue(threads: u32, rounds: u32) {
     let (queue, data) = (keep(SpinnerQueue::<Loom>::new_in()), keep(Protected::new()));
     together(threads, move || (0..rounds).for_each(|_| queue.take_turn(|| data.add())));

@@ -1,4 +1,4 @@
-//! The documents' locks, before and after.
+//! The papers' locks, before and after.
 
 mod d_count;
 mod ia64_spin;
@@ -12,7 +12,7 @@ mod rwsem_xadd;
 use super::*;
 use crate::scenarios::{read, write};
 
-/// All models of these locks.
+/// Returns all models of these locks.
 pub(super) fn all() -> Vec<Model> {
     [
         kernel_spin::MODELS,
@@ -62,7 +62,7 @@ fn behind<L: RawRwLock + Settles>(writes: bool, writers: u32, readers: u32, agai
     pages.settled();
 }
 
-/// One thread writes, or reads, one tries to read, or to write.
+/// One thread writes, or reads; one tries to read, or to write.
 fn attempt_shared<L: RawRwLock + Settles>(writer: bool, to_write: bool) {
     let pages = Pages::<L>::keep();
     let other = spawn(move || if writer { write(pages) } else { read(pages) });

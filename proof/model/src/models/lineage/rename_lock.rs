@@ -1,4 +1,4 @@
-//! `rename_lock`: optimistic readers see what one writer left; blocking readers keep writers out, and nobody else.
+//! `rename_lock`: optimistic readers see what one writer left; blocking readers keep only writers out.
 
 use super::*;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -36,7 +36,7 @@ pub(super) const MODELS: &[Model] = &[
 
 type U32 = <Loom as Platform>::U32;
 
-/// A lock with two words that writers leave equal, and data for those who block.
+/// A lock with two words that writers leave equal, and data for blocking readers.
 struct Tree<V: Policy> {
     raw: RenameLock<V, Loom>,
     first: U32,

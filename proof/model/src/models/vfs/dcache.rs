@@ -1,5 +1,5 @@
-//! The dentry cache inside of a whole file system: what is there is found, by one dentry, whatever is reclaimed or
-//! renamed meanwhile; a path that never was is never read; nothing is used after it was freed.
+//! The dentry cache inside of a whole file system: what exists is found, by one dentry, whatever is reclaimed or
+//! renamed meanwhile; a path that never existed is never read; nothing is used after it was freed.
 
 use super::*;
 use crate::platform::Races;
@@ -34,7 +34,7 @@ pub(super) const MODELS: &[Model] = &[
 
 const COMES: Shows = &["found", "not yet"];
 
-/// Names in the root that share a chain with `a`, or that do not: as many as asked for.
+/// Returns `count` names in the root that share a chain with `a`, or that do not.
 fn names(with_a: bool, count: usize) -> Vec<String> {
     static NAMES: OnceLock<(Vec<String>, Vec<String>)> = OnceLock::new();
     let all = NAMES.get_or_init(|| ('b'..='l').map(|letter| format!("/{letter}")).partition(|name| shares(name)));
@@ -51,12 +51,12 @@ fn shares(name: &str) -> bool {
     fs.stats().longest_chain == 2
 }
 
-/// A file system is made on a stack, and that of the first thread is small.
+/// Runs `body` with enough stack: a file system is made on a stack, and that of the first thread is small.
 fn roomy(body: fn()) {
     spawn(body).join();
 }
 
-/// A file system with two chains, which keeps all dentries until it is asked to reclaim some.
+/// A file system with two chains, which keeps all dentries until a call to reclaim some.
 struct Tree<L: LockSet<Loom>> {
     fs: Vfs<LoomHost, L>,
 }
@@ -99,7 +99,7 @@ impl<L: LockSet<Loom>> Tree<L> {
         String::from_utf8(path).expect("names are text")
     }
 
-    /// Looks for what somebody is about to make.
+    /// Looks up what another thread is about to make.
     fn may_find(&'static self, uid: u32, path: &str) {
         match self.with(|cx| self.fs.lookup(&Context { uid, ..*cx }, path.as_bytes(), Follow::Yes)) {
             Ok(at) => {
@@ -113,14 +113,14 @@ impl<L: LockSet<Loom>> Tree<L> {
         }
     }
 
-    /// Everybody has left: nothing but the roots stays when all is reclaimed, also that of a mount that is no more.
+    /// All threads have left: only the roots stay when all is reclaimed, also that of an unmounted mount.
     fn settled(&'static self, roots: u64) {
         while self.fs.shrink(usize::MAX) > 0 {}
         assert_eq!(self.fs.stats().dentries, roots, "dentries that nobody uses, and nobody can reclaim");
     }
 }
 
-/// One directory is moved into another with another name, one level below is read.
+/// One directory is moved into another under another name, one level below is read.
 fn path_and_rename<L: LockSet<Loom>>() {
     let tree = Tree::<L>::keep(&["/a", "/b", "/a/x"]);
     let at = tree.look_up("/a/x").expect("it is there");
@@ -195,7 +195,7 @@ fn look_up_and_rename<L: LockSet<Loom>>() {
     tree.settled(1);
 }
 
-/// A dentry before the one that is looked for goes to another chain, in front of one that is new there.
+/// A dentry before the one looked up goes to another chain, in front of a new dentry there.
 fn go_astray<L: LockSet<Loom>>() {
     let (before, elsewhere) = (names(true, 1), names(false, 2));
     let tree = Tree::<L>::keep(&["/a", &before[0]]);
@@ -209,7 +209,7 @@ fn go_astray<L: LockSet<Loom>>() {
     tree.settled(1);
 }
 
-/// One makes two names in one chain and removes the later, which is before the other one.
+/// One thread makes two names in one chain and removes the later, which is before the other one.
 fn look_up_and_make<L: LockSet<Loom>>() {
     let name = names(true, 1).remove(0);
     let tree = Tree::<L>::keep(&[]);
@@ -227,7 +227,7 @@ fn turns_positive<L: LockSet<Loom>>() {
     let tree = Tree::<L>::keep(&[]);
     assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
     let other = spawn(|| tree.make("/a").expect("a new directory"));
-    tree.may_find(1, "/a/."); // who is not root asks the inode whether he may search it
+    tree.may_find(1, "/a/."); // a user who is not root asks the inode for search permission
     other.join();
     tree.settled(1);
 }
@@ -239,7 +239,7 @@ fn look_up_and_mount<L: LockSet<Loom>>() {
         tree.with(|cx| tree.fs.mount(cx, b"/a").map(drop)).expect("a mount");
         tree.with(|cx| tree.fs.umount(cx, b"/a")).expect("it was mounted");
     });
-    // Who is in the tree when it goes stays in it: there is no way up, and nothing in it.
+    // A thread that is in the tree when it is removed stays in it: there is no way up, and it is empty.
     match tree.look_up("/a/..//a") {
         Ok(at) => saw(if at.inode_number() == covered { "covered" } else { "mounted" }),
         Err(errno) => {

@@ -1,5 +1,5 @@
-//! The journal: no commit while a handle is open, everything that handles changed is seen by the commit, and nobody
-//! who sleeps is forgotten.
+//! The journal: no commit while a handle is open, the commit sees everything that handles changed, and no sleeper is
+//! forgotten.
 
 use super::*;
 use std::cell::Cell;
@@ -30,7 +30,7 @@ const EACH: Config = Config {
     commit_ns: 0,
 };
 const PAIRS: Config = Config { handles_per_commit: 2, ..EACH };
-/// Each handle leaves so much that no other finds room.
+/// Each handle leaves so much that no other fits.
 const FULL: Config = Config { handles_per_commit: u32::MAX, keep: 1, capacity: 1, ..EACH };
 
 /// Turns that a model has at most.
@@ -87,7 +87,7 @@ impl Book {
     fn settled(&self, changes: u32) {
         let all: u32 = self.pages.iter().flatten().map(Protected::get).sum();
         assert_eq!(all, changes, "changes");
-        self.change(0); // whoever comes after that gets on
+        self.change(0); // threads that come after that make progress
     }
 }
 
@@ -100,7 +100,7 @@ fn changes(config: Config, threads: usize, rounds: u32) {
     book.settled(threads as u32 * rounds);
 }
 
-/// One more does nothing but commit, from some time on.
+/// One more thread does nothing but commit, from some time on.
 fn served(config: Config, threads: usize, rounds: u32) {
     let book = Book::keep(config);
     let server = spawn(|| book.journal.serve());

@@ -1,5 +1,5 @@
-//! The smallest locks that a file system can be built of, so that what is tried is its order of steps and not the
-//! locks', which have models of their own.
+//! The smallest locks that a file system can be built of, so that its order of steps is tested and not the locks',
+//! which have models of their own.
 
 use crate::platform::Loom;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ pub(super) struct Lean<C = DCount<d_count::LockRef, Loom>, R = RenameLock<rename
     PhantomData<(C, R)>,
 );
 
-/// The counts of Linux 3.10 with the document's patch, and its rename lock.
+/// The counts of Linux 3.10 with the paper's patch, and its rename lock.
 pub(super) type Patched = Lean<DCount<d_count::CmpXchg, Loom>, RenameLock<rename_lock::SeqRw, Loom>>;
 
 impl<C: Count, R: Rename> LockSet<Loom> for Lean<C, R> {
@@ -35,10 +35,10 @@ impl<C: Count, R: Rename> LockSet<Loom> for Lean<C, R> {
     type AnonVma = Quiet<RawSpinLock<NoBackoff, Loom>>;
 }
 
-/// Does nothing while a failed model is cleaned up: whoever has a lock then will never release it.
+/// Does nothing while a failed model is cleaned up: a thread that has a lock then will never release it.
 pub(super) struct Quiet<L>(L);
 
-// SAFETY: the lock inside keeps these promises until a model has failed; then a single thread cleans up.
+// SAFETY: the lock inside keeps these guarantees until a model has failed; then a single thread cleans up.
 unsafe impl<L: RawLock> RawLock for Quiet<L> {
     const REENTRANT: bool = L::REENTRANT;
     type Platform = L::Platform;
@@ -57,7 +57,7 @@ unsafe impl<L: RawLock> RawLock for Quiet<L> {
     }
     unsafe fn unlock(&self) {
         if !panicking() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.0.unlock() };
         }
     }
@@ -66,7 +66,7 @@ unsafe impl<L: RawLock> RawLock for Quiet<L> {
     }
 }
 
-// SAFETY: the lock inside keeps the promises of `RawRwLock` until a model has failed.
+// SAFETY: the lock inside keeps the guarantees of `RawRwLock` until a model has failed.
 unsafe impl<L: RawRwLock> RawRwLock for Quiet<L> {
     fn read(&self) {
         if !panicking() {
@@ -78,7 +78,7 @@ unsafe impl<L: RawRwLock> RawRwLock for Quiet<L> {
     }
     unsafe fn unlock_read(&self) {
         if !panicking() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.0.unlock_read() };
         }
     }

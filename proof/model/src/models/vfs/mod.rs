@@ -8,7 +8,7 @@ use super::*;
 use crate::platform::{LoomHost, on_charge};
 use locks::{Lean, Patched};
 
-/// All models of the file system.
+/// Returns all models of the file system.
 pub(super) fn all() -> Vec<Model> {
     [journal::MODELS, dcache::MODELS].concat()
 }
