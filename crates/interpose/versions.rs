@@ -124,7 +124,7 @@ pub(crate) struct Exports {
     pub(crate) old_conditions: bool,
 }
 
-/// Whether the build is for one of the targets that crate turnwise-interpose compiles for.
+/// Returns whether the build is for one of the targets that crate turnwise-interpose compiles for.
 pub(crate) fn is_known_target() -> bool {
     let set = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     let is_known_arch = ["x86_64", "aarch64"].contains(&set("ARCH").as_str());

@@ -75,7 +75,7 @@ impl Variant {
         [shown, target.shown()].join(" ").trim_start().to_owned()
     }
 
-    /// Whether it needs the preload library.
+    /// Returns whether it needs the preload library.
     pub(crate) fn is_interposed(&self) -> bool {
         match &self.locks {
             Locks::Policy(policy) => *policy != Policy::Libc,

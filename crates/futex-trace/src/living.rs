@@ -26,7 +26,7 @@ fn inside(status: &str) -> Option<u32> {
     numbers.last()?.parse().ok()
 }
 
-/// Whether a process has ended, waited for or not.
+/// Returns whether a process has ended, waited for or not.
 #[must_use]
 pub fn has_ended(pid: u32) -> bool {
     directory(pid).is_none()

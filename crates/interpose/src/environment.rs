@@ -25,9 +25,9 @@ pub fn variable(name: &str) -> Option<&'static CStr> {
     }
 }
 
-/// Whether the kernel, as it began this process, gave it other rights than its user has: by set-user-ID, set-group-ID,
-/// or capabilities of its file. `getauxval` says the same, but may be called too early for it. `environment` is where
-/// the kernel's begins.
+/// Returns whether the kernel, as it began this process, gave it other rights than its user has: by set-user-ID,
+/// set-group-ID, or capabilities of its file. `getauxval` says the same, but may be called too early for it.
+/// `environment` is where the kernel's begins.
 fn is_secure(environment: *const *const c_char) -> bool {
     const END: usize = 0;
     const SECURE: usize = 23;

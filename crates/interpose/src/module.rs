@@ -34,12 +34,12 @@ impl Module {
         unsafe { CStr::from_ptr(self.name) }
     }
 
-    /// Whether the address lies in the module.
+    /// Returns whether the address lies in the module.
     pub fn contains(&self, address: usize) -> bool {
         (self.start..self.end).contains(&address)
     }
 
-    /// Whether this code is part of the module, as when a library asks about itself.
+    /// Returns whether this code is part of the module, as when a library asks about itself.
     pub fn is_own(&self) -> bool {
         self.contains(find as *const () as usize)
     }

@@ -126,7 +126,7 @@ impl Tables {
         null_mut()
     }
 
-    /// Whether a symbol is a function of this name that the module has.
+    /// Returns whether a symbol is a function of this name that the module has.
     ///
     /// # Safety
     /// The symbol is one of these tables'.

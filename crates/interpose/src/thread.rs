@@ -3,8 +3,8 @@
 //! `thread_local!` would call `__tls_get_addr`, which may allocate. These are declared in assembly and read with the
 //! initial-exec model, as the locks do it (`turnwise::platform::native`).
 
-/// Whether this process is the child of a `vfork` and runs in its parent's memory: what it keeps there would be the
-/// parent's. The C library's idea of the calling thread is the parent's then.
+/// Returns whether this process is the child of a `vfork` and runs in its parent's memory: what it keeps there would be
+/// the parent's. The C library's idea of the calling thread is the parent's then.
 #[must_use]
 pub fn runs_in_memory_of_another() -> bool {
     let mut clock = 0;

@@ -120,7 +120,7 @@ impl Values {
         self.0
     }
 
-    /// Whether nothing is set.
+    /// Returns whether nothing is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)

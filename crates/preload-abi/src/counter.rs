@@ -1,6 +1,6 @@
 //! The processor's counter.
 
-/// Whether the processor has a counter that runs at one rate, on all CPUs and in all their states.
+/// Returns whether the processor has a counter that runs at one rate, on all CPUs and in all their states.
 #[must_use]
 pub fn has_invariant_counter() -> bool {
     #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
 //! Matches patterns against names of programs, modules, symbols and functions.
 
-/// Whether `pattern` matches all of `text`: `*` matches any bytes, including none, `?` one byte; all others match
-/// themselves. This takes at most `pattern.len() * text.len()` steps.
+/// Returns whether `pattern` matches all of `text`: `*` matches any bytes, including none, `?` one byte; all others
+/// match themselves. This takes at most `pattern.len() * text.len()` steps.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // After the last star: where the pattern goes on, and where the text after the star's match begins.

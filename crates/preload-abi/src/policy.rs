@@ -84,7 +84,7 @@ impl Policy {
         }
     }
 
-    /// Whether waiters spin until they get the lock, and never sleep.
+    /// Returns whether waiters spin until they get the lock, and never sleep.
     pub const fn spins(self) -> bool {
         !matches!(self, Policy::Libc | Policy::ADAPTIVE)
     }

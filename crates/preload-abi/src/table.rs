@@ -35,7 +35,7 @@ pub struct Rule<'a> {
 }
 
 impl Rule<'_> {
-    /// Whether the rule applies to the program at this path.
+    /// Returns whether the rule applies to the program at this path.
     pub fn holds_in(&self, program: &[u8]) -> bool {
         self.program.is_empty() || matches_path(self.program, program)
     }
@@ -128,7 +128,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Whether the rule's ranges contain the place.
+    /// Returns whether the rule's ranges contain the place.
     fn covers(&self, rule: usize, ModuleOffset { fingerprint, address, .. }: ModuleOffset) -> bool {
         let place = (fingerprint, rule, address);
         let index = self.ranges.partition_point(|range| range.place(range.end) <= place);

@@ -66,7 +66,7 @@ impl Watch {
 }
 
 impl Others {
-    /// Whether figures of that time owe something to them.
+    /// Returns whether figures of that time owe something to them.
     #[must_use]
     pub fn took_much(&self) -> bool {
         self.programs > LITTLE || self.host > LITTLE

@@ -48,13 +48,13 @@ impl OutputFile {
         file.map(|file| OutputFile::open(flag, file)).transpose()
     }
 
-    /// Whether `-` was named: it goes to standard output.
+    /// Returns whether `-` was named: it goes to standard output.
     pub fn is_stdout(&self) -> bool {
         self.file == Path::new(STDOUT)
     }
 
-    /// Whether it would take the place of what `other` wrote, or the other way round. A device or a pipe takes both; so
-    /// does a file by two descriptors.
+    /// Returns whether it would take the place of what `other` wrote, or the other way round. A device or a pipe takes
+    /// both; so does a file by two descriptors.
     pub fn is_same(&self, other: &Path) -> bool {
         if self.is_stdout() || other == Path::new(STDOUT) {
             return self.file == other;
@@ -139,7 +139,7 @@ fn folder(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether something is there that is not a regular file.
+/// Returns whether something is there that is not a regular file.
 fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| !found.is_file())
 }

@@ -145,13 +145,13 @@ pub enum Method {
 }
 
 impl Recording {
-    /// Whether acquisitions and holds are known.
+    /// Returns whether acquisitions and holds are known.
     #[must_use]
     pub fn knows_acquisitions(&self) -> bool {
         self.method == Method::Recorder
     }
 
-    /// Whether something is known of what happened in the locks: their events, and some holds.
+    /// Returns whether something is known of what happened in the locks: their events, and some holds.
     #[must_use]
     pub fn knows_locks(&self) -> bool {
         self.method != Method::FutexTrace
@@ -441,7 +441,7 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// Whether the model is off by so much where it can be checked that it says nothing.
+    /// Returns whether the model is off by so much where it can be checked that it says nothing.
     #[must_use]
     pub fn is_off(&self) -> bool {
         const MOST: f64 = 0.2;

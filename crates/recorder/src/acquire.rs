@@ -32,13 +32,13 @@ impl Acquisition {
     }
 }
 
-/// Whether an answer means that the caller has the lock now.
+/// Returns whether an answer means that the caller has the lock now.
 #[inline(always)]
 pub(crate) fn has(result: c_int) -> bool {
     result == 0 || result == libc::EOWNERDEAD
 }
 
-/// Whether it means that the caller waited in vain.
+/// Returns whether it means that the caller waited in vain.
 pub(crate) fn gave_up(result: c_int) -> bool {
     result == libc::ETIMEDOUT
 }

@@ -19,8 +19,8 @@ pub(crate) fn look_up() {
     }
 }
 
-/// Whether to lock this mutex of the C library takes no wait whatever comes: there is no other thread, no other process
-/// may use it, and it is free. (A signal handler that comes now and locks it unlocks it, too.)
+/// Returns whether to lock this mutex of the C library takes no wait whatever comes: there is no other thread, no other
+/// process may use it, and it is free. (A signal handler that comes now and locks it unlocks it, too.)
 #[inline(always)]
 pub(crate) fn has_it_at_once(object: *mut pthread_mutex_t) -> bool {
     /// `__lock` and `__kind`, in units of this type.

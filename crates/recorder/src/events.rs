@@ -128,7 +128,7 @@ pub(crate) fn all_switches() -> (u32, u32) {
     }
 }
 
-/// Whether a try answered that the lock was acquired past sleepers.
+/// Returns whether a try answered that the lock was acquired past sleepers.
 #[inline(always)]
 pub(crate) fn is_steal(result: c_int) -> bool {
     result == PAST_SLEEPERS

@@ -70,13 +70,13 @@ impl What {
         [Class::Mutex, Class::RwLock, Class::Spin].into_iter().find(|class| *class as u64 == number)
     }
 
-    /// Whether it was for reading.
+    /// Returns whether it was for reading.
     #[inline(always)]
     pub(crate) fn is_read(self) -> bool {
         self.site() >> 56 == Op::Read as u64
     }
 
-    /// Whether the thread would have waited.
+    /// Returns whether the thread would have waited.
     pub(crate) fn is_ordered(self) -> bool {
         self.0 & What::ORDERED != 0
     }
@@ -89,7 +89,7 @@ pub(crate) struct Journal(pub(crate) [Line; LINES]);
 pub(crate) struct Next(Cell<u64>);
 
 impl Next {
-    /// Whether the thread writes down what it takes.
+    /// Returns whether the thread writes down what it takes.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.0.get() != 0
@@ -108,7 +108,7 @@ impl Next {
     }
 }
 
-/// Whether it is time to begin, for a thread with so many entries.
+/// Returns whether it is time to begin, for a thread with so many entries.
 pub(crate) fn is_due(entries: usize, record: &Thread) -> bool {
     let so_far = record.ahead.load(Relaxed).wrapping_sub(u64::from(record.left.load(Relaxed)));
     entries >= MANY && so_far >= FIRST * entries as u64

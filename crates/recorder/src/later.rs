@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// Whether the journal is to be counted before the thread takes its next lock.
+    /// Returns whether the journal is to be counted before the thread takes its next lock.
     pub(crate) fn has_written_enough(&self) -> bool {
         self.written.line() >= ENOUGH && self.locks.depth() == 0
     }

@@ -192,7 +192,7 @@ impl Mapping {
         if memory::populate(start, bytes as usize) { Ok(start) } else { Err(file::WHY_DISK) }
     }
 
-    /// Whether a record lies in this file.
+    /// Returns whether a record lies in this file.
     pub(crate) fn has<T>(&self, record: &T) -> bool {
         self.segments.offset_of(ptr::from_ref(record).addr()).is_some()
     }
@@ -258,7 +258,7 @@ fn may_be_long() -> u64 {
     if known { limit.rlim_cur } else { 0 }
 }
 
-/// Whether system calls are filtered, as the system says it.
+/// Returns whether system calls are filtered, as the system says it.
 fn filters() -> u32 {
     // SAFETY: only returns a number.
     unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) }.cast_unsigned()

@@ -127,7 +127,7 @@ fn wait_for_marks(module: &file::Module) {
     }
 }
 
-/// Whether a record is that of a module, by place, name and build id.
+/// Returns whether a record is that of a module, by place, name and build id.
 ///
 /// # Safety
 /// The module is loaded; the headers are its own.

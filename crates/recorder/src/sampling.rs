@@ -47,12 +47,12 @@ impl Sampling {
         1 + ((x >> 32) as u32) % (2 * mean - 1)
     }
 
-    /// Whether the stack of this short wait is taken.
+    /// Returns whether the stack of this short wait is taken.
     pub(crate) fn is_stack_due(&self) -> bool {
         self.is_due(&self.stack_countdown, STACK_ONE_IN)
     }
 
-    /// Whether the stack of this long wait is taken, at a site whose waits are short.
+    /// Returns whether the stack of this long wait is taken, at a site whose waits are short.
     pub(crate) fn is_long_stack_due(&self) -> bool {
         self.is_due(&self.long_countdown, LONG_STACK_ONE_IN)
     }

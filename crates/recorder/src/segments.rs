@@ -61,7 +61,7 @@ impl Segments {
         self.0[number].load(Acquire).wrapping_add((offset - start(number)) as usize)
     }
 
-    /// Whether the segment of a byte was mapped.
+    /// Returns whether the segment of a byte was mapped.
     pub(crate) fn has(&self, offset: u64) -> bool {
         // ORDERING recorder.segment: Acquire, as in `at`.
         !self.0[number(offset)].load(Acquire).is_null()

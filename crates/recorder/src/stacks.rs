@@ -10,7 +10,7 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use turnwise_recording::{REF_UNIT, Ref, STACK_FRAMES, STACK_SLOTS};
 
-/// Whether stacks can be taken without locks.
+/// Returns whether stacks can be taken without locks.
 pub(crate) fn can_unwind() -> bool {
     turnwise_interpose::can_find()
 }

@@ -93,7 +93,7 @@ impl Steps {
         asked_for
     }
 
-    /// Whether every acquisition and every release is to be seen.
+    /// Returns whether every acquisition and every release is to be seen.
     pub(crate) fn see_all(&self) -> bool {
         self.phase.get() >= DUE
     }

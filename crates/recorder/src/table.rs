@@ -173,7 +173,7 @@ pub(crate) fn show(entry: &Entry) {
     entry.epoch.store(entry.epoch.load(Relaxed) & !FRESH, Relaxed);
 }
 
-/// Whether an entry is that of a lock and a site, and the lock still lies there.
+/// Returns whether an entry is that of a lock and a site, and the lock still lies there.
 #[inline(always)]
 pub(crate) fn is_of(entry: &Entry, address: u64, site: u64) -> bool {
     entry.address.load(Relaxed) == address

@@ -15,12 +15,12 @@ const LONG_NS: u64 = 100_000;
 /// Length from which on what is done with the lock held is a small part of a wait.
 const VERY_LONG_NS: u64 = 10 * LONG_NS;
 
-/// Whether a wait, or the mean of some, is long.
+/// Returns whether a wait, or the mean of some, is long.
 pub(crate) fn is_long(ticks: u64) -> bool {
     ticks >= clock::ticks_in(LONG_NS)
 }
 
-/// Whether a wait, or the mean of some, is very long.
+/// Returns whether a wait, or the mean of some, is very long.
 pub(crate) fn is_very_long(ticks: u64) -> bool {
     ticks >= clock::ticks_in(VERY_LONG_NS)
 }
@@ -126,7 +126,7 @@ impl PastWaits {
         PastWaits { number: detail.contended.load(Relaxed), ticks: detail.wait_sum.load(Relaxed) }
     }
 
-    /// Whether they are long in the mean, or there were none.
+    /// Returns whether they are long in the mean, or there were none.
     pub(crate) fn are_long(self) -> bool {
         self.mean().is_none_or(is_long)
     }

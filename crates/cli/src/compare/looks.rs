@@ -36,7 +36,7 @@ pub(crate) fn confidence(looks: usize) -> f64 {
     1.0 - ERROR / looks as f64
 }
 
-/// Whether more runs are not needed: the ratio differs from 1, or by no more than `margin`; or there is none.
+/// Returns whether more runs are not needed: the ratio differs from 1, or by no more than `margin`; or there is none.
 pub(crate) fn is_settled(ratio: Option<Ratio>, margin: f64) -> bool {
     ratio.is_none_or(|ratio| ratio.differs() || ratio.is_within(margin))
 }

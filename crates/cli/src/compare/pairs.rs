@@ -65,7 +65,7 @@ impl Pairs {
         PairsReport { settings, metrics: [MetricInfo::new(&self.metric, true)], rounds, summaries, verdicts }
     }
 
-    /// Whether the other arm is better than the baseline.
+    /// Returns whether the other arm is better than the baseline.
     pub(crate) fn is_better(&self) -> bool {
         judge(&self.metric, &self.settings(), &self.rows()).iter().any(|verdict| verdict.finding == Finding::Better)
     }

@@ -85,7 +85,7 @@ impl Session<'_> {
         Ok((runs, false))
     }
 
-    /// Whether it is time to look after so many rounds, and there is a verdict on every arm.
+    /// Returns whether it is time to look after so many rounds, and there is a verdict on every arm.
     fn is_told(&self, rounds: u32, runs: &[Run]) -> bool {
         let Settings { looks, policies, margin, .. } = &self.settings;
         looks.contains(&rounds) && {
@@ -94,7 +94,7 @@ impl Session<'_> {
         }
     }
 
-    /// Whether another round would go beyond the time; the first look has all the time that it needs.
+    /// Returns whether another round would go beyond the time; the first look has all the time that it needs.
     fn is_late(&self, rounds: u32, end: Duration) -> bool {
         let late = self.settings.max_time_s.is_some_and(|most| end.as_secs_f64() > most);
         late && rounds >= self.settings.looks[0]
@@ -139,7 +139,7 @@ impl Session<'_> {
         })
     }
 
-    /// Whether the run counts: it ended well, and under the policy it was meant to.
+    /// Returns whether the run counts: it ended well, and under the policy it was meant to.
     fn check(&self, place: &RunId, outcome: &Outcome) -> Result<()> {
         let interposed = place.variant.is_interposed();
         if let Some(complaint) = preload::complaint(&outcome.output).filter(|_| interposed) {

@@ -50,12 +50,12 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Whether the interval leaves no room for "the same".
+    /// Returns whether the interval leaves no room for "the same".
     pub(crate) fn differs(&self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
 
-    /// Whether the interval leaves no room for a difference beyond `margin`, either way.
+    /// Returns whether the interval leaves no room for a difference beyond `margin`, either way.
     pub(crate) fn is_within(&self, margin: f64) -> bool {
         self.low * (1.0 + margin) >= 1.0 && self.high <= 1.0 + margin
     }

@@ -60,7 +60,7 @@ impl History {
     }
 }
 
-/// Whether a time is more than a minute ago.
+/// Returns whether a time is more than a minute ago.
 pub(super) fn is_old(at_ns: u64, now_ns: u64) -> bool {
     now_ns.saturating_sub(at_ns) > MINUTE_NS
 }

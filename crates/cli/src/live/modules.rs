@@ -42,24 +42,24 @@ impl Modules {
         is_news
     }
 
-    /// Whether the process was looked at when so much had been unloaded.
+    /// Returns whether the process was looked at when so much had been unloaded.
     pub(crate) fn is_of(&self, unloads: u64) -> bool {
         self.at == unloads
     }
 
-    /// Whether nothing has been unloaded since the process was looked at.
+    /// Returns whether nothing has been unloaded since the process was looked at.
     pub(crate) fn is_new(&self) -> bool {
         self.is_of(self.unloads.count)
     }
 
-    /// Whether an address is in a file that is known.
+    /// Returns whether an address is in a file that is known.
     pub(crate) fn has(&self, address: u64) -> bool {
         let is_in = |range: &std::ops::Range<u64>| range.contains(&unnumbered(address));
         self.living.modules().iter().any(|module| is_in(&module.range))
             || self.unloads.modules.iter().any(|module| is_in(&module.range))
     }
 
-    /// Whether it is time for another look.
+    /// Returns whether it is time for another look.
     pub(crate) fn may_look_again(&self) -> bool {
         self.read.elapsed() > (PART * self.took).max(APART)
     }
@@ -115,7 +115,7 @@ impl Modules {
     }
 }
 
-/// Whether what was unloaded is what was looked at: by its build id, or by its name if it has none.
+/// Returns whether what was unloaded is what was looked at: by its build id, or by its name if it has none.
 fn is_its_file(module: &Module, gone: &Unloaded) -> bool {
     let build_id = match &module.identity {
         Identity::Open(file) => Identity::of(file),

@@ -89,7 +89,7 @@ impl Module {
         }
     }
 
-    /// Whether its own table of symbols was taken away, so that only names for other modules are left.
+    /// Returns whether its own table of symbols was taken away, so that only names for other modules are left.
     pub(crate) fn is_stripped(&self) -> bool {
         self.objects().all(|file| file.symbols().next().is_none())
     }

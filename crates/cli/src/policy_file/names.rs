@@ -8,8 +8,8 @@ pub(crate) fn demangled(name: &str) -> Cow<'_, str> {
     turnwise_profile::symbols::with_parameters(name)
 }
 
-/// Whether `pattern` is about the symbol or function `name` (as the linker has it): the name itself, the name as
-/// written, with or without the types of its parameters, and without what compilers append to local names.
+/// Returns whether `pattern` is about the symbol or function `name` (as the linker has it): the name itself, the name
+/// as written, with or without the types of its parameters, and without what compilers append to local names.
 pub(crate) fn is_about(pattern: &str, name: &str) -> bool {
     let is = |text: &str| matches(pattern.as_bytes(), text.as_bytes());
     let name = name.split('@').next().unwrap_or(name);

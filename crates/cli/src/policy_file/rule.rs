@@ -53,7 +53,7 @@ impl Rule {
         all.map(|(key, value)| format!("{key} {}", value.get_ref())).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether every lock of `other` is one of this rule, as far as the text tells.
+    /// Returns whether every lock of `other` is one of this rule, as far as the text tells.
     pub(super) fn covers(&self, other: &Rule) -> bool {
         let wider = |mine: &Option<Spanned<String>>, theirs: &Option<Spanned<String>>| match (mine, theirs) {
             (None, _) => true,
@@ -76,8 +76,8 @@ impl Rule {
     }
 }
 
-/// Whether the pattern `mine` holds for all that `theirs` holds for; certain only if `theirs` is not a pattern, or is
-/// the same.
+/// Returns whether the pattern `mine` holds for all that `theirs` holds for; certain only if `theirs` is not a pattern,
+/// or is the same.
 fn is_wider(mine: &str, theirs: &str) -> bool {
     let literal = !theirs.contains(['*', '?']);
     mine == theirs

@@ -105,7 +105,7 @@ fn speaks_of(pattern: &str, program: &Path) -> bool {
     matches_path(real.as_bytes(), program.as_os_str().as_bytes())
 }
 
-/// Whether it is a path to a file, rather than a name or a pattern.
+/// Returns whether it is a path to a file, rather than a name or a pattern.
 pub(super) fn is_path(name: &str) -> bool {
     name.contains('/') && !name.contains(['*', '?'])
 }

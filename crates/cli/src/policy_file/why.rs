@@ -91,7 +91,7 @@ impl LookupScope {
     }
 }
 
-/// Whether a module is a part of the C library or of the loader, or one of the compiler's.
+/// Returns whether a module is a part of the C library or of the loader, or one of the compiler's.
 fn is_system(module: &str) -> bool {
     const PARTS: [&str; 8] = ["libc", "libm", "libpthread", "libdl", "librt", "ld-linux", "libgcc_s", "libstdc++"];
     let stem = module.split(['.', '-']).next().unwrap_or(module);

@@ -92,7 +92,7 @@ impl Watch {
         Some(Watch { events })
     }
 
-    /// Whether somebody opened it since the last call.
+    /// Returns whether somebody opened it since the last call.
     pub(crate) fn opened(&self) -> bool {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(&self.events, &mut buffer);

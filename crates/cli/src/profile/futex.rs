@@ -29,7 +29,7 @@ pub(super) fn only_way(path: &Path) -> Option<String> {
     Some(told.to_owned())
 }
 
-/// Whether Go's linker made it.
+/// Returns whether Go's linker made it.
 fn is_go(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let cache = ReadCache::new(file);

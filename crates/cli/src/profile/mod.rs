@@ -41,7 +41,7 @@ struct Locks {
 }
 
 impl Locks {
-    /// Whether the user asked for no other locks.
+    /// Returns whether the user asked for no other locks.
     fn are_the_programs_own(&self) -> bool {
         self.policy.is_none() && self.lock.is_none_or(|lock| lock == Policy::Libc)
     }

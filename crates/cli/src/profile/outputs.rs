@@ -59,7 +59,7 @@ impl Outputs {
 }
 
 impl Opened {
-    /// Whether one of them goes to standard output, where the report for people would be in its way.
+    /// Returns whether one of them goes to standard output, where the report for people would be in its way.
     pub(crate) fn take_stdout(&self) -> bool {
         self.0.iter().any(|(_, output_file)| output_file.is_stdout())
     }

@@ -125,7 +125,7 @@ fn stop() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Whether the time has passed before somebody asked to stop.
+/// Returns whether the time has passed before somebody asked to stop.
 fn sleep(time: Duration, stop: &AtomicBool) -> bool {
     let end = Instant::now() + time;
     while !stop.load(Ordering::Relaxed) {

@@ -61,7 +61,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a variable, with `+distance` if the lock is inside, is one that a rule names.
+/// Returns whether a variable, with `+distance` if the lock is inside, is one that a rule names.
 fn is_symbol(pattern: &str, distance: Option<u64>, variable: &str) -> bool {
     let (name, inside) = match variable.rsplit_once('+') {
         Some((name, digits)) => match number(digits) {

@@ -30,7 +30,7 @@ pub(super) struct Stuck<'a> {
 }
 
 impl Stuck<'_> {
-    /// Whether there is a deadlock.
+    /// Returns whether there is a deadlock.
     pub(super) fn is_deadlock(&self) -> bool {
         self.all_wait || !self.circles.is_empty()
     }
@@ -53,7 +53,7 @@ impl<'a> Looks<'a> {
         Stuck { circles, own: own.into_iter().flatten().collect(), all_wait }
     }
 
-    /// Whether a thread goes on that may release what others wait for, though it does not have it.
+    /// Returns whether a thread goes on that may release what others wait for, though it does not have it.
     fn may_be_helped(self, process: &Process) -> bool {
         let (waiting, passing): (Vec<&ThreadView>, Vec<&ThreadView>) = self
             .threads(process)
@@ -63,8 +63,8 @@ impl<'a> Looks<'a> {
         process.alive && (!passing.is_empty() || (self.goes_on)(process.id.pid, &waiting))
     }
 
-    /// Whether each of these threads waited already at the look before, and for the same. What a program left behind
-    /// changes no more.
+    /// Returns whether each of these threads waited already at the look before, and for the same. What a program left
+    /// behind changes no more.
     fn are_lasting<'t>(self, process: &Process, mut threads: impl Iterator<Item = &'t ThreadView>) -> bool {
         let apart_ns = self.second.taken_ns.saturating_sub(self.first.taken_ns);
         threads.all(|thread| {
@@ -76,7 +76,7 @@ impl<'a> Looks<'a> {
         })
     }
 
-    /// Whether all threads of a process wait for locks: then none can release one, whoever has them.
+    /// Returns whether all threads of a process wait for locks: then none can release one, whoever has them.
     fn all_wait(self, process: &Process) -> bool {
         let threads: Vec<&ThreadView> = self.threads(process).collect();
         let there = (self.count)(process.id.pid);

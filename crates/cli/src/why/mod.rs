@@ -55,8 +55,8 @@ fn threads_of(pid: u32) -> Option<usize> {
     std::fs::read_dir(format!("/proc/{pid}/task")).ok().map(Iterator::count)
 }
 
-/// Whether any thread of a process but these can go on by itself. One that waits in the kernel for another to wake
-/// it, without a time (a condition variable, a join), cannot.
+/// Returns whether any thread of a process but these can go on by itself. One that waits in the kernel for another to
+/// wake it, without a time (a condition variable, a join), cannot.
 fn goes_on(pid: u32, but: &[u32]) -> bool {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let others = tasks.filter(|task| {
@@ -72,7 +72,7 @@ fn goes_on(pid: u32, but: &[u32]) -> bool {
     })
 }
 
-/// Whether a line of `/proc/PID/task/TID/syscall` is of a call that lasts until another thread ends it.
+/// Returns whether a line of `/proc/PID/task/TID/syscall` is of a call that lasts until another thread ends it.
 fn waits_to_be_woken(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let is_futex = words.next().and_then(|number| number.parse().ok()) == Some(libc::SYS_futex);

@@ -227,7 +227,7 @@ fn programs_that_leave_children_behind_are_cleaned_up() {
     assert!(left.lines().all(is_gone), "a child of the program survived");
 }
 
-/// Whether a process ends within moments (or is a zombie that nobody has collected).
+/// Returns whether a process ends within moments (or is a zombie that nobody has collected).
 fn is_gone(pid: &str) -> bool {
     let stat = format!("/proc/{}/stat", pid.trim());
     let ended = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));

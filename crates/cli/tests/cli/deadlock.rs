@@ -15,7 +15,7 @@ fn build(directory: &Path) -> PathBuf {
     program
 }
 
-/// Whether a report's first line, and its first finding, are the deadlock.
+/// Returns whether a report's first line, and its first finding, are the deadlock.
 #[track_caller]
 fn is_told(report: &str, summary: &str) {
     let first = report.lines().next().unwrap_or_default();

@@ -104,7 +104,7 @@ fn limited(command: &mut Command, resource: libc::__rlimit_resource_t, value: u6
     unsafe { command.pre_exec(limit) };
 }
 
-/// Whether this user may run the tool and the program.
+/// Returns whether this user may run the tool and the program.
 fn may_run(user: u32, program: &Path) -> bool {
     let runs = |path: &Path| Command::new(path).arg("--version").uid(user).gid(user).output();
     [Path::new(crate::PROGRAM), program].iter().all(|path| runs(path).is_ok_and(|output| output.status.success()))

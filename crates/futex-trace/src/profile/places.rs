@@ -97,7 +97,7 @@ fn is_of_library(frame: &Frame) -> bool {
     LIBRARIES.iter().any(|name| frame.module.starts_with(name))
 }
 
-/// Whether a function only passes a wait on to the kernel.
+/// Returns whether a function only passes a wait on to the kernel.
 pub(super) fn passes_on(frame: &Frame) -> bool {
     let library = is_of_library(frame);
     let function = frame.function == "syscall" || FUNCTIONS.iter().any(|name| frame.function.starts_with(name));

@@ -19,7 +19,7 @@ impl Cursor {
         self.at
     }
 
-    /// Whether nothing is left.
+    /// Returns whether nothing is left.
     pub(super) fn is_at_end(&self) -> bool {
         self.at >= self.end
     }

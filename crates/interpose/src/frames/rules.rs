@@ -65,7 +65,7 @@ impl Rules {
         self.return_register
     }
 
-    /// Whether a signal came to the caller, which called nothing.
+    /// Returns whether a signal came to the caller, which called nothing.
     pub(super) fn is_signal_frame(&self) -> bool {
         self.is_signal_frame
     }

@@ -70,7 +70,7 @@ impl core::error::Error for NotStarted {}
 
 static STARTED: OnceLock<Result<(), NotStarted>> = OnceLock::new();
 
-/// Whether [`start`] was called, and keeps a view.
+/// Returns whether [`start`] was called, and keeps a view.
 #[must_use]
 pub fn is_started() -> bool {
     STARTED.get().is_some_and(Result::is_ok)
@@ -105,7 +105,7 @@ pub fn start() -> Result<(), NotStarted> {
     })
 }
 
-/// Whether the preload library is in this process.
+/// Returns whether the preload library is in this process.
 fn is_preloaded() -> bool {
     let preloaded = var_os("LD_PRELOAD").unwrap_or_default();
     let mut paths = preloaded.as_bytes().split(|byte| matches!(byte, b':' | b' '));

@@ -43,7 +43,7 @@ fn functions(module: &Module, watcher: usize) -> Option<Vec<Range<usize>>> {
     ranges.iter().any(|range| range.start == watcher).then_some(ranges)
 }
 
-/// Whether a function is of one of our crates, or of the one through which Rust programs use their locks.
+/// Returns whether a function is of one of our crates, or of the one through which Rust programs use their locks.
 fn is_own(mangled: &str) -> bool {
     const CRATES: [&str; 4] = ["turnwise", "turnwise_live", "turnwise_c", "lock_api"];
     if mangled.starts_with("tw_") {

@@ -55,14 +55,14 @@ fn limits(text: &str) -> Option<String> {
     ))
 }
 
-/// Whether its root directory is not ours.
+/// Returns whether its root directory is not ours.
 fn elsewhere(folder: &str) -> Option<String> {
     let root = |process: &str| fs::metadata(format!("{process}/root/.")).ok().map(|found| (found.dev(), found.ino()));
     let [own, theirs] = [root("/proc/self")?, root(folder)?];
     (own != theirs).then(|| "it changed its root directory before it could make one (chroot)".to_owned())
 }
 
-/// Whether its system calls are filtered.
+/// Returns whether its system calls are filtered.
 fn filtered(status: &str) -> Option<String> {
     let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:"))?.trim();
     (mode != "0").then(|| "its system calls are filtered; TURNWISE_LIVE=1 has a view all the same".to_owned())

@@ -32,13 +32,13 @@ pub(crate) struct BlockCopy {
 }
 
 impl BlockCopy {
-    /// Whether a word under a sequence number stood still in the middle reading.
+    /// Returns whether a word under a sequence number stood still in the middle reading.
     pub(crate) fn stood(&self, sequence: fn(&Block) -> &AtomicU32) -> bool {
         let [before, after] = [&self.before, &self.after].map(|block| sequence(block).load(Relaxed));
         before == after && before.is_multiple_of(2)
     }
 
-    /// Whether nothing was counted twice, or left out.
+    /// Returns whether nothing was counted twice, or left out.
     fn is_whole(&self) -> bool {
         self.stood(|block| &block.wait.sequence) && self.stood(|block| &block.moves)
     }

@@ -66,7 +66,7 @@ pub(crate) fn file_of(pid: u32) -> Option<PathBuf> {
     [path, inside].into_iter().find(|path| path.symlink_metadata().is_ok())
 }
 
-/// Whether nobody but its owner can have put something into the folder; returns the owner.
+/// Returns whether nobody but its owner can have put something into the folder; returns the owner.
 pub(crate) fn check_folder(folder: &Path) -> Result<u32, Error> {
     let found = folder.symlink_metadata().map_err(|error| Error::io(folder, error))?;
     if !found.is_dir() {
@@ -114,13 +114,13 @@ fn open_to(path: &Path, how: &mut fs::OpenOptions) -> Result<fs::File, Error> {
     Ok(file)
 }
 
-/// Whether two open files are the same.
+/// Returns whether two open files are the same.
 pub(crate) fn is_same(one: &fs::File, other: &fs::File) -> io::Result<bool> {
     let [one, other] = [one.metadata()?, other.metadata()?];
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
-/// Whether a file still has a name: a program that was replaced by another makes a new one under the same.
+/// Returns whether a file still has a name: a program that was replaced by another makes a new one under the same.
 pub(crate) fn has_name(file: &fs::File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
 }

@@ -119,8 +119,8 @@ impl Channel {
         &self.names.program
     }
 
-    /// Whether users call the program so: by its file's name, by that of its first word, or as the system does, which
-    /// keeps 15 bytes of the name of a script that runs by its first line, and what the program has chosen since.
+    /// Returns whether users call the program so: by its file's name, by that of its first word, or as the system does,
+    /// which keeps 15 bytes of the name of a script that runs by its first line, and what the program has chosen since.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         let now = || process::thread_name(self.pid, self.pid).filter(|_| self.is_alive());

@@ -30,13 +30,13 @@ impl ProgramNames {
         }
     }
 
-    /// Whether it is one of them.
+    /// Returns whether it is one of them.
     pub(crate) fn have(&self, name: &str) -> bool {
         [&self.program, &self.called].into_iter().any(|known| known == name) || is_title(&self.title, name)
     }
 }
 
-/// Whether the system calls a program of this name so: it keeps the beginning.
+/// Returns whether the system calls a program of this name so: it keeps the beginning.
 pub(crate) fn is_title(title: &str, name: &str) -> bool {
     const KEPT: usize = TITLE - 1;
     !title.is_empty() && (title == name || title.len() == KEPT && name.as_bytes().get(..KEPT) == Some(title.as_bytes()))

@@ -4,7 +4,7 @@ use crate::place::parse_stat;
 use std::fs;
 use turnwise_preload_abi::terminal::is_obeyed;
 
-/// Whether the process that began then still runs.
+/// Returns whether the process that began then still runs.
 pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
     let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
     match parse_stat(&stat) {
@@ -15,7 +15,7 @@ pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
     }
 }
 
-/// Whether no such process runs.
+/// Returns whether no such process runs.
 pub(crate) fn is_gone(pid: u32) -> bool {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok();
     stat.and_then(|stat| parse_stat(&stat))

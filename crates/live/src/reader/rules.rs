@@ -33,7 +33,7 @@ pub enum Target {
 pub type Addresses = (u64, u64);
 
 impl Target {
-    /// Whether the rule is for a wait for the lock at `address` at the call site `site`.
+    /// Returns whether the rule is for a wait for the lock at `address` at the call site `site`.
     #[must_use]
     pub fn covers(&self, address: u64, site: u64) -> bool {
         let has = |(from, to): Addresses, place: u64| (from..to).contains(&place);

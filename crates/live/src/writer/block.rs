@@ -75,8 +75,8 @@ pub(super) fn released(block: &Block, address: usize) {
     log::released(block, address);
 }
 
-/// Whether the thread is inside a wait that began further out on its stack. One that began further in was left by a
-/// jump, and is over.
+/// Returns whether the thread is inside a wait that began further out on its stack. One that began further in was left
+/// by a jump, and is over.
 fn is_nested(block: &Block, inside: u64) -> bool {
     let began = block.inside.load(Relaxed);
     began != 0 && inside < began

@@ -53,8 +53,8 @@ fn start_of_process() -> Option<u64> {
     Some(parse_stat(stat.read(&mut bytes)?)?.2)
 }
 
-/// Whether a page of a file there that can be written once can be written again. Where files are copied on each write,
-/// or are on another machine, a write to a mapping may find no room at any time, which is a signal.
+/// Returns whether a page of a file there that can be written once can be written again. Where files are copied on each
+/// write, or are on another machine, a write to a mapping may find no room at any time, which is a signal.
 fn keeps_room(folder: &Descriptor) -> bool {
     /// tmpfs, ext2 to ext4, xfs, overlayfs.
     const KINDS: [libc::c_long; 4] = [0x0102_1994, 0xef53, 0x5846_5342, 0x794c_7630];

@@ -166,8 +166,8 @@ fn ended_recorded(block: &Block, view: &View) {
     sys::keeping_errno(|| record(block, weight, &mine, view));
 }
 
-/// Whether a wait is recorded, and as how many ticks of waiting it counts; 0: as its own. A short one is by chance, the
-/// more likely the longer it is. `random` is the thread's own; it begins with `seed`.
+/// Returns whether a wait is recorded, and as how many ticks of waiting it counts; 0: as its own. A short one is by
+/// chance, the more likely the longer it is. `random` is the thread's own; it begins with `seed`.
 fn weight(random: &mut u64, length: u64, period: u64, seed: u64) -> Option<u64> {
     if length >= period {
         return Some(0);
@@ -327,7 +327,7 @@ mod tests {
 
     const PERIOD: u64 = 1_000;
 
-    /// Whether a sum over records is about right: each stands for [`PERIOD`], so its deviation is known.
+    /// Returns whether a sum over records is about right: each stands for [`PERIOD`], so its deviation is known.
     fn is_about(told: u64, all: u64) -> bool {
         let deviation = (all as f64 / PERIOD as f64).sqrt() * PERIOD as f64;
         (told.abs_diff(all) as f64) < 5.0 * deviation

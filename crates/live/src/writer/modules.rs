@@ -51,7 +51,7 @@ static OF: AtomicU32 = AtomicU32::new(0);
 /// 1, and the generation of the process of which a thread writes [`PLACES`]; 0: none does.
 static BUSY: AtomicU32 = AtomicU32::new(0);
 
-/// Whether anything was unloaded since the view of the process of this generation was made.
+/// Returns whether anything was unloaded since the view of the process of this generation was made.
 #[inline(always)]
 pub(super) fn are_unloaded(generation: u32) -> bool {
     OF.load(Relaxed) == generation + 1
@@ -92,7 +92,7 @@ impl Place {
         (self.start.load(Relaxed)..self.end.load(Relaxed)).contains(&address)
     }
 
-    /// Whether something else is at an address of the module, which is in use.
+    /// Returns whether something else is at an address of the module, which is in use.
     fn is_replaced(&self, address: u64) -> bool {
         if self.state.load(Relaxed) == GONE {
             let found = find_quickly(address as usize);
@@ -242,7 +242,7 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut 
     0
 }
 
-/// Whether a module is not there any more; another may be.
+/// Returns whether a module is not there any more; another may be.
 fn is_gone(known: &Known) -> bool {
     let found = turnwise_interpose::find(known.start as usize);
     // SAFETY: found just now; a thread that unloads it at this moment is about to ask here itself.

@@ -57,7 +57,7 @@ fn find(view: &View, address: u64, site: u64) -> Option<Values> {
     (word.load(Relaxed) == before && !values.is_empty()).then_some(values)
 }
 
-/// Whether a rule is for this wait; `None`: it cannot be one.
+/// Returns whether a rule is for this wait; `None`: it cannot be one.
 fn covers(rule: &Rule, address: u64, site: u64) -> Option<bool> {
     let range = rule.from.load(Relaxed)..rule.to.load(Relaxed);
     match rule.kind.load(Relaxed) {

@@ -177,26 +177,26 @@ pub(super) fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// Whether no such process is there.
+/// Returns whether no such process is there.
 pub(super) fn is_process_gone(process: u32) -> bool {
     // SAFETY: signal 0 is none.
     unsafe { libc::syscall(libc::SYS_kill, process, 0) != 0 && errno() == libc::ESRCH }
 }
 
-/// Whether a process has no such thread.
+/// Returns whether a process has no such thread.
 pub(super) fn is_thread_gone(process: u32, thread: u32) -> bool {
     // SAFETY: signal 0 is none.
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread, 0) != 0 && errno() == libc::ESRCH }
 }
 
-/// Whether the process has other rights than its user's.
+/// Returns whether the process has other rights than its user's.
 pub(super) fn is_secure() -> bool {
     // SAFETY: reads what the kernel told the process at its start.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Whether the thread's system calls are filtered: the kernel says so, or the filter refuses the question. A kernel
-/// without filters, and qemu's user mode, do not know the question.
+/// Returns whether the thread's system calls are filtered: the kernel says so, or the filter refuses the question. A
+/// kernel without filters, and qemu's user mode, do not know the question.
 pub(super) fn is_sandboxed() -> bool {
     // SAFETY: only returns a number.
     match unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_SECCOMP, 0, 0, 0, 0) } {
@@ -206,7 +206,7 @@ pub(super) fn is_sandboxed() -> bool {
     }
 }
 
-/// Whether the process may make a file so long. It is asked first: trying is answered by a signal.
+/// Returns whether the process may make a file so long. It is asked first: trying is answered by a signal.
 pub(super) fn may_be_long(bytes: usize) -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the result is writable.

@@ -102,19 +102,19 @@ pub(super) fn turn_off() {
     MODE.store(OFF, Release);
 }
 
-/// Whether it is too early to ask for a view.
+/// Returns whether it is too early to ask for a view.
 pub(super) fn is_undecided() -> bool {
     // ORDERING live.mode: Acquire pairs with the Release in `turn_on`.
     MODE.load(Acquire) == UNDECIDED
 }
 
-/// Whether system calls are ours to make here. A filter that nobody announced is asked for: the calls that would follow
-/// are no more usual than the question.
+/// Returns whether system calls are ours to make here. A filter that nobody announced is asked for: the calls that
+/// would follow are no more usual than the question.
 pub(super) fn may_call_system() -> bool {
     IN_SANDBOX.load(Relaxed) || !is_filter_announced() && !sys::is_sandboxed()
 }
 
-/// Whether the locks know of a filter of system calls.
+/// Returns whether the locks know of a filter of system calls.
 fn is_filter_announced() -> bool {
     let announced = FILTER_ANNOUNCED.load(Relaxed);
     // SAFETY: `tell_of_filters` stored a function of this type there, or null, which is `None`.
@@ -258,7 +258,7 @@ impl View {
         Some((place as usize, lock))
     }
 
-    /// Whether there is a record of this place; makes the table longer if need be.
+    /// Returns whether there is a record of this place; makes the table longer if need be.
     fn has_lock(&self, place: usize) -> bool {
         let last = (LOCKS_START + (place + 1) * size_of::<Entry>() - 1) / PAGE;
         let more = (last - LOCK_PAGES.start).clamp(FEWEST_PAGES, MOST_PAGES);
@@ -372,7 +372,7 @@ fn populate(start: *mut u8, bytes: usize) -> bool {
     sys::keeping_errno(|| may_call_system() && sys::populate(start, bytes).is_ok())
 }
 
-/// Whether a page can be written.
+/// Returns whether a page can be written.
 fn is_there(page: usize) -> bool {
     THERE[page / 64].load(Relaxed) >> (page % 64) & 1 != 0
 }

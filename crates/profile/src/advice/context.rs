@@ -52,7 +52,7 @@ impl<'a> Context<'a> {
         self.profile.recording.others.filter(Others::took_much).map(|others| others.taken())
     }
 
-    /// Whether so much time is worth a finding.
+    /// Returns whether so much time is worth a finding.
     pub(super) fn worthwhile(&self, ns: u64) -> bool {
         share(ns, self.thread_ns) >= WORTHWHILE
     }
@@ -172,7 +172,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Whether threads waited too rarely for a lock to judge it by that.
+/// Returns whether threads waited too rarely for a lock to judge it by that.
 pub(super) fn waited_rarely(lock: &Lock) -> bool {
     lock.usage.wait.count < FEW_WAITS && lock.usage.wait.sum_ns < SHORT_NS
 }

@@ -87,7 +87,7 @@ impl Advice {
     }
 }
 
-/// Whether the program took no lock that the recorder sees.
+/// Returns whether the program took no lock that the recorder sees.
 #[must_use]
 pub fn is_without_locks(profile: &Profile) -> bool {
     crate::output::headlines::took_none(profile)

@@ -33,7 +33,7 @@ pub(super) fn all(pending: &Pending, recording: &Recording, sites: &Sites, profi
     deadlocks
 }
 
-/// Whether the holder when a wait began may have the lock still: no other thread had it since.
+/// Returns whether the holder when a wait began may have the lock still: no other thread had it since.
 fn is_still_held(recording: &Recording, wait: &Wait) -> bool {
     let lock = |entry: usize| recording.entries.get(entry).map(|entry| entry.lock);
     let later = |episode: &&EpisodeCopy| {
@@ -44,8 +44,8 @@ fn is_still_held(recording: &Recording, wait: &Wait) -> bool {
     recording.episodes.iter().filter(later).all(|episode| episode.thread + 1 == wait.episode.holder)
 }
 
-/// Whether all threads that ever took a lock and have not ended wait for one, and did for some time: then nobody is
-/// left who could release what they wait for.
+/// Returns whether all threads that ever took a lock and have not ended wait for one, and did for some time: then
+/// nobody is left who could release what they wait for.
 fn all_wait(recording: &Recording, last: &HashMap<u32, &Wait>, profile: &Profile) -> bool {
     /// A lock that is free may need so long until its next owner runs.
     const SETTLED_NS: u64 = 100_000_000;

@@ -39,7 +39,7 @@ const LOCK_CLASSES: &[&str] = &[
     "<lock_api::",
 ];
 
-/// Whether a frame is of a class of C++, of the C library or of a Rust crate that only passes a lock on.
+/// Returns whether a frame is of a class of C++, of the C library or of a Rust crate that only passes a lock on.
 #[must_use]
 pub fn is_lock_class(frame: &Frame) -> bool {
     let plain = frame.function.strip_prefix("void ").unwrap_or(&frame.function);
@@ -56,8 +56,8 @@ pub(super) fn without_lock_classes(symbols: &mut Symbols, frames: Vec<FrameId>, 
     symbols.told_apart(frames, address)
 }
 
-/// Whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`, `lock_cache`.
-/// A report that shows such a site shows its callers, too.
+/// Returns whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`,
+/// `lock_cache`. A report that shows such a site shows its callers, too.
 #[must_use]
 pub fn is_wrapper(frame: &Frame) -> bool {
     const WORDS: &[&str] = &["lock", "trylock", "acquire", "enter", "rdlock", "wrlock", "wait", "timedwait"];
@@ -109,7 +109,7 @@ fn number(mut named: Vec<(u64, &mut String)>) {
     }
 }
 
-/// Whether a function only makes locks for others, by its name: `Mutex::Mutex`, `lock_init`.
+/// Returns whether a function only makes locks for others, by its name: `Mutex::Mutex`, `lock_init`.
 fn makes_locks(frame: &Frame) -> bool {
     let last = frame.function.rsplit("::").next().unwrap_or(&frame.function).to_ascii_lowercase();
     last.ends_with("init") || ["mutex", "lock", "cond"].iter().any(|word| last.contains(word))

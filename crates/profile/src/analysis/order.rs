@@ -41,7 +41,7 @@ pub(super) fn inversions(recording: &Recording, sites: &Sites) -> Vec<Inversion>
     found
 }
 
-/// Whether two threads that do this at the same time could wait for each other for ever.
+/// Returns whether two threads that do this at the same time could wait for each other for ever.
 fn may_deadlock(one: &Order, other: &Order) -> bool {
     let reads = |site: u64| site >> 56 == Op::Read as u64;
     let conflict = |acquired: u64, held: u64| !(reads(acquired) && reads(held));

@@ -49,7 +49,7 @@ fn of_what_was_seen(profile: &Profile) -> Vec<String> {
     lines
 }
 
-/// Whether the program took no lock that the recorder sees.
+/// Returns whether the program took no lock that the recorder sees.
 pub(crate) fn took_none(profile: &Profile) -> bool {
     let unused = |lock: &Lock| lock.usage.acquisitions == 0 && lock.usage.wait.count == 0;
     let known = &profile.recording;
@@ -71,7 +71,7 @@ pub(crate) fn seen_ns(profile: &Profile) -> u64 {
     profile.blocked.iter().map(|pair| pair.wait_ns).sum()
 }
 
-/// Whether the holder is known of nearly all waiting.
+/// Returns whether the holder is known of nearly all waiting.
 pub(crate) fn mostly_seen(profile: &Profile) -> bool {
     let waited: u64 = profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
     seen_ns(profile) as f64 >= 0.95 * waited as f64

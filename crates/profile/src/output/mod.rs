@@ -95,7 +95,7 @@ impl Format {
     }
 }
 
-/// Whether all that a profile names is there, and its figures can be added up.
+/// Returns whether all that a profile names is there, and its figures can be added up.
 pub(crate) fn sound(profile: &Profile) -> Result<()> {
     check::references(profile)?;
     plausible::sums(profile)

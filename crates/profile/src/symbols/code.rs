@@ -140,7 +140,7 @@ impl Code {
     }
 }
 
-/// Whether `end` is `path`, or its last parts.
+/// Returns whether `end` is `path`, or its last parts.
 #[must_use]
 pub fn is_end_of_path(end: &str, path: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))

@@ -42,7 +42,7 @@ pub fn separate_file<'data>(path: &Path, file: &impl Object<'data>) -> Separate 
     found
 }
 
-/// Whether a debug file was made with a program of this build id, or is the one whose checksum that has.
+/// Returns whether a debug file was made with a program of this build id, or is the one whose checksum that has.
 fn is_of(candidate: &File, id: &[u8], sum: Option<u32>) -> bool {
     match build_id(candidate) {
         Some(own) if !id.is_empty() => own == id,

@@ -98,7 +98,7 @@ fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
     found
 }
 
-/// Whether a function only starts threads or programs.
+/// Returns whether a function only starts threads or programs.
 fn is_root(function: &str) -> bool {
     ["start_thread", "clone3", "__clone", "_start", "thread_start"].contains(&function)
         || function.starts_with("__libc_start")

@@ -85,7 +85,7 @@ impl Sums {
     }
 }
 
-/// Whether what was waited and held, and each point in time, is within some years.
+/// Returns whether what was waited and held, and each point in time, is within some years.
 fn times(recording: &Recording, sums: &Sums) -> Result<(), Error> {
     let ns_per_tick = ns_per_tick(&recording.header);
     let start = recording.header.ticks_start;

@@ -37,7 +37,7 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     Some(finding)
 }
 
-/// Whether it is known of most waits whether they slept.
+/// Returns whether it is known of most waits whether they slept.
 fn most_watched(usage: &Usage) -> bool {
     usage.events.watched * 2 >= usage.contended && usage.contended > 0
 }
