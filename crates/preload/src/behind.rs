@@ -2,7 +2,7 @@
 //! Rules apply to the program's calls.
 //!
 //! This happens once in a lock's life, so the stack may be unwound. The unwinder may take a mutex (in programs that
-//! register their own code), whose policy may beundecided as well: then its caller counts as unknown.
+//! register their own code), whose policy may be undecided as well: then its caller counts as unknown.
 
 use crate::owner;
 use crate::rules::Caller;
@@ -38,7 +38,7 @@ fn is_recorder(module: &Module) -> bool {
     is_library(unsafe { module.name() }.to_bytes(), RECORDER)
 }
 
-/// Calls `ask`, unless this thread is inside such a call yet.
+/// Calls `ask`, unless this thread is inside such a call already.
 fn alone(ask: impl FnOnce() -> Caller) -> Caller {
     let me = owner::current();
     if UNWINDING.iter().any(|place| place.load(Relaxed) == me) {

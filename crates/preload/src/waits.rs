@@ -6,9 +6,9 @@
 //! forever.)
 //!
 //! The C library counts a mutex's users, and its own condition variables leave their waiters in that count. Ours cannot
-//! ask `pthread_mutex_unlock` for that, so the owner adds 1 for the wait before it, and subtracts it after
-//! `pthread_mutex_lock`. Only the owner writes that count, there as here. A mutex that was locked before a `fork` has a
-//! different owner by its count, and is left alone; so are robust ones, where the C library's `destroy` does not look.
+//! have `pthread_mutex_unlock` do so, so the owner adds 1 for the wait before it, and subtracts it after
+//! `pthread_mutex_lock`. Only the owner writes that count, in both libraries. A mutex that was locked before a `fork`
+//! has a different owner by its count, and is left alone; so are robust ones, which its `destroy` does not check.
 
 use crate::layout::{LibcUsers, Mutex, kind};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
