@@ -2,7 +2,7 @@
 
 /// Variable that names the [`crate::Lock`] for all locks of the process; empty or unset: the adaptive one.
 pub const LOCK: &str = "TURNWISE_LOCK";
-/// Holds the path of a [`crate::Table`], whose rules apply to each lock, and [`LOCK`] is ignored. Empty or unset: none.
+/// Variable that holds the path of a [`crate::Table`], whose rules apply to each lockinstead of [`LOCK`]. Unset: none.
 pub const POLICY_TABLE: &str = "TURNWISE_POLICY_TABLE";
 /// Variable that, set to `1`, makes the preload library report its actions on standard error.
 pub const VERBOSE: &str = "TURNWISE_VERBOSE";

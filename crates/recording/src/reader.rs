@@ -140,7 +140,7 @@ impl Recording {
             let end = at.saturating_add(pages.saturating_mul(PAGE as usize)).min(self.chunks.len());
             let (start, count) = (at + CHUNK_HEADER as usize, chunk.count);
             let end_of_chunk = end;
-            // Records in use were written: a chunk that says it has more, of gigabytes that are not there, has not.
+            // Records in use were written: a chunk that claims more, in gigabytes that do not exist, has none of them.
             let end = end.min(holes::end(parts, at));
             if chunk.kind == ChunkKind::Entries as u32 {
                 for (place, entry) in records::<EntryCopy>(&self.chunks, start, end, count) {
