@@ -491,9 +491,9 @@ records! {
         hold_contended: u64,
         /// Ticks that they held.
         hold_contended_sum: u64,
-        /// Others that were measured and stand for themselves: a site's first, and those after a condition variable.
-        hold_single: u64,
         /// Other measured holds, which stand for themselves: a site's first, and those after a condition variable.
+        hold_single: u64,
+        /// Ticks that they held.
         hold_single_sum: u64,
         /// A sample of all others.
         hold_sampled: u64,

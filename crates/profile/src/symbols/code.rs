@@ -30,7 +30,7 @@ struct Line {
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
-/// A function can be an instance of another, which is an instance of a third; more steps are damage.
+/// The most steps to a function's origin: it can be an instance of an instance; more steps are damage.
 const ORIGINS_MAX: u32 = 8;
 
 impl Code {
