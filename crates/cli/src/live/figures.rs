@@ -45,7 +45,7 @@ impl Figures {
         self.finished_ns.saturating_add(self.unfinished_ns)
     }
 
-    /// Returns the change since an earlier look. A look may miss counts that moved meanwhile, so it may be negative.
+    /// Returns the change since an earlier look. A look may miss counts that moved meanwhile, so counters may decrease.
     pub(crate) fn since(&self, earlier: &Figures) -> Figures {
         let waited = self.waited_ns().saturating_sub(earlier.waited_ns());
         let finished = self.finished_ns.saturating_sub(earlier.finished_ns);

@@ -98,7 +98,7 @@ pub(super) fn record(
     target: &Target,
     run: impl FnOnce(Command) -> Result<ExitStatus>,
 ) -> Result<(Profile, ExitStatus, RecordingFile)> {
-    // The first part of its message is about other locks, which may not be requested.
+    // The first part of its message is about other locks, and there may be none.
     check_interposable(&target.path).map_err(|error| {
         let reasons: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
         anyhow!("cannot record what {} does: {}", target.path.display(), reasons.join(": "))

@@ -249,7 +249,7 @@ impl<'a> Maker<'a> {
         self.profile.blocked.sort_by_key(|pair| Reverse(pair.wait_ns));
     }
 
-    /// Returns the site of a holder: a writing one, if there is one. (Readers are never named as holders.)
+    /// Returns the site of a holder, if known: one that writes. (Readers are never named as holders.)
     fn holder_site(&mut self, address: u64, site: u64) -> Option<SiteId> {
         let kind = match self.kinds.get(&address) {
             Some(Kind::Read) | None => Kind::Write,
