@@ -1,6 +1,6 @@
 //! Gives the symbols of the libraries that interpose the C library the C library's versions; for their build scripts.
 //!
-//! A reference to a function binds to a symbol without version, whatever version it asks for; `dlvsym` skips such a
+//! A reference to a function binds to a symbol without version, whatever version it requests; `dlvsym` skips such a
 //! symbol. So each function has a symbol without version, for plain references of all binaries, including future ones,
 //! and one under each version that the C library has. Functions on condition variables have two ABIs on x86-64. There
 //! the newer ABI has its version by default instead, or old binaries might reach it.

@@ -249,7 +249,7 @@ impl Output {
 struct Group(Pid);
 
 impl Group {
-    /// The number is the group's own until [`Group::reap`]: the leader, even dead, keeps it.
+    /// Kills the group. The number is its own until [`Group::reap`]: the leader, even dead, keeps it.
     fn kill(&self) {
         // An error means that all have ended.
         let _ = kill_process_group(self.0, Signal::KILL);

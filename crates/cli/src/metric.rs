@@ -127,8 +127,8 @@ pub(crate) enum Missing {
 impl Metric {
     /// Returns a metric that the program prints: the first group of `pattern`.
     ///
-    /// The group's name names it (`(?<ops>[0-9]+)`), otherwise the pattern does. `told` states which direction is
-    /// better; by default, lower is better if the pattern mentions time.
+    /// The group's name names it (`(?<ops>[0-9]+)`), otherwise the pattern does. `told` states the better direction; by
+    /// default, lower is better if the pattern mentions time.
     pub(crate) fn printed(pattern: &str, combine: Combine, told: Option<Better>) -> Result<Metric> {
         let regex =
             Regex::new(pattern).with_context(|| format!("--metric '{pattern}' is not a valid regular expression"))?;

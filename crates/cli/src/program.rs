@@ -87,7 +87,7 @@ fn interpreter_of(start: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(OsString::from_vec(after_env.unwrap_or(first).to_vec())))
 }
 
-/// A program that gains privileges is started in secure mode, in which the loader ignores LD_PRELOAD paths.
+/// Checks that a program gains no privileges: in secure mode the loader ignores LD_PRELOAD paths.
 fn check_privileges(path: &Path) -> Result<()> {
     let found = fs::metadata(path)?;
     let ignored = rustix::fs::statvfs(path).is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::NOSUID));

@@ -62,7 +62,7 @@ impl Rings {
         Ok(rings)
     }
 
-    /// The events of one CPU; the first of them owns the ring.
+    /// Opens the events of one CPU; the first of them owns the ring.
     fn open_on(&mut self, cpu: usize, points: &[Tracepoint], threads: &[Option<u32>], bytes: usize) -> Result<()> {
         let mut first: Option<usize> = None;
         for thread in threads {

@@ -47,8 +47,8 @@ pub fn hash(name: &[u8]) -> u64 {
 }
 
 /// Passes the loader's name of a file to `to` in pieces. A relative name passed to `dlopen` is made absolute, if the
-/// program has not changed its working directory since: otherwise the build id tells. A name without a slash is the
-/// kernel's own. `room`: the room for all pieces.
+/// program has not changed its working directory since: otherwise the build id identifies it. A name without a slash is
+/// the kernel's own. `room`: the room for all pieces.
 pub fn whole_name(name: &[u8], room: usize, mut to: impl FnMut(&[u8])) {
     let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
     let mut directory = [0_u8; 512];

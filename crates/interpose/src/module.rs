@@ -150,7 +150,7 @@ fn ask(function: FindObject, address: usize) -> Option<Module> {
 
 /// Returns the program itself, by its headers; `None`: the kernel has not passed their address.
 fn program(map: &LinkMap) -> Option<Module> {
-    // SAFETY: reads what the kernel passed to the process at its start; zero bytes are an empty description.
+    // SAFETY: reads data that the kernel passed to the process at its start; zero bytes are an empty description.
     let (headers, count, mut info) = unsafe {
         let [headers, count] = [libc::AT_PHDR, libc::AT_PHNUM].map(|what| libc::getauxval(what));
         (headers as *const Header, count, MaybeUninit::<libc::dl_phdr_info>::zeroed().assume_init())

@@ -1,4 +1,4 @@
-//! The next library's functions. They are looked up by a constructor, all at once, or at first use before it.
+//! The next library's functions. They are looked up by a constructor, all together, or at first use before it.
 //!
 //! They are never looked up later: `dlopen` holds the loader's lock while it runs constructors, and one of them may
 //! wait for a thread that waits for us. Before our constructor, the loader runs those of the program's own libraries

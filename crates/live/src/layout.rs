@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | [`Header`] | 1 |
 //! | [`SETTINGS_START`] | [`Table`](settings::Table): the settings for locks (`settings.rs`) | [`settings::TABLES`] |
-//! | [`FILE_RULES_START`] | [`Rule`](settings::Rule): the policy file's settings | [`settings::FILE_RULES`] |
+//! | [`FILE_RULES_START`] | [`Rule`](settings::Rule): policy file's settings, for readers | [`settings::FILE_RULES`] |
 //! | [`UNLOADED_START`] | [`Unloaded`]: modules that the program has unloaded | [`UNLOADED`] |
 //! | [`LOCKS_START`] | [`Entry`]: waits of threads that have exited, or that found no room in their block | [`LOCKS`] |
 //! | [`BLOCKS_START`] | [`Block`]: a thread's own waits | [`BLOCKS`] |

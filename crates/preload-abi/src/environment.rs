@@ -2,7 +2,7 @@
 
 /// Variable that names the [`crate::Lock`] for all locks of the process; empty or unset: the adaptive one.
 pub const LOCK: &str = "TURNWISE_LOCK";
-/// Variable that holds the path of a [`crate::Table`], whose rules apply to each lockinstead of [`LOCK`]. Unset: none.
+/// Variable with the path of a [`crate::Table`], whose rules for each lock replace [`LOCK`]. Empty or unset: none.
 pub const POLICY_TABLE: &str = "TURNWISE_POLICY_TABLE";
 /// Variable that, set to `1`, makes the preload library report its actions on standard error.
 pub const VERBOSE: &str = "TURNWISE_VERBOSE";

@@ -85,7 +85,7 @@ impl RangeRecord {
 pub enum Kind {
     /// No further criterion: all locks.
     Any = 0,
-    /// By the name of the module that the lock lies in or is made by.
+    /// By the name of the module that contains or initialises the lock.
     Module = 1,
     /// By the addresses of locks.
     Object = 2,

@@ -20,11 +20,11 @@
 //!    high. A wake-up that finds no sleeper although the word is unchanged proves this, and sets the count to 0.
 //! 2. A changed waiter sleeps only if it already slept when the sequence changed. So every sleeper sees the sequence as
 //!    it is or came to the kernel's queue before the change, and the queue is in the order of arrival, except for
-//!    unchanged waiters among themselves (who are queued anew after a signal handler). The kernel wakes the first of
+//!    unchanged waiters among themselves (which are queued again after a signal handler). The kernel wakes the first of
 //!    the queue, but real-time threads ahead of all others.
 //! 3. A signal's wake-up is meant for those that arrived before it. A waiter that is woken while unchanged was not
 //!    meant. By 2 no waiter that was meant sleeps any more: the wake-up is used up (return from the wait is a spurious
-//!    wake-up, which POSIX allows), and nothing may be passed on, or newcomers would pass it round for ever. Only a
+//!    wake-up, which POSIX allows), and nothing may be passed on, or newcomers would pass it round forever. Only a
 //!    real-time thread may have been preferred to one that was meant: it counts for a broadcast, after which all
 //!    waiters are changed.
 //! 4. A cancelled waiter may also have been woken. If it is changed, it may have been meant, and others with it: it

@@ -1,4 +1,4 @@
-//! What the calling thread's waits were made of, for a recorder in front of this library: `turnwise_thread_events`, and
+//! The components of the calling thread's waits, for a recorder in front of this library: `turnwise_thread_events`, and
 //! variants of the try functions that report sleepers.
 //!
 //! | number | what it counts in the calling thread since its start, modulo 2^32 |

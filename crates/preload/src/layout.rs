@@ -43,7 +43,7 @@ pub(crate) mod kind {
     pub(crate) const ROBUST: u32 = 0x10;
     /// Robust 0x10, priority inheritance 0x20, priority protection 0x40, process-shared 0x80: the C library's.
     pub(crate) const PASS: u32 = ROBUST | 0x20 | 0x40 | 0x80;
-    /// The value that glibc leaves in a destroyed mutex; it contains [`PASS`], so the C library answers EINVAL for it.
+    /// The value that glibc leaves in a destroyed mutex; it contains [`PASS`], so the C library returns EINVAL for it.
     pub(crate) const DESTROYED: u32 = u32::MAX;
 }
 

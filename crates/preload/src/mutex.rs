@@ -405,7 +405,7 @@ unsafe extern "C" {
     fn pthread_mutexattr_gettype(attributes: *const pthread_mutexattr_t, kind: *mut c_int) -> c_int;
 }
 
-/// Returns the kind that the attributes ask for; `None`: a kind that only the C library has.
+/// Returns the kind that the attributes request; `None`: a kind that only the C library has.
 ///
 /// # Safety
 /// `attributes` is initialised.

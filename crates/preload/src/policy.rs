@@ -56,7 +56,7 @@ pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<L
     }
 }
 
-/// Returns whether every lock of this process is the C library's. Only rare paths ask.
+/// Returns whether every lock of this process is the C library's. Only rare paths call this.
 #[cold]
 pub(crate) fn stands_aside() -> bool {
     find() == ASIDE

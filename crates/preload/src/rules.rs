@@ -59,8 +59,8 @@ pub(crate) enum Unusable {
 }
 
 fn rules() -> Option<&'static Rules> {
-    // ORDERING rules.table: pairs with the AcqRel in `load`: what the pointer points to is complete.
-    // SAFETY: the pointer is null, or `load` made it, and what it points to is never freed.
+    // ORDERING rules.table: pairs with the AcqRel in `load`: the pointer's target is complete.
+    // SAFETY: the pointer is null, or `load` made it, and its target is never freed.
     unsafe { RULES.load(Acquire).as_ref() }
 }
 

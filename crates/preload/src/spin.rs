@@ -30,7 +30,7 @@ const SPIN_NS: u64 = 10_000;
 
 /// The C library's values for free and taken; 0: not yet known. Free and taken differ, so a known protocol is not 0.
 static PROTOCOL: AtomicU64 = AtomicU64::new(0);
-/// The protocol found by the constructor, until the first lock call, which is noticed by it ([`crate::run_probe`]).
+/// The constructor's finding, not yet used by a lock call: so the first call is noticed ([`crate::run_probe`]).
 static PREPARED: AtomicU64 = AtomicU64::new(0);
 
 /// The values of the C library's word.

@@ -30,7 +30,7 @@ static TURNS: AtomicBool = AtomicBool::new(false);
 
 /// Determines that. The constructor calls this once; `next`: the `pthread_cond_timedwait` behind ours.
 pub(crate) fn look_behind(next: *const c_void) {
-    // SAFETY: any address may be asked for, and the result is writable; the names are strings.
+    // SAFETY: any address may be looked up, and the result is writable; the names are strings.
     let is_libcs = unsafe {
         let mut found = core::mem::zeroed::<libc::Dl_info>();
         let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);

@@ -86,7 +86,7 @@ impl Mutex {
     }
 
     fn libc(&self) -> &LibcUsers {
-        // SAFETY: both types are made of atomic words at the same places, valid with any bytes.
+        // SAFETY: both types consist of atomic words at the same places, valid with any bytes.
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 }

@@ -20,7 +20,7 @@
 //! | `table.rs` | a thread's entries by lock and site |
 //! | `steps.rs` | stretches of a thread's operations in order, for a replay |
 //! | `detail.rs` | distributions, time courses, tallies |
-//! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
+//! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock is where, which file, which stacks |
 //! | `replaced.rs` | plug-ins loaded in the place of others |
 //! | `events.rs` | the components of waits, where the locks report them |
 //! | `journal.rs`, `later.rs` | acquisitions that are counted later |

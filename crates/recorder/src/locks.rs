@@ -118,7 +118,7 @@ pub(crate) fn contended(mapping: &Mapping, number: u32) {
     }
 }
 
-/// Returns whether a lock that lies at an address is of this class, and not of a module that another has replaced.
+/// Returns whether the lock at an address is of this class, and not of a module that another has replaced.
 fn is_of(lock: &Lock, class: Class) -> bool {
     lock.class.load(Relaxed) == class as u32 && lock.replaced.load(Relaxed) == 0
 }

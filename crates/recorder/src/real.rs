@@ -77,7 +77,7 @@ pub(crate) fn look_up_all() {
     unsafe { libc::dlerror() };
 }
 
-/// Returns whether the next library is `libturnwise_preload.so`. The first call, by the constructor, asks the loader.
+/// Returns whether the next library is `libturnwise_preload.so`. The first call, by the constructor, uses the loader.
 pub(crate) fn next_is_preload() -> bool {
     const NO: u32 = 1;
     const YES: u32 = 2;

@@ -98,7 +98,7 @@ impl Marker<'_> {
     }
 
     fn entry(&self, entry: &Entry) {
-        /// Another lock lies there now.
+        /// Another lock is there now.
         const ENDED: u64 = 1;
         let [address, site] = [&entry.address, &entry.site].map(|word| word.load(Relaxed));
         self.word(&entry.site);

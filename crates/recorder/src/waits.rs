@@ -95,8 +95,8 @@ impl WholeWait {
         }
     }
 
-    /// Sampled waits that are long stand for themselves: all of them are kept. Holders found by a search are known only
-    /// for the sampled ones.
+    /// Sets the weights. Sampled waits that are long stand for themselves: all of them are kept. Holders found by a
+    /// search are known only for the sampled ones.
     pub(crate) fn weigh(&mut self, one_in: u32, searched: bool) {
         let weight = if is_long(self.wait.ticks) { 1 } else { one_in };
         if let Some((_, stands_for)) = &mut self.stack {

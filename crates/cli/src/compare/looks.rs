@@ -85,7 +85,7 @@ mod tests {
         (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
     }
 
-    /// The middle half is 15% wide: 34 of the 50 spreads are no wider in docs/results/programs.md.
+    /// The middle half is 15% wide: 34 of the 50 spreads in docs/results/programs.md are no wider.
     fn usual(rng: &mut Rng) -> f64 {
         (0.11 * normal(rng)).exp()
     }

@@ -1,4 +1,4 @@
-//! What a reader should know before believing a comparison's figures.
+//! Caveats for the reader of a comparison's figures.
 
 use super::runs::Run;
 use crate::metric::{Metric, title};
@@ -15,7 +15,7 @@ pub(crate) fn notes(metrics: &[Metric], others: Option<Others>, policies: &[Stri
     notes
 }
 
-/// With `--any-status`, describes how the runs under each policy ended, unless all ended alike.
+/// Describes, with `--any-status`, how the runs under each policy ended, unless all ended alike.
 fn statuses(policies: &[String], runs: &[Run]) -> Option<String> {
     let first = runs.first()?.exit_status;
     if runs.iter().all(|run| run.exit_status == first) {

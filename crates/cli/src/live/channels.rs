@@ -49,7 +49,7 @@ impl Which {
         Channel::list_gone().into_iter().filter(is_asked_for).max_by_key(Channel::start)
     }
 
-    /// Returns the error that there is nothing to look at.
+    /// Returns the error that there is no program to look at.
     pub(crate) fn complaint(&self) -> Error {
         const NONE: &str =
             "a program has one once it runs under `turnwise run` and a thread of it has waited for a lock";

@@ -62,7 +62,7 @@ fn encoded(view: &View, names: &mut Names, wanted: &Wanted, limit: usize) -> Res
     Ok(text)
 }
 
-/// Combined processes have no number, and no meaningful addresses.
+/// Returns the labels; combined processes have no number, and no meaningful addresses.
 fn labels(row: &Row) -> Labels {
     let mut labels = vec![("program", row.program.clone())];
     if let [lock] = row.locks.as_slice() {

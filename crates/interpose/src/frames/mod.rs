@@ -9,7 +9,7 @@
 //!
 //! Invariants:
 //! 1. Memory of the program is read only after the system has confirmed that its page can be read ([`memory`]).
-//! 2. Each frame lies above the one before, unless a signal lies between them: so a walk ends.
+//! 2. Each frame lies above the one before, unless there is a signal between them: so a walk ends.
 //!
 //! | file | what |
 //! |---|---|
@@ -58,7 +58,7 @@ const UNKNOWN_FRAME_BYTES: usize = 1 << 20;
 struct Frame {
     registers: [usize; REGISTERS],
     pc: usize,
-    /// A signal interrupted here: `pc` is no return address.
+    /// A signal interrupted here: `pc` is not a return address.
     is_interrupted: bool,
 }
 

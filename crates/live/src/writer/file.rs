@@ -85,7 +85,7 @@ fn map(file: &Descriptor, process: u32) -> Option<Made> {
 }
 
 fn fill(made: &Made, start: u64) {
-    // SAFETY: the mapping begins with the header, whose page is present; it is made of atomics, valid with any bytes.
+    // SAFETY: the mapping begins with the header, whose page is present; it consists of atomics, valid with any bytes.
     let header: &Header = unsafe { made.base.cast().as_ref() };
     header.version.store(VERSION, Relaxed);
     header.layout.store(LAYOUT, Relaxed);

@@ -191,7 +191,7 @@ pub(super) fn is_thread_gone(process: u32, thread: u32) -> bool {
 
 /// Returns whether the process has other rights than its user's.
 pub(super) fn is_secure() -> bool {
-    // SAFETY: reads what the kernel passed to the process at its start.
+    // SAFETY: reads data that the kernel passed to the process at its start.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 

@@ -93,7 +93,7 @@ impl File {
     /// Returns a part of the file, of atomics.
     pub(crate) fn at<T>(&self, offset: usize) -> &T {
         assert!(offset.is_multiple_of(align_of::<T>()) && offset + size_of::<T>() <= self.map.len());
-        // SAFETY: within the mapping and aligned; the records are made of atomics, valid with any bytes.
+        // SAFETY: within the mapping and aligned; the records consist of atomics, valid with any bytes.
         unsafe { &*self.map.as_ptr().add(offset).cast() }
     }
 }

@@ -1,7 +1,7 @@
 //! The functions `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
 //!
-//! Most are exported under names of our own: on x86-64 the C library has two functions of each name, and `build.rs`
-//! tells the linker which of ours is which. Those of the older ABI are in `old_cond.rs`.
+//! Most are exported under our own names: on x86-64 the C library has two functions of each name, and `build.rs` maps
+//! ours to them for the linker. Those of the older ABI are in `old_cond.rs`.
 
 use crate::cond::{self, Leave};
 use crate::layout::{Cond, Mutex};

@@ -15,7 +15,7 @@ type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, u
 static PRCTL: AtomicPtr<c_void> = AtomicPtr::new(first_prctl as *mut c_void);
 static SYSCALL: AtomicPtr<c_void> = AtomicPtr::new(first_syscall as *mut c_void);
 
-/// Looks up both, so that no call asks the loader.
+/// Looks up both, so that no call enters the loader.
 pub(crate) fn look_up() {
     for (symbol, address) in [(Symbol::plain(c"prctl"), &PRCTL), (Symbol::plain(c"syscall"), &SYSCALL)] {
         let found = symbol.find();

@@ -104,7 +104,7 @@ impl Code {
         Ok(())
     }
 
-    /// The line on which the inlined function is called also has its code.
+    /// Adds the inlined function's code to the line on which it is called.
     fn read_inlined_call<'d>(&mut self, unit: UnitRef<Slice<'d>>, entry: &Entry<'d>, ranges: &[Range<u64>]) {
         let number = |name| entry.attr_value(name).and_then(|value| value.udata_value());
         let file = match entry.attr_value(gimli::DW_AT_call_file) {

@@ -229,7 +229,7 @@ fn light_and_dark_have_enough_contrast_and_the_button_overrides() {
 }
 
 fn contrast(browser: &mut Browser, scheme: &str, dark: bool) {
-    // The first section has no card of its own.
+    // The first section has no separate card.
     let script = include_str!("contrast.js").replace("\"section\"", "\"#advice\"");
     let rates = browser.value(&script);
     assert_eq!(rates["back"].as_f64().expect("a number") < 0.2, dark, "{scheme}: {rates}");

@@ -1,5 +1,5 @@
 //! Profiles of processes that run under `turnwise run`: the recorder inside them is switched on for a while, and off
-//! again. That takes no rights but those of their user, and stops no thread. `command.rs` starts one for it.
+//! again. That needs no rights but their user's, and stops no thread. `command.rs` starts one for it.
 
 mod command;
 mod log;

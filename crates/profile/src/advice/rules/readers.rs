@@ -109,7 +109,7 @@ fn readers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> 
 
 fn few(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
     let Usage { reads, acquisitions, .. } = lock.usage;
-    // A readers-writer lock writes its word twice for a reader as for a writer.
+    // A readers-writer lock writes its word twice, for a reader as well as for a writer.
     let hoped = acquisitions * LINE_TRANSFER_NS;
     if share(reads, acquisitions) >= FEW_READERS || !context.worthwhile(hoped.min(lock.usage.wait.sum_ns)) {
         return None;
