@@ -104,7 +104,7 @@ impl Program {
         &self.path
     }
 
-    /// A command to which variables and the program can be added: stopped if it hangs, and on the C library's locks.
+    /// Returns a command to which variables and the program are added: stopped if it hangs, on the C library's locks.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", LIMIT_S, "env", "-u", "LD_PRELOAD", "-u", environment::LOCK]);
