@@ -1,11 +1,11 @@
-//! Builds what the program carries: the preload library, the recorder and the sample program, as files in `OUT_DIR`.
+//! Builds the embedded files: the preload library, the recorder and the sample program, as files in `OUT_DIR`.
 //!
 //! The libraries are `cdylib`s of this workspace, or of the registry that this package is from: a nested cargo builds
 //! them, once per change of their sources, with the same toolchain and lock file, and without the flags of the outer
 //! build: under `cargo miri`, `cargo clippy` or a sanitizer the embedded libraries are still the ordinary release
 //! builds.
 //!
-//! They stand before glibc in the programs that `turnwise` runs, so they are built for it where the program itself is
+//! They interpose glibc in the programs that `turnwise` runs, so they are built for glibc even if the program itself is
 //! built for musl.
 
 use std::env;
@@ -13,12 +13,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-/// What cargo calls the libraries' files: the stems of `turnwise_preload_abi::libraries`, which this script does not
-/// link, since it would be built once more, with all that it needs, for the machine that builds.
+/// Cargo's names for the libraries' files: the stems of `turnwise_preload_abi::libraries`, which this script does not
+/// link, since it would be built again, with all its dependencies, for the build machine.
 const LIBRARIES: [(&str, &str); 2] =
     [("TURNWISE_PRELOAD_SO", "libturnwise_preload.so"), ("TURNWISE_RECORDER_SO", "libturnwise_recorder.so")];
 const SAMPLE: &str = "sample/cache.c";
-/// What the embedded libraries are built from, relative to the workspace.
+/// The sources of the embedded libraries, relative to the workspace.
 const LIBRARY_SOURCES: &[&str] = &[
     "crates/interpose",
     "crates/live",
@@ -61,8 +61,8 @@ fn main() {
     publish("TURNWISE_SAMPLE", &build_sample(&manifest.join(SAMPLE), &out.join("turnwise-sample")));
 }
 
-/// Hands an empty file to the sources in place of each that the program carries: docs.rs, which makes documentation
-/// alone, has no network to fetch the libraries' packages by.
+/// Passes an empty file to the sources instead of each embedded file: docs.rs, which only builds documentation, has no
+/// network to fetch the libraries' packages.
 fn publish_nothing(empty: &Path) {
     if let Err(error) = std::fs::write(empty, "") {
         fail(&format!("cannot write {}: {error}", empty.display()));
@@ -72,7 +72,7 @@ fn publish_nothing(empty: &Path) {
     }
 }
 
-/// Hands a path to the sources, for `include_bytes!(env!(…))`.
+/// Passes a path to the sources, for `include_bytes!(env!(…))`.
 fn publish(name: &str, file: &Path) {
     println!("cargo::rustc-env={name}={}", file.display());
 }
@@ -88,7 +88,7 @@ fn fail(message: &str) -> ! {
     exit(1)
 }
 
-/// Makes a package that depends on both libraries, in the versions that this package was published with, and are in
+/// Creates a package that depends on both libraries, in the versions that this package was published with, which are in
 /// its lock file.
 fn package_of_libraries(manifest: &Path, out: &Path) -> PathBuf {
     let (folder, version) = (out.join("libraries"), env!("CARGO_PKG_VERSION"));
@@ -111,7 +111,7 @@ fn package_of_libraries(manifest: &Path, out: &Path) -> PathBuf {
     folder
 }
 
-/// Returns where they are.
+/// Builds the libraries; returns where they are.
 fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathBuf {
     let cargo = directory("CARGO");
     let mut command = Command::new(&cargo);
@@ -127,14 +127,14 @@ fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathB
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_the_outer_build(name)) {
         command.env_remove(name);
     }
-    // Where the outer build's sources are said to lie, these lie too.
+    // The sources of the outer build are remapped; these are remapped likewise.
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let flags: Vec<&str> = flags.split('\x1f').filter(|flag| flag.starts_with("--remap-path-prefix=")).collect();
     if !flags.is_empty() {
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     }
-    // A thread may be cancelled, or end by `pthread_exit` of a signal handler, at any instruction of theirs: functions
-    // without cleanup let the unwinder pass, others end the process. (Nor may a panic leave them.)
+    // A thread may be cancelled, or exit by `pthread_exit` in a signal handler, at any of their instructions: functions
+    // without cleanup let the unwinder pass, others abort the process. (Nor may a panic leave them.)
     command.env("CARGO_PROFILE_DIST_PANIC", "abort");
     let rustc = cargo.with_file_name("rustc");
     if rustc.exists() {
@@ -147,13 +147,13 @@ fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathB
     output.join("dist")
 }
 
-/// The target of what runs in or beside the programs.
+/// Returns the target of libraries that run inside the programs.
 fn target_with_glibc() -> String {
     let target = env::var("TARGET").unwrap_or_else(|_| fail("cargo did not set TARGET"));
     target.replace("-musl", "-gnu")
 }
 
-/// Settings that the outer cargo, or a tool around it, made for the outer build.
+/// Returns whether a variable was set by the outer cargo, or a tool around it, for the outer build.
 fn is_of_the_outer_build(name: &OsString) -> bool {
     const KEPT: &[&str] = &["CARGO_HOME", "CARGO_MAKEFLAGS", "CARGO_INCREMENTAL"];
     const KEPT_PREFIXES: &[&str] = &["CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_"];

@@ -1,12 +1,11 @@
-//! Gives the symbols of the libraries that stand before the C library the C library's versions; for their build
-//! scripts.
+//! Gives the symbols of the libraries that interpose the C library the C library's versions; for their build scripts.
 //!
-//! A reference to a function binds to a symbol without version, whatever version it asks for; `dlvsym` skips such a
-//! symbol. So each function has a symbol without version, for plain references of all binaries, also of future ones,
+//! A reference to a function binds to a symbol without version, whatever version it requests; `dlvsym` skips such a
+//! symbol. So each function has a symbol without version, for plain references of all binaries, including future ones,
 //! and one under each version that the C library has. Functions on condition variables have two ABIs on x86-64. There
-//! the newer one has its version by default instead, or old binaries might reach it.
+//! the newer ABI has its version by default instead, or old binaries might reach it.
 //!
-//! rustc gives the linker a version script without names. GNU ld does not accept another one beside that; lld does. It
+//! rustc gives the linker a version script without names. GNU ld does not accept another one alongside it; lld does. It
 //! is rustc's default on x86-64 and part of the toolchain on both architectures, so these libraries are always linked
 //! by lld.
 
@@ -111,11 +110,11 @@ const CONDITIONS: [&str; 6] = [
 /// glibc's first version on aarch64.
 const FIRST_ON_AARCH64: &str = "GLIBC_2.17";
 
-/// Functions that are exported under their version alone, of `turnwise_` and the name: the library's own calls of them
+/// Functions that are exported only under their version, of `turnwise_` and the name: the library's own calls of them
 /// have no version until they are linked, and go to whichever library is first, as without it.
 const PASSING: [&str; 2] = ["prctl", "syscall"];
 
-/// Which of these functions a library exports.
+/// The functions among these that a library exports.
 pub(crate) struct Exports {
     /// Functions that it does not export.
     pub(crate) without: &'static [&'static str],
@@ -124,21 +123,21 @@ pub(crate) struct Exports {
     pub(crate) old_conditions: bool,
 }
 
-/// Whether the build is for one of the targets that crate turnwise-interpose compiles for.
+/// Returns whether the build is for one of the targets that crate turnwise-interpose compiles for.
 pub(crate) fn is_known_target() -> bool {
     let set = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     let is_known_arch = ["x86_64", "aarch64"].contains(&set("ARCH").as_str());
     is_known_arch && set("OS") == "linux" && set("ENV") == "gnu" && set("POINTER_WIDTH") == "64"
 }
 
-/// Tells cargo how to link the library.
+/// Instructs cargo how to link the library.
 pub(crate) fn link(exports: &Exports) {
     println!("cargo::rerun-if-changed=versions.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let script = out.join("versions");
     fs::write(&script, version_script()).expect("cargo's folder can be written");
     argument(&format!("-Wl,--version-script={}", script.display()));
-    // Else lld names the first version after the file that it writes, with the folder of the build.
+    // Otherwise lld names the first version after the file that it writes, with the folder of the build.
     let package = env::var("CARGO_PKG_NAME").expect("cargo sets it");
     argument(&format!("-Wl,-soname,lib{}.so", package.replace('-', "_")));
     for (name, versions) in
@@ -161,14 +160,14 @@ pub(crate) fn link(exports: &Exports) {
             alias(&format!("{name}@{}", here(&["GLIBC_2.2.5"])[0]), &format!("turnwise_{name}"));
         }
     }
-    // The library's calls to its own functions stay its own, whatever library stands before it: those that the linker
-    // knows. `-Bsymbolic` would have the loader look here first for all, and find what only passes on.
+    // The library's calls to its own functions stay inside it, whatever library precedes it: those that the linker
+    // knows. `-Bsymbolic` would make the loader search here first for all, and find functions that only pass on.
     argument("-Wl,-Bsymbolic-functions");
     take_lld();
 }
 
-/// Returns the linker's version script. The symbols' names say which version they have, except for the default version
-/// of conditions. The first is not a version of the C library's: a reference without version would prefer it to the
+/// Returns the linker's version script. The symbols' names state their version, except for the default version of
+/// conditions. The first is not a version of the C library's: a reference without version would prefer it to the
 /// default one.
 fn version_script() -> String {
     let default = here(&["GLIBC_2.3.2"])[0];
@@ -204,7 +203,7 @@ fn argument(text: &str) {
     println!("cargo::rustc-link-arg-cdylib={text}");
 }
 
-/// Links by the toolchain's own lld if there is one, else by one that the C compiler finds.
+/// Links by the toolchain's own lld if there is one, otherwise by one that the C compiler finds.
 fn take_lld() {
     let host = env::var("HOST").expect("cargo sets it");
     let rustc = env::var_os("RUSTC").expect("cargo sets it");

@@ -5,10 +5,10 @@ mod versions;
 
 fn main() {
     if !versions::is_known_target() {
-        // Compiling crate turnwise-interpose says so.
+        // Compiling crate turnwise-interpose reports it.
         return;
     }
-    // These stay the C library's.
+    // These remain the C library's.
     let without = &["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock"];
     versions::link(&versions::Exports { without, old_conditions: true });
     println!("cargo::rerun-if-changed=c");

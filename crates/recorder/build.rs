@@ -4,10 +4,10 @@ mod versions;
 
 fn main() {
     if !versions::is_known_target() {
-        // Compiling crate turnwise-interpose says so.
+        // Compiling crate turnwise-interpose reports it.
         return;
     }
-    // Keys of thread-specific data, threads and filters of system calls are no locks.
+    // Keys of thread-specific data, threads and filters of system calls are not locks.
     let without = &[
         "pthread_key_create",
         "__pthread_key_create",

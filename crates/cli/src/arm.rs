@@ -1,5 +1,5 @@
-//! `compare --arm 'NAME: [--lock POLICY] [COMMAND …]'`: the program once more, under a policy and behind a command of
-//! the user's, such as `taskset -c 0`.
+//! `compare --arm 'NAME: [--lock POLICY] [COMMAND …]'`: the program again, under a policy and started by a user's
+//! command, such as `taskset -c 0`.
 
 use crate::policy;
 use crate::program::resolve;
@@ -10,7 +10,7 @@ use std::process::Command;
 use turnwise_preload_abi::Policy;
 use turnwise_present::names::suggestion;
 
-/// How an arm is written.
+/// The syntax of an arm.
 const SHAPE: &str = "write 'NAME: [--lock POLICY] [COMMAND ...]', such as 'one CPU: taskset -c 0'";
 
 /// An arm as the user wrote it.
@@ -19,12 +19,12 @@ pub(crate) struct Arm {
     pub(crate) name: String,
     /// The arm's policy, by default the C library's.
     pub(crate) lock: Policy,
-    /// The command to put in front, and its arguments; none: nothing.
+    /// The command to put in front, and its arguments; empty: none.
     pub(crate) words: Vec<String>,
 }
 
 impl Arm {
-    /// Reads an arm, whose words are split as a shell would; an error says what is wrong, and what to write.
+    /// Reads an arm, whose words are split as a shell would; an error states what is wrong, and what to write.
     pub(crate) fn parse(text: &str) -> Result<Arm, String> {
         let (name, rest) = text.split_once(':').ok_or_else(|| format!("there is no colon after the name; {SHAPE}"))?;
         let name = name.trim();
@@ -64,8 +64,8 @@ fn policy_named(name: &str) -> Result<Policy, String> {
     Ok(policy)
 }
 
-/// Refuses what would take the locks away again without a sign of it: the library is loaded into the command in front,
-/// so that nobody could tell.
+/// Refuses a command that would silently remove the locks: the library is loaded into the command in front, so this
+/// would not be detected.
 fn keeps_locks(lock: Policy, words: &[String]) -> Result<(), String> {
     if lock == Policy::Libc {
         return Ok(());
@@ -106,12 +106,12 @@ impl Prefix {
         Ok(Some(Prefix { words: arm.words.clone(), path }))
     }
 
-    /// The command and its arguments, as the user wrote them.
+    /// Returns the command and its arguments, as the user wrote them.
     pub(crate) fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// A command that starts this one, which starts `inner`, with the same changes of the environment.
+    /// Returns a command that starts this one, which starts `inner`, with the same changes of the environment.
     pub(crate) fn before(&self, inner: &Command) -> Command {
         let mut outer = Command::new(&self.path);
         outer.args(&self.words[1..]).arg(inner.get_program()).args(inner.get_args());

@@ -5,12 +5,12 @@ use clap::Command;
 use std::path::{Path, PathBuf};
 use turnwise_present::usage;
 
-/// A command line in a text: its words up to the program's own.
+/// A command line in a text: its words up to the tested program's.
 struct Named {
     file: PathBuf,
     line: usize,
     words: Vec<String>,
-    /// It stands where only commands do; else it may be a sentence about the program.
+    /// Whether it is where only commands are; otherwise it may be a sentence about the program.
     is_certain: bool,
 }
 
@@ -25,7 +25,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// All in the sources of the programs, and in the documents but for the records of experiments, which are of their day.
+/// Returns all in the programs' sources and in the documentation, except records of experiments, which are historical.
 fn named() -> Vec<Named> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let mut found = Vec::new();
@@ -70,7 +70,7 @@ fn in_file(file: &Path) -> Vec<Named> {
     found
 }
 
-/// What is wrong with it.
+/// Returns what is wrong with it.
 fn complaint(cli: &Command, words: &[String], is_certain: bool) -> Option<String> {
     let bare = |word: &str| {
         let word = word.split('=').next().unwrap_or(word).trim_matches(|c: char| "[](),.:\\".contains(c));

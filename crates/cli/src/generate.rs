@@ -1,4 +1,4 @@
-//! `turnwise man` and `turnwise completions`: written from the table of flags, as the help is.
+//! `turnwise man` and `turnwise completions`: generated from the table of flags, as the help is.
 
 use std::path::PathBuf;
 use turnwise_present::pages::Shell;

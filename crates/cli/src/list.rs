@@ -1,4 +1,4 @@
-//! `turnwise list`: what there is to choose from, and what the machine offers.
+//! `turnwise list`: the available choices, and what the machine offers.
 
 use crate::metric;
 use crate::policy;

@@ -57,7 +57,7 @@ enum Command {
     Completions(generate::CompletionArgs),
 }
 
-/// Questions about locks and machines have a program of their own.
+/// The separate program for questions about locks and machines.
 const LAB: Sibling = Sibling {
     program: "turnwise-lab",
     package: "turnwise-lab",
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
 
 #[inline(never)]
 fn run_command() -> ExitCode {
-    // A write beyond a limit on the size of files is to fail, and not to end us. What we start has no such handler.
+    // A write beyond a limit on the size of files must fail, not kill us. Programs that we start have no such handler.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let outcome = own_locks::leave().and_then(|()| match usage::parse::<Cli>(LAB).command {
         Command::Run(args) => run::run(&args),

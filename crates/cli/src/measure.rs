@@ -18,41 +18,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use turnwise_present::limits;
 
-/// How often a waiting turnwise looks whether it should stop.
+/// The interval at which a waiting turnwise checks whether it should stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
-/// The output is kept in memory; more than this is a mistake.
+/// The maximum output, which is kept in memory; more is a mistake.
 const OUTPUT_LIMIT_BYTES: u64 = 256 << 20;
 
-/// What the kernel charged, for the program and the children that it waited for.
+/// The resources charged by the kernel, for the program and the children that it waited for.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Usage {
-    /// From just before the start to the end, seconds.
+    /// The time from just before the start to the end, in seconds.
     pub(crate) wall_s: f64,
     pub(crate) user_s: f64,
     pub(crate) system_s: f64,
-    /// Context switches because a thread slept or waited.
+    /// The number of context switches because a thread slept or waited.
     pub(crate) voluntary_switches: u64,
-    /// Context switches because a thread's time was up.
+    /// The number of context switches because a thread's time slice ended.
     pub(crate) involuntary_switches: u64,
-    /// Largest resident set; never below turnwise's own, from which the program was started.
+    /// The largest resident set; never below turnwise's own, from which the program was started.
     pub(crate) max_rss_bytes: u64,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// By itself, or by a signal from elsewhere.
+    /// It ended by itself, or by a signal from elsewhere.
     Ended(ExitStatus),
     /// We killed it: it took longer than allowed.
     TimedOut,
     /// We killed it: it printed more than [`OUTPUT_LIMIT_BYTES`].
     TooMuchOutput,
-    /// We killed it: the user wants to stop.
+    /// We killed it: the user wanted to stop.
     Interrupted,
 }
 
 impl End {
-    /// For a sentence that starts with "the program".
+    /// Describes it for a sentence that starts with "the program".
     pub(crate) fn describe(self, timeout: Duration) -> String {
         match self {
             End::Ended(status) => match (status.code(), status.signal()) {
@@ -75,18 +75,18 @@ fn signal_name(signal: i32) -> &'static str {
 pub(crate) struct Outcome {
     pub(crate) end: End,
     pub(crate) usage: Usage,
-    /// Standard output and standard error, as they came.
+    /// Standard output and standard error, in the order of output.
     pub(crate) output: String,
-    /// Whether the loader took our library; `None`: not asked for, or it cannot be told.
+    /// Whether the loader took our library; `None`: not requested, or unknown.
     pub(crate) library_loaded: Option<bool>,
-    /// What the library saw of the locks; `None`: it was not there, or it cannot be told.
+    /// The library's observations of the locks; `None`: it was not loaded, or unknown.
     pub(crate) seen: Option<Seen>,
 }
 
-/// What is the same in all runs.
+/// The data common to all runs.
 pub(crate) struct Runner<'a> {
     pub(crate) target: &'a Target,
-    /// `None` if no contender needs it.
+    /// The library; `None` if no contender needs it.
     pub(crate) library: Option<&'a Library>,
     pub(crate) watch: Option<Watch>,
     pub(crate) probe: Option<RunProbe>,
@@ -113,7 +113,7 @@ impl Runner<'_> {
     }
 }
 
-/// For how long a program may run.
+/// The limits on a program's run.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds<'a> {
     pub(crate) timeout: Duration,
@@ -122,12 +122,12 @@ pub(crate) struct Bounds<'a> {
 }
 
 impl Bounds<'_> {
-    /// Runs `command`, which starts `target`, once: without input, its output kept, in a process group of its own, of
-    /// which nothing is left afterwards.
+    /// Runs `command`, which starts `target`, once: without input, its output kept, in its own process group, of which
+    /// no process is left afterwards.
     pub(crate) fn run(&self, mut command: Command, target: &Target) -> Result<Outcome> {
         let (mut output, end) = Output::new().context("cannot make a file for the program's output")?;
         command.stdin(Stdio::null()).stdout(end.try_clone()?).stderr(end).process_group(0);
-        // SAFETY: the closure only makes a system call, and allocates nothing, as must be between fork and exec.
+        // SAFETY: the closure only makes a system call, and allocates nothing, as is required between fork and exec.
         unsafe {
             command.pre_exec(|| Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?));
         }
@@ -176,10 +176,10 @@ impl Bounds<'_> {
     }
 }
 
-/// Where a program's output goes. Memory, not disk: a program that prints much should not wait for a disk.
+/// The destination of a program's output: memory, so that a program that prints much does not wait for a disk.
 enum Output {
     File(File),
-    /// Where there is a limit on the size of files, which would end a program that prints more than that.
+    /// Used if there is a limit on the size of files, which would kill a program that prints more than that.
     Pipe {
         /// `None`: its other end was closed.
         pipe: Option<File>,
@@ -188,7 +188,7 @@ enum Output {
 }
 
 impl Output {
-    /// With what the program gets of it.
+    /// Creates it, with the program's end.
     fn new() -> Result<(Output, OwnedFd)> {
         use rustix::pipe::{PipeFlags, pipe_with};
         if limits::limit(libc::RLIMIT_FSIZE).is_none() {
@@ -201,7 +201,7 @@ impl Output {
         Ok((Output::Pipe { pipe: Some(pipe.into()), bytes: Vec::new() }, end))
     }
 
-    /// What is to be read meanwhile, if anything.
+    /// Returns the pipe to be read meanwhile, if any.
     fn open_pipe(&self) -> Option<&File> {
         match self {
             Output::File(_) => None,
@@ -209,7 +209,7 @@ impl Output {
         }
     }
 
-    /// Reads what there is.
+    /// Reads the available output.
     fn take(&mut self) -> std::io::Result<()> {
         let Output::Pipe { pipe, bytes } = self else { return Ok(()) };
         let Some(open) = pipe else { return Ok(()) };
@@ -229,7 +229,7 @@ impl Output {
         }
     }
 
-    /// What was printed.
+    /// Returns what was printed.
     fn text(mut self) -> std::io::Result<String> {
         self.take()?;
         let bytes = match self {
@@ -249,13 +249,13 @@ impl Output {
 struct Group(Pid);
 
 impl Group {
-    /// The number is the group's own until [`Group::reap`]: the leader, even dead, keeps it.
+    /// Kills the group. The number is its own until [`Group::reap`]: the leader, even dead, keeps it.
     fn kill(&self) {
-        // An error means that all are gone.
+        // An error means that all have ended.
         let _ = kill_process_group(self.0, Signal::KILL);
     }
 
-    /// Waits for the leader and takes the bill; the wall time is not on it.
+    /// Waits for the leader and takes its resource usage, which lacks the wall time.
     fn reap(self) -> Result<(ExitStatus, Usage)> {
         let mut status = 0;
         let mut bill = MaybeUninit::<libc::rusage>::zeroed();
@@ -268,7 +268,7 @@ impl Group {
                 error => return Err(error).context("cannot learn how the program ended"),
             }
         }
-        // From here on the number may be somebody else's.
+        // From here on the number may belong to another process group.
         std::mem::forget(self);
         // SAFETY: all zeros are a valid rusage, and the kernel has filled it.
         Ok((ExitStatus::from_raw(status), usage_of(unsafe { bill.assume_init() })))
@@ -293,17 +293,17 @@ fn usage_of(bill: libc::rusage) -> Usage {
     }
 }
 
-/// Lines of the program's output in an error message.
+/// The number of lines of the program's output in an error message.
 pub(crate) const EXCERPT_LINES: usize = 10;
 
-/// The end of what a program printed, for a message.
+/// Returns the end of a program's output, for a message.
 pub(crate) fn last_lines(output: &str) -> String {
     let mut last: Vec<&str> = output.lines().rev().take(EXCERPT_LINES).collect();
     last.reverse();
     excerpt("last", last.into_iter())
 }
 
-/// Lines of what a program printed, indented, for a message.
+/// Returns lines of a program's output, indented, for a message.
 pub(crate) fn excerpt<'a>(which: &str, lines: impl Iterator<Item = &'a str>) -> String {
     let lines: Vec<_> = lines.map(|line| format!("  {line}")).collect();
     if lines.is_empty() { "it printed nothing".to_owned() } else { format!("its {which} lines:\n{}", lines.join("\n")) }

@@ -1,4 +1,4 @@
-//! What is compared: figures that the kernel charges, and figures that the program prints.
+//! The compared figures: those that the kernel charges, and those that the program prints.
 
 use crate::measure::Usage;
 use anyhow::{Context, Result, bail};
@@ -18,7 +18,7 @@ pub(crate) enum Combine {
 }
 
 impl Combine {
-    /// In a sentence: the sum, the last, the mean.
+    /// Returns its name in a sentence: the sum, the last, the mean.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Combine::Sum => "sum",
@@ -37,7 +37,7 @@ impl Combine {
     }
 }
 
-/// Which way is better.
+/// The direction that is better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Better {
@@ -45,14 +45,14 @@ pub(crate) enum Better {
     Lower,
 }
 
-/// What a value is counted in, for the table.
+/// The unit of a value, for the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Unit {
     Seconds,
     Bytes,
     Count,
-    /// Whatever the program printed.
+    /// The unit is whatever the program printed.
     Printed,
 }
 
@@ -71,14 +71,14 @@ enum Source {
         pattern: Regex,
         combine: Combine,
     },
-    /// By other means than a run of the program.
+    /// Measured by other means than a run of the program.
     Measured,
 }
 
 /// A metric of every run: its name, its help, its unit, and its value.
 type Charged = (&'static str, &'static str, Unit, fn(&Usage) -> f64);
 
-/// In the order in which users read them; lower is better for all.
+/// The metrics in the order in which users read them; lower is better for all.
 const CHARGED: [Charged; 6] = [
     ("wall_s", "wall time", Unit::Seconds, |usage| usage.wall_s),
     ("user_s", "CPU time in the program", Unit::Seconds, |usage| usage.user_s),
@@ -92,12 +92,12 @@ const CHARGED: [Charged; 6] = [
     ("max_rss_bytes", "largest resident set (never below turnwise's own)", Unit::Bytes, |of| of.max_rss_bytes as f64),
 ];
 
-/// Names and meanings of the metrics that need no pattern.
+/// Returns names and meanings of the metrics that need no pattern.
 pub(crate) fn charged_help() -> impl Iterator<Item = (&'static str, &'static str)> {
     CHARGED.iter().map(|(name, help, ..)| (*name, *help))
 }
 
-/// The metrics of every run.
+/// Returns the metrics of every run.
 pub(crate) fn charged() -> Vec<Metric> {
     let metric = |(name, _, unit, of): Charged| Metric {
         name: name.to_owned(),
@@ -108,8 +108,8 @@ pub(crate) fn charged() -> Vec<Metric> {
     CHARGED.map(metric).into()
 }
 
-/// A metric's name for people: of a pattern, the words before its number (`orders per second: ([0-9.]+)`), if they are
-/// plain.
+/// Returns a metric's readable name: for a pattern, the words before its number (`orders per second: ([0-9.]+)`), if
+/// they are plain.
 pub(crate) fn title(name: &str) -> &str {
     let Some((words, _)) = name.split_once('(') else { return name };
     let words = words.trim_start_matches('^').trim_end_matches([' ', ':', '=']);
@@ -117,7 +117,7 @@ pub(crate) fn title(name: &str) -> &str {
     if is_plain { words } else { name }
 }
 
-/// Why a program's output gives no value; see [`Metric::value`].
+/// The reason that a program's output gives no value; see [`Metric::value`].
 #[derive(PartialEq, Debug)]
 pub(crate) enum Missing {
     NoMatch,
@@ -125,9 +125,9 @@ pub(crate) enum Missing {
 }
 
 impl Metric {
-    /// A metric that the program prints: the first group of `pattern`.
+    /// Returns a metric that the program prints: the first group of `pattern`.
     ///
-    /// The group's name names it (`(?<ops>[0-9]+)`), else the pattern does. `told` says which way is better; by
+    /// The group's name names it (`(?<ops>[0-9]+)`), otherwise the pattern does. `told` states the better direction; by
     /// default, lower is better if the pattern mentions time.
     pub(crate) fn printed(pattern: &str, combine: Combine, told: Option<Better>) -> Result<Metric> {
         let regex =
@@ -144,12 +144,12 @@ impl Metric {
         Ok(Metric { name, unit: Unit::Printed, better: told.unwrap_or(guess), source })
     }
 
-    /// A metric that is measured on a program that runs on.
+    /// Returns a metric that is measured on a continuously running program.
     pub(crate) fn measured(name: &str, better: Better) -> Metric {
         Metric { name: name.to_owned(), unit: Unit::Printed, better, source: Source::Measured }
     }
 
-    /// Pattern and combination, of a metric that the program prints.
+    /// Returns pattern and combination, for a metric that the program prints.
     pub(crate) fn pattern(&self) -> Option<(&str, Combine)> {
         match &self.source {
             Source::Charged(_) | Source::Measured => None,
@@ -157,7 +157,7 @@ impl Metric {
         }
     }
 
-    /// The value in one run, and of how many matches it is made.
+    /// Returns the value in one run, and the number of matches that it is combined from.
     pub(crate) fn value(&self, usage: &Usage, output: &str) -> Result<(f64, usize), Missing> {
         let (pattern, combine) = match &self.source {
             Source::Charged(of) => return Ok((of(usage), 1)),
@@ -174,7 +174,7 @@ impl Metric {
     }
 }
 
-/// A number as programs print it; commas between digits are taken as separators of thousands.
+/// Parses a number as programs print it; commas between digits are taken as thousands separators.
 fn number(text: &str) -> Result<f64, Missing> {
     let plain = text.trim().replace(',', "");
     match plain.parse::<f64>() {

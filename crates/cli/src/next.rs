@@ -1,16 +1,16 @@
-//! What to type next: the end of a report.
+//! The command to enter next, at the end of a report.
 
 use crate::live::{ProcessId, View};
 
-/// A wait that goes on for so long is worth a question.
+/// The length from which a current wait is worth a question.
 const LONG_NS: u64 = 1_000_000_000;
 
-/// A command, and what it is for.
+/// Formats a command and its purpose.
 pub(crate) fn next(command: &str, why: &str) -> String {
     format!("\nNEXT\n  {command}\n  ({why})\n")
 }
 
-/// After a look at a process, or at all of them: `process` is the one whose threads waited most.
+/// Returns the text after a look at a process, or at all of them: `process` is the one whose threads waited most.
 pub(crate) fn after_look(view: &View, process: Option<ProcessId>) -> String {
     let is_alive = |id: &ProcessId| view.process(*id).is_some_and(|process| process.alive);
     let first = || view.processes.iter().find(|process| process.alive).map(|process| process.id);
@@ -28,7 +28,7 @@ pub(crate) fn after_look(view: &View, process: Option<ProcessId>) -> String {
     profile(process.pid)
 }
 
-/// A profile of a process that runs.
+/// Returns the command for a profile of a running process.
 pub(crate) fn profile(pid: u32) -> String {
     next(&format!("turnwise profile --pid {pid} --for 10s"), "which locks cost how much, and what to change")
 }

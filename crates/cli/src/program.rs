@@ -1,4 +1,4 @@
-//! Which file a command runs, and whether the loader would put the preload library into it.
+//! Determines which file a command runs, and whether the loader would load the preload library into it.
 //!
 //! A wrong answer would be silent: the loader starts a static or privileged program without the library, and the
 //! comparison would be of the C library with itself.
@@ -40,12 +40,12 @@ pub(crate) fn resolve(command: &OsStr) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Fails if the loader would run `path` without the preload library; the error says what to do.
+/// Fails if the loader would run `path` without the preload library; the error states what to do.
 pub(crate) fn check_interposable(path: &Path) -> Result<()> {
     native_of(path).map(drop)
 }
 
-/// A program in the machine's own code, and the loader that it asks for.
+/// A program in the machine's own code, and the loader that it requests.
 #[derive(Debug)]
 pub(crate) struct Native {
     pub(crate) path: PathBuf,
@@ -75,7 +75,7 @@ fn check(path: &Path, depth: u32) -> Result<Native> {
     check(&found, depth - 1).with_context(|| format!("it is a script for {}", found.display()))
 }
 
-/// The program that runs a script; of `#!/usr/bin/env NAME`, NAME.
+/// Returns the program that runs a script; of `#!/usr/bin/env NAME`, NAME.
 fn interpreter_of(start: &[u8]) -> Option<PathBuf> {
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let mut words = line.split(|byte| b" \t\r".contains(byte)).filter(|word| !word.is_empty());
@@ -87,7 +87,7 @@ fn interpreter_of(start: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(OsString::from_vec(after_env.unwrap_or(first).to_vec())))
 }
 
-/// A program that gains privileges is started in secure mode, in which the loader ignores LD_PRELOAD paths.
+/// Checks that a program gains no privileges: in secure mode the loader ignores LD_PRELOAD paths.
 fn check_privileges(path: &Path) -> Result<()> {
     let found = fs::metadata(path)?;
     let ignored = rustix::fs::statvfs(path).is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::NOSUID));
@@ -111,12 +111,12 @@ fn check_privileges(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What must hold for the loader to load our library.
+/// The properties that determine whether the loader loads our library.
 #[derive(PartialEq, Eq, Debug)]
 struct Elf {
     class_bits: u32,
     machine: Machine,
-    /// The loader that the program asks for; `None`: it is static.
+    /// The loader that the program requests; `None`: it is static.
     interpreter: Option<String>,
 }
 

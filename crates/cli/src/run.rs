@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Err(command.exec()).with_context(|| format!("cannot execute {}", target.path.display()))
 }
 
-/// Compiles a policy file; what looks wrong in it goes to standard error.
+/// Compiles a policy file; warnings about it go to standard error.
 fn table(path: &Path, lock: Option<Policy>, target: &Target) -> Result<PathBuf> {
     let mut file = PolicyFile::read(path)?;
     if let Some(lock) = lock {

@@ -1,10 +1,10 @@
-//! How settings are typed and shown: `spin=off,fair-after=1ms`.
+//! The syntax of settings, for input and output: `spin=off,fair-after=1ms`.
 
 use std::str::FromStr;
 use turnwise_live::{Setting, Values};
 use turnwise_present::names::suggestion;
 
-/// Settings for the waits that a name stands for: `NAME=SETTING[,SETTING...]`.
+/// The settings for the waits that a name stands for: `NAME=SETTING[,SETTING...]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Assignment {
     pub(crate) name: String,
@@ -15,7 +15,7 @@ impl FromStr for Assignment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Assignment, String> {
-        // A C++ name may have an equals sign, too; what settings begin with cannot be part of one.
+        // A C++ name may also contain an equals sign; the beginning of settings cannot be part of one.
         let places = text.match_indices('=').map(|(place, _)| place);
         let mut complaint = None;
         for place in places {
@@ -55,10 +55,10 @@ fn setting(name: &str) -> Result<Setting, String> {
     })
 }
 
-/// What to do about a setting that is [`gone`].
+/// The advice about a setting that is [`gone`].
 pub(crate) const INSTEAD: &str = "leave it out; all waiters spin for at most `spin`";
 
-/// Says that a setting of earlier versions no longer exists, if this is the name of one.
+/// Returns the message that a setting of earlier versions no longer exists, if this is its name.
 pub(crate) fn gone(name: &str) -> Option<String> {
     matches!(name, "patience" | "respin").then(|| format!("the setting `{name}` no longer exists"))
 }
@@ -78,7 +78,7 @@ pub(crate) fn set(values: &mut Values, setting: Setting, typed: &str) -> Result<
     if values.set(setting, ns) { Ok(()) } else { Err(out()) }
 }
 
-/// Reads a length of time with its unit.
+/// Reads a duration with its unit.
 fn parse_ns(text: &str) -> Option<u64> {
     const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
     if text == "0" {
@@ -93,7 +93,7 @@ fn parse_ns(text: &str) -> Option<u64> {
     (ns.is_finite() && ns < 1e18).then_some(ns.round() as u64)
 }
 
-/// Writes a length of time so that [`parse_ns`] reads the same.
+/// Writes a duration so that [`parse_ns`] reads the same value.
 fn shown_ns(ns: u32) -> String {
     let in_unit = |factor: u32, unit: &str| format!("{}{unit}", f64::from(ns) / f64::from(factor));
     match ns {

@@ -1,4 +1,4 @@
-//! The program under test: the user's, or the sample that this program carries.
+//! The program under test: the user's, or the embedded sample.
 
 use crate::preload::install::{Payload, install};
 use crate::program;
@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::process::Command;
 
 const SAMPLE: Payload = Payload { stem: "sample-cache", suffix: "", content: include_bytes!(env!("TURNWISE_SAMPLE")) };
-/// What to type for the sample, to give it arguments.
+/// The name to enter for the sample, to give it arguments.
 pub(crate) const SAMPLE_NAME: &str = "@sample";
-/// Where the sample's speed is in its output.
+/// The pattern for the sample's speed in its output.
 pub(crate) const SAMPLE_METRIC: &str = r"ops_per_second: (?<throughput>[0-9.]+)";
 
-/// Help on the sample.
+/// The help on the sample.
 pub(crate) const SAMPLE_HELP: &str = "\
 Without CMD, a sample program runs: threads on one key-value cache under one mutex. To give it
 arguments, name it: @sample [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE]; by default, 4 threads for
@@ -22,9 +22,9 @@ arguments, name it: @sample [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE];
 
 /// A command that exists and may be executed.
 pub(crate) struct Target {
-    /// As the user typed it.
+    /// The command as the user typed it.
     pub(crate) command: Vec<OsString>,
-    /// The file.
+    /// The path of the program's file.
     pub(crate) path: PathBuf,
     pub(crate) is_sample: bool,
 }
@@ -41,28 +41,28 @@ impl Target {
         Ok(Target { command, path, is_sample })
     }
 
-    /// A fresh command, with the name that the user typed.
+    /// Returns a new command, with the name that the user typed.
     pub(crate) fn start(&self) -> Command {
         let mut start = Command::new(&self.path);
         start.arg0(&self.command[0]).args(&self.command[1..]);
         start
     }
 
-    /// The command as one could type it into a shell.
+    /// Returns the command as one could enter it into a shell.
     pub(crate) fn shown(&self) -> String {
         let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
         shlex::try_join(words.iter().map(|word| word.as_ref())).unwrap_or_else(|_| words.join(" "))
     }
 
-    /// The same, if a terminal and a shell take it as it is; else `CMD`.
+    /// Returns the command, if a terminal and a shell accept it unchanged; otherwise `CMD`.
     pub(crate) fn typed(&self) -> String {
         let words: Option<Vec<String>> = self.command.iter().map(|word| Some(word.to_str()?.to_owned())).collect();
         words.and_then(|words| typed(&words)).unwrap_or_else(|| "CMD".to_owned())
     }
 }
 
-/// A command as one can type it into a shell; `None`: it has characters that cannot be typed, or may be cut short, as
-/// recordings and the system keep no more than some bytes of it.
+/// Formats a command for a shell; `None`: it has characters that cannot be typed, or may be truncated, as recordings
+/// and the system keep only a limited number of bytes of it.
 pub(crate) fn typed(words: &[String]) -> Option<String> {
     const MOST: usize = 1000;
     let is_plain = |word: &String| !word.chars().any(|c| c.is_control() || c == char::REPLACEMENT_CHARACTER);

@@ -1,4 +1,4 @@
-//! What a program is compared under: a policy for all its locks, or a policy file; and a command in front of it.
+//! A contender under which a program is compared: a policy for all its locks, or a policy file, and a command in front.
 
 use crate::arm::{Arm, Prefix};
 use crate::policy_file::{PolicyFile, compile};
@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::process::Command;
 use turnwise_preload_abi::Policy;
 
-/// One of those that are compared.
+/// One of the compared contenders.
 pub(crate) struct Variant {
-    /// The policy's name, or the file's or the arm's, as the user typed it.
+    /// The name of the policy, the file or the arm, as the user typed it.
     pub(crate) name: String,
     locks: Locks,
-    /// What is put in front of the program.
+    /// The command in front of the program.
     prefix: Option<Prefix>,
 }
 
@@ -24,13 +24,13 @@ enum Locks {
 }
 
 impl Variant {
-    /// All locks under one policy.
+    /// Returns a contender with all locks under one policy.
     pub(crate) fn policy(policy: Policy) -> Variant {
         Variant { name: policy.name().to_owned(), locks: Locks::Policy(policy), prefix: None }
     }
 
-    /// Each lock by the rules of a policy file; also returns what looks wrong in it for this program (empty: nothing).
-    /// The file need not lie on a disk: [`PolicyFile::parse`] takes text.
+    /// Returns a contender with each lock by the rules of a policy file, and warnings about the file for this program
+    /// (empty: none). The file need not be on a disk: [`PolicyFile::parse`] takes text.
     pub(crate) fn file(file: &PolicyFile, target: &Target) -> Result<(Variant, String)> {
         let compiled = compile(file, &target.path)?;
         let locks = Locks::File(install_table(&compiled)?);
@@ -38,12 +38,12 @@ impl Variant {
         Ok((variant, compiled.shown_warnings(file)))
     }
 
-    /// All locks under an arm's policy, behind its command; fails if there is no such command.
+    /// Returns one with all locks under an arm's policy, started by its command; fails if there is no such command.
     pub(crate) fn arm(arm: &Arm) -> Result<Variant> {
         Ok(Variant { name: arm.name.clone(), locks: Locks::Policy(arm.lock), prefix: Prefix::find(arm)? })
     }
 
-    /// Its policy; `None`: a policy file's rules.
+    /// Returns its policy; `None`: a policy file's rules.
     pub(crate) fn lock(&self) -> Option<Policy> {
         match self.locks {
             Locks::Policy(policy) => Some(policy),
@@ -51,13 +51,13 @@ impl Variant {
         }
     }
 
-    /// The words of the command in front of the program; none: nothing is.
+    /// Returns the words of the command in front of the program; empty: there is none.
     pub(crate) fn prefix(&self) -> &[String] {
         self.prefix.as_ref().map_or(&[], Prefix::words)
     }
 
-    /// The options of `turnwise run` that give a program its locks, each with a blank behind; `None`: they do not, as a
-    /// command stands in front of the program, or the locks are the C library's.
+    /// Returns the options of `turnwise run` that give a program its locks, each followed by a space; `None`: there are
+    /// none, since a command precedes the program, or the locks are the C library's.
     pub(crate) fn run_options(&self) -> Option<String> {
         match &self.locks {
             _ if self.prefix.is_some() => None,
@@ -68,14 +68,14 @@ impl Variant {
         }
     }
 
-    /// The command that is run, but for the locks, as one could type it into a shell.
+    /// Returns the command that is run, except for the locks, as one could enter it into a shell.
     pub(crate) fn shown(&self, target: &Target) -> String {
         let prefix = self.prefix();
         let shown = shlex::try_join(prefix.iter().map(String::as_str)).unwrap_or_else(|_| prefix.join(" "));
         [shown, target.shown()].join(" ").trim_start().to_owned()
     }
 
-    /// Whether it needs the preload library.
+    /// Returns whether it needs the preload library.
     pub(crate) fn is_interposed(&self) -> bool {
         match &self.locks {
             Locks::Policy(policy) => *policy != Policy::Libc,
@@ -83,7 +83,7 @@ impl Variant {
         }
     }
 
-    /// `target` under it, ready to start; `library` is there if it [needs](Variant::is_interposed) one.
+    /// Returns `target` under it, ready to start; `library` is given if it [needs](Variant::is_interposed) one.
     pub(crate) fn start(&self, target: &Target, library: Option<&Library>) -> Command {
         let mut command = target.start();
         if let Some(library) = library {
@@ -95,7 +95,7 @@ impl Variant {
         }
     }
 
-    /// Lets `command` run under its locks.
+    /// Makes `command` run under its locks.
     pub(crate) fn apply(&self, library: &Library, command: &mut Command) {
         match &self.locks {
             Locks::Policy(policy) => library.apply(*policy, command),

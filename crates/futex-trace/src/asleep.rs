@@ -1,4 +1,4 @@
-//! Threads that sleep in a futex call when the trace begins. No record tells when their calls began; `/proc` tells that
+//! Threads that sleep in a futex call when the trace begins. No record shows when their calls began; `/proc` shows that
 //! they are in them.
 
 use crate::call::{Call, SysCall};
@@ -6,20 +6,20 @@ use crate::memory::Memory;
 use crate::unwind::Dump;
 use std::io;
 
-/// So much of a stack is read.
+/// The number of bytes of a stack that are read.
 const STACK_BYTES: usize = 4096;
 
-/// The wait that a thread is in, and its stack; `None`: it does not sleep in a futex call. Fails if the thread is gone,
-/// or may not be inspected.
+/// Returns the wait that a thread is in, and its stack; `None`: it does not sleep in a futex call. Fails if the thread
+/// has exited, or may not be inspected.
 pub(crate) fn wait_of(pid: u32, tid: u32, memory: Option<&Memory>) -> io::Result<Option<(Call, Dump)>> {
     let line = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall"))?;
     let Some((call, stack_pointer, instruction)) = parse(&line) else { return Ok(None) };
-    // The other registers are not known: the stack is told as far as it can be unwound without them.
+    // The other registers are unknown: the stack is unwound as far as possible without them.
     let bytes = memory.map(|memory| memory.read(stack_pointer, STACK_BYTES)).unwrap_or_default();
     Ok(Some((call, Dump { instruction, stack_pointer, bytes, ..Dump::default() })))
 }
 
-/// Of `number six-arguments stack-pointer instruction`; there are other lines for threads outside of system calls.
+/// Parses `number six-arguments stack-pointer instruction`; threads outside of system calls have other lines.
 fn parse(line: &str) -> Option<(Call, u64, u64)> {
     let mut words = line.split_ascii_whitespace();
     let call = SysCall::of_number(words.next()?.parse().ok()?)?;

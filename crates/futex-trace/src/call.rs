@@ -1,4 +1,4 @@
-//! What a futex call asks for.
+//! The request of a futex call.
 
 /// The system calls of the family whose tracepoints are read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -9,7 +9,7 @@ pub(crate) enum SysCall {
     FutexWait,
     /// `futex_wake`, Linux 6.7.
     FutexWake,
-    /// `futex_waitv`, Linux 5.16: a list of futexes. Their addresses are not in the record; the list's stands for them.
+    /// `futex_waitv`, Linux 5.16: a list of futexes. The record has the list's address instead of theirs.
     FutexWaitv,
 }
 
@@ -18,25 +18,25 @@ pub(crate) enum SysCall {
 pub(crate) enum Call {
     /// Sleeps until woken, or takes a priority-inheriting lock.
     Wait {
-        /// What it sleeps on.
+        /// The address that it sleeps on.
         address: u64,
-        /// What the word there says.
+        /// The meaning of the word there.
         word: Word,
     },
-    /// Wakes so many at most.
+    /// Wakes sleepers, up to a number.
     Wake {
         /// The address whose sleepers are woken.
         address: u64,
-        /// How many at most.
+        /// The maximum number.
         most: u64,
     },
-    /// Wakes some and moves the other sleepers to another address.
+    /// Wakes some sleepers and moves the other sleepers to another address.
     Requeue {
         /// The address whose sleepers move.
         from: u64,
-        /// The address that they sleep on from now on.
+        /// The address that they sleep on afterwards.
         to: u64,
-        /// How many are woken instead, at most.
+        /// The maximum number that are woken instead.
         most: u64,
     },
 }
@@ -44,14 +44,14 @@ pub(crate) enum Call {
 /// The word that a call waits at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Word {
-    /// It had this value when the wait began; threads of this process only may wait there.
+    /// It had this value when the wait began; only threads of this process may wait there.
     Private(u32),
-    /// It had this value, and the call allows for other processes. So the C library waits for a thread to end: the word
-    /// is the thread's number, and the kernel clears it.
+    /// It had this value, and other processes may wait there. The C library waits for a thread's end in this way: the
+    /// word is the thread's number, and the kernel clears it.
     Shared(u32),
-    /// A priority-inheriting lock: the word names the owner.
+    /// A priority-inheriting lock: the word contains the owner.
     Owner,
-    /// Not known.
+    /// Unknown.
     Other,
 }
 
@@ -67,7 +67,7 @@ impl SysCall {
         }
     }
 
-    /// The call of this number.
+    /// Returns the call of this number.
     pub(crate) fn of_number(number: i64) -> Option<SysCall> {
         /// Linux 6.7: the same number on all machines.
         const FUTEX_WAKE: i64 = 454;
@@ -81,7 +81,7 @@ impl SysCall {
         }
     }
 
-    /// The arguments that [`SysCall::decode`] takes.
+    /// Returns the names of the arguments that [`SysCall::decode`] takes.
     pub(crate) fn fields(self) -> &'static [&'static str] {
         match self {
             SysCall::Futex => &["uaddr", "op", "val", "uaddr2"],
@@ -91,7 +91,7 @@ impl SysCall {
         }
     }
 
-    /// The call, by its arguments; `None`: it neither waits nor wakes.
+    /// Decodes the call from its arguments; `None`: it neither waits nor wakes.
     pub(crate) fn decode(self, arguments: &[u64]) -> Option<Call> {
         let argument = |place: usize| arguments.get(place).copied();
         let address = argument(0)?;

@@ -12,32 +12,32 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// Of each thread's stack so much is copied at each call.
+/// The number of bytes of a thread's stack that are copied at each call.
 const STACK_BYTES: u32 = 4096;
-/// All ring buffers together, and bounds of one.
+/// The size of all ring buffers together, and the bounds of one.
 const ROOM_BYTES: usize = 64 << 20;
 const MOST_BYTES: usize = 16 << 20;
 const LEAST_BYTES: usize = 128 << 10;
 
-/// Whose calls are traced.
+/// The threads whose calls are traced.
 #[derive(Clone, Debug)]
 pub(crate) enum Whom {
     /// Those of all programs that this thread starts from now on.
     Children,
-    /// Those of these threads, and of all that they make.
+    /// Those of these threads, and of all threads that they create.
     Threads(Vec<u32>),
 }
 
 /// Open events.
 pub(crate) struct Rings {
     samplers: Vec<Sampler>,
-    /// They write into the samplers' rings.
+    /// Events that write into the samplers' rings.
     counters: Vec<Counter>,
     sources: HashMap<u64, Source>,
 }
 
 impl Rings {
-    /// Opens the events; an error says what to do.
+    /// Opens the events; an error states what to do.
     pub(crate) fn open(tracepoints: &[Tracepoint], whom: &Whom) -> Result<Rings> {
         let cpus = cpus();
         let threads = match whom {
@@ -62,7 +62,7 @@ impl Rings {
         Ok(rings)
     }
 
-    /// The events of one CPU; the first of them has the ring.
+    /// Opens the events of one CPU; the first of them owns the ring.
     fn open_on(&mut self, cpu: usize, points: &[Tracepoint], threads: &[Option<u32>], bytes: usize) -> Result<()> {
         let mut first: Option<usize> = None;
         for thread in threads {
@@ -70,7 +70,7 @@ impl Rings {
                 let builder = builder(tracepoint, *thread, cpu, place == 0, bytes);
                 let counter = match builder.build() {
                     Ok(counter) => counter,
-                    // The thread has ended, or the CPU is off.
+                    // The thread has ended, or the CPU is offline.
                     Err(error) if [Some(libc::ESRCH), Some(libc::ENODEV)].contains(&error.raw_os_error()) => break,
                     Err(error) => return Err(explain(&error)),
                 };
@@ -88,7 +88,7 @@ impl Rings {
         Ok(())
     }
 
-    /// Waits for records, so long at most.
+    /// Waits for records, up to `timeout`.
     pub(crate) fn wait(&self, timeout: Duration) {
         // SAFETY: the samplers own their descriptors and outlive this call.
         let fds = self.samplers.iter().map(|sampler| unsafe { BorrowedFd::borrow_raw(sampler.as_raw_fd()) });
@@ -98,12 +98,12 @@ impl Rings {
         let hung_up = poll(&mut fds, Some(&timeout)).is_ok_and(|ready| ready > 0)
             && fds.iter().any(|fd| fd.revents().contains(PollFlags::HUP));
         if hung_up {
-            // Its first thread has ended; others may go on, but nobody tells when.
+            // Its first thread has ended; others may continue, but their end is not reported.
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Hands over what there is up to a time; what is later may stay for the next round.
+    /// Passes on the events up to a time; later ones may remain for the next round.
     pub(crate) fn read(&mut self, until_ns: u64, mut to: impl FnMut(Event)) {
         for sampler in &mut self.samplers {
             while let Some(record) = sampler.next_record() {
@@ -145,7 +145,7 @@ fn builder(tracepoint: &Tracepoint, thread: Option<u32>, cpu: usize, is_first: b
     builder
 }
 
-/// Gives an event a ring of its own: of fewer bytes, if that many may not be locked.
+/// Gives an event its own ring: of fewer bytes, if that many may not be locked.
 fn mapped(counter: Counter, builder: &Builder, most: usize) -> Result<Sampler> {
     let mut bytes = most.next_power_of_two();
     let mut counter = Some(counter);
@@ -167,9 +167,9 @@ fn mapped(counter: Counter, builder: &Builder, most: usize) -> Result<Sampler> {
     }
 }
 
-/// Lets an event write into another's ring.
+/// Makes an event write into another's ring.
 fn redirect(counter: &Counter, to: &Sampler) -> Result<()> {
-    // SAFETY: both are open perf events, and the call takes no memory.
+    // SAFETY: both are open perf events, and the call accesses no memory.
     let done = unsafe { perf_event_open_sys::ioctls::SET_OUTPUT(counter.as_raw_fd(), to.as_raw_fd()) };
     if done < 0 {
         return Err(io::Error::last_os_error()).context("the kernel does not let perf events share a ring");
@@ -177,16 +177,16 @@ fn redirect(counter: &Counter, to: &Sampler) -> Result<()> {
     Ok(())
 }
 
-/// CPUs that there may be.
+/// Returns the CPUs that may exist.
 fn cpus() -> Vec<usize> {
     // SAFETY: it only returns a number.
     let number = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     (0..usize::try_from(number).unwrap_or(1).max(1)).collect()
 }
 
-/// As many of the tracepoints as there are file descriptors for: `futex` alone, if need be.
+/// Returns as many of the tracepoints as there are file descriptors for: `futex` alone, if necessary.
 fn affordable(tracepoints: &[Tracepoint], each: usize) -> Result<&[Tracepoint]> {
-    /// For all else that is open.
+    /// Reserved for other open files.
     const OTHERS: usize = 64;
     if each * tracepoints.len() + OTHERS > 1024 {
         let limit = getrlimit(Resource::Nofile);

@@ -1,5 +1,5 @@
-//! Hostile input: what a traced program can make the kernel say of it, and its files, by whose tables its stacks are
-//! unwound.
+//! Hostile input: what a traced program can make the kernel report about it, and its files, by whose tables its stacks
+//! are unwound.
 
 use crate::call::SysCall;
 use crate::images::{Mapping, module_of};
@@ -18,7 +18,7 @@ use turnwise_profile::text::report;
 const ENTRY: u64 = 11;
 const EXIT: u64 = 12;
 
-/// As `events.rs` opens them.
+/// Returns the sources that `events.rs` opens.
 fn sources() -> HashMap<u64, Source> {
     let source = |id, is_entry| {
         let common = perf::PERF_SAMPLE_IDENTIFIER | perf::PERF_SAMPLE_TID | perf::PERF_SAMPLE_TIME;
@@ -35,7 +35,7 @@ fn sources() -> HashMap<u64, Source> {
     HashMap::from([source(ENTRY, true), source(EXIT, false)])
 }
 
-/// A record of a seed: its kind, a mark, its length (2 bytes), its bytes.
+/// Builds a record of a seed: its kind, a mark, its length (2 bytes), its bytes.
 fn record(kind: u32, words: &[u64], text: &[u8]) -> Vec<u8> {
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     bytes.extend(text);
@@ -43,26 +43,26 @@ fn record(kind: u32, words: &[u64], text: &[u8]) -> Vec<u8> {
     [&[kind as u8, 0, length[0], length[1]][..], &bytes].concat()
 }
 
-/// The process, and its thread.
+/// The process number and its thread number.
 const PID: u64 = 100 | 101 << 32;
 /// The process, and the one that made it: the same.
 const GROUP: u64 = 100 | 100 << 32;
 /// The thread, and the one that made it.
 const THREAD: u64 = 101 | 100 << 32;
 
-/// What follows all records but samples.
+/// Returns the trailer of all records but samples.
 fn sample_id(at: u64) -> [u64; 3] {
     [PID, at, ENTRY]
 }
 
-/// A thread that is named, maps a file, waits, is woken, and ends.
+/// Returns the records of a thread that is named, maps a file, waits, is woken, and ends.
 fn seed() -> Vec<u8> {
     let tiny = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proof/fuzz/corpus/elf/tiny");
     let mut path = tiny.display().to_string().into_bytes();
     path.resize(path.len().next_multiple_of(8) + 8, 0);
     let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
     let (comm, mapped) = ([*b"server\0\0"].concat(), [0x40_1000, 0x1000, 0x1000, 0, 0, 0, 5]);
-    // The raw data: a size of 4 bytes, what all tracepoints have, the call's number, and its arguments.
+    // The raw data: a size of 4 bytes, the fields common to all tracepoints, the call's number, and its arguments.
     let raw = |words: &[u64]| [&(4 + 8 * words.len() as u32).to_ne_bytes()[..], &bytes(words), &[0; 4]].concat();
     let enter = raw(&[0, 202, 0x40_3000, 128, 2, 0, 0]);
     let registers = bytes(&[2, 0x7ff0, 0x7fe0, 0x40_1010, 24, 1, 0x40_1020, 0x40_1000, 24]);

@@ -15,18 +15,18 @@ use turnwise_profile::symbols::{Identity, Module, Stamp};
 pub(crate) struct Mapping {
     pub(crate) start: u64,
     pub(crate) bytes: u64,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub(crate) offset: u64,
-    /// The file's number; another file at the same path has another.
+    /// The file's number; another file at the same path has a different number.
     pub(crate) inode: Option<u64>,
     pub(crate) path: PathBuf,
 }
 
-/// What the kernel appends to the path of a file that is not there any more.
+/// The suffix that the kernel appends to the path of a deleted file.
 const DELETED: &[u8] = b" (deleted)";
 
 impl Mapping {
-    /// Of a line of `/proc/PID/maps`, if it is code from a file.
+    /// Parses a line of `/proc/PID/maps`, if it is code from a file.
     pub(crate) fn of_line(line: &[u8]) -> Option<Mapping> {
         let mut words = line.splitn(6, |byte| *byte == b' ').filter(|word| !word.is_empty());
         let mut word = || std::str::from_utf8(words.next()?).ok();
@@ -45,9 +45,9 @@ impl Mapping {
         (rights.contains('x') && path.starts_with(b"/")).then_some(mapping)
     }
 
-    /// What is known where the file cannot be had.
+    /// Returns what is known if the file is not available.
     fn without_file(&self, root: Option<&Path>) -> Option<Module> {
-        // `//anon` is the kernel's name of memory that has none.
+        // `//anon` is the kernel's name of anonymous memory.
         let inside =
             self.path.strip_prefix("/").ok().filter(|_| !self.path.as_os_str().as_bytes().starts_with(b"//"))?;
         Some(Module {
@@ -58,8 +58,8 @@ impl Mapping {
         })
     }
 
-    /// Opens the file that is mapped, as `root` has it, or as the process in `directory` of `/proc` has it open:
-    /// another may lie at its path by now.
+    /// Opens the mapped file, below `root`, or as the process in `directory` of `/proc` has it mapped: another file may
+    /// now be at its path.
     fn open(&self, root: Option<&Path>, directory: Option<&Path>) -> Option<(PathBuf, Arc<File>, bool)> {
         let inside = self.path.strip_prefix("/").ok()?;
         let path = root.map_or_else(|| self.path.clone(), |root| root.join(inside));
@@ -74,7 +74,7 @@ impl Mapping {
     }
 }
 
-/// A path as the process gave it: the kernel writes a new line as `\012`, and says what has been deleted.
+/// Returns a path as the process named it: the kernel writes a newline as `\012`, and marks deleted files.
 fn as_named(path: &[u8]) -> PathBuf {
     let path = path.strip_suffix(DELETED).unwrap_or(path);
     let (mut plain, mut rest) = (Vec::new(), path);
@@ -92,7 +92,7 @@ fn open(path: &Path) -> Option<File> {
     File::open(path).ok()
 }
 
-/// The file behind a mapping, as `root` has it; `directory`: that of the process in `/proc`, if it runs. `None`: it
+/// Returns the file of a mapping, below `root`; `directory`: that of the process in `/proc`, if it runs. `None`: it
 /// cannot be read, or has no such segment.
 pub(crate) fn module_of(mapping: &Mapping, root: Option<&Path>, directory: Option<&Path>) -> Option<Module> {
     let Some((path, opened, is_elsewhere)) = mapping.open(root, directory) else { return mapping.without_file(root) };
@@ -115,7 +115,7 @@ pub(crate) fn module_of(mapping: &Mapping, root: Option<&Path>, directory: Optio
     Some(Module { path, range: base.wrapping_add(first)..base.wrapping_add(last), base, identity })
 }
 
-/// The file's tables of how to unwind.
+/// Returns the file's unwind tables.
 pub(crate) fn unwind_info(module: &Module) -> Option<ExplicitModuleSectionInfo<Vec<u8>>> {
     let file = module.open().ok()?;
     let cache = ReadCache::new(&*file);

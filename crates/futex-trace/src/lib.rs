@@ -1,12 +1,12 @@
-//! What a program waits for, by the kernel's futex system calls.
+//! Finds what a program waits for, by the kernel's futex system calls.
 //!
 //! A program without pthread locks (Go, raw futexes, Rust's std, anything static) cannot be recorded by a preloaded
-//! library. But all that sleeps and wakes goes through the futex calls, and perf events see each of them: who waited
-//! on which address, from where in the program, how long, and whose call woke it. What happens without the kernel
-//! (acquisitions, hold times) stays unknown.
+//! library. But all sleeps and wake-ups go through the futex calls, and perf events record each of them: which thread
+//! waited on which address, from where in the program, how long, and whose call woke it. Events outside the kernel
+//! (acquisitions, hold times) remain unknown.
 //!
 //! [`Tracer`] reads the kernel's records, [`Trace`] pairs them up, and [`profile`](Trace::profile) makes the same
-//! [`Profile`](turnwise_profile::model::Profile) of them as the recorder's.
+//! [`Profile`](turnwise_profile::model::Profile) from them as from the recorder's.
 
 mod asleep;
 mod call;

@@ -1,4 +1,4 @@
-//! Which threads of a process live, by `/proc`.
+//! Finds the living threads of a process, by `/proc`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,25 +8,25 @@ pub(crate) fn threads(pid: u32) -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The directory of a thread that lives, with the process's memory and files: those of the first thread are gone when
-/// it has ended, though others go on. `None`: all have ended.
+/// Returns the directory of a living thread, with the process's memory and files: the first thread's are gone when it
+/// has ended, even if others continue. `None`: all have ended.
 pub(crate) fn directory(pid: u32) -> Option<PathBuf> {
     let mut directories = threads(pid).into_iter().map(|tid| PathBuf::from(format!("/proc/{pid}/task/{tid}")));
     directories.find(|directory| lives(directory))
 }
 
-/// A thread's number as its process has it, if that is in another PID namespace than we.
+/// Returns a thread's number in its process's PID namespace, if that is not ours.
 pub(crate) fn number_inside(pid: u32, tid: u32) -> Option<u32> {
     inside(&std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?)
 }
 
-/// Of `NSpid:` with a number for each namespace, ours first.
+/// Parses `NSpid:`, which has a number for each namespace, ours first.
 fn inside(status: &str) -> Option<u32> {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_ascii_whitespace().skip(1);
     numbers.last()?.parse().ok()
 }
 
-/// Whether a process has ended, waited for or not.
+/// Returns whether a process has ended, waited for or not.
 #[must_use]
 pub fn has_ended(pid: u32) -> bool {
     directory(pid).is_none()
@@ -34,7 +34,7 @@ pub fn has_ended(pid: u32) -> bool {
 
 fn lives(directory: &Path) -> bool {
     let Ok(stat) = std::fs::read(directory.join("stat")) else { return false };
-    // The name stands in brackets, and may have any bytes in it.
+    // The name is in parentheses, and may contain any bytes.
     let after_name = stat.rsplit(|byte| *byte == b')').next().unwrap_or_default();
     !matches!(after_name.trim_ascii_start().first(), Some(b'Z' | b'X') | None)
 }

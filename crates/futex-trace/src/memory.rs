@@ -1,4 +1,4 @@
-//! What lies in the memory of a process that runs.
+//! Reads the memory of a running process.
 
 use crate::call::Word;
 use crate::living;
@@ -9,12 +9,12 @@ use std::os::unix::fs::FileExt;
 pub(crate) struct Memory(File);
 
 impl Memory {
-    /// `None`: the process is gone, or may not be looked at.
+    /// Opens a process's memory; `None`: the process has ended, or may not be inspected.
     pub(crate) fn of(pid: u32) -> Option<Memory> {
         File::open(living::directory(pid)?.join("mem")).ok().map(Memory)
     }
 
-    /// Up to so many bytes: fewer where no more are mapped.
+    /// Reads up to `most` bytes: fewer if no more are mapped.
     pub(crate) fn read(&self, address: u64, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; most];
         let read = self.0.read_at(&mut bytes, address).unwrap_or(0);
@@ -26,16 +26,16 @@ impl Memory {
         self.read(address, 4).try_into().ok().map(u32::from_ne_bytes)
     }
 
-    /// The thread that has the lock which somebody waits for there, as the lock's own words say. It is a lock only if
-    /// this is a thread of the program: the caller looks.
+    /// Returns the thread that holds the lock that a thread waits for there, by the lock's own words. It is a lock only
+    /// if this is a thread of the program, which the caller checks.
     pub(crate) fn owner(&self, address: u64, word: Word) -> Option<u32> {
-        /// The C library's mutex that somebody waits for. Behind it are a count and the owner.
+        /// The C library's mutex with waiters. It is followed by a count and the owner.
         const CONTENDED: u32 = 2;
         const OWNER: u64 = 8;
         let now = self.word(address)?;
         match word {
             Word::Private(CONTENDED) | Word::Shared(CONTENDED) if now == CONTENDED => self.word(address + OWNER),
-            // So it is with robust mutexes: the kernel itself reads the owner there.
+            // Robust mutexes are like this: the kernel itself reads the owner there.
             Word::Private(value) | Word::Shared(value) if value & libc::FUTEX_WAITERS != 0 => {
                 Some(now & libc::FUTEX_TID_MASK)
             }

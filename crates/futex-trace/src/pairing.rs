@@ -1,15 +1,15 @@
-//! Beginnings and ends of futex calls, paired up to waits, and waits to the calls that ended them.
+//! Pairs beginnings and ends of futex calls to waits, and waits with the calls that ended them.
 
 use crate::call::{Call, Word};
 use crate::sums::{Course, Sum};
 use std::collections::{HashMap, VecDeque};
 
-/// Number of a call stack of the process.
+/// The number of a call stack of the process.
 pub(crate) type StackId = u32;
 
-/// Waits kept one by one; later ones are in the sums only.
+/// The number of waits kept individually; later ones are only in the sums.
 const MOST_KEPT: usize = 200_000;
-/// Calls that may wake somebody, remembered for each address.
+/// The number of calls that may wake a thread that are remembered for each address.
 const MOST_WAKES: usize = 64;
 
 /// One wait.
@@ -25,18 +25,18 @@ pub(crate) struct Wait {
     pub(crate) waker: Option<(u32, StackId)>,
 }
 
-/// How a wait ended.
+/// The outcome of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     Woken,
     TimedOut,
     /// By a signal.
     Interrupted,
-    /// It had not ended when the thread or the trace did.
+    /// It had not ended when the thread or the trace ended.
     Unfinished,
 }
 
-/// A wait that went on to the end of its thread or of the trace.
+/// A wait that lasted to the end of its thread or of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pending {
     pub(crate) tid: u32,
@@ -44,37 +44,37 @@ pub(crate) struct Pending {
     pub(crate) word: Word,
     /// The thread whose end it waits for.
     pub(crate) joins: Option<u32>,
-    /// It ended with its thread, not with the trace.
+    /// Whether it ended with its thread, not with the trace.
     pub(crate) with_thread: bool,
 }
 
-/// What pairing makes of a process's calls.
+/// The result of pairing a process's calls.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing {
     open: HashMap<u32, Open>,
     wakes: HashMap<u64, VecDeque<Wake>>,
-    /// Where those who slept on an address were moved.
+    /// The address to which the sleepers on an address were moved.
     moved: HashMap<u64, u64>,
-    /// By address and stack.
+    /// The sums by address and stack.
     pub(crate) sites: HashMap<(u64, StackId), Sum>,
     pub(crate) threads: HashMap<u32, Sum>,
     pub(crate) courses: HashMap<u64, Course>,
     /// Number and time of waits, by address, the waiter's stack and the waker's.
     pub(crate) wakers: HashMap<(u64, StackId, StackId), (u64, u64)>,
     pub(crate) kept: Vec<Wait>,
-    /// Waits for threads to end: in no other figure, since nobody holds anything there.
+    /// Waits for threads to end: in no other figure, since no lock is held there.
     pub(crate) joins: Sum,
-    /// Joins included.
+    /// Unfinished waits, including joins.
     pub(crate) unfinished: Vec<Pending>,
-    /// Waits that were under way when the trace began, and count from there.
+    /// The number of waits that were under way when the trace began, and count from there.
     pub(crate) from_before: u64,
-    /// In the sums only.
+    /// The number of waits that are only in the sums.
     pub(crate) dropped: u64,
-    /// Calls that did not sleep, since the value had changed already (or an argument was wrong).
+    /// The number of calls that did not sleep, since the value had already changed (or an argument was wrong).
     pub(crate) not_slept: u64,
-    /// Calls whose beginning was not seen: they were under way, or the record was lost.
+    /// The number of calls whose beginning was not seen: they were under way, or the record was lost.
     pub(crate) without_beginning: u64,
-    /// Waits whose end was lost.
+    /// The number of waits whose end was lost.
     pub(crate) without_end: u64,
 }
 
@@ -85,25 +85,25 @@ struct Open {
     stack: StackId,
     at_ns: u64,
     joins: Option<u32>,
-    /// Its beginning was recorded; else it was under way already.
+    /// Whether its beginning was recorded; if not, it was already under way.
     is_recorded: bool,
 }
 
-/// A call that may have woken somebody.
+/// A call that may have woken a thread.
 #[derive(Debug)]
 struct Wake {
     tid: u32,
     stack: StackId,
     at_ns: u64,
-    /// How many more it may wake.
+    /// The number that it may still wake.
     left: u64,
 }
 
 impl Pairing {
-    /// Takes the beginning of a call; `joins`: the thread whose end it waits for.
+    /// Processes the beginning of a call; `joins`: the thread whose end it waits for.
     pub(crate) fn enter(&mut self, tid: u32, at_ns: u64, call: Call, stack: StackId, joins: Option<u32>) {
         let open = Open { call, stack, at_ns, joins, is_recorded: true };
-        // One that was not recorded has only just begun: this is its record.
+        // A call that was not recorded has only just begun: this is its record.
         if let Some(Open { call: Call::Wait { .. }, is_recorded: true, .. }) = self.open.insert(tid, open) {
             self.without_end += 1;
         }
@@ -122,12 +122,12 @@ impl Pairing {
         }
     }
 
-    /// A thread was in a wait when the trace began, unless its beginning has been recorded.
+    /// Notes that a thread was in a wait when the trace began, unless its beginning has been recorded.
     pub(crate) fn sleeps(&mut self, tid: u32, call: Call, stack: StackId, joins: Option<u32>) {
         self.open.entry(tid).or_insert(Open { call, stack, at_ns: 0, joins, is_recorded: false });
     }
 
-    /// Takes the end of a thread's call.
+    /// Processes the end of a thread's call.
     pub(crate) fn exit(&mut self, tid: u32, at_ns: u64, result: i64) {
         let Some(open) = self.open.remove(&tid) else {
             self.without_beginning += 1;
@@ -138,7 +138,7 @@ impl Pairing {
                 Some(outcome) => self.wait(tid, address, &open, at_ns, outcome),
                 None => self.not_slept += 1,
             },
-            // Who woke nobody is nobody's waker.
+            // A call that woke no thread is not a waker.
             Call::Wake { address, .. } | Call::Requeue { from: address, .. } if result <= 0 => {
                 let wakes = self.wakes.entry(address).or_default();
                 wakes.retain(|wake| (wake.tid, wake.at_ns) != (tid, open.at_ns));
@@ -147,12 +147,12 @@ impl Pairing {
         }
     }
 
-    /// A thread's call ended before the trace began.
+    /// Discards a thread's call that ended before the trace began.
     pub(crate) fn forget(&mut self, tid: u32) {
         self.open.remove(&tid);
     }
 
-    /// A thread ends, in whatever call it is.
+    /// Ends a thread, whatever call it is in.
     pub(crate) fn thread_ends(&mut self, tid: u32, at_ns: u64) {
         self.breaks_off(tid, at_ns, true);
     }
@@ -181,7 +181,7 @@ impl Pairing {
         let waker = if outcome == Outcome::Woken { self.waker(tid, address, began_ns, ended_ns) } else { None };
         let (waited, timed_out) = (ended_ns - began_ns, outcome == Outcome::TimedOut);
         self.from_before += u64::from(!open.is_recorded);
-        // The kernel wakes who waits for a thread to end; whom a thread wakes, waited for something else.
+        // The kernel wakes a thread that waits for a thread's end; one woken by a thread waited for something else.
         if open.joins.is_some() && waker.is_none() {
             return self.joins.add(waited, timed_out);
         }
@@ -199,7 +199,7 @@ impl Pairing {
         }
     }
 
-    /// The first call during the wait that could wake it and has not woken as many as it may.
+    /// Returns the first call during the wait that could wake it and has not yet woken its maximum.
     fn waker(&mut self, tid: u32, address: u64, began_ns: u64, ended_ns: u64) -> Option<(u32, StackId)> {
         let moved = self.moved.get(&address).copied();
         for address in [Some(address), moved].into_iter().flatten() {
@@ -214,9 +214,9 @@ impl Pairing {
     }
 }
 
-/// What a waiting call's result says; `None`: it did not sleep.
+/// Returns the outcome from a waiting call's result; `None`: it did not sleep.
 fn outcome(result: i64) -> Option<Outcome> {
-    /// What the kernel returns to itself where a call is to begin again after a signal.
+    /// The kernel's internal results for a call that is to be restarted after a signal.
     const RESTARTED: std::ops::RangeInclusive<i64> = -516..=-512;
     const TIMED_OUT: i64 = -(libc::ETIMEDOUT as i64);
     const INTERRUPTED: i64 = -(libc::EINTR as i64);
@@ -246,7 +246,7 @@ mod tests {
         let mut pairing = Pairing::default();
         pairing.enter(1, 100, WAIT, 7, None);
         pairing.enter(2, 150, wake(1), 8, None);
-        // The woken thread may be out before its waker.
+        // The woken thread may leave its call before its waker.
         pairing.exit(1, 160, 0);
         pairing.exit(2, 170, 1);
         let woken = Outcome::Woken;
@@ -342,7 +342,7 @@ mod tests {
         pairing.sleeps(1, WAIT, 7, None);
         pairing.sleeps(2, WAIT, 7, None);
         pairing.enter(3, 5, WAIT, 8, None);
-        // Its beginning was recorded before, that of the fourth after /proc was looked at.
+        // Its beginning was recorded before, that of the fourth after /proc was read.
         pairing.sleeps(3, WAIT, 7, None);
         pairing.sleeps(4, WAIT, 7, None);
         pairing.enter(4, 6, WAIT, 8, None);
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!((pairing.joins.waits, pairing.joins.sum_ns), (2, 150));
         assert!(pairing.kept.is_empty() && pairing.sites.is_empty() && pairing.threads.is_empty());
         assert_eq!(pairing.unfinished.iter().map(|wait| wait.joins).collect::<Vec<_>>(), [Some(3)]);
-        // Somebody called to wake it: then the value was a thread's number by chance.
+        // A thread called to wake it: then the value was a thread's number by chance.
         let mut pairing = Pairing::default();
         pairing.enter(1, 100, WAIT, 7, Some(2));
         pairing.enter(2, 110, wake(1), 8, None);

@@ -24,7 +24,7 @@ pub(crate) struct Life {
     pub(crate) ended_ns: Option<u64>,
 }
 
-/// The root of a process's files. It is held open: the files are read for their names when the process may be gone.
+/// The root of a process's files. It is held open: the files are read for symbol names when the process may have ended.
 #[derive(Clone)]
 struct Root {
     path: PathBuf,
@@ -43,31 +43,31 @@ impl Root {
 pub(crate) struct Process {
     pub(crate) pid: u32,
     pub(crate) threads: BTreeMap<u32, Life>,
-    /// In order of appearance.
+    /// The images, in order of appearance.
     pub(crate) images: Vec<Module>,
-    /// Some lie where others did before.
+    /// Whether some are where others were before.
     has_replaced: bool,
-    /// Images that the unwinder has not seen yet: many processes never wait.
+    /// The first image that the unwinder has not seen yet: many processes never wait.
     pending: usize,
     unwinder: Unwinder,
-    /// By number, innermost first.
+    /// The stacks by number, innermost call first.
     pub(crate) stacks: IndexSet<Vec<u64>>,
     pub(crate) pairing: Pairing,
-    /// Who had what a thread waited for at the end, as far as the locks say so.
+    /// The owners of what threads waited for at the end, as far as the locks show them.
     pub(crate) owners: HashMap<u32, u32>,
-    /// The threads by the numbers that it has for them itself, where those are others.
+    /// The threads by their numbers inside the process, if those differ.
     inside: HashMap<u32, u32>,
-    /// Its files, where it has another root than we.
+    /// Its files, if its root differs from ours.
     root: Option<Root>,
 }
 
 impl Process {
-    /// A process that begins with one thread.
+    /// Returns a process that begins with one thread.
     pub(crate) fn new(pid: u32) -> Process {
         Process { pid, ..Process::default() }
     }
 
-    /// A process that runs already, by what `/proc` says.
+    /// Returns a process that is already running, by the data in `/proc`.
     pub(crate) fn running(pid: u32) -> Process {
         let directory = living::directory(pid).unwrap_or_else(|| PathBuf::from(format!("/proc/{pid}")));
         let mount = |process: &Path| std::fs::read_link(process.join("ns/mnt")).ok();
@@ -87,9 +87,9 @@ impl Process {
         process
     }
 
-    /// Adds a thread that begins.
+    /// Adds a new thread.
     pub(crate) fn begins(&mut self, tid: u32, at_ns: u64) {
-        // A thread has its maker's name until it is given one.
+        // A thread has its creator's name until it is given one.
         let name = self.threads.get(&self.pid).map(|first| first.name.clone()).unwrap_or_default();
         self.threads.insert(tid, Life { name, began_ns: at_ns, ended_ns: None });
         if !self.inside.is_empty() {
@@ -97,18 +97,18 @@ impl Process {
         }
     }
 
-    /// What a fork of it is at first.
+    /// Returns the initial state of a fork of it.
     pub(crate) fn forked(&self, pid: u32) -> Process {
         let (images, root) = (self.images.clone(), self.root.clone());
         Process { pid, images, has_replaced: self.has_replaced, root, ..Process::default() }
     }
 
-    /// A file's code is mapped.
+    /// Adds a mapping of a file's code.
     pub(crate) fn maps(&mut self, mapping: &Mapping) {
         let root = self.root.as_ref().map(|root| root.path.as_path());
         let directory = living::directory(self.pid);
         let Some(image) = module_of(mapping, root, directory.as_deref()) else { return };
-        // Of several that lay there, the last is there now.
+        // Of several that were there, the last is there now.
         let before = self.images.iter().rfind(|other| overlaps(other, &image));
         let is_known = before.is_some_and(|other| (&other.path, other.base) == (&image.path, image.base));
         if !is_known {
@@ -117,7 +117,7 @@ impl Process {
         }
     }
 
-    /// An address as it is meant now: marked with the number of images that have gone from there.
+    /// Returns an address in its current meaning: marked with the number of images that were unmapped there.
     fn numbered(&self, address: u64) -> u64 {
         if !self.has_replaced {
             return address;
@@ -126,7 +126,7 @@ impl Process {
         if there > 1 { marked(address, there - 1) } else { address }
     }
 
-    /// A call whose futex is marked so.
+    /// Returns a call whose futex is marked in this way.
     fn call(&self, call: Call) -> Call {
         match call {
             Call::Wait { address, word } => Call::Wait { address: self.numbered(address), word },
@@ -137,7 +137,7 @@ impl Process {
         }
     }
 
-    /// Where a file of the process lies for us.
+    /// Returns our path to a file of the process.
     pub(crate) fn outside(&self, path: &Path) -> PathBuf {
         match (&self.root, path.strip_prefix("/")) {
             (Some(root), Ok(inside)) => root.path.join(inside),
@@ -145,20 +145,20 @@ impl Process {
         }
     }
 
-    /// A thread begins a futex call.
+    /// Notes that a thread begins a futex call.
     pub(crate) fn enter(&mut self, tid: u32, at_ns: u64, call: Call, dump: &Dump) {
         let (number, call) = (self.stack(dump), self.call(call));
         self.threads.entry(tid).or_insert_with(|| Life { began_ns: at_ns, ..Life::default() });
         self.pairing.enter(tid, at_ns, call, number, self.joins(tid, call));
     }
 
-    /// A thread was in this wait when the trace began.
+    /// Notes that a thread was in this wait when the trace began.
     pub(crate) fn sleeps(&mut self, tid: u32, call: Call, dump: &Dump) {
         let number = self.stack(dump);
         self.pairing.sleeps(tid, call, number, self.joins(tid, call));
     }
 
-    /// The thread whose end the call waits for.
+    /// Returns the thread whose end the call waits for.
     fn joins(&self, tid: u32, call: Call) -> Option<u32> {
         match call {
             Call::Wait { word: Word::Shared(value), .. } => self.thread(value).filter(|joined| *joined != tid),
@@ -166,7 +166,7 @@ impl Process {
         }
     }
 
-    /// The thread that the process has this number for.
+    /// Returns the thread that has this number inside the process.
     fn thread(&self, inside: u32) -> Option<u32> {
         let tid = if self.inside.is_empty() { inside } else { *self.inside.get(&inside)? };
         self.threads.contains_key(&tid).then_some(tid)
@@ -177,7 +177,7 @@ impl Process {
         self.stacks.insert_full(stack).0 as StackId
     }
 
-    /// The addresses that the calls of a stack return to, innermost first.
+    /// Returns the addresses that the calls of a stack return to, innermost first.
     pub(crate) fn unwound(&mut self, dump: &Dump) -> Vec<u64> {
         for (index, image) in self.images.iter().enumerate().skip(self.pending) {
             for old in self.images[..index].iter().filter(|old| self.has_replaced && overlaps(old, image)) {
@@ -189,7 +189,7 @@ impl Process {
         self.unwinder.stack(dump)
     }
 
-    /// The trace ends; the process may go on.
+    /// Ends the trace; the process may continue.
     pub(crate) fn end(&mut self, at_ns: u64, memory: Option<&Memory>) {
         self.pairing.end(at_ns);
         for wait in self.pairing.unfinished.iter().filter(|wait| !wait.with_thread) {
@@ -200,7 +200,7 @@ impl Process {
         }
     }
 
-    /// Time waited, all threads together.
+    /// Returns the time waited by all threads together.
     pub(crate) fn waited_ns(&self) -> u64 {
         self.pairing.threads.values().map(|sum| sum.sum_ns).sum()
     }

@@ -19,11 +19,11 @@ use turnwise_profile::model::{
 };
 use turnwise_recording::unmarked;
 
-/// Futexes beyond this are left out: those at which threads waited least.
+/// The maximum number of futexes; those at which threads waited least are left out.
 const MOST_LOCKS: usize = 4_000;
 
 impl Trace {
-    /// Makes the profile of the process that waited most; `program` is what is known of it from elsewhere.
+    /// Makes the profile of the process that waited most; `program` is other information about it.
     #[must_use]
     pub fn profile(&self, program: Program) -> Profile {
         let nobody = Process::default();
@@ -89,7 +89,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The futexes and the sites that wait for them, longest first.
+    /// Adds the futexes and the sites that wait for them, longest first.
     fn sites(&mut self) {
         let mut by_lock: BTreeMap<u64, Sum> = BTreeMap::new();
         for ((address, _), sum) in &self.process.pairing.sites {
@@ -141,7 +141,7 @@ impl<'a> Maker<'a> {
             let id = self.lock_ids.get(&address)?;
             let site = self.profile.sites.iter().find(|site| site.lock == *id)?;
             let frame = self.places.symbols.frame(*site.frames.first()?);
-            // Where all locks are taken names none.
+            // A place where all locks are taken identifies none.
             (!places::passes_on(frame)).then(|| format!("used in {}", shown(frame)))
         };
         let name = variable.as_ref().map(|found| found.name.clone()).or_else(used);
@@ -185,7 +185,7 @@ impl<'a> Maker<'a> {
         self.site((address, frames), Usage::default(), Vec::new())
     }
 
-    /// The waits one by one.
+    /// Adds the individual waits.
     fn episodes(&mut self) {
         let process = self.process;
         for wait in &process.pairing.kept {
@@ -218,7 +218,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Waits are all that is known.
+/// Converts a sum to usage figures, of which only waits are known.
 fn usage(sum: &Sum) -> Usage {
     Usage { contended: sum.waits, failed: sum.timed_out, wait: sum.distribution(), ..Usage::default() }
 }

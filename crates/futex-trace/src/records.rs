@@ -1,4 +1,4 @@
-//! The kernel's records, as events of threads.
+//! Converts the kernel's records to events of threads.
 
 use crate::call::Call;
 use crate::images::Mapping;
@@ -12,17 +12,17 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// Something that happened to a thread.
+/// An event of a thread.
 #[derive(Debug)]
 pub(crate) struct Event {
-    /// By the monotonic clock.
+    /// The time by the monotonic clock.
     pub(crate) at_ns: u64,
     pub(crate) pid: u32,
     pub(crate) tid: u32,
     pub(crate) what: What,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Debug)]
 pub(crate) enum What {
     /// A call begins.
@@ -31,9 +31,9 @@ pub(crate) enum What {
     Sleeps(Call, Dump),
     /// A call ends, with this result.
     Exit(i64),
-    /// The thread has this name; whether since it became another program.
+    /// The thread has this name; `true`: because it executed another program.
     Named(String, bool),
-    /// The thread begins; another process's number if that forked.
+    /// The thread begins; `parent` is another process's number if that forked.
     Begins { parent: u32 },
     /// The thread ends.
     Ends,
@@ -43,7 +43,7 @@ pub(crate) enum What {
     Lost(u64),
 }
 
-/// What the events of one number are.
+/// The source of the events with one number.
 pub(crate) struct Source {
     pub(crate) config: ParseConfig<Native>,
     pub(crate) tracepoint: Tracepoint,
@@ -67,16 +67,16 @@ mod registers {
     pub(super) const ALL: u64 = 1 << FRAME_POINTER | 1 << LINK | 1 << STACK_POINTER | 1 << INSTRUCTION;
 }
 
-/// The registers to ask the kernel for.
+/// The registers to request from the kernel.
 pub(crate) const REGISTERS: u64 = registers::ALL;
 
-/// Reads a record. `None`: it says nothing that matters here, or is damaged.
+/// Reads a record. `None`: it contains nothing relevant, or is damaged.
 pub(crate) fn read(kind: u32, misc: u16, bytes: &[u8], sources: &HashMap<u64, Source>) -> Option<Event> {
     let source = if kind == PERF_RECORD_SAMPLE {
         // The number of its event comes first.
         sources.get(&u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?))?
     } else {
-        // What is not a sample ends alike for all.
+        // All records except samples end alike.
         sources.values().next()?
     };
     let header = perf_event_header { type_: kind, misc, size: u16::try_from(bytes.len() + 8).ok()? };
@@ -143,7 +143,7 @@ impl<'a> Visitor<'a> for Reader<'_> {
     }
 }
 
-/// What unwinding begins with; nothing of a 32-bit program.
+/// Returns the data with which unwinding begins; none for a 32-bit program.
 fn dump(sample: &Sample) -> Dump {
     let Some(found) = sample.regs_user().filter(|found| found.regs.len() as u32 == REGISTERS.count_ones()) else {
         return Dump::default();
@@ -160,7 +160,7 @@ fn dump(sample: &Sample) -> Dump {
     }
 }
 
-/// They come in order of their numbers.
+/// Returns a register; they are in order of their numbers.
 fn register(found: &Registers, number: u32) -> u64 {
     let before = REGISTERS & ((1 << number) - 1);
     found.regs.get(before.count_ones() as usize).copied().unwrap_or(0)

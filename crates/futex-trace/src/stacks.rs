@@ -1,4 +1,4 @@
-//! A process that runs, for those who only look: its files, for names, and the call stacks of threads that sleep.
+//! Inspects a running process without tracing it: its files, for names, and the call stacks of sleeping threads.
 
 use crate::memory::Memory;
 use crate::process::Process;
@@ -6,38 +6,38 @@ use crate::unwind::Dump;
 use std::path::{Path, PathBuf};
 use turnwise_profile::symbols::Module;
 
-/// So much of a stack is read.
+/// The number of bytes of a stack that are read.
 const STACK_BYTES: usize = 16 * 1024;
-/// So many places are tried.
+/// The number of places that are tried.
 const MOST_FRAMES: usize = 64;
 
-/// A look at a process. It stops nothing; what may not be read is not told.
+/// An inspection of a process. It stops no thread; data that may not be read is omitted.
 pub struct Living {
     process: Process,
     memory: Option<Memory>,
 }
 
 impl Living {
-    /// Reads what `/proc` says of a process; of one that has ended, or that others own, nothing is known.
+    /// Reads the data in `/proc` about a process; if it has ended, or belongs to others, there are none.
     #[must_use]
     pub fn of(pid: u32) -> Living {
         Living { process: Process::running(pid), memory: Memory::of(pid) }
     }
 
-    /// The program and its shared objects. Their files can be read as long as this value is there.
+    /// Returns the program and its shared objects. Their files can be read as long as this value exists.
     #[must_use]
     pub fn modules(&self) -> &[Module] {
         &self.process.images
     }
 
-    /// Where a file of the process lies for us: it may have another root.
+    /// Returns our path to a file of the process, which may have another root.
     #[must_use]
     pub fn outside(&self, path: &Path) -> PathBuf {
         self.process.outside(path)
     }
 
-    /// Where a thread that is in a system call stands: where its calls return to, innermost first. Empty if it runs, or
-    /// if its stack may not be read.
+    /// Returns the stack of a thread in a system call: the return addresses of its calls, innermost first. Empty if it
+    /// runs, or if its stack may not be read.
     pub fn stack(&mut self, tid: u32) -> Vec<u64> {
         let path = format!("/proc/{}/task/{tid}/syscall", self.process.pid);
         let line = std::fs::read_to_string(path).unwrap_or_default();
@@ -45,7 +45,7 @@ impl Living {
         let bytes = self.memory.as_ref().map(|memory| memory.read(stack_pointer, STACK_BYTES)).unwrap_or_default();
         let mut dump = Dump { instruction, stack_pointer, bytes, ..Dump::default() };
         let mut longest = self.process.unwound(&dump);
-        // Nobody tells the frame pointer of a thread that is not stopped. Where functions keep one, the right one leads
+        // The frame pointer of a thread that is not stopped is unknown. If functions keep one, the right one leads
         // through all of them, and others miss some.
         for frame_pointer in self.frames(&dump) {
             dump.frame_pointer = frame_pointer;
@@ -57,12 +57,12 @@ impl Living {
         longest
     }
 
-    /// Where the calls of a stack return to that its thread has copied, innermost first.
+    /// Returns the return addresses of a stack that its thread has copied, innermost first.
     pub fn unwound(&mut self, dump: &Dump) -> Vec<u64> {
         self.process.unwound(dump)
     }
 
-    /// Places of the stack that a frame pointer could show: a return address lies behind them.
+    /// Returns places in the stack to which a frame pointer could point: a return address follows them.
     fn frames(&self, dump: &Dump) -> Vec<u64> {
         let images = &self.process.images;
         let is_code = |address: u64| images.iter().any(|image| image.range.contains(&address));
@@ -73,7 +73,7 @@ impl Living {
     }
 }
 
-/// Stack pointer and instruction, which are last in the line of a thread that sleeps.
+/// Returns stack pointer and instruction, which are last in the line of a sleeping thread.
 fn registers(line: &str) -> Option<(u64, u64)> {
     let mut words = line.split_ascii_whitespace().rev();
     let mut number = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();

@@ -43,7 +43,7 @@ impl Sum {
     }
 }
 
-/// The waits of an address over time, each where it ended. The steps double in length as the run gets longer.
+/// The waits of an address over time, each at its end. The steps double in length as the run gets longer.
 #[derive(Clone, Debug)]
 pub struct Course {
     step_ns: u64,
@@ -57,7 +57,7 @@ impl Default for Course {
 }
 
 impl Course {
-    /// Adds waits that ended then.
+    /// Adds waits that ended at a time.
     pub fn add(&mut self, ended_ns: u64, waits: u64, waited_ns: u64) {
         while ended_ns / self.step_ns >= STEPS as u64 {
             self.coarsen();
@@ -75,7 +75,7 @@ impl Course {
         self.step_ns *= 2;
     }
 
-    /// The steps of a run of this length, and how long each is. Acquisitions are not known.
+    /// Returns the steps of a run of this length, and the length of each. Acquisitions are unknown.
     #[must_use]
     pub fn steps(&self, duration_ns: u64) -> (Vec<Step>, u64) {
         let step = |&(contended, wait_ns)| Step { acquisitions: 0, contended, wait_ns };

@@ -1,4 +1,4 @@
-//! All that was traced, by process.
+//! The traced data, by process.
 
 use crate::memory::Memory;
 use crate::process::{Life, Process};
@@ -10,37 +10,37 @@ use std::collections::BTreeMap;
 pub struct Trace {
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
-    /// The one that was attached to; others are left out.
+    /// The process that was attached to; others are left out.
     pub(crate) attached: Option<u32>,
     running: BTreeMap<u32, Process>,
-    /// Their programs have ended.
+    /// Processes whose programs have ended.
     ended: Vec<Process>,
-    /// Records that did not fit.
+    /// The number of records that did not fit.
     pub(crate) lost: u64,
-    /// Threads of which it could not be seen whether they slept when the trace began.
+    /// The number of threads for which it is unknown whether they slept when the trace began.
     pub(crate) unseen: u64,
 }
 
 impl Trace {
-    /// Of programs that are yet to start.
+    /// Returns a trace of programs that are yet to start.
     pub(crate) fn beginning(now_ns: u64) -> Trace {
         Trace { began_ns: now_ns, ..Trace::default() }
     }
 
-    /// Of a process that runs.
+    /// Returns a trace of a running process.
     pub(crate) fn attached(pid: u32, now_ns: u64) -> Trace {
         let running = BTreeMap::from([(pid, Process::running(pid))]);
         Trace { began_ns: now_ns, attached: Some(pid), running, ..Trace::default() }
     }
 
-    /// All processes, the one that waited most first.
+    /// Returns all processes, the one that waited most first.
     pub(crate) fn processes(&self) -> Vec<&Process> {
         let mut all: Vec<&Process> = self.ended.iter().chain(self.running.values()).collect();
         all.sort_by_key(|process| std::cmp::Reverse(process.waited_ns()));
         all
     }
 
-    /// Takes the next event; they come in order of time.
+    /// Processes the next event; they come in order of time.
     pub(crate) fn take(&mut self, event: Event) {
         let Event { at_ns, pid, tid, what } = event;
         let is_early = at_ns < self.began_ns;
@@ -58,7 +58,7 @@ impl Trace {
         match what {
             What::Enter(call, dump) => process.enter(tid, at_ns, call, &dump),
             What::Sleeps(call, dump) => process.sleeps(tid, call, &dump),
-            // Opening the events takes time; what was over by then is not part of the trace.
+            // Opening the events takes time; calls that ended meanwhile are not part of the trace.
             What::Exit(_) if is_early => process.pairing.forget(tid),
             What::Exit(result) => process.pairing.exit(tid, at_ns, result),
             What::Named(name, _) => {
@@ -82,7 +82,7 @@ impl Trace {
         self.running.insert(pid, child);
     }
 
-    /// A process becomes another program: what lay at its addresses is gone.
+    /// Notes that a process executes another program: the mappings at its addresses are gone.
     fn exec(&mut self, pid: u32) {
         self.put_away(pid);
         self.running.insert(pid, Process::new(pid));

@@ -5,23 +5,23 @@ use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where it is, on systems of today and of before 4.1.
+/// Its mount points, on current systems and those before 4.1.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// The tracepoint at one end of a system call.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracepoint {
     pub(crate) call: SysCall,
-    /// At the call's beginning, else at its end.
+    /// Whether it is at the call's beginning, not at its end.
     pub(crate) is_entry: bool,
     /// The kernel's number for it.
     pub(crate) id: u64,
-    /// Where the fields lie that the call is decoded by, in order of [`SysCall::fields`]; at an end, its result.
+    /// The offsets of the fields that the call is decoded from, in order of [`SysCall::fields`]; at an end, its result.
     pub(crate) offsets: Vec<usize>,
 }
 
-/// Finds the tracepoints of the futex calls that this kernel has, of `futex` itself in any case; an error says what to
-/// do.
+/// Finds the tracepoints of the futex calls that this kernel has, of `futex` itself in any case; an error states what
+/// to do.
 pub(crate) fn find() -> Result<Vec<Tracepoint>> {
     let events = directory(&PLACES)?;
     let mut found = Vec::new();
@@ -75,7 +75,7 @@ fn read(directory: &Path, call: SysCall, is_entry: bool) -> Result<Tracepoint> {
     Ok(Tracepoint { call, is_entry, id, offsets: fields.iter().map(offset).collect::<Result<_>>()? })
 }
 
-/// Where a field lies, by a line such as `field:u32 * uaddr; offset:16; size:8; signed:0;`.
+/// Returns a field's offset, from a line such as `field:u32 * uaddr; offset:16; size:8; signed:0;`.
 fn offset_of(format: &str, field: &str) -> Option<usize> {
     let mut lines = format.lines().filter_map(|line| line.trim().strip_prefix("field:"));
     let parts = lines.find_map(|line| {

@@ -13,18 +13,18 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A trace under way.
+/// A trace in progress.
 pub struct Tracer {
     rings: Rings,
     trace: Trace,
-    /// Read, but there may be earlier ones that are not.
+    /// Events that were read, while earlier ones may still be unread.
     pending: Vec<Event>,
-    /// When the last round of reading began: all before it has been read.
+    /// The time at which the last round of reading began: all earlier events have been read.
     read_until_ns: u64,
 }
 
 impl Tracer {
-    /// Traces a process that runs: all its threads, and those that they make. An error says what to do.
+    /// Traces a running process: all its threads, and those that they create. An error states what to do.
     pub fn attach(pid: u32) -> Result<Tracer> {
         let directory = PathBuf::from(format!("/proc/{pid}"));
         if !directory.exists() {
@@ -51,24 +51,24 @@ impl Tracer {
         let rings = Rings::open(&tracepoints, &Whom::Threads(threads.clone()))?;
         // Opening many events takes time, which is not part of the trace.
         let began_ns = now_ns();
-        // What begins from now on is recorded: the sleepers' calls began before.
+        // Calls that begin from now on are recorded: the sleepers' calls began before.
         let (pending, unseen) = asleep(pid, &threads);
         let mut trace = Trace::attached(pid, began_ns);
         trace.unseen = unseen;
         Ok(Tracer { rings, trace, pending, read_until_ns: 0 })
     }
 
-    /// Traces the programs that the calling thread starts from now on, from their first instruction. An error says what
-    /// to do.
+    /// Traces the programs that the calling thread starts from now on, from their first instruction. An error states
+    /// what to do.
     pub fn of_children() -> Result<Tracer> {
         let rings = Rings::open(&tracefs::find()?, &Whom::Children)?;
         Ok(Tracer { rings, trace: Trace::beginning(now_ns()), pending: Vec::new(), read_until_ns: 0 })
     }
 
-    /// Waits so long at most, and reads what there is.
+    /// Waits up to `timeout`, and reads the available records.
     pub fn step(&mut self, timeout: Duration) {
         self.rings.wait(timeout);
-        // What was timed before the last round began is in by now: then all in order may be told.
+        // All events from before the last round began have arrived: they can be processed in order.
         let (complete, until) = (self.read_until_ns, now_ns());
         self.rings.read(until, |event| self.pending.push(event));
         self.read_until_ns = until;
@@ -94,12 +94,12 @@ impl Tracer {
     }
 }
 
-/// The waits that traced threads are in, and the number of threads that may not be looked at.
+/// Returns the waits that traced threads are in, and the number of threads that may not be inspected.
 fn asleep(pid: u32, threads: &[u32]) -> (Vec<Event>, u64) {
     let memory = Memory::of(pid);
     let (mut found, mut unseen) = (Vec::new(), 0);
     for &tid in threads {
-        // Before the look: if the thread begins a call meanwhile, its record comes after this.
+        // Taken before the check: if the thread begins a call meanwhile, its record comes after this.
         let at_ns = now_ns();
         match asleep::wait_of(pid, tid, memory.as_ref()) {
             Ok(Some((call, dump))) => found.push(Event { at_ns, pid, tid, what: What::Sleeps(call, dump) }),

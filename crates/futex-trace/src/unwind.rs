@@ -1,13 +1,13 @@
-//! Call stacks of a thread's registers and a piece of its stack.
+//! Call stacks from a thread's registers and a piece of its stack.
 
 use crate::images::unwind_info;
 use framehop::{CacheNative, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder as _, UnwinderNative};
 use turnwise_profile::symbols;
 
-/// Frames beyond this are cut off.
+/// The maximum number of frames; further ones are cut off.
 const MOST_FRAMES: usize = 128;
 
-/// What somebody saw of a thread at a call: the kernel, or the thread itself.
+/// A thread's state at a call, as captured by the kernel or by the thread itself.
 #[derive(Clone, Debug, Default)]
 pub struct Dump {
     /// The instruction pointer.
@@ -16,7 +16,7 @@ pub struct Dump {
     pub stack_pointer: u64,
     /// The frame pointer.
     pub frame_pointer: u64,
-    /// The address that the function returns to; of no use on x86-64.
+    /// The address that the function returns to; unused on x86-64.
     pub link: u64,
     /// The stack from its pointer upwards.
     pub bytes: Vec<u8>,
@@ -37,12 +37,12 @@ impl Unwinder {
         self.native.add_module(Module::new(name, image.range.clone(), image.range.start, info));
     }
 
-    /// Another is in its place.
+    /// Removes an image that another replaces.
     pub(crate) fn remove(&mut self, image: &symbols::Module) {
         self.native.remove_module(image.range.start);
     }
 
-    /// The addresses that the calls return to, innermost first. The first is where the system call returns to.
+    /// Returns the addresses that the calls return to, innermost first. The first is that of the system call.
     pub(crate) fn stack(&mut self, dump: &Dump) -> Vec<u64> {
         let mut read = |address: u64| {
             let start = address.checked_sub(dump.stack_pointer).ok_or(())? as usize;

@@ -1,4 +1,4 @@
-//! Programs whose waits are known, traced for real. Skipped, with the reason, only where the kernel forbids it.
+//! Programs whose waits are known, actually traced. They are skipped, with the reason, only if the kernel forbids it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use turnwise_futex_trace::Tracer;
 use turnwise_profile::model::{Ending, Lock, LockKind, Method, Profile, Program, Site};
 
-/// Each wait of the program takes at least so long.
+/// The minimum length of each wait of the program.
 const EACH_NS: u64 = 10_000_000;
 const STEP: Duration = Duration::from_millis(10);
 
@@ -21,7 +21,7 @@ fn compiled(directory: &Path, name: &str, flags: &[&str]) -> PathBuf {
     program
 }
 
-/// The tracer, or nothing where this machine forbids it.
+/// Returns the tracer, or `None` if this machine forbids it.
 fn allowed(tracer: anyhow::Result<Tracer>) -> Option<Tracer> {
     match tracer {
         Ok(tracer) => Some(tracer),
@@ -39,7 +39,7 @@ fn run(ending: Ending) -> Program {
     Program { command: vec!["waits".to_owned()], ending, cpus: 2, ..Program::default() }
 }
 
-/// Kills it, whatever happens.
+/// Kills the process on drop, whatever happens.
 struct Guard(Child);
 
 impl Drop for Guard {
@@ -69,7 +69,7 @@ fn functions(profile: &Profile, site: &Site) -> Vec<String> {
     site.frames.iter().map(|frame| profile.frames[*frame as usize].function.clone()).collect()
 }
 
-/// Waits at a lock that somebody ended, all from `await_change` and by `open_slowly`.
+/// Returns the number of waits at a lock that were woken, all from `await_change` and by `open_slowly`.
 fn woken_waits(profile: &Profile, number: u32) -> usize {
     let at = |site: u32| &profile.sites[site as usize];
     let woken: Vec<_> = profile.episodes.iter().filter(|wait| at(wait.site).lock == number && wait.acquired).collect();
@@ -96,7 +96,7 @@ fn known_waits_are_found(flags: &[&str]) {
     let (number, gate) = lock(&profile, "gate");
     assert_eq!(gate.kind, LockKind::Futex);
     assert_eq!(woken_waits(&profile, number), 8, "{:?}", profile.recording.remarks);
-    // The ninth goes on to the end.
+    // The ninth lasts to the end.
     assert_eq!((gate.usage.wait.count, gate.usage.failed, gate.usage.acquisitions), (9, 0, 0));
     assert!(gate.usage.wait.sum_ns >= 8 * EACH_NS && gate.usage.wait.quantile(0.5) >= EACH_NS);
     let over_time: u64 = gate.over_time.iter().map(|step| step.wait_ns).sum();
@@ -134,7 +134,7 @@ fn of_threads_from_before_and_after_the_attaching() {
     let trace = std::thread::scope(|scope| {
         scope.spawn(|| {
             let line = lines.next();
-            // ORDERING done: it carries nothing but itself.
+            // ORDERING done: it publishes only itself.
             is_done.store(true, Ordering::Relaxed);
             assert_eq!(line.unwrap().unwrap(), "done");
         });
@@ -142,7 +142,7 @@ fn of_threads_from_before_and_after_the_attaching() {
     });
     let profile = trace.profile(run(Ending::Running));
     let (gate, _) = lock(&profile, "gate");
-    // The first wait had begun before: it counts from the attaching.
+    // The first wait had begun before: it counts from the time of attaching.
     assert_eq!(woken_waits(&profile, gate), 5, "{:?}", profile.recording.remarks);
     let told = |part: &str| profile.recording.remarks.iter().any(|remark| remark.contains(part));
     assert!(told("1 wait had begun before the trace"), "{:?}", profile.recording.remarks);
@@ -152,7 +152,7 @@ fn of_threads_from_before_and_after_the_attaching() {
     assert!(profile.threads.iter().all(|thread| thread.name == "waits"), "{:?}", profile.threads);
 }
 
-/// Starts `stuck`, and waits until so many of its threads sleep in a futex call; others have ended.
+/// Starts `stuck`, and waits until `threads` of its threads sleep in a futex call; others have ended.
 fn stuck(program: &Path, words: &[&str], threads: usize) -> Guard {
     let child = Guard(Command::new(program).args(words).spawn().unwrap());
     let begun = Instant::now();
@@ -169,7 +169,7 @@ fn stuck(program: &Path, words: &[&str], threads: usize) -> Guard {
     child
 }
 
-/// All sleep before the trace begins and after its end.
+/// Checks that a deadlock is found; all threads sleep before the trace begins and after its end.
 fn deadlock_is_found(flags: &[&str], words: &[&str], threads: usize) {
     let directory = tempfile::tempdir().unwrap();
     let child = stuck(&compiled(directory.path(), "stuck", flags), words, threads);
@@ -189,7 +189,7 @@ fn deadlock_is_found(flags: &[&str], words: &[&str], threads: usize) {
     let joins = remarks.iter().filter(|remark| remark.contains("joins")).count();
     let locks: Vec<&str> = profile.locks.iter().map(|lock| lock.name.as_str()).collect();
     if words.is_empty() {
-        // The condition variable's word is somewhere in it; the join is none.
+        // The condition variable's word is somewhere in it; the join is not a lock.
         assert!(locks.len() == 3 && locks.iter().any(|name| name.starts_with("idle+")), "{locks:?}");
         assert!(deadlock.contains(" to end") && joins == 1, "{remarks:?}");
     } else {

@@ -1,9 +1,9 @@
-//! The environment as the kernel passed it: it is there before any constructor runs, and `setenv` does not change it.
+//! The environment as the kernel passed it: it exists before any constructor runs, and `setenv` does not change it.
 
 use core::ffi::{CStr, c_char};
 
-/// Returns the value of a variable at the start of the process. A process that has other rights than its user has none:
-/// a variable may name a file that the library writes, or end the process.
+/// Returns the value of a variable at the start of the process. A process with other rights than its user's has none: a
+/// variable may name a file that the library writes, or end the process.
 pub fn variable(name: &str) -> Option<&'static CStr> {
     let mut entry = initial_environment();
     if entry.is_null() || is_secure(entry) {
@@ -25,20 +25,20 @@ pub fn variable(name: &str) -> Option<&'static CStr> {
     }
 }
 
-/// Whether the kernel, as it began this process, gave it other rights than its user has: by set-user-ID, set-group-ID,
-/// or capabilities of its file. `getauxval` says the same, but may be called too early for it. `environment` is where
-/// the kernel's begins.
+/// Returns whether the kernel, as it began this process, gave it other rights than its user's: by set-user-ID,
+/// set-group-ID, or capabilities of its file. `getauxval` reports the same, but this may be called too early for it.
+/// `environment` is the start of the kernel's.
 fn is_secure(environment: *const *const c_char) -> bool {
     const END: usize = 0;
     const SECURE: usize = 23;
     let mut entry = environment;
-    // SAFETY: the environment ends with a null pointer; pairs of numbers follow, of which the first begins with another
-    // number than 0, and the last with 0.
+    // SAFETY: the environment ends with a null pointer; pairs of numbers follow, of which the first begins with a
+    // number other than 0, and the last with 0.
     unsafe {
         while !(*entry).is_null() {
             entry = entry.add(1);
         }
-        // The loader takes variables away from such a process, and moves the others: so there may be several.
+        // The loader removes variables from such a process and moves the others, so there may be several null pointers.
         while (*entry).is_null() {
             entry = entry.add(1);
         }
@@ -50,7 +50,7 @@ fn is_secure(environment: *const *const c_char) -> bool {
     }
 }
 
-/// Returns the tool of valgrind that looks for races in this process, if there is one: `helgrind` or `drd`. These tools
+/// Returns the tool of valgrind that checks this process for races, if there is one: `helgrind` or `drd`. These tools
 /// see only the C library's locks.
 pub fn race_checker() -> Option<&'static str> {
     let preloaded = variable("LD_PRELOAD")?.to_bytes();
@@ -64,8 +64,8 @@ pub fn race_checker() -> Option<&'static str> {
 
 // SAFETY: the dynamic linker exports it with this type on all architectures.
 unsafe extern "C" {
-    /// The stack as the process began: argument count, arguments, null, environment, null. The dynamic linker sets it
-    /// before any other object's code runs.
+    /// The stack at the start of the process: argument count, arguments, null, environment, null. The dynamic linker
+    /// sets it before any other object's code runs.
     static __libc_stack_end: *const usize;
 }
 

@@ -18,7 +18,7 @@ macro_rules! exec {
             posix_spawnp -> turnwise_posix_spawnp;
         }
 
-        /// For the constructor: looks up the next library's functions, so that no call asks the loader.
+        /// Looks up the next library's functions, for the constructor, so that no call enters the loader.
         pub(crate) fn look_up() {
             // SAFETY: in `c/exec.c`, without conditions.
             unsafe extern "C" {
@@ -34,11 +34,11 @@ macro_rules! exec {
             $(fn $target();)*
         }
         $(
-            /// Does what the C library's function of this name does, for programs that a library of ours cannot be
-            /// loaded into without what loads it.
+            /// Calls the C library's function of this name, without the variables that load our library for programs
+            /// that cannot load it.
             ///
             /// # Safety
-            /// As POSIX and the C library say.
+            /// As POSIX and the C library specify.
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $name() {

@@ -1,4 +1,4 @@
-//! What tells the file of a module from others that may come in its place.
+//! Identifies the file of a module among others that may be loaded in its place.
 
 use crate::Module;
 #[cfg(target_pointer_width = "32")]
@@ -6,14 +6,14 @@ use libc::{Elf32_Ehdr as Beginning, Elf32_Phdr as Header};
 #[cfg(target_pointer_width = "64")]
 use libc::{Elf64_Ehdr as Beginning, Elf64_Phdr as Header};
 
-/// So much of a build id is told.
+/// The number of bytes of a build id that are kept.
 const MOST_BYTES: usize = 32;
 
 impl Module {
-    /// Returns the headers that the module's file begins with; none, if the linker left them out.
+    /// Returns the headers at the beginning of the module's file; none if the linker left them out.
     ///
     /// # Safety
-    /// The module is loaded, and stays so.
+    /// The module is loaded, and stays loaded.
     pub unsafe fn headers(&self) -> &'static [Header] {
         let start = self.start as *const u8;
         // SAFETY: contract of `headers`; what is mapped first can be read.
@@ -26,10 +26,10 @@ impl Module {
         }
     }
 
-    /// Returns the build id, as much of it as there is room for in a record; empty: none.
+    /// Returns the build id, truncated to the room in a record; empty: none.
     ///
     /// # Safety
-    /// The module is loaded, and stays so; the headers are its own.
+    /// The module is loaded, and stays loaded; the headers are its own.
     pub unsafe fn build_id(&self, headers: &[Header]) -> &'static [u8] {
         let notes = headers.iter().filter(|header| header.p_type == libc::PT_NOTE).find_map(|header| {
             let start = self.base.wrapping_add(header.p_vaddr as usize) as *const u8;
@@ -46,9 +46,9 @@ pub fn hash(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Hands over the loader's name of a file in pieces. One that was given to `dlopen` from the working directory is made
-/// whole, if the program has not left that meanwhile: else the build id tells. A name without any slash is the kernel's
-/// own. `room`: that of all pieces.
+/// Passes the loader's name of a file to `to` in pieces. A relative name passed to `dlopen` is made absolute, if the
+/// program has not changed its working directory since: otherwise the build id identifies it. A name without a slash is
+/// the kernel's own. `room`: the room for all pieces.
 pub fn whole_name(name: &[u8], room: usize, mut to: impl FnMut(&[u8])) {
     let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
     let mut directory = [0_u8; 512];
@@ -70,7 +70,7 @@ pub fn whole_name(name: &[u8], room: usize, mut to: impl FnMut(&[u8])) {
     to(name.strip_prefix(b"./").unwrap_or(name));
 }
 
-/// The build id among a file's notes.
+/// Returns the build id among a file's notes.
 fn build_id(mut notes: &[u8], align: usize) -> Option<&[u8]> {
     const GNU_BUILD_ID: u32 = 3;
     let align = if align == 8 { 8 } else { 4 };

@@ -1,12 +1,12 @@
-//! Macros for functions that only jump to another one with one more argument. They have no frame: the other one returns
-//! to their caller, and an unwinder does not see them.
+//! Macros for functions that only jump to another function with one more argument. They have no frame: the target
+//! returns to their caller, and an unwinder does not see them.
 //!
 //! In all of them the literals after the target are the registers of the added argument, on x86-64 and on aarch64.
 
-/// Defines functions that jump to one with one more argument, the address to which the call returns.
+/// Defines functions that jump to a function with one more argument, the address to which the call returns.
 ///
 /// A function that calls one of them last passes on its own return address, if the compiler turns that call into a
-/// jump. If it does not (only without optimisation), the address is one of the library's own.
+/// jump. If it does not (only without optimisation), the address is one in the library.
 #[macro_export]
 macro_rules! with_caller {
     ($($(#[$doc:meta])* $visibility:vis $name:ident($($arg:ty),*) -> $target:path, $x86:literal, $arm:literal;)*) => {

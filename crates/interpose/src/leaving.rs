@@ -1,8 +1,8 @@
-//! Calls by which a process leaves the place where its files are, or loses the right to make any: it changes its root
-//! directory, becomes another user, or limits itself. Servers do so before they take a lock.
+//! Calls by which a process loses access to its files, or the right to create any: it changes its root directory,
+//! becomes another user, or sets limits for itself. Servers do so before they take a lock.
 
 /// Defines these functions for a library, in its module `exports`: each calls `$before`, then the next library's, which
-/// are defined as `real!` has it.
+/// are defined as in `real!`.
 #[macro_export]
 macro_rules! leaving {
     ($real:path, $before:path) => {
@@ -18,17 +18,17 @@ macro_rules! leaving {
     };
     ($real:path, $before:path, $($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(
-            /// Does what the C library's function of this name does, while our files can still be made.
+            /// Calls the C library's function of this name, after our files have been created.
             ///
             /// # Safety
-            /// As the C library says of it.
+            /// As the C library specifies.
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> libc::c_int {
                 if !$crate::runs_in_memory_of_another() {
                     $before();
                 }
                 use $real as next;
-                // SAFETY: the caller's promise, for the function of the same name.
+                // SAFETY: the caller's guarantee, for the function of the same name.
                 unsafe { next::$name($($argument),*) }
             }
         )*

@@ -1,23 +1,23 @@
-//! What the preload library and the recorder have in common: both stand between a program and the C library's locks.
+//! Code shared by the preload library and the recorder: both stand between a program and the C library's locks.
 //!
-//! Nothing here allocates or waits for a lock of the program, and all of it works before the C library is ready and
-//! before any constructor has run.
+//! None of this code allocates or waits for a lock of the program, and all of it works before the C library is ready
+//! and before any constructor has run.
 //!
 //! | file | what |
 //! |---|---|
-//! | `real.rs` | the functions of the next library in line |
-//! | `tables.rs` | the same, where the loader cannot be asked |
+//! | `real.rs` | the functions of the next library |
+//! | `tables.rs` | the same, where the loader cannot be used |
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
 //! | `exec.rs`, `c/exec.c` | exported functions that start programs |
-//! | `leaving.rs` | exported functions by which a process leaves the place where its files are |
+//! | `leaving.rs` | exported functions by which a process loses access to its files |
 //! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
-//! | `identity.rs` | what tells such a file from others |
+//! | `identity.rs` | the identity of such a file |
 //! | `frames/` | call stacks of the calling thread |
-//! | `thread.rs` | variables that every thread has of its own |
+//! | `thread.rs` | per-thread variables |
 #![no_std]
 
-// The one error on other processors, and with other C libraries: all that is loaded into programs needs this crate.
+// The only error on other processors, and with other C libraries: all libraries loaded into programs need this crate.
 #[cfg(not(all(
     target_os = "linux",
     target_env = "gnu",

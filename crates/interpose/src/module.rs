@@ -1,7 +1,7 @@
 //! Finds the module (program or shared object) that an address belongs to.
 //!
-//! `_dl_find_object` takes no lock and is quick (glibc 2.35 and later). Elsewhere there are only the loader's lists,
-//! which another thread may have locked while it waits for us.
+//! `_dl_find_object` takes no lock and is quick (glibc 2.35 and later). Elsewhere only the loader's lists are
+//! available, which a thread that waits for us may have locked.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::MaybeUninit;
@@ -34,12 +34,12 @@ impl Module {
         unsafe { CStr::from_ptr(self.name) }
     }
 
-    /// Whether the address lies in the module.
+    /// Returns whether the address lies in the module.
     pub fn contains(&self, address: usize) -> bool {
         (self.start..self.end).contains(&address)
     }
 
-    /// Whether this code is part of the module, as when a library asks about itself.
+    /// Returns whether this code is part of the module, as when a library queries itself.
     pub fn is_own(&self) -> bool {
         self.contains(find as *const () as usize)
     }
@@ -61,7 +61,7 @@ impl Module {
     }
 }
 
-/// glibc's `struct dl_find_object`, with room for what later versions may add.
+/// glibc's `struct dl_find_object`, with room for additions of later versions.
 #[repr(C)]
 struct FoundObject {
     flags: u64,
@@ -89,10 +89,10 @@ type FindObject = unsafe extern "C" fn(*const c_void, *mut FoundObject) -> c_int
 
 /// The address of `_dl_find_object`; null: not looked up yet; [`NONE`]: the C library does not have it.
 static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-/// Stands for a missing function; it is not the address of any.
+/// Marks a missing function; it is not the address of one.
 pub(crate) const NONE: *mut c_void = ptr::without_provenance_mut(1);
 
-/// Whether modules can be found without locks. Where they cannot, the first call allocates: it is for constructors.
+/// Returns whether modules can be found without locks. If not, the first call, in a constructor, allocates.
 pub fn can_find() -> bool {
     find_object().is_some()
 }
@@ -142,15 +142,15 @@ fn ask(function: FindObject, address: usize) -> Option<Module> {
         let map = &*found.link_map;
         let part =
             Module { base: map.base, start: found.map_start as usize, end: found.map_end as usize, name: map.name };
-        // What the kernel maps may have holes between its segments, and then a segment is all that is found.
+        // A module mapped by the kernel may have holes between its segments, and then only one segment is found.
         let whole = part.name().is_empty().then(|| program(map)).flatten();
         Some(whole.filter(|whole| whole.contains(address)).unwrap_or(part))
     }
 }
 
-/// The program itself, by its headers; `None`: the kernel has not said where they are.
+/// Returns the program itself, by its headers; `None`: the kernel has not passed their address.
 fn program(map: &LinkMap) -> Option<Module> {
-    // SAFETY: reads what the kernel told the process at its start; zero bytes are an empty description.
+    // SAFETY: reads data that the kernel passed to the process at its start; zero bytes are an empty description.
     let (headers, count, mut info) = unsafe {
         let [headers, count] = [libc::AT_PHDR, libc::AT_PHNUM].map(|what| libc::getauxval(what));
         (headers as *const Header, count, MaybeUninit::<libc::dl_phdr_info>::zeroed().assume_init())
@@ -158,11 +158,11 @@ fn program(map: &LinkMap) -> Option<Module> {
     info.dlpi_addr = map.base as _;
     info.dlpi_name = map.name;
     (info.dlpi_phdr, info.dlpi_phnum) = (headers, count.try_into().ok()?);
-    // SAFETY: the kernel says that so many headers lie there, and the loader what was added to their addresses.
+    // SAFETY: the kernel states that this many headers lie there, and the loader what was added to their addresses.
     (!headers.is_null()).then(|| unsafe { Module::described(&info) })
 }
 
-/// Finds the module of an address, if need be with the loader's locks. `None`: the address is in none.
+/// Finds the module of an address, if necessary with the loader's locks. `None`: the address is in none.
 pub fn find(address: usize) -> Option<Module> {
     match find_object() {
         Some(function) => ask(function, address),

@@ -1,4 +1,4 @@
-//! The next library's functions. They are looked up by a constructor, all at once, or when first needed before it.
+//! The next library's functions. They are looked up by a constructor, all together, or at first use before it.
 //!
 //! They are never looked up later: `dlopen` holds the loader's lock while it runs constructors, and one of them may
 //! wait for a thread that waits for us. Before our constructor, the loader runs those of the program's own libraries
@@ -11,14 +11,14 @@ use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// A function of the next library in line: of the C library, or of another library before it.
+/// A function of the next library: of the C library, or of another library before it.
 pub struct Symbol {
     name: &'static CStr,
-    /// The version to look up. On x86-64 condition variables have an older version, too, which must not be found here.
+    /// The version to look up. On x86-64 condition variables also have an older version, which must not be found here.
     version: Option<&'static CStr>,
     /// The name of a function that does more, which the same library may have.
     other: Option<&'static CStr>,
-    /// Whether the loader itself may call it while it is asked for any function.
+    /// Whether the loader itself may call it during a look-up of any function.
     asked: bool,
 }
 
@@ -48,7 +48,7 @@ impl Symbol {
         Symbol { other: Some(other), ..Symbol::plain(name) }
     }
 
-    /// Asks the loader for the function's address; null if there is no such function.
+    /// Looks up the function's address with the loader; null if there is no such function.
     #[cold]
     pub fn find(&self) -> *mut c_void {
         if self.asked {
@@ -59,7 +59,7 @@ impl Symbol {
         }
         // SAFETY: the name is a string.
         let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
-        // Where it does not exist, nothing of this crate compiles: it would be a second error.
+        // Where it does not exist, this crate does not compile: it would be a second error.
         #[cfg(target_env = "gnu")]
         if let Some(version) = self.version {
             // SAFETY: the name and the version are strings.
@@ -73,8 +73,8 @@ impl Symbol {
         found
     }
 
-    /// Returns the function that does more than `found`, which [`Symbol::find`] found, if the same library has it; else
-    /// `found`. The loader allocates the message that says that there is none, and allocators lock: calls from in there
+    /// Returns the function that does more than `found`, which [`Symbol::find`] found, if the same library has it;
+    /// otherwise `found`. The loader allocates the message that there is none, and allocators lock: calls from in there
     /// must not lead here.
     #[cold]
     pub fn telling_instead_of(&self, found: *mut c_void) -> *mut c_void {
@@ -102,8 +102,8 @@ impl Real {
         Real { symbol, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Returns the function's address; null if there is no such function. The first call looks it up: it is for
-    /// constructors.
+    /// Returns the function's address; null if there is no such function. The first call, made by constructors, looks
+    /// it up.
     #[inline(always)]
     pub fn get(&self) -> *mut c_void {
         let known = self.address.load(Relaxed);
@@ -120,8 +120,8 @@ impl Real {
     }
 }
 
-/// Defines functions that call the real ones, or return ENOSYS where there is none: `plain`, `asked`, `cond` or
-/// `telling` stands for [`Symbol`]'s function of that name. `look_up`, for the constructor, finds them all.
+/// Defines functions that call the real ones, or return ENOSYS if there is none: `plain`, `asked`, `cond` or `telling`
+/// stands for [`Symbol`]'s function of that name. `look_up`, for the constructor, finds them all.
 #[macro_export]
 macro_rules! real {
     ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $($symbol:literal),+;)*) => {
@@ -140,7 +140,7 @@ macro_rules! real {
             }
         )*
 
-        /// Looks up all functions, so that no call asks the loader.
+        /// Looks up all functions, so that no call enters the loader.
         pub(crate) fn look_up() {
             $(functions::$name::look_up();)*
         }
@@ -164,7 +164,7 @@ macro_rules! real {
                         unsafe { ::core::mem::transmute::<_, Function>(look_up())($($arg),*) }
                     }
 
-                    /// Stands in for the function if there is none.
+                    /// Stands in for the function if it does not exist.
                     #[cold]
                     unsafe extern "C" fn missing($(_: $type),*) -> $crate::c_int {
                         $crate::ENOSYS
@@ -176,7 +176,7 @@ macro_rules! real {
                         if found.is_null() {
                             found = missing as *mut c_void;
                         }
-                        ADDRESS.store(found, Relaxed); // for an allocator that locks in the next line
+                        ADDRESS.store(found, Relaxed); // for an allocator that locks during the next line
                         found = SYMBOL.telling_instead_of(found);
                         ADDRESS.store(found, Relaxed);
                         found

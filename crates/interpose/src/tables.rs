@@ -1,8 +1,7 @@
-//! Finds a function by the modules' tables of symbols, as the loader does, for when the loader cannot be asked.
+//! Finds a function by the modules' tables of symbols, as the loader does, for use when the loader cannot be called.
 //!
 //! In glibc before 2.34 the first call of `dlsym` makes a key by `pthread_key_create`, and waits for the end of a call
-//! that is under way. A library that stands before that function and asks `dlsym` for the real one would wait for
-//! itself.
+//! in progress. A library that interposes that function and looks up the real one by `dlsym` would wait for itself.
 
 use crate::module::Module;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -25,7 +24,7 @@ const DT_STRTAB: isize = 5;
 const DT_SYMTAB: isize = 6;
 const DT_GNU_HASH: isize = 0x6fff_fef5;
 
-/// A search of the modules behind this one.
+/// A search of the modules after this one.
 struct Search<'a> {
     name: &'a CStr,
     is_behind: bool,
@@ -43,21 +42,21 @@ pub(crate) fn find_next(name: &CStr) -> *mut c_void {
 }
 
 unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
-    // SAFETY: `find_next` passes a search, the loader a valid description of a module that is loaded for now.
+    // SAFETY: `find_next` passes a search, the loader a valid description of a module that is currently loaded.
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
     // SAFETY: the description is the loader's.
     let module = unsafe { Module::described(info) };
     if search.is_behind {
         // SAFETY: the description is the loader's, and `module` was made of it.
         let tables = unsafe { Tables::of(info, &module) };
-        // SAFETY: the tables are the module's, which is loaded for now.
+        // SAFETY: the tables are the module's, which is currently loaded.
         search.found = tables.map_or(null_mut(), |tables| unsafe { tables.find(search.name, module.base) });
     }
     search.is_behind |= module.is_own();
     c_int::from(!search.found.is_null())
 }
 
-/// What a module's hash table leads to.
+/// The tables that a module's hash table leads to.
 struct Tables {
     symbols: *const Sym,
     strings: *const c_char,
@@ -65,7 +64,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// Finds a module's tables; `None`: it has no dynamic section, or an older form of hash table alone.
+    /// Finds a module's tables; `None`: it has no dynamic section, or only an older form of hash table.
     ///
     /// # Safety
     /// The description is the loader's, and the module's.
@@ -74,7 +73,7 @@ impl Tables {
         let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         let section = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
         let mut entry = module.base.wrapping_add(section.p_vaddr as usize) as *const Dynamic;
-        // glibc writes addresses in memory over those of the file, but not everywhere.
+        // glibc replaces file addresses by addresses in memory, but not everywhere.
         let place = |value: usize| if module.contains(value) { value } else { module.base.wrapping_add(value) };
         let mut tables = Tables { symbols: null(), strings: null(), hash: null() };
         loop {
@@ -126,7 +125,7 @@ impl Tables {
         null_mut()
     }
 
-    /// Whether a symbol is a function of this name that the module has.
+    /// Returns whether a symbol is a function of this name that the module defines.
     ///
     /// # Safety
     /// The symbol is one of these tables'.
@@ -138,7 +137,7 @@ impl Tables {
     }
 }
 
-/// The hash by which tables of this form are ordered (Bernstein's, times 33).
+/// Returns the hash by which tables of this form are ordered (Bernstein's, times 33).
 fn gnu_hash(name: &CStr) -> u32 {
     name.to_bytes().iter().fold(5381, |hash: u32, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)))
 }
@@ -161,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_format() {
-        // From the description of the format: `printf` and `exit`.
+        // Values from the description of the format: `printf` and `exit`.
         assert_eq!(gnu_hash(c""), 0x1505);
         assert_eq!(gnu_hash(c"printf"), 0x156b_2bb8);
         assert_eq!(gnu_hash(c"exit"), 0x7c96_7e3f);

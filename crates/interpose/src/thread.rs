@@ -1,10 +1,10 @@
-//! Variables that every thread has of its own, reached without a call.
+//! Per-thread variables, accessed without a call.
 //!
 //! `thread_local!` would call `__tls_get_addr`, which may allocate. These are declared in assembly and read with the
-//! initial-exec model, as the locks do it (`turnwise::platform::native`).
+//! initial-exec model, as the locks do (`turnwise::platform::native`).
 
-/// Whether this process is the child of a `vfork` and runs in its parent's memory: what it keeps there would be the
-/// parent's. The C library's idea of the calling thread is the parent's then.
+/// Returns whether this process is the child of a `vfork` and runs in its parent's memory: data that it keeps there
+/// would be the parent's. The C library then takes the calling thread for the parent's.
 #[must_use]
 pub fn runs_in_memory_of_another() -> bool {
     let mut clock = 0;
@@ -16,8 +16,8 @@ pub fn runs_in_memory_of_another() -> bool {
     }
 }
 
-/// Declares a variable of each thread, of zero bytes in the beginning, and a function that returns the calling thread's
-/// pointer and the place of its variable. The symbol is the crate's own.
+/// Declares a per-thread variable, initially of zero bytes, and a function that returns the calling thread's pointer
+/// and the place of its variable. The symbol is the crate's own.
 #[macro_export]
 macro_rules! thread_variable {
     ($(#[$doc:meta])* fn $place:ident() -> $symbol:literal of $bytes:literal bytes) => {

@@ -1,5 +1,5 @@
-//! Measures what the live view adds to a wait. Its waits are none, so all that is measured is their beginning and their
-//! end, with a look at the clock each:
+//! Measures what the live view adds to a wait. Its waits are empty, so only their beginning and their end are measured,
+//! with one clock reading each:
 //!
 //! cargo run --release -p turnwise-live --example cost_of_a_wait
 
@@ -11,14 +11,14 @@ use turnwise_preload_abi::counter;
 
 const TIMES: u32 = 10_000_000;
 
-/// Nanoseconds of one call, in the mean.
+/// Returns the nanoseconds of one call, on average.
 fn cost(mut call: impl FnMut(u32)) -> f64 {
     let begun = Instant::now();
     (0..TIMES).for_each(&mut call);
     begun.elapsed().as_nanos() as f64 / f64::from(TIMES)
 }
 
-/// Waits for one of so many locks, in an order that does not repeat soon.
+/// Waits for one of `locks` locks, in an order that does not repeat soon.
 fn wait(locks: u32, time: u32) {
     let lock = time.wrapping_mul(0x9e37_79b9) >> 8;
     let key = Key::new(0x1000 + 64 * (lock % locks) as usize, Kind::Mutex);

@@ -1,4 +1,4 @@
-//! Measures the CPU time that a recorded wait costs a thread with the lock in hand, and how long switching on takes:
+//! Measures the CPU time that a recorded wait costs a thread while it holds the lock, and how long switching on takes:
 //!
 //! cargo run --release -p turnwise-live --example cost_of_recording
 
@@ -10,7 +10,7 @@ use turnwise_live::{Channel, Key, Kind, log};
 const TIMES: u32 = 5_000_000;
 const RECORDS: usize = 20_000;
 const ME: Me = Me { generation: 0, events: [0; 3] };
-/// A period that no wait here comes near, and one that all reach that are to be recorded.
+/// A period that no wait here approaches, and one that all waits to be recorded reach.
 const LONG_NS: u64 = 100_000_000_000;
 const SHORT_NS: u64 = 10_000;
 
@@ -25,20 +25,20 @@ fn end(begun: Option<Begun>) {
     }
 }
 
-/// Nanoseconds of a wait that ends at once, in the mean.
+/// Returns the nanoseconds of a wait that ends immediately, on average.
 fn wait_ns() -> f64 {
     let started = Instant::now();
     (0..TIMES).for_each(|_| end(begin()));
     started.elapsed().as_nanos() as f64 / f64::from(TIMES)
 }
 
-/// The CPU time of this thread: without the times at which another one had its CPU.
+/// Returns the CPU time of this thread, without the times at which another thread had its CPU.
 fn cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// How much CPU time the ends of waits take that last for more than [`SHORT_NS`].
+/// Returns the CPU times of the ends of waits that last for more than [`SHORT_NS`].
 fn ends() -> Vec<Duration> {
     let one = |_| {
         let begun = begin();

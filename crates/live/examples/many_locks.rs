@@ -1,9 +1,9 @@
-//! Is a program with many contended locks, for measuring who reads its live view (`turnwise top`). Its waits are none:
-//! a thread begins one, and ends it at once.
+//! A program with many contended locks, for measuring readers of its live view (`turnwise top`). Its waits are empty: a
+//! thread begins one and ends it immediately.
 //!
 //! cargo run --release -p turnwise-live --example many_locks -- LOCKS [THREADS [PERCENT]]
 //!
-//! PERCENT of the locks (100, if it is left out) are waited for several times a second each, the others once in all.
+//! PERCENT of the locks (100 by default) are waited for several times a second each, the others once in total.
 
 use std::ffi::CString;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use std::{env, process, thread};
 use turnwise_live::writer::{self, End, Me, Start};
 use turnwise_live::{Key, Kind, place};
 
-/// Waits that a thread has before it sleeps for [`PAUSE`].
+/// The number of waits of a thread before it sleeps for [`PAUSE`].
 const AT_A_TIME: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -29,7 +29,7 @@ fn main() {
     let mut numbers = env::args().skip(1).map(|word| word.parse::<u32>().expect("a number"));
     let locks = numbers.next().unwrap_or(10_000).max(1);
     let (threads, percent) = (numbers.next().unwrap_or(4).max(1), numbers.next().unwrap_or(100).clamp(1, 100));
-    // Where it is not set, the view is where the library puts it without.
+    // If it is not set, the view is where the library puts it by default.
     let runtime = env::var(place::RUNTIME_VARIABLE).ok().map(|path| CString::new(path).expect("a path"));
     writer::start(runtime.as_deref(), false, 0);
     (0..locks).for_each(wait);

@@ -1,7 +1,7 @@
 //! Names a lock and the way in which a thread waits for it in one word.
 
-/// The way of waiting for a lock. A readers-writer lock is two locks in this: one that readers wait for, and one that
-/// writers do.
+/// The way of waiting for a lock. A readers-writer lock counts as two locks here: one that readers wait for, and one
+/// that writers wait for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -16,10 +16,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All ways of waiting.
     pub const ALL: [Kind; 4] = [Kind::Mutex, Kind::Read, Kind::Write, Kind::Spin];
 
-    /// Returns the word for it that tables and JSON have.
+    /// Returns its name in tables and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,30 +35,30 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Key(u64);
 
-/// Addresses of programs are below: 56 bits with five levels of page tables on x86-64, 52 on aarch64.
+/// Program addresses fit in this many bits: 56 bits with five levels of page tables on x86-64, 52 on aarch64.
 const ADDRESS_BITS: u32 = 56;
 
-/// Where the number of a module stands in an address.
+/// The position of a module's number in an address.
 const NUMBER_SHIFT: u32 = 48;
-/// The largest number: which of the modules was meant is not known.
+/// The largest number: which of the modules was meant is unknown.
 pub const UNKNOWN_MODULE: u64 = 255;
 
-/// An address in a place where modules came one after the other, with the number of those that had gone before. It is 0
-/// where nothing was unloaded, so the address stays as it is.
+/// Returns an address at which several modules were loaded in turn, with the number of those unloaded before. That is 0
+/// where none was unloaded, so the address is unchanged.
 #[must_use]
 pub const fn numbered(address: u64, number: u64) -> u64 {
     let number = if number < UNKNOWN_MODULE { number } else { UNKNOWN_MODULE };
     if number == 0 { address } else { address & ((1 << NUMBER_SHIFT) - 1) | number << NUMBER_SHIFT }
 }
 
-/// The address without the number of its module.
+/// Returns the address without the number of its module.
 #[must_use]
 pub const fn unnumbered(address: u64) -> u64 {
     address & ((1 << NUMBER_SHIFT) - 1)
 }
 
 impl Key {
-    /// Makes a key of its parts. What an address has above its 56th bit (tags of aarch64) is left out.
+    /// Makes a key from its parts. Bits of the address above the 56th (tags of aarch64) are dropped.
     #[must_use]
     #[inline(always)]
     pub const fn new(address: usize, kind: Kind) -> Key {
@@ -79,7 +79,7 @@ impl Key {
         Key(word)
     }
 
-    /// Reads a word of the file; `None`: it is no key.
+    /// Reads a word of the file; `None`: it is not a key.
     #[must_use]
     pub fn read(word: u64) -> Option<Key> {
         let number = word >> ADDRESS_BITS;

@@ -1,29 +1,29 @@
-//! What lies where in the file of a live view. Everything in it is an atomic word, so both sides may look at any time.
+//! The layout of a live view's file. It consists of atomic words, so both sides may access it at any time.
 //!
 //! | from | what | how many |
 //! |---|---|---|
 //! | 0 | [`Header`] | 1 |
-//! | [`SETTINGS_START`] | [`Table`](settings::Table): what is set for locks (`settings.rs`) | [`settings::TABLES`] |
-//! | [`FILE_RULES_START`] | [`Rule`](settings::Rule): what the policy file sets, for readers | [`settings::FILE_RULES`] |
+//! | [`SETTINGS_START`] | [`Table`](settings::Table): the settings for locks (`settings.rs`) | [`settings::TABLES`] |
+//! | [`FILE_RULES_START`] | [`Rule`](settings::Rule): policy file's settings, for readers | [`settings::FILE_RULES`] |
 //! | [`UNLOADED_START`] | [`Unloaded`]: modules that the program has unloaded | [`UNLOADED`] |
-//! | [`LOCKS_START`] | [`Entry`]: waits of threads that are gone, or that found no room in their block | [`LOCKS`] |
+//! | [`LOCKS_START`] | [`Entry`]: waits of threads that have exited, or that found no room in their block | [`LOCKS`] |
 //! | [`BLOCKS_START`] | [`Block`]: a thread's own waits | [`BLOCKS`] |
-//! | [`LOG_START`] | [`crate::log`]: waits one by one, while a profiler has them recorded | |
+//! | [`LOG_START`] | [`crate::log`]: individual waits, while a profiler has them recorded | |
 //!
-//! Addresses of locks and call sites in a place where a module came after another have the number of those that had
-//! gone before ([`crate::numbered`]).
+//! Addresses of locks and call sites where one module replaced another include the number of those unloaded before
+//! ([`crate::numbered`]).
 //!
-//! The file has holes: only what was written takes room. What a lock's waits come to is the sum over both.
+//! The file has holes: only written parts take room. The totals of a lock's waits are the sum over table and blocks.
 //!
-//! But for the settings the program writes all of it.
+//! Except for the settings, the program writes all of it.
 //!
 //! Invariants:
-//! 1. A block is written by its thread alone. When that thread is gone, whoever moves [`Block::state`] from
-//!    [`state::LIVE`] to [`state::REAPED`] writes it. A lock's record in the table is only ever added to.
+//! 1. A block is written only by its thread. When that thread has exited, the thread that moves [`Block::state`] from
+//!    [`state::LIVE`] to [`state::REAPED`] writes it. A lock's record in the table only ever grows.
 //! 2. While [`Wait::sequence`] is odd, the wait's fields and the entry that the wait before it is counted in change.
-//! 3. While [`Block::moves`] is odd, an entry moves from the block to the table. [`Header::moves_begun`] and
-//!    [`Header::moves_ended`] are equal when nothing moves in any block.
-//! 4. [`Header::magic`] is written last: a file without it is being made.
+//! 3. While [`Block::moves`] is odd, an entry is being moved from the block to the table. [`Header::moves_begun`] and
+//!    [`Header::moves_ended`] are equal when no entry is being moved in any block.
+//! 4. [`Header::magic`] is written last: a file without it is being created.
 
 use crate::{log, settings};
 use core::mem::offset_of;
@@ -32,14 +32,14 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
-/// Grows with every change of the layout or its meaning.
+/// The version of the layout, which grows with every change of it or its meaning.
 pub const VERSION: u32 = 9;
-/// Bytes that processors fetch together.
+/// The number of bytes that processors fetch together.
 const LINE: usize = 64;
-/// The header and each block begin on a page.
+/// The size of a page; the header and each block begin on one.
 pub const PAGE: usize = 4096;
-/// Histograms are by powers of two: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first has those of
-/// 0 ns, too, and the last all that are longer.
+/// Histograms are by powers of two: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first also has
+/// those of 0 ns, and the last all longer ones.
 pub const BUCKETS: usize = 32;
 /// The number of locks and call sites that a block has room for.
 pub const ENTRIES: usize = 20;
@@ -47,31 +47,31 @@ pub const ENTRIES: usize = 20;
 pub const LOCKS: usize = 1 << 14;
 /// The number of threads that have a block at the same time.
 pub const BLOCKS: usize = 1 << 11;
-/// The number of modules that were unloaded and are known.
+/// The most unloaded modules that are known.
 pub const UNLOADED: usize = 128;
 /// The most bytes of the program's path that are kept.
 pub const NAME: usize = 512;
-/// The most bytes that are kept of the words by which the program was called.
+/// The most bytes that are kept of the arguments by which the program was called.
 pub const CALLED: usize = 256;
-/// The most bytes of the first thread's name, as the system has it.
+/// The most bytes of the system's name of the first thread.
 pub const TITLE: usize = 16;
 
-/// Where the settings begin.
+/// The offset of the settings.
 pub const SETTINGS_START: usize = PAGE;
-/// Where that begins which a policy file sets.
+/// The offset of the policy file's settings.
 pub const FILE_RULES_START: usize = SETTINGS_START + settings::TABLES * size_of::<settings::Table>();
-/// Where the modules begin that were unloaded.
+/// The offset of the unloaded modules.
 pub const UNLOADED_START: usize = FILE_RULES_START + settings::FILE_RULES * size_of::<settings::Rule>();
-/// Where the table begins.
+/// The offset of the table.
 pub const LOCKS_START: usize = UNLOADED_START + UNLOADED * size_of::<Unloaded>();
-/// Where the blocks begin.
+/// The offset of the blocks.
 pub const BLOCKS_START: usize = LOCKS_START + LOCKS * size_of::<Entry>();
-/// Where the log begins.
+/// The offset of the log.
 pub const LOG_START: usize = BLOCKS_START + BLOCKS * size_of::<Block>();
-/// Length of the file.
+/// The length of the file.
 pub const FILE_BYTES: usize = LOG_START + log::BYTES;
 
-/// Sizes of all records: a reader of another build sees that it does not understand the file.
+/// The sizes of all records, by which a reader of another build detects that it does not understand the file.
 pub const LAYOUT: u32 = (size_of::<Header>()
     + 5 * size_of::<Entry>()
     + 7 * size_of::<Wait>()
@@ -99,8 +99,8 @@ pub const CLOCK_MONOTONIC: u32 = 2;
 /// [`Header::policy`]: a policy file's rules decide, lock by lock.
 pub const POLICY_FILE: u32 = 255;
 
-/// What the file is about. What threads read at each wait has no cache line in common with what they change as entries
-/// move, which is at the end.
+/// The header. The fields that threads read at each wait share no cache line with those that they change as entries
+/// move, which are at the end.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Header {
@@ -114,67 +114,67 @@ pub struct Header {
     pub pid: AtomicU32,
     /// The clock of all times that are in ticks: [`CLOCK_COUNTER`] or [`CLOCK_MONOTONIC`].
     pub clock: AtomicU32,
-    /// When the process began, as field 22 of its `/proc/PID/stat` says it.
+    /// The time at which the process began, from field 22 of its `/proc/PID/stat`.
     pub start: AtomicU64,
     /// A time in ticks.
     pub base_ticks: AtomicU64,
     /// The same time by `CLOCK_MONOTONIC`.
     pub base_ns: AtomicU64,
-    /// Nanoseconds in 2^32 ticks, as far as the writer knows.
+    /// Nanoseconds in 2^32 ticks, as far as known to the writer.
     pub ns_per_tick: AtomicU64,
     /// The number of blocks that there may be, at most [`BLOCKS`].
     pub blocks: AtomicU32,
     /// The number of blocks that were ever taken: the others are zeros.
     pub blocks_used: AtomicU32,
-    /// Whether waits are recorded one by one: the one part that readers write.
+    /// Whether individual waits are recorded: the only part that readers write.
     pub switch: log::Switch,
-    /// Which settings are in force (`settings.rs`). Others than the program write it.
+    /// The settings in force (`settings.rs`). Other processes than the program write it.
     pub settings: AtomicU64,
-    /// The policy of the process's locks: 1 and its number, or [`POLICY_FILE`]; 0: not known.
+    /// The policy of the process's locks: 1 plus its number, or [`POLICY_FILE`]; 0: unknown.
     pub policy: AtomicU32,
     /// 0.
     pub spare: AtomicU32,
     /// The program's path; zeros follow.
     pub name: [AtomicU8; NAME],
-    /// The words by which the program was called, each with a zero behind it: the first one's file name is another
+    /// The arguments by which the program was called, each followed by a zero: the first one's file name is another
     /// name of the program (`python3` for `python3.11`).
     pub called: [AtomicU8; CALLED],
-    /// The first thread's name, and a line feed: a third one, as that of a script that runs by its first line.
+    /// The first thread's name, and a line feed: a third name, for example that of a script run by its first line.
     pub title: [AtomicU8; TITLE],
     /// The number of records of the table that were ever taken: the others are zeros.
     pub locks_used: AtomicU32,
-    /// The number of [`Unloaded`] that are there.
+    /// The number of [`Unloaded`] records.
     pub unloaded: AtomicU32,
-    /// How often modules were found to be unloaded.
+    /// The number of times that modules were found to be unloaded.
     pub unloads: AtomicU64,
-    /// From where to where modules lay of which not all unloads are known: no name of an address in there is sure.
+    /// The range of modules of which not all unloads are known: names of addresses in it are uncertain.
     pub unsure: [AtomicU64; 2],
-    /// Entries that began to move to the table (invariant 3).
+    /// The number of entries that began to move to the table (invariant 3).
     pub moves_begun: AtomicU64,
-    /// Entries that have moved.
+    /// The number of entries that have moved.
     pub moves_ended: AtomicU64,
-    /// Threads that found no block.
+    /// The number of threads that found no block.
     pub lost_threads: AtomicU64,
-    /// Waits whose lock found no room in the table.
+    /// The number of waits whose lock found no room in the table.
     pub lost_waits: AtomicU64,
     /// Waits inside another wait of the same thread: those of signal handlers.
     pub lost_nested: AtomicU64,
-    /// Records of waits and of releases that found no room: on the disk, or since another thread still wrote the slot.
+    /// Records of waits and releases without room: on the disk, or because another thread was writing the slot.
     pub lost_records: AtomicU64,
 }
 
-/// A module that was unloaded: addresses may mean it, or what was loaded in its place. Those of one place are in the
-/// order in which they lay there.
+/// A module that was unloaded: addresses may refer to it, or to a module loaded in its place. Modules of one place are
+/// in the order of their loading.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Unloaded {
-    /// Where it lay.
+    /// The address at which it began.
     pub start: AtomicU64,
-    /// Where it ended.
+    /// The address at which it ended.
     pub end: AtomicU64,
-    /// What to subtract for an address in the file.
+    /// The difference between an address and the one in the file.
     pub base: AtomicU64,
-    /// [`Header::unloads`] when it was unloaded, the last time: it may have come back before.
+    /// [`Header::unloads`] when it was last unloaded: it may have been loaded again before.
     pub at: AtomicU64,
     /// The number of bytes of the build id.
     pub build_id_bytes: AtomicU32,
@@ -182,12 +182,12 @@ pub struct Unloaded {
     pub spare: AtomicU32,
     /// The build id.
     pub build_id: [AtomicU8; 32],
-    /// The path by which the loader knew it; zeros follow.
+    /// The path that the loader had for it; zeros follow.
     pub path: [AtomicU8; 440],
 }
 
-/// What waits for one lock, in one way, at one call site come to: those of one thread in its block, those of all others
-/// in the table. Where a counter may run over, further waits are in another entry: readers add them.
+/// The totals of waits for one lock, in one way, at one call site: those of one thread in its block, those of all
+/// others in the table. Before a counter can overflow, further waits go to another entry: readers add them.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Entry {
@@ -195,19 +195,19 @@ pub struct Entry {
     pub key: AtomicU64,
     /// The call site; 0: unknown.
     pub site: AtomicU64,
-    /// Length of all waits together.
+    /// The total length of all waits.
     pub wait_ns: AtomicU64,
-    /// Length of the longest.
+    /// The length of the longest.
     pub longest_ns: AtomicU64,
-    /// Sleeps.
+    /// The number of sleeps.
     pub sleeps: AtomicU32,
     /// Acquisitions past threads that slept.
     pub steals: AtomicU32,
-    /// Acquisitions by a promised turn.
+    /// Acquisitions by a hand-off.
     pub handoffs: AtomicU32,
     /// Waits that ended without the lock.
     pub gave_up: AtomicU32,
-    /// 1 and the number of the policy file's rule for the lock; 0: none is.
+    /// 1 plus the number of the policy file's rule for the lock; 0: there is none.
     pub rule: AtomicU64,
     /// 0.
     pub spare: AtomicU64,
@@ -224,7 +224,7 @@ pub mod flags {
     pub const ACQUIRED: u32 = 1;
     /// The wait has ended without the lock.
     pub const GAVE_UP: u32 = 2;
-    /// The thread has released the lock since, while others waited; or nobody would tell.
+    /// The thread has since released the lock, while others waited; or its release would not be reported.
     pub const RELEASED: u32 = 4;
 }
 
@@ -242,44 +242,44 @@ pub struct Wait {
     pub site: AtomicU64,
     /// When it began, in ticks.
     pub since: AtomicU64,
-    /// When it ended, in ticks; of use if [`Wait::flags`] says so.
+    /// When it ended, in ticks; valid if [`Wait::flags`] says so.
     pub until: AtomicU64,
-    /// The owner as the wait began: 0: unknown; below [`THREADS`]: the thread's number; else its
+    /// The owner when the wait began: 0: unknown; below [`THREADS`]: the thread's number; otherwise its
     /// [`Block::thread_pointer`].
     pub owner: AtomicU64,
-    /// The thread's counters as it began.
+    /// The thread's counters when it began.
     pub before: [AtomicU32; EVENTS],
-    /// The thread's counters as it ended.
+    /// The thread's counters when it ended.
     pub after: [AtomicU32; EVENTS],
 }
 
-/// The number of locks that a thread may be known to have got by waits before its last one.
+/// The number of locks that a thread may be known to have acquired by waits before its last one.
 pub const HELD: usize = 4;
 
-/// A lock that a thread got by a wait. Changes under [`Wait::sequence`], but for the key, which the release clears.
+/// A lock that a thread acquired by a wait. Changes under [`Wait::sequence`], but the release clears the key.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Held {
     /// The lock and the way of waiting; 0: none.
     pub key: AtomicU64,
-    /// When it got it, in ticks.
+    /// When the thread acquired it, in ticks.
     pub since: AtomicU64,
 }
 
-/// Numbers of threads are below (the kernel's limit), thread pointers are not.
+/// The kernel's limit of thread numbers; thread pointers are above it.
 pub const THREADS: u64 = 1 << 22;
 
 /// The values of [`Block::state`].
 pub mod state {
-    /// Nobody has the block.
+    /// No thread has the block.
     pub const FREE: u32 = 0;
     /// A thread has it, or had it until it exited.
     pub const LIVE: u32 = 1;
-    /// Its thread is gone, and its entries move to the table.
+    /// Its thread has exited, and its entries move to the table.
     pub const REAPED: u32 = 2;
 }
 
-/// What one thread waited for.
+/// The waits of one thread.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Block {
@@ -291,7 +291,7 @@ pub struct Block {
     pub rule: AtomicU32,
     /// Odd while an entry moves to the table (invariant 3).
     pub moves: AtomicU32,
-    /// The thread pointer, under which some locks name the thread.
+    /// The thread pointer, by which some locks name the thread.
     pub thread_pointer: AtomicU64,
     /// For the thread itself: 0, or about where its stack ended as it began to wait.
     pub inside: AtomicU64,
@@ -299,13 +299,13 @@ pub struct Block {
     pub wait: Wait,
     /// For the thread itself: the entry that it used last.
     pub last: AtomicU32,
-    /// For the thread itself: the entry that it gives up next.
+    /// For the thread itself: the entry that it replaces next.
     pub hand: AtomicU32,
-    /// For the thread itself: hashes of the entries' locks and sites, so that a look at two cache lines finds one.
+    /// For the thread itself: hashes of the entries' locks and sites, so that reading two cache lines finds one.
     pub tags: [AtomicU32; ENTRIES],
-    /// Locks that it got by a wait before the last one, and is not known to have released.
+    /// Locks that it acquired by a wait before the last one, and is not known to have released.
     pub held: [Held; HELD],
-    /// What its waits come to.
+    /// The totals of its waits.
     pub entries: [Entry; ENTRIES],
 }
 

@@ -1,19 +1,19 @@
-//! The live view of a program's contended locks: a file that a program on our locks keeps while it runs, and that its
-//! owner reads at any time, also after the program's end.
+//! The live view of a program's contended locks: a file that a program on our locks maintains while it runs, and that
+//! its owner can read at any time, even after the program's end.
 //!
 //! | file | what |
 //! |---|---|
-//! | `layout.rs` | what lies where in the file |
-//! | `log.rs` | the part of it in which waits are recorded one by one, while a profiler asks for it |
+//! | `layout.rs` | the layout of the file |
+//! | `log.rs` | the part of it in which individual waits are recorded, while a profiler requests it |
 //! | `key.rs` | a lock and the way of waiting for it, in one word |
-//! | `settings.rs` | what can be set for the locks of a program while it runs, and where that lies |
-//! | `place.rs` | in which folders such files lie, and their names |
+//! | `settings.rs` | the settings for the locks of a running program, and their place in the file |
+//! | `place.rs` | the folders of such files, and their names |
 //! | `reader/` | feature `reader`: finds such files, and makes snapshots of them |
-//! | `locks.rs` | feature `locks`: what a writer and the locks of crate turnwise need to know of each other |
-//! | `own/` | feature `own`: the view of the program that it is called in; call sites of its waits |
-//! | `writer/` | feature `writer`: makes such a file and counts, inside a program that must not notice |
+//! | `locks.rs` | feature `locks`: the interface between a writer and the locks of crate turnwise |
+//! | `own/` | feature `own`: the view of the calling program; call sites of its waits |
+//! | `writer/` | feature `writer`: creates such a file and counts, inside a program that must not notice it |
 //!
-//! The page is `docs/design/live.md`.
+//! The design page is `docs/design/live.md`.
 #![cfg_attr(not(any(test, feature = "reader")), no_std)]
 
 mod key;

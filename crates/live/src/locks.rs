@@ -1,4 +1,4 @@
-//! What a writer and the locks of crate turnwise need to know of each other.
+//! The interface between a writer and the locks of crate turnwise.
 
 use crate::writer::Me;
 use crate::{Setting, Values};
@@ -6,7 +6,7 @@ use turnwise::events::here;
 use turnwise::platform::native::{generation, thread_of};
 use turnwise::wait::Tuned;
 
-/// Returns what the locks make of settings.
+/// Converts settings to the locks' form.
 #[cold]
 #[must_use]
 pub fn tuned(values: Values) -> Tuned {
@@ -14,7 +14,7 @@ pub fn tuned(values: Values) -> Tuned {
     Tuned { spin_ns: ns(Setting::Spin), turn_ns: ns(Setting::YieldAfter), claim_after_ns: ns(Setting::FairAfter) }
 }
 
-/// Returns what the writer wants to know of this thread: its first three counters are sleeps, steals and hand-offs.
+/// Returns the writer's data about this thread: its first three counters are sleeps, steals and hand-offs.
 #[inline(always)]
 #[must_use]
 pub fn me() -> Me {
@@ -22,7 +22,7 @@ pub fn me() -> Me {
     Me { generation: generation(), events: [sleeps, steals, handoffs] }
 }
 
-/// Returns what the view calls a thread: its number, where its token tells that, else `pointer`.
+/// Returns the view's identity of a thread: its number, if its token contains that, otherwise `pointer`.
 #[inline]
 #[must_use]
 pub fn named(token: u32, pointer: usize) -> usize {

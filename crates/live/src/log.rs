@@ -1,7 +1,7 @@
-//! The part of the file in which waits are recorded one by one, while somebody asks for it.
+//! The part of the file in which individual waits are recorded, while a profiler requests it.
 //!
-//! A profiler writes [`Switch`] into the header, and writes it again and again: the recorder is off when
-//! [`Switch::until`] is over, so one that was killed leaves none on. The program then writes two rings:
+//! A profiler writes [`Switch`] into the header repeatedly: the recorder is off once [`Switch::until`] has passed, so a
+//! killed profiler leaves none on. The program then writes two rings:
 //!
 //! | from | what | how many |
 //! |---|---|---|
@@ -9,15 +9,15 @@
 //! | [`RECORDS_START`] | [`Record`]: a wait that has ended, with a piece of its thread's stack | [`RECORDS`] |
 //! | [`RELEASES_START`] | [`Release`]: the lock of such a wait was released while others waited | [`RELEASES`] |
 //!
-//! Which waits: each that lasts [`Switch::period`] or longer. A shorter one is recorded by chance, with its part of the
-//! period as the probability, and stands for as much waiting as a period. So sums over records are unbiased, and their
-//! number depends on the time that is waited, and not on how often.
+//! Each wait that lasts [`Switch::period`] or longer is recorded. A shorter one is recorded at random, with its
+//! fraction of the period as the probability, and stands for one period of waiting. So sums over records are unbiased,
+//! and their number depends on the time waited, not on the number of waits.
 //!
 //! Invariants:
-//! 1. Who moves `busy` of a slot from 0 to 1 writes the slot, and moves it back. Who finds it 1 counts its record as
-//!    lost.
-//! 2. `number` of a slot is 0 while it is written; then 1 more than the number of the record in it. Record `n` is in
-//!    slot `n` modulo the number of slots.
+//! 1. The thread that sets `busy` of a slot from 0 to 1 writes the slot, and resets it. A thread that finds it 1 counts
+//!    its record as lost.
+//! 2. `number` of a slot is 0 while it is written; then 1 plus the number of the record in it. Record `n` is in slot
+//!    `n` modulo the number of slots.
 
 use crate::layout::{EVENTS, LOG_START, PAGE};
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -30,11 +30,11 @@ pub const RELEASES: usize = 1 << 11;
 /// The most bytes of a stack that are kept.
 pub const STACK: usize = 3968;
 
-/// Where the waits begin.
+/// The offset of the waits.
 pub const RECORDS_START: usize = LOG_START + PAGE;
-/// Where the releases begin.
+/// The offset of the releases.
 pub const RELEASES_START: usize = RECORDS_START + RECORDS * size_of::<Record>();
-/// Length of the log.
+/// The length of the log.
 pub const BYTES: usize = PAGE + RECORDS * size_of::<Record>() + RELEASES * size_of::<Release>();
 
 const _: () = {
@@ -42,27 +42,27 @@ const _: () = {
     assert!(BYTES.is_multiple_of(PAGE));
 };
 
-/// Whether waits are recorded, and which. A reader with the owner's rights writes it; the program only reads it.
+/// Whether and which waits are recorded. A reader with the owner's rights writes it; the program only reads it.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Switch {
-    /// Until when waits are recorded, in ticks; 0, or a time that is over: they are not.
+    /// The time until which waits are recorded, in ticks; 0, or a time in the past: they are not.
     pub until: AtomicU64,
-    /// Length of a wait that is recorded in any case, in ticks.
+    /// The length from which a wait is always recorded, in ticks.
     pub period: AtomicU64,
-    /// The process that wrote this, for people.
+    /// The process that wrote this, for human readers.
     pub profiler: AtomicU64,
 }
 
-/// How much was written.
+/// The numbers of records written.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Counts {
-    /// The number of waits that slots were taken for.
+    /// The number of waits for which slots were taken.
     pub records: AtomicU64,
-    /// The number of releases that slots were taken for.
+    /// The number of releases for which slots were taken.
     pub releases: AtomicU64,
-    /// Records whose stack could not be read.
+    /// The number of records whose stack could not be read.
     pub no_stack: AtomicU64,
 }
 
@@ -76,9 +76,9 @@ pub mod flags {
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Record {
-    /// 0: nothing, or it is being written (invariant 2).
+    /// 0: empty, or being written (invariant 2).
     pub number: AtomicU64,
-    /// 1: somebody writes it (invariant 1).
+    /// 1: a thread writes it (invariant 1).
     pub busy: AtomicU32,
     /// The thread.
     pub tid: AtomicU32,
@@ -90,19 +90,19 @@ pub struct Record {
     pub since: AtomicU64,
     /// When it ended, in ticks.
     pub until: AtomicU64,
-    /// As how many ticks of waiting it counts; 0: as its own.
+    /// The ticks of waiting that it counts for; 0: its own.
     pub weight: AtomicU64,
     /// [`flags`].
     pub flags: AtomicU32,
-    /// The number of bytes of the stack that are there.
+    /// The number of bytes of the stack that are present.
     pub stack_bytes: AtomicU32,
-    /// Sleeps, steals and hand-offs in it.
+    /// The sleeps, steals and hand-offs in it.
     pub events: [AtomicU32; EVENTS],
-    /// The thread that had the lock when the wait began; 0: unknown.
+    /// The thread that held the lock when the wait began; 0: unknown.
     pub holder: AtomicU32,
-    /// Where that thread had got it by a wait; 0: unknown.
+    /// The call site at which that thread acquired it by a wait; 0: unknown.
     pub holder_site: AtomicU64,
-    /// [`crate::layout::Header::unloads`] as the wait ended: which modules the stack is in.
+    /// [`crate::layout::Header::unloads`] when the wait ended, which identifies the stack's modules.
     pub unloads: AtomicU64,
     /// The instruction pointer.
     pub instruction: AtomicU64,
@@ -116,17 +116,17 @@ pub struct Record {
     pub stack: [AtomicU64; STACK / 8],
 }
 
-/// A lock that was got by a recorded wait was released, while others waited for it.
+/// The release of a lock that was acquired by a recorded wait, while others waited for it.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Release {
-    /// 0: nothing, or it is being written (invariant 2).
+    /// 0: empty, or being written (invariant 2).
     pub number: AtomicU64,
-    /// 1: somebody writes it (invariant 1).
+    /// 1: a thread writes it (invariant 1).
     pub busy: AtomicU32,
     /// The thread.
     pub tid: AtomicU32,
-    /// When its wait ended, in ticks: which tells the wait.
+    /// When its wait ended, in ticks, which identifies the wait.
     pub since: AtomicU64,
     /// When it released the lock, in ticks.
     pub at: AtomicU64,

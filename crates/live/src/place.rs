@@ -1,22 +1,22 @@
-//! In which folders the files lie, and their names.
+//! The folders of the files, and their names.
 
-/// Names the folder of a user's files that end with the session; [`FOLDER`] is in it.
+/// The variable that names the folder of a user's files that end with the session; [`FOLDER`] is in it.
 pub const RUNTIME_VARIABLE: &str = "XDG_RUNTIME_DIR";
-/// The folder in which users have such folders by their number, where the variable is not set.
+/// The folder in which users have such folders by number, if the variable is not set.
 pub const RUNTIME: &str = "/run/user";
 /// The folder in either.
 pub const FOLDER: &str = "turnwise";
-/// The beginning of the folder of a user that has neither; the user's number follows.
+/// The prefix of the folder of a user that has neither; the user's number follows.
 pub const TEMPORARY: &str = "/tmp/turnwise-";
-/// The end of the files' names; before it the process and its start are written, with a `-` in between.
+/// The suffix of the files' names, preceded by the process and its start, separated by `-`.
 pub const ENDING: &str = ".live";
 
-/// Files of processes that are gone stay for so long.
+/// The time for which files of ended processes are kept.
 pub const STALE_SECONDS: u64 = 24 * 60 * 60;
-/// So many files of processes that are gone stay.
+/// The number of files of ended processes that are kept.
 pub const STALE_FILES: usize = 64;
 
-/// Returns the process and its start that a file's name says.
+/// Parses the process and its start from a file's name.
 #[must_use]
 pub fn parse_name(name: &[u8]) -> Option<(u32, u64)> {
     let (process, start) = core::str::from_utf8(name).ok()?.strip_suffix(ENDING)?.split_once('-')?;
@@ -27,10 +27,10 @@ pub fn parse_name(name: &[u8]) -> Option<(u32, u64)> {
     Some((process.parse().ok()?, start.parse().ok()?))
 }
 
-/// Returns the state and the start of a process, as its `/proc/PID/stat` says them; the threads that it has, between.
+/// Parses the state, the number of threads and the start of a process from its `/proc/PID/stat`.
 #[must_use]
 pub fn parse_stat(stat: &[u8]) -> Option<(u8, u64, u64)> {
-    // The program's name comes before, in parentheses, and may contain any character.
+    // The program's name precedes them, in parentheses, and may contain any character.
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let mut fields = stat.get(end + 1..)?.split(|byte| byte.is_ascii_whitespace()).filter(|field| !field.is_empty());
     let state = *fields.next()?.first()?;

@@ -1,35 +1,35 @@
-//! Settings of locks that change while the program runs: what they are, and where they lie in the file.
+//! Settings of locks that change while the program runs, and their place in the file.
 //!
 //! The program's owner, or root, writes them; the program reads them when a thread begins to wait. The word
-//! [`crate::layout::Header::settings`] says which of two tables is in force, so that one can be written while threads
+//! [`crate::layout::Header::settings`] states which of two tables is in force, so that one can be written while threads
 //! read the other:
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 0..32 | 0: nothing is set; 1 or 2: that table is in force |
+//! | 0..32 | 0: there are no settings; 1 or 2: that table is in force |
 //! | 32..64 | a number that grows with each change |
 //!
-//! Behind the two tables lies what a policy file sets: [`FILE_RULES`] rules of [`kind::FILE`], which the program writes
-//! as it makes the file, for readers alone. It goes by the policy file itself, and by what is set here before that.
+//! After the two tables come a policy file's settings: [`FILE_RULES`] rules of [`kind::FILE`], which the program writes
+//! as it makes the file, for readers only. It uses the policy file itself, after the settings here.
 //!
 //! Invariants:
-//! 1. The program takes nothing from a table but lengths of time within [`Setting::bounds`], and only if the word is
-//!    the same before and after. Whatever else the region holds means that nothing is set.
+//! 1. The program takes from a table only lengths of time within [`Setting::bounds`], and only if the word is the same
+//!    before and after. Any other content of the region means that there are no settings.
 //! 2. Writers take turns by a lock on the file (`flock`), which ends with them. One that dies between changes leaves
-//!    the table in force alone.
+//!    the table in force unchanged.
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// What may be set for a wait. All are lengths of time.
+/// A setting for a wait. All are lengths of time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Setting {
     /// The longest spin before sleeping.
     Spin = 0,
-    /// After how long a waiter that was overtaken gets the next turn.
+    /// The time after which an overtaken waiter gets the lock next.
     FairAfter = 1,
-    /// After how long without sleep a thread offers its CPU to others.
+    /// The time without sleep after which a thread offers its CPU to others.
     YieldAfter = 2,
 }
 
@@ -37,10 +37,10 @@ pub enum Setting {
 pub const SETTINGS: usize = turnwise_preload_abi::SETTINGS;
 
 impl Setting {
-    /// All of them.
+    /// All settings.
     pub const ALL: [Setting; SETTINGS] = [Setting::Spin, Setting::FairAfter, Setting::YieldAfter];
 
-    /// Returns the name that users type.
+    /// Returns the name that users enter.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Setting {
         Setting::ALL.into_iter().find(|setting| setting.name() == name)
     }
 
-    /// Returns the shortest and the longest time that makes sense, in nanoseconds.
+    /// Returns the shortest and the longest time that is allowed, in nanoseconds.
     #[must_use]
     pub const fn bounds(self) -> (u32, u32) {
         match self {
@@ -83,7 +83,7 @@ impl Setting {
     }
 }
 
-/// What is set for a wait.
+/// The values set for a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
 pub struct Values([Option<u32>; SETTINGS]);
 
@@ -104,7 +104,7 @@ impl Values {
         fits
     }
 
-    /// Takes what a rule of a policy file sets, but for values out of bounds.
+    /// Converts the settings of a policy file's rule, except for values out of bounds.
     #[must_use]
     pub fn of_rule(rule: turnwise_preload_abi::Settings) -> Values {
         let mut values = Values::default();
@@ -114,24 +114,24 @@ impl Values {
         values
     }
 
-    /// Returns what is set as a rule of a policy file has it.
+    /// Returns the values in the form of a policy file's rule.
     #[must_use]
     pub const fn in_rule(&self) -> turnwise_preload_abi::Settings {
         self.0
     }
 
-    /// Whether nothing is set.
+    /// Returns whether no value is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
 
-    /// Returns what is set, in the order of [`Setting::ALL`].
+    /// Returns the values that are set, in the order of [`Setting::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (Setting, u32)> {
         Setting::ALL.into_iter().filter_map(|setting| Some((setting, self.get(setting)?)))
     }
 
-    /// Sets what `other` sets.
+    /// Sets the values that `other` has.
     pub fn overlay(&mut self, other: &Values) {
         for (place, value) in self.0.iter_mut().zip(other.0) {
             *place = value.or(*place);
@@ -146,7 +146,7 @@ pub const LABEL: usize = 72;
 
 /// The values of [`Rule::kind`].
 pub mod kind {
-    /// No rule; those before it are all.
+    /// No rule; it ends the list.
     pub const NONE: u32 = 0;
     /// For all waits.
     pub const ALL: u32 = 1;
@@ -154,26 +154,26 @@ pub mod kind {
     pub const SITE: u32 = 2;
     /// For waits for locks whose address is in the range.
     pub const LOCK: u32 = 3;
-    /// For waits for locks that a rule of the program's policy file decides; `from` is the rule's number. In no table,
-    /// but behind them.
+    /// For waits for locks to which a rule of the program's policy file applies; `from` is the rule's number. It is not
+    /// in a table, but after them.
     pub const FILE: u32 = 4;
 }
 
-/// For some waits, some settings. A later rule of a table goes before an earlier one.
+/// A rule: settings for some waits. A later rule of a table takes precedence over an earlier one.
 #[derive(FromBytes, IntoBytes)]
 #[repr(C)]
 pub struct Rule {
     /// One of [`kind`].
     pub kind: AtomicU32,
-    /// Which settings it has: a bit for each, by its number.
+    /// The settings that it has: a bit for each, by number.
     pub set: AtomicU32,
     /// The first address.
     pub from: AtomicU64,
-    /// The address behind the last.
+    /// The address after the last.
     pub to: AtomicU64,
     /// The settings in nanoseconds, by their numbers; the others are 0.
     pub ns: [AtomicU32; 8],
-    /// For readers: what the user called it.
+    /// For readers: the user's name for it.
     pub label: [AtomicU8; LABEL],
 }
 
@@ -188,7 +188,7 @@ pub struct Table {
 /// The number of tables.
 pub const TABLES: usize = 2;
 
-/// How many rules of a policy file there is room for: all that one can have.
+/// The number of policy file rules that there is room for: all that one can have.
 pub const FILE_RULES: usize = turnwise_preload_abi::RULES_MAX + 1;
 
 const _: () = {

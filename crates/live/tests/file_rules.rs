@@ -1,4 +1,4 @@
-//! What a policy file sets, from the program to readers: this process is both.
+//! A policy file's settings, from the program to readers: this process is both.
 
 use std::ffi::CString;
 use std::fs::{self, OpenOptions};
@@ -11,7 +11,7 @@ use turnwise_live::{Channel, Key, Kind, Rule, Setting, Target, Values};
 /// More than a page has room for.
 const RULES: usize = 70;
 
-/// Rule number `n` lets waiters spin for `n` ns; every third sets nothing.
+/// Returns rule number `n`, which lets waiters spin for `n` ns; every third has no settings.
 fn rule(number: usize) -> Option<FileRule> {
     let mut values = Values::default();
     if !number.is_multiple_of(3) {
@@ -20,7 +20,7 @@ fn rule(number: usize) -> Option<FileRule> {
     (number < RULES).then_some(FileRule { values, label: b"server.toml:3 (symbol cache)" })
 }
 
-/// Waits for a lock about which the rule of this number has decided; none has about lock 0.
+/// Waits for a lock to which the rule of this number applies; none applies to lock 0.
 fn wait_for(lock: usize, rule: u32) -> Option<Values> {
     let me = Me { generation: 0, events: [0; 3] };
     let start = Start { key: Key::new(0x7f00_0000_1000 + lock, Kind::Mutex), site: 0x40_1234, owner: 0, rule, me };
@@ -34,7 +34,7 @@ fn wait() -> Option<Values> {
     wait_for(0, 0)
 }
 
-/// The rule of each lock, in the order of their addresses.
+/// Returns the rule of each lock, in the order of their addresses.
 fn rules_of_locks(channel: &Channel) -> Vec<Option<u32>> {
     let mut locks = channel.snapshot().expect("sound").locks;
     locks.sort_by_key(|lock| lock.address);
@@ -81,7 +81,7 @@ fn readers_see_what_a_policy_file_sets_and_tuners_leave_it_alone() {
     assert_eq!(wait(), Some(spin(9)));
     assert_eq!(tuner.change(Vec::clear).map(|()| channel.rules().expect("sound")).expect("room"), told);
 
-    // Whatever is there: rules with sound values, or none.
+    // Whatever the file contains: rules with sound values, or none.
     let file = OpenOptions::new().write(true).open(channel.path()).expect("ours");
     let mut random = fastrand::Rng::with_seed(26);
     for round in 0..500 {

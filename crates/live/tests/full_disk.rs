@@ -1,5 +1,4 @@
-//! The program's side: a disk that is full for a while costs the view what comes meanwhile, and nothing of what comes
-//! later.
+//! The program's side: a disk that is full for a while costs the view the data of that time, and no later data.
 
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -13,12 +12,12 @@ use turnwise_live::layout::ENTRIES;
 use turnwise_live::writer::{self, End, Me, Start};
 use turnwise_live::{Channel, Key, Kind};
 
-/// Threads that ask for a block while there is no room for one.
+/// The number of threads that request a block while there is no room for one.
 const THREADS: usize = 5;
-/// Locks for whose records there is no room.
+/// The number of locks for whose records there is no room.
 const LOST: usize = 40;
 
-/// A wait for one of the locks; whether it is counted.
+/// Waits for one of the locks; returns whether the wait is counted.
 fn wait(lock: usize) -> bool {
     let me = Me { generation: 0, events: [0; 3] };
     let key = Key::new(0x7f00_0000_1000 + 64 * lock, Kind::Mutex);
@@ -29,9 +28,9 @@ fn wait(lock: usize) -> bool {
     begun.is_some()
 }
 
-/// Mounts a small disk there, for this thread and its children; `false`: that takes root.
+/// Mounts a small disk there, for this thread and its children; `false`: that requires root.
 fn mount_small(folder: &Path) -> bool {
-    // SAFETY: the thread's files and memory stay shared; where file systems are mounted does not, as is wanted.
+    // SAFETY: the thread's files and memory stay shared; the mounts do not, as intended.
     let can = unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok()
         && mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).is_ok()
         && mount("none", folder, "tmpfs", MountFlags::empty(), c"nr_blocks=200,mode=700" as &CStr).is_ok();
@@ -86,7 +85,7 @@ fn a_disk_that_was_full_takes_no_places() {
     assert_eq!(used.locks as usize, LOST, "each wait that found no room has taken a record's place");
 }
 
-/// A disk that is mounted: else nobody can remove its folder.
+/// A mounted disk, unmounted on drop: otherwise its folder cannot be removed.
 struct Disk<'a>(&'a Path);
 
 impl Drop for Disk<'_> {
@@ -100,7 +99,7 @@ struct Used {
     locks: u32,
 }
 
-/// What the header says.
+/// Returns the header's counts.
 fn places_used(path: &Path) -> Used {
     use std::mem::offset_of;
     use turnwise_live::layout::Header;

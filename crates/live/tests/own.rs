@@ -1,4 +1,4 @@
-//! A program that links the locks and keeps a view of its own: this test, started again with a folder for it.
+//! A program that links the locks and maintains its own view: this test, started again with a folder for it.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ static JOBS: Mutex<u32> = Mutex::new(0);
 static CHANGED: Condvar = Condvar::new();
 static TABLE: RwSem<u32> = RwSem::new(0);
 
-/// In the environment of the program: what it is to do.
+/// The environment variable that states the program's role.
 const ROLE: &str = "TURNWISE_TEST_ROLE";
 const HELD: Duration = Duration::from_millis(30);
 
-/// Runs this test again in another role; returns whether it went well, and what it printed.
+/// Runs this test again in another role; checks that it succeeds, and returns its output.
 fn again(role: &str, variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(env::current_exe().expect("a path"));
     command.args(["--exact", "a_program_sees_its_own_locks_and_others_do_too", "--nocapture"]);
@@ -45,11 +45,11 @@ fn a_program_sees_its_own_locks_and_others_do_too() {
     assert!(!last.alive && last.locks.iter().any(|lock| lock.kind == Kind::Read), "{last:?}");
     again("sites", &[runtime]);
     again("off", &[runtime, ("TURNWISE_LIVE", "0")]);
-    // No such file: the loader says so and goes on.
+    // No such file: the loader reports so and continues.
     again("taken", &[runtime, ("LD_PRELOAD", "/nowhere/libturnwise_preload-1.so")]);
 }
 
-/// Has a thread run `wait`, and runs `hold` once that waits for a lock.
+/// Makes a thread run `wait`, and runs `hold` once it waits for a lock.
 fn beside(hold: impl FnOnce(), wait: impl FnOnce() + Send) {
     thread::scope(|scope| {
         scope.spawn(wait);
@@ -58,7 +58,7 @@ fn beside(hold: impl FnOnce(), wait: impl FnOnce() + Send) {
     });
 }
 
-/// Looks until there is something.
+/// Polls until there is a result.
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     loop {
         match look() {
@@ -68,7 +68,7 @@ fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Returns what the waits for the mutex at this address have come to.
+/// Returns the totals of the waits for the mutex at this address.
 fn come_to(address: u64) -> Arc<turnwise_live::Lock> {
     own::locks().expect("a view").find(|lock| lock.address == address).expect("the mutex")
 }
@@ -125,7 +125,7 @@ fn who_gives_up(jobs: u64) {
     drop(guard);
 }
 
-/// Settings are in force: a waiter that must not spin sleeps.
+/// Checks that settings are in force: a waiter that must not spin sleeps.
 fn settings(jobs: u64) {
     let channel = Channel::of(std::process::id()).expect("a view");
     let mut values = Values::default();
@@ -145,12 +145,12 @@ fn settings(jobs: u64) {
     assert!(after.waits - before.waits == 20 && after.sleeps - before.sleeps >= 20, "{before:?} {after:?}");
 }
 
-/// A function that waits for a lock, and what it must be held by meanwhile.
+/// A function that waits for a lock, and the function that must hold it meanwhile.
 type Site = (fn(), fn(&mut dyn FnMut()));
 
 static TREE: ReentrantMutex<u32> = ReentrantMutex::new(0);
 
-/// Functions that wait for locks in all the ways that are counted. Each has code of its own: alike ones may be one.
+/// Functions that wait for locks in all the ways that are counted. Each has different code: equal ones may be merged.
 const SITES: [Site; 8] = [
     (|| *JOBS.lock() += 1, hold_jobs),
     (|| *JOBS.lock() += 3, hold_jobs),
@@ -171,7 +171,7 @@ fn with<T>(held: T, run: &mut dyn FnMut()) {
     drop(held);
 }
 
-/// The call site of each wait lies in the function that made it, whatever is between.
+/// Checks that the call site of each wait is in the function that made it, whatever is between.
 fn sites() {
     assert_eq!(own::start(), Ok(()));
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The reader against files made by hand: sums, waiters and owners; and against files that are not what they should be.
+//! The reader against files made by hand: sums, waiters and owners; and against invalid files.
 
 mod harness;
 
@@ -101,14 +101,14 @@ fn the_owner_is_who_was_seen_last() {
     let never_waited =
         snapshot(&file).threads.into_iter().find(|thread| thread.tid == 104).expect("who has it is shown");
     assert_eq!(never_waited.waiting, None);
-    // Another got it by a wait that ended later; it waits for another lock now.
+    // Another thread acquired it by a wait that ended later; it now waits for another lock.
     let holder = file.thread(2, 102);
     holder.wait.key.store(OTHER.word(), Relaxed);
     holder.wait.since.store(now - 400, Relaxed);
     holder.held[1].key.store(LOCK.word(), Relaxed);
     holder.held[1].since.store(now - 500, Relaxed);
     assert_eq!(owner(), (Some(102), Some(now - 500)));
-    // One got it later still, but has released it.
+    // One acquired it later still, but has released it.
     let former = file.thread(3, 103);
     former.wait.key.store(LOCK.word(), Relaxed);
     former.wait.until.store(now - 100, Relaxed);
@@ -122,7 +122,7 @@ fn the_owner_is_who_was_seen_last() {
     assert!(!snapshot.alive && snapshot.threads.iter().all(|thread| thread.name.is_empty()));
 }
 
-/// Whatever changes in a file, who follows it sees what a snapshot says; and of locks that did not change, the same.
+/// Whatever changes in a file, a follower sees what a snapshot contains, and unchanged locks as the same objects.
 #[test]
 fn a_follower_sees_what_snapshots_say() {
     let file = File::new();
@@ -133,7 +133,7 @@ fn a_follower_sees_what_snapshots_say() {
     let mut kept: VecDeque<Snapshot> = VecDeque::new();
     for round in 0..200 {
         for _ in 0..random.usize(0..5) {
-            // A record keeps its lock, but for the last rounds, in which the file is damaged.
+            // A record keeps its lock, except in the last rounds, in which the file is damaged.
             let (record, other) = (random.usize(0..60), if round > 180 { random.usize(0..40) } else { 0 });
             let lock = file.lock(record * 77);
             fill(lock, keys[(record + other) % 40], record as u64, &[(random.u64(1..9_999), 1)]);
@@ -150,7 +150,7 @@ fn a_follower_sees_what_snapshots_say() {
         for (lock, same) in followed.locks.iter().zip(&again.locks).filter(|(lock, _)| !in_block(lock)) {
             assert!(Arc::ptr_eq(lock, same), "{lock:?}");
         }
-        // Snapshots that are kept do not change.
+        // Kept snapshots do not change.
         kept.push_back(followed);
         if kept.len() > random.usize(1..9) {
             let oldest = kept.pop_front().expect("one is there");
@@ -170,7 +170,7 @@ fn a_follower_goes_on_when_a_damaged_file_names_other_locks() {
         fill(entry, Key::new(0x9000 + 64 * address, Kind::Read), 1, &[(10, 1)]);
     }
     assert_eq!(follower.look().expect("a sound file").locks.len(), 1 + block.entries.len());
-    // There are fewer locks than before, and a record is another's.
+    // There are fewer locks than before, and a record belongs to another.
     block.entries.iter().for_each(|entry| entry.key.store(0, Relaxed));
     record.key.store(OTHER.word(), Relaxed);
     let locks = follower.look().expect("a sound file").locks;
@@ -266,12 +266,12 @@ fn a_folder_that_others_may_write_to_is_refused() {
 #[test]
 fn only_the_owner_and_root_may_read() {
     let file = File::new();
-    // Another's than the folder's, even for root.
+    // The file's owner differs from the folder's, which even root may not read.
     if !harness::give_away(file.path()) {
         return println!("SKIPPED: needs root, to make files of another user");
     }
     assert!(matches!(fault(file.path()), Fault::Owner(_)));
-    // Folder and file of another: root may.
+    // Folder and file are another user's: root may read them.
     assert!(harness::give_away(file.folder()));
     assert!(Channel::open(file.path()).is_ok());
 }
@@ -291,7 +291,7 @@ fn random_bytes_end_in_an_error_or_in_data() {
         };
         write(&mut random, BLOCKS_START + 8 * round);
         write(&mut random, LOCKS_START + 8 * round);
-        // Behind what the reader checks first, so that it looks at the rest.
+        // After the part that the reader checks first, so that it reads the rest.
         write(&mut random, if round % 4 == 0 { 0 } else { 24 });
         if round % 4 != 0 {
             header.blocks.store(random.u32(0..=64), Relaxed);

@@ -1,4 +1,4 @@
-//! What a profiler takes of a log, against files made by hand, and against files that are not what they should be.
+//! A profiler's reading of a log, against files made by hand, and against invalid files.
 
 mod harness;
 
@@ -138,7 +138,7 @@ fn random_bytes_end_in_an_error_or_in_data() {
             opened.write_all_at(&bytes[..32], LOG_START as u64).expect("room");
             opened.write_all_at(&bytes[..200], std::mem::offset_of!(Header, clock) as u64).expect("room");
         } else {
-            // Numbers that are right, so that the rest is looked at.
+            // Valid numbers, so that the rest is read.
             for number in 0..9 {
                 let record: &Record = file.at(RECORDS_START + number * size_of::<Record>());
                 record.number.store(number as u64 + 1, Relaxed);

@@ -1,4 +1,4 @@
-//! The program's side: counters of the table are narrow, and what they come to is right all the same.
+//! The program's side: counters of the table are narrow, and their sums are nevertheless right.
 
 use std::ffi::CString;
 use std::fs::{self, OpenOptions};
@@ -9,7 +9,7 @@ use turnwise_live::writer::{self, End, Me, Start};
 use turnwise_live::{Channel, Key, Kind};
 
 const LOCK: Key = Key::new(0x7f00_0000_1000, Kind::Mutex);
-/// So many waits are added to each bucket of the thread's entry: more than half of what the counter can hold.
+/// The number of waits added to each bucket of the thread's entry: more than half of the counter's range.
 const MANY: u32 = 0xf000_0000;
 const ROUNDS: u64 = 5;
 
@@ -30,10 +30,10 @@ fn waits_that_run_over_a_counter_are_all_counted() {
     let file = OpenOptions::new().read(true).write(true).open(&path).expect("ours");
     let channel = Channel::open(&path).expect("sound");
     for round in 1..=ROUNDS {
-        wait(); // counts the one before, in an entry
+        wait(); // counts the previous one, in an entry
         // In all buckets: whatever the next wait's length is, its counter is full.
         fill_entry(&file);
-        wait(); // counts the one before, and moves the entry to the table
+        wait(); // counts the previous one, and moves the entry to the table
         let snapshot = channel.snapshot().expect("sound");
         assert_eq!(snapshot.lost.waits, 0);
         let lock = snapshot.locks.iter().find(|lock| lock.address == LOCK.address()).expect("waited for");

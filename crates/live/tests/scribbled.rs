@@ -1,5 +1,5 @@
-//! The program's side: whoever may write to the file of its live view may write anything there, at any time. Its
-//! threads go on; the view is nonsense until they have overwritten it.
+//! The program's side: a process with write access to its live view's file may write anything there, at any time. Its
+//! threads continue; the view is nonsense until they have overwritten it.
 
 use std::ffi::CString;
 use std::fs::{self, OpenOptions};
@@ -17,7 +17,7 @@ const THREADS: usize = 3;
 const LOCKS: usize = 60;
 const SECONDS: Duration = Duration::from_secs(2);
 
-/// A wait for one of the locks, and its release.
+/// Waits for one of the locks, and releases it.
 fn wait(lock: usize, owner: usize, events: u32) -> bool {
     let me = Me { generation: 0, events: [events; 3] };
     let site = 0x40_1000 + 16 * (lock % 7);
@@ -74,7 +74,7 @@ fn threads_go_on_whatever_is_written_over_their_view() {
         let mut random = fastrand::Rng::with_seed(27);
         while Instant::now() < until {
             scribble(&mut random, &file);
-            // Readers are no worse off.
+            // Readers also survive it.
             let _ = Channel::open(&path).and_then(|channel| channel.snapshot()).map_err(|error| error.to_string());
         }
     });

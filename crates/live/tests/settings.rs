@@ -1,4 +1,4 @@
-//! Settings from the tuner to the program: this process is both. And a hostile hand in between.
+//! Settings from the tuner to the program: this process is both. A hostile writer is in between.
 
 use std::ffi::CString;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -15,7 +15,7 @@ const SITE: usize = 0x40_1234;
 const LOCK: usize = 0x7f00_0000_1000;
 const ME: Me = Me { generation: 0, events: [0; 3] };
 
-/// The folder of this process's view. Nothing removes a static one at the end, so it is the same in each run.
+/// The folder of this process's view. A static one is not removed at the end, so it is the same in each run.
 static FOLDER: LazyLock<&Path> = LazyLock::new(|| {
     let folder = Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/settings"));
     let _ = fs::remove_dir_all(folder);
@@ -29,7 +29,7 @@ static FOLDER: LazyLock<&Path> = LazyLock::new(|| {
 /// The tests share a view: one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Runs a test on this process's own view, with nothing set.
+/// Runs a test on this process's own view, without settings.
 fn with_view(test: impl FnOnce(&Channel, &Tuner)) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut files = fs::read_dir(FOLDER.join("turnwise")).expect("a view").map(|file| file.unwrap().path());
@@ -40,7 +40,7 @@ fn with_view(test: impl FnOnce(&Channel, &Tuner)) {
     test(&channel, &tuner);
 }
 
-/// What the program takes for a wait.
+/// Returns the settings that the program uses for a wait.
 fn in_force(lock: usize, site: usize) -> Option<Values> {
     let start = Start { key: Key::new(lock, Kind::Mutex), site, owner: 3, rule: 0, me: ME };
     let begun = writer::begin(&start)?;
@@ -109,7 +109,7 @@ fn several_may_change_settings_at_once() {
         thread::scope(|scope| {
             for hand in 0..4_u64 {
                 scope.spawn(move || {
-                    // A file of its own: the lock is on that.
+                    // A separate open file: the lock belongs to it.
                     let tuner = channel.tuner().expect("ours");
                     for turn in 0..EACH {
                         let target = Target::Locks((hand, hand + 1));
@@ -141,7 +141,7 @@ fn whatever_the_region_holds_the_program_takes_sound_values_or_none() {
         let (mut none, mut some) = (0, 0);
         for round in 0..3_000 {
             let mut bytes = vec![0; LOCKS_START - SETTINGS_START];
-            // Half of the rounds have rules of sound kinds, so that the rest is looked at.
+            // Half of the rounds have rules of sound kinds, so that the rest is read.
             random.fill(&mut bytes);
             for rule in bytes.chunks_exact_mut(128).filter(|_| round % 2 == 0) {
                 rule[..4].copy_from_slice(&random.u32(0..4).to_ne_bytes());

@@ -1,6 +1,6 @@
 //! The processor's counter.
 
-/// Whether the processor has a counter that runs at one rate, on all CPUs and in all their states.
+/// Returns whether the processor has a counter that runs at one rate, on all CPUs and in all their states.
 #[must_use]
 pub fn has_invariant_counter() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -14,7 +14,7 @@ pub fn has_invariant_counter() -> bool {
     false
 }
 
-/// The counter; only of use where it is invariant.
+/// Reads the counter, which is useful only where it is invariant.
 #[must_use]
 #[inline(always)]
 pub fn counter() -> u64 {
@@ -25,8 +25,8 @@ pub fn counter() -> u64 {
     0
 }
 
-/// The counter between what this thread did before, loads and stores, and what it does next: a processor that does
-/// things out of order reads [`counter`] while misses of the cache before it are still on their way.
+/// Reads the counter between this thread's earlier loads and stores and its later operations: an out-of-order processor
+/// reads [`counter`] while earlier cache misses are still in flight.
 #[must_use]
 #[inline(always)]
 pub fn counter_in_order() -> u64 {
@@ -45,7 +45,7 @@ pub fn counter_in_order() -> u64 {
 }
 
 /// Reads the counter and a clock in nanoseconds at the same time, as far as possible: a thread may lose its CPU in
-/// between, so the closest of some readings is taken.
+/// between, so the closest of several readings is taken.
 pub fn counter_and(clock_ns: impl Fn() -> u64) -> (u64, u64) {
     const TRIES: u32 = 4;
     let read = |_| {

@@ -1,10 +1,10 @@
 //! Matches patterns against names of programs, modules, symbols and functions.
 
-/// Whether `pattern` matches all of `text`: `*` matches any bytes, including none, `?` one byte; all others match
-/// themselves. This takes at most `pattern.len() * text.len()` steps.
+/// Returns whether `pattern` matches all of `text`: `*` matches any bytes, including none, `?` one byte; all others
+/// match themselves. This takes at most `pattern.len() * text.len()` steps.
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // After the last star: where the pattern goes on, and where the text after the star's match begins.
+    // After the last star: where the pattern continues, and where the text after the star's match begins.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {
@@ -26,12 +26,12 @@ pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// Whether `pattern` matches the path of a file: a pattern without a slash is matched against the file's name only.
+/// Returns whether `pattern` matches the path of a file: without a slash, it is matched against the file's name only.
 pub fn matches_path(pattern: &[u8], path: &[u8]) -> bool {
     matches(pattern, if pattern.contains(&b'/') { path } else { file_name(path) })
 }
 
-/// Returns what follows the last slash.
+/// Returns the part after the last slash.
 pub(crate) fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }

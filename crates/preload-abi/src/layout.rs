@@ -18,9 +18,9 @@ pub(crate) const MAGIC: [u8; 8] = *b"twpolicy";
 pub(crate) const VERSION: u32 = 4;
 /// The maximum number of rules: a rule's number fits in a byte, so that every lock has room for it.
 pub const RULES_MAX: usize = 255;
-/// The number of settings that a rule may have; which is which, the live view says (`turnwise_live::Setting`).
+/// The number of settings that a rule may have; the live view defines which is which (`turnwise_live::Setting`).
 pub const SETTINGS: usize = 3;
-/// What a rule sets, by the numbers of the settings, in nanoseconds.
+/// The values that a rule sets, by the numbers of the settings, in nanoseconds.
 pub type Settings = [Option<u32>; SETTINGS];
 /// The value of a setting that a rule does not have.
 pub(crate) const UNSET: u32 = u32::MAX;
@@ -56,11 +56,11 @@ pub(crate) struct RuleRecord {
     pub(crate) label: Piece,
     pub(crate) program: Piece,
     pub(crate) module: Piece,
-    /// In nanoseconds; [`UNSET`]: the rule does not have it.
+    /// The settings, in nanoseconds; [`UNSET`]: the rule does not have it.
     pub(crate) settings: [U32; SETTINGS],
 }
 
-/// The record of a range of addresses to which a rule applies, of locks or of calls: the rule's kind says which.
+/// The record of a range of addresses to which a rule applies, of locks or of calls: which, the rule's kind states.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(crate) struct RangeRecord {
@@ -73,19 +73,19 @@ pub(crate) struct RangeRecord {
 }
 
 impl RangeRecord {
-    /// Returns the key by which the records are sorted, with an address of the range or one of its ends.
+    /// Returns the key by which the records are sorted, for an address in the range or one of its ends.
     pub(crate) fn place(&self, address: U64) -> (u64, usize, u64) {
         (self.module.get(), self.rule.get() as usize, address.get())
     }
 }
 
-/// What a rule selects locks by, beside the program.
+/// The criterion by which a rule selects locks, besides the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// By nothing else: all locks.
+    /// No further criterion: all locks.
     Any = 0,
-    /// By the name of the module that the lock lies in or is made by.
+    /// By the name of the module that contains or initialises the lock.
     Module = 1,
     /// By the addresses of locks.
     Object = 2,
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// Why bytes are not a table.
+/// The reason that bytes are not a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// They do not begin with the magic number.

@@ -1,5 +1,5 @@
-//! What the program `turnwise` and the libraries that it loads into other programs agree on. The libraries read it
-//! inside those programs; so reading neither allocates nor panics, and trusts no byte.
+//! The interface between the program `turnwise` and the libraries that it loads into other programs. The libraries read
+//! it inside those programs; so reading neither allocates nor panics, and trusts no byte.
 //!
 //! | file | what |
 //! |---|---|
@@ -11,12 +11,12 @@
 //! | `table.rs` | reading it: which rule applies to a lock |
 //! | `module.rs` | how a program or shared object is recognised in a file and in memory |
 //! | `glob.rs` | patterns for names |
-//! | `terminal.rs` | letters of names that a terminal obeys |
+//! | `terminal.rs` | characters of names that a terminal interprets |
 //! | `write.rs` | writing a table, with feature `write` |
 //! | `run_probe.rs` | the other direction: what the preload library reports about a run |
 #![no_std]
 
-// The one error on other systems: all that is for Linux alone needs this crate.
+// The only error on other systems: all Linux-only code needs this crate.
 #[cfg(not(target_os = "linux"))]
 compile_error!(
     "the programs `turnwise` and `turnwise-lab`, live views and what is loaded into programs are for Linux alone; \

@@ -8,7 +8,7 @@ pub const PRELOAD: &str = "libturnwise_preload";
 /// The stem of the recorder's name.
 pub const RECORDER: &str = "libturnwise_recorder";
 
-/// Whether the name of the file at `path` begins with a stem.
+/// Returns whether the name of the file at `path` begins with a stem.
 pub fn is_library(path: &[u8], stem: &str) -> bool {
     crate::glob::file_name(path).starts_with(stem.as_bytes())
 }

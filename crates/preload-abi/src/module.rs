@@ -1,10 +1,10 @@
-//! Recognises a module (a program or shared object) in its file and in memory alike: by the bytes that both have, its
-//! ELF header, its program headers and its build-id. Not every compiler writes a build-id; the ELF header has the place
-//! of the section headers, which moves with nearly every change of the file.
+//! Recognises a module (a program or shared object) both in its file and in memory, by the bytes that both have: its
+//! ELF header, its program headers and its build-id. Not every compiler writes a build-id; but the ELF header has the
+//! offset of the section headers, which moves with nearly every change of the file.
 
 const HEADER_BYTES: usize = 64;
 const PROGRAM_HEADER_BYTES: usize = 56;
-/// A limit on the program headers, above what any linker makes; it bounds what is read of damaged memory.
+/// A limit on the program headers, above what any linker makes; it bounds reads of damaged memory.
 const PROGRAM_HEADERS_MAX: usize = 64;
 const NOTE: u32 = 4;
 const NOTES_MAX_BYTES: usize = 4096;
@@ -18,7 +18,7 @@ pub trait Image {
     fn at_address(&self, address: u64, offset: u64, length: usize) -> Option<&[u8]>;
 }
 
-/// Returns a hash by which modules differ; `None`: not a 64-bit ELF file of this machine's byte order.
+/// Returns a hash that distinguishes modules; `None`: not a 64-bit ELF file of this machine's byte order.
 pub fn fingerprint(image: &impl Image) -> Option<u64> {
     let header = image.at_offset(0, HEADER_BYTES)?;
     const CLASS_64: u8 = 2;

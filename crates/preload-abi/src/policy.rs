@@ -20,7 +20,7 @@ impl Lock {
     /// All locks, by number.
     pub const ALL: [Lock; 4] = [Lock::Adaptive, Lock::Queued, Lock::Ttas, Lock::Ticket];
 
-    /// Returns the lock that a value of [`LOCK`](crate::environment::LOCK) asks for; `None`: it names none of ours.
+    /// Returns the lock that a value of [`LOCK`](crate::environment::LOCK) requests; `None`: it names none of ours.
     pub fn asked_for(value: &[u8]) -> Option<Lock> {
         if value.is_empty() {
             return Some(Lock::Adaptive);
@@ -84,7 +84,7 @@ impl Policy {
         }
     }
 
-    /// Whether waiters spin until they get the lock, and never sleep.
+    /// Returns whether waiters spin until they get the lock, and never sleep.
     pub const fn spins(self) -> bool {
         !matches!(self, Policy::Libc | Policy::ADAPTIVE)
     }

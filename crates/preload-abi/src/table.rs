@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 pub struct ModuleOffset<'a> {
     /// The module's [`fingerprint`](crate::fingerprint).
     pub fingerprint: u64,
-    /// The address relative to where the module was loaded, as in its file.
+    /// The address relative to the module's load address, as in its file.
     pub address: u64,
     /// The module's file name, without folders.
     pub module: &'a [u8],
@@ -22,7 +22,7 @@ pub struct ModuleOffset<'a> {
 pub struct Rule<'a> {
     /// The policy that it gives to locks.
     pub policy: Policy,
-    /// What it selects locks by.
+    /// The criterion by which it selects locks.
     pub kind: Kind,
     /// The rule's name in messages.
     pub label: &'a [u8],
@@ -30,12 +30,12 @@ pub struct Rule<'a> {
     pub program: &'a [u8],
     /// The pattern for the module's file name, with [`Kind::Module`].
     pub module: &'a [u8],
-    /// What it sets for waits for its locks. The values are any numbers: who uses them checks them.
+    /// The settings for waits for its locks. The values may be any numbers: their users check them.
     pub settings: Settings,
 }
 
 impl Rule<'_> {
-    /// Whether the rule applies to the program at this path.
+    /// Returns whether the rule applies to the program at this path.
     pub fn holds_in(&self, program: &[u8]) -> bool {
         self.program.is_empty() || matches_path(self.program, program)
     }
@@ -102,14 +102,14 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns what the rule with this number sets.
+    /// Returns the settings of the rule with this number.
     #[must_use]
     pub fn settings(&self, number: usize) -> Settings {
         self.rules.get(number).map(settings).unwrap_or_default()
     }
 
-    /// Returns the number of the first rule for a lock that lies at `object` and is made by a call at `call`, among the
-    /// rules that are `active`; `None`: the default policy holds.
+    /// Returns the number of the first rule for a lock that is at `object` and is made by a call at `call`, among the
+    /// rules that are `active`; `None`: the default policy applies.
     pub fn decide(
         &self,
         object: Option<ModuleOffset>,
@@ -128,7 +128,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Whether the rule's ranges contain the place.
+    /// Returns whether the rule's ranges contain the place.
     fn covers(&self, rule: usize, ModuleOffset { fingerprint, address, .. }: ModuleOffset) -> bool {
         let place = (fingerprint, rule, address);
         let index = self.ranges.partition_point(|range| range.place(range.end) <= place);
@@ -162,7 +162,7 @@ mod tests {
     use alloc::vec::Vec;
     use zerocopy::IntoBytes;
 
-    /// What the rules for adaptive locks set.
+    /// The settings of the rules for adaptive locks.
     const SET: Settings = [Some(0), None, Some(u32::MAX - 1)];
 
     fn rule(policy: Policy, kind: Kind, program: &str, module: &str) -> NewRule {
@@ -230,7 +230,7 @@ mod tests {
         assert!(Rule { program: b"", ..last }.holds_in(b"/x"));
     }
 
-    /// The layout of what [`bytes`] makes.
+    /// The layout of the result of [`bytes`].
     #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
     #[repr(C)]
     struct Whole {

@@ -1,6 +1,6 @@
-//! What a terminal does with the letters of a name that somebody else chose.
+//! A terminal's reaction to the characters of a name from an untrusted source.
 
-/// Whether it is a control character, ends a line, or sets the direction of writing: no name is shown with it.
+/// Returns whether it is a control character, ends a line, or sets the direction of writing: no name is shown with it.
 #[must_use]
 pub fn is_obeyed(letter: char) -> bool {
     letter.is_control()

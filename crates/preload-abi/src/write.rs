@@ -15,7 +15,7 @@ use zerocopy::native_endian::{U32, U64};
 pub struct NewRule {
     /// The policy that it gives to locks.
     pub policy: Policy,
-    /// What it selects locks by.
+    /// The criterion by which it selects locks.
     pub kind: Kind,
     /// The rule's name in messages.
     pub label: String,
@@ -23,7 +23,7 @@ pub struct NewRule {
     pub program: String,
     /// The pattern for the module's file name, with [`Kind::Module`].
     pub module: String,
-    /// What it sets for waits for its locks.
+    /// The settings for waits for its locks.
     pub settings: Settings,
 }
 
@@ -45,11 +45,11 @@ pub struct NewTable {
     pub default: Policy,
     /// The rules, in the order in which they are tried.
     pub rules: Vec<NewRule>,
-    /// Where rules apply, in any order.
+    /// The addresses to which rules apply, in any order.
     pub modules: Vec<ModuleRanges>,
 }
 
-/// The table would have more rules than [`RULES_MAX`], or 2^32 records of a part.
+/// The error that the table would have more rules than [`RULES_MAX`], or 2^32 records of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooMany;
 

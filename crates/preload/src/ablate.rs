@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 use turnwise::wait::{Field, Policy, set_policy};
 use turnwise_interpose::variable;
 
-/// Holds `NAME=VALUE,…`; empty or unset: the policy that ships.
+/// Variable that holds `NAME=VALUE,…`; empty or unset: the policy that ships.
 pub(crate) const VARIABLE: &str = "TURNWISE_ABLATE";
 
 static POLICY: OnceLock<Policy> = OnceLock::new();
 
-/// Puts the numbers in force that the environment names. What is no such number is returned, and changes nothing.
+/// Puts the numbers that the environment names in force. Text that is not one is returned and changes nothing.
 pub(crate) fn prepare() -> Result<(), &'static CStr> {
     match variable(VARIABLE) {
         Some(text) if !text.is_empty() => {

@@ -1,8 +1,8 @@
-//! Finds the program's call where the recorder stands between: the program calls the recorder, which calls us. Rules
-//! are about the program's calls.
+//! Finds the program's call when the recorder is in between: the program calls the recorder, which calls this library.
+//! Rules apply to the program's calls.
 //!
 //! This happens once in a lock's life, so the stack may be unwound. The unwinder may take a mutex (in programs that
-//! register code of their own), whose policy may be undecided, too: its caller counts as unknown.
+//! register their own code), whose policy may be undecided as well: then its caller counts as unknown.
 
 use crate::owner;
 use crate::rules::Caller;
@@ -13,7 +13,7 @@ use turnwise::platform::{Native, Patience};
 use turnwise_interpose::{Module, find};
 use turnwise_preload_abi::libraries::{RECORDER, is_library};
 
-// SAFETY: libgcc's, with these types on all architectures.
+// SAFETY: libgcc's functions, with these types on all architectures.
 unsafe extern "C" {
     fn _Unwind_Backtrace(each: extern "C" fn(*mut c_void, *mut c_void) -> c_int, argument: *mut c_void) -> c_int;
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
@@ -22,7 +22,7 @@ unsafe extern "C" {
 const NO_REASON: c_int = 0;
 const END_OF_STACK: c_int = 5;
 
-/// The threads that unwind their stacks; 0: a free place.
+/// The threads that unwind their stacks; 0: a free slot.
 static UNWINDING: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
 
 /// Returns the program's call that led to ours.
@@ -55,7 +55,7 @@ fn alone(ask: impl FnOnce() -> Caller) -> Caller {
     }
 }
 
-/// What the unwinder looks for: the first frame behind those of the recorder.
+/// The unwinder's target: the first frame behind those of the recorder.
 struct Search {
     recorder: Module,
     is_inside: bool,

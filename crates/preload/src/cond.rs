@@ -3,47 +3,47 @@
 //! | bits of `word` | name | meaning |
 //! |---|---|---|
 //! | 0..32 | sequence | signals and broadcasts so far, modulo 2^32; the futex |
-//! | 32..63 | count | waiters that no signal has been counted for yet, or more |
-//! | 63 | `LOOKING` | a waiter looks at the sequence, and is not counted: the next signal is its own |
+//! | 32..63 | count | at least the waiters for which no signal has been counted yet |
+//! | 63 | `LOOKING` | a waiter polls the sequence and is not counted: the next signal is for it |
 //!
-//! A waiter adds 1 to the count, which tells it the sequence, releases the mutex, and sleeps unless the sequence
+//! A waiter adds 1 to the count, from which it learns the sequence, releases the mutex, and sleeps unless the sequence
 //! changed. A signal with count 0 does nothing; otherwise it takes 1 from the count, adds 1 to the sequence, and wakes
-//! the longest sleeper. A waiter that finds nobody counted may look at the sequence for some microseconds before it is
+//! the longest sleeper. A waiter that finds no waiter counted may poll the sequence for some microseconds before it is
 //! counted and sleeps ([`turnwise::wait::Lookout`]): a signal that finds it only adds 1 to the sequence and clears the
-//! flag, and need not call the kernel. "Unchanged", of a waiter: the sequence is still what it was as the waiter
+//! flag, and need not call the kernel. A waiter is "unchanged" while the sequence is what it was when the waiter
 //! arrived. A wake-up is under way from the signal's exchange until a waiter that it woke has left, or passed it on.
 //!
 //! Invariants:
 //!
 //! 1. count + wake-ups under way >= sleepers, and count >= waiters that are unchanged. An unchanged waiter that leaves
 //!    takes its own 1 back. A changed one does not: a signal may have been counted for it, so the count may then be too
-//!    high. A wake-up that finds no sleeper although the word is unchanged proves it, and sets the count to 0.
-//! 2. A changed waiter sleeps only if it slept already as the sequence changed. So every sleeper sees the sequence as
-//!    it is or came to the kernel's queue before the change, and the queue is in the order of arrival, but for
-//!    unchanged waiters among themselves (who are queued anew after a signal handler). The kernel wakes the first of
-//!    the queue, but real-time threads before all others.
+//!    high. A wake-up that finds no sleeper although the word is unchanged proves this, and sets the count to 0.
+//! 2. A changed waiter sleeps only if it already slept when the sequence changed. So every sleeper sees the sequence as
+//!    it is or came to the kernel's queue before the change, and the queue is in the order of arrival, except for
+//!    unchanged waiters among themselves (which are queued again after a signal handler). The kernel wakes the first of
+//!    the queue, but real-time threads ahead of all others.
 //! 3. A signal's wake-up is meant for those that arrived before it. A waiter that is woken while unchanged was not
 //!    meant. By 2 no waiter that was meant sleeps any more: the wake-up is used up (return from the wait is a spurious
-//!    wake-up, which POSIX allows), and nothing may be passed on, or newcomers would pass it round for ever. Only a
+//!    wake-up, which POSIX allows), and nothing may be passed on, or newcomers would pass it round forever. Only a
 //!    real-time thread may have been preferred to one that was meant: it counts for a broadcast, after which all
 //!    waiters are changed.
-//! 4. A cancelled waiter may have been woken, too. If it is changed, it may have been meant, and others with it: it
+//! 4. A cancelled waiter may also have been woken. If it is changed, it may have been meant, and others with it: it
 //!    wakes the first sleeper, which is one of them if any sleeps. That one sees itself changed and keeps the wake-up,
 //!    or is unchanged, and 3 holds. Either way the chain has ended. If the cancelled waiter is unchanged, 3 holds for
 //!    itself. So a cancellation wakes at most one other thread (but for real-time threads), and none without a signal.
-//! 5. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until none is. So the object's
-//!    memory may be freed after `destroy`, as POSIX promises right after a broadcast.
-//! 6. While `LOOKING` is set by a thread of this process, that thread looks, or is about to look again or to clear the
-//!    flag. Whoever changes the sequence clears the flag in the same step, so the thread that set it either finds the
-//!    sequence changed, and was notified, or clears the flag and is counted, as unchanged, in one step.
+//! 5. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until there is none. So the
+//!    object's memory may be freed after `destroy`, as POSIX guarantees right after a broadcast.
+//! 6. While `LOOKING` is set by a thread of this process, that thread polls, or is about to poll again or to clear the
+//!    flag. A thread that changes the sequence clears the flag in the same step, so the thread that set it either finds
+//!    the sequence changed, and was notified, or clears the flag and is counted, as unchanged, in one step.
 //!
-//! A broadcast moves no waiter to the mutex's queue: a moved waiter whose system call is restarted by a signal
-//! handler would look at a condition variable that may be gone. (The C library does not move waiters either.)
+//! A broadcast moves no waiter to the mutex's queue: a moved waiter whose system call is restarted by a signal handler
+//! would access a condition variable that may be gone. (The C library does not move waiters either.)
 //!
 //! A waiter misses a signal if exactly 2^32 of them come between its arrival and its sleep. Where waiters have
 //! different real-time priorities, it may also miss one if the signaller is preempted before it wakes a thread, and
-//! meanwhile two newcomers of higher priority arrive and a second signal comes: the two wake-ups go to the two, who
-//! are changed.
+//! meanwhile two newcomers of higher priority arrive and a second signal comes: both wake-ups go to the newcomers,
+//! which are changed.
 
 mod protocol;
 
@@ -68,12 +68,12 @@ pub(crate) fn arrive(cond: &Cond) -> Arrival {
     words(cond).arrive()
 }
 
-/// Looks for a notification for some microseconds, after an arrival with that; returns whether one came.
+/// Polls for a notification for some microseconds, after an arrival that allows it; returns whether one came.
 pub(crate) fn look(cond: &Cond, seen: u32, deadline: Option<Deadline>) -> bool {
     words(cond).look(seen, deadline)
 }
 
-/// Ends a wait whose mutex could not be released: nobody was told of it.
+/// Ends a wait whose mutex could not be released: no thread was notified of it.
 pub(crate) fn give_up(cond: &Cond, arrival: Arrival) {
     words(cond).give_up(arrival, may_overtake);
 }
@@ -83,8 +83,8 @@ pub(crate) fn leave(cond: &Cond, seen: u32, how: Leave) {
     words(cond).leave(seen, how, may_overtake);
 }
 
-/// Whether the kernel may wake this thread before some that slept earlier: it is a real-time thread, or its scheduling
-/// policy is unknown, since a filter may forbid the question.
+/// Returns whether the kernel may wake this thread before some that slept earlier: it is a real-time thread, or its
+/// scheduling policy is unknown, since a filter may forbid the query.
 #[cold]
 fn may_overtake() -> bool {
     if may_be_filtered() {
@@ -107,7 +107,7 @@ pub(crate) fn broadcast(cond: &Cond) {
     words(cond).broadcast();
 }
 
-/// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while a thread sleeps.
+/// Waits until no waiter touches the object any more. Like the C library's, it waits forever while a thread sleeps.
 pub(crate) fn destroy(cond: &Cond) {
     words(cond).destroy();
 }
@@ -115,7 +115,7 @@ pub(crate) fn destroy(cond: &Cond) {
 /// Makes a condition variable of raw memory.
 ///
 /// # Safety
-/// `object` is writable and nobody uses it; `attributes` is null or initialised.
+/// `object` is writable and no thread uses it; `attributes` is null or initialised.
 pub(crate) unsafe fn init(object: *mut pthread_cond_t, attributes: *const pthread_condattr_t) -> c_int {
     let (mut clock, mut shared) = (libc::CLOCK_REALTIME, libc::PTHREAD_PROCESS_PRIVATE);
     if !attributes.is_null() {
@@ -137,8 +137,8 @@ pub(crate) unsafe fn init(object: *mut pthread_cond_t, attributes: *const pthrea
     0
 }
 
-/// Where glibc marks a process-shared condition variable: the byte offset of the mark's word; 0: not known yet.
-/// glibc has moved it before (36 up to 2.41, 28 since), so it is found by making one.
+/// Where glibc marks a process-shared condition variable: the byte offset of the mark's word; 0: not yet known. glibc
+/// has moved it before (36 up to 2.41, 28 since), so it is found by making one.
 static MARK: AtomicUsize = AtomicUsize::new(0);
 
 /// Bit 0 of glibc's mark: process-shared.
@@ -150,7 +150,7 @@ const MARK_MONOTONIC: u32 = 2;
 fn mark(cond: &Cond) -> u32 {
     let offset = match MARK.load(Relaxed) {
         0 => match find_mark() {
-            0 => return MARK_SHARED, // as good as shared: all are the C library's
+            0 => return MARK_SHARED, // equivalent to shared: all are the C library's
             found => found,
         },
         offset => offset,
@@ -160,7 +160,7 @@ fn mark(cond: &Cond) -> u32 {
     unsafe { &*address }.load(Relaxed)
 }
 
-/// Whether the C library must handle `cond`, since it is process-shared.
+/// Returns whether the C library must handle `cond`, since it is process-shared.
 pub(crate) fn is_foreign(cond: &Cond) -> bool {
     mark(cond) & MARK_SHARED != 0
 }
@@ -170,7 +170,7 @@ pub(crate) fn foreign_clock(cond: &Cond) -> c_int {
     if mark(cond) & MARK_MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
 }
 
-/// Finds glibc's mark by making a process-shared condition variable: its one word that is not 0. It stays 0, and
+/// Finds glibc's mark by making a process-shared condition variable: the only word that is not 0. It stays 0, and
 /// unknown, where all locks are the C library's.
 #[cold]
 pub(crate) fn find_mark() -> usize {

@@ -1,14 +1,14 @@
-//! What the calling thread's waits were made of, for a recorder in front of this library: `turnwise_thread_events`, and
+//! The components of the calling thread's waits, for a recorder in front of this library: `turnwise_thread_events`, and
 //! variants of the try functions that report sleepers.
 //!
-//! | number | what it counts in the calling thread, since that began, modulo 2^32 |
+//! | number | what it counts in the calling thread since its start, modulo 2^32 |
 //! |---|---|
 //! | 0 | sleeps |
 //! | 1 | steals: acquisitions past threads that slept |
-//! | 2 | hand-offs: acquisitions by a promised turn |
+//! | 2 | hand-offs: acquisitions by a hand-off to this thread |
 //! | 3 | spins that ended with the lock |
-//! | 4 | spins not begun or given up, since the owner was off its CPU or a sleeper went first |
-//! | 5 | spins given up, since their time was spent |
+//! | 4 | spins not begun or abandoned because the owner was off its CPU or a sleeper had priority |
+//! | 5 | spins abandoned at the end of their time |
 //!
 //! `crates/recorder/src/events.rs` relies on the same order. New counters go after the last.
 
@@ -32,8 +32,8 @@ const SPIN: c_int = 3;
 /// The result of the try functions below for a lock that was acquired past sleepers.
 const PAST_SLEEPERS: c_int = -1;
 
-/// Writes the calling thread's counters, at most `room`, and returns how many; 0: `object` is the C library's, whose
-/// waits are not counted.
+/// Writes the calling thread's counters, at most `room`, and returns how many; 0: `object` belongs to the C library,
+/// whose waits are not counted.
 ///
 /// # Safety
 /// `object` is the program's lock of this class, `counts` has room for `room` counters.
@@ -100,8 +100,8 @@ unsafe extern "C" fn try_write(object: *mut pthread_rwlock_t, caller: Caller) ->
 }
 
 export_with_caller! {
-    /// Acquires like `pthread_mutex_trylock`; [`PAST_SLEEPERS`] is a success, too.
+    /// Acquires like `pthread_mutex_trylock`; [`PAST_SLEEPERS`] also means success.
     turnwise_mutex_trylock(*mut pthread_mutex_t) -> try_mutex, "rsi", "x1";
-    /// Acquires like `pthread_rwlock_trywrlock`; [`PAST_SLEEPERS`] is a success, too.
+    /// Acquires like `pthread_rwlock_trywrlock`; [`PAST_SLEEPERS`] also means success.
     turnwise_rwlock_trywrlock(*mut pthread_rwlock_t) -> try_write, "rsi", "x1";
 }

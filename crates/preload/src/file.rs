@@ -9,7 +9,7 @@ pub(crate) fn errno() -> i32 {
     unsafe { *libc::__errno_location() }
 }
 
-/// Maps a whole file, for as long as the process lives. A file that is cut short later would be a fault; turnwise never
+/// Maps a whole file, for as long as the process lives. Truncating the file later would cause a fault; turnwise never
 /// does that.
 ///
 /// # Errors

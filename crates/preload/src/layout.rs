@@ -6,19 +6,19 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 /// `pthread_mutex_t` (40 bytes on x86-64, 48 on aarch64) and `mtx_t`.
 #[repr(C)]
 pub(crate) struct Mutex {
-    /// Bytes 0..8: the lock itself.
+    /// Bytes 0..8: the lock.
     pub(crate) lock: LockWord,
     /// Bytes 8..16: recursive and error-checking kinds: the owner ([`crate::owner`]), 0: none.
     pub(crate) owner: AtomicUsize,
-    /// Bytes 16..20: glibc's kind; static initialisers put it there.
+    /// Bytes 16..20: glibc's kind; static initialisers store it here.
     pub(crate) kind: AtomicU32,
     /// Bytes 20..24: recursive kind: acquisitions beyond the first. Only the owner touches it.
     pub(crate) depth: AtomicU32,
     /// Bytes 24..28: under a policy file: which rule applies to this mutex ([`crate::rules`]), 0: not decided yet. The
-    /// C library keeps its list of robust mutexes here, and clears it at `pthread_mutex_init`; other kinds leave it
-    /// alone.
+    /// C library keeps its list of robust mutexes here, and clears it at `pthread_mutex_init`; other kinds do not touch
+    /// it.
     pub(crate) decided: AtomicU32,
-    /// Bytes 28..32: waits on condition variables that will acquire it again ([`crate::waits`]).
+    /// Bytes 28..32: waits on condition variables that will reacquire it ([`crate::waits`]).
     pub(crate) waits: AtomicU32,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct LibcUsers {
     pub(crate) users: AtomicU32,
 }
 
-/// The kinds, in the low bits of [`Mutex::kind`].
+/// The mutex kinds, in the low bits of [`Mutex::kind`].
 pub(crate) mod kind {
     pub(crate) const MASK: u32 = 3;
     pub(crate) const NORMAL: u32 = 0;
@@ -43,7 +43,7 @@ pub(crate) mod kind {
     pub(crate) const ROBUST: u32 = 0x10;
     /// Robust 0x10, priority inheritance 0x20, priority protection 0x40, process-shared 0x80: the C library's.
     pub(crate) const PASS: u32 = ROBUST | 0x20 | 0x40 | 0x80;
-    /// What glibc leaves in a destroyed mutex; it contains [`PASS`], so the C library answers EINVAL for it.
+    /// The value that glibc leaves in a destroyed mutex; it contains [`PASS`], so the C library returns EINVAL for it.
     pub(crate) const DESTROYED: u32 = u32::MAX;
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Cond {
     pub(crate) inside: AtomicU32,
     /// Bytes 12..16: the clock of timed waits, `CLOCK_REALTIME` (0) or `CLOCK_MONOTONIC` (1).
     pub(crate) clock: AtomicU32,
-    /// Bytes 16..20: whether it pays to look before a sleep.
+    /// Bytes 16..20: whether polling before a sleep pays.
     pub(crate) lookout: turnwise::wait::Lookout<turnwise::platform::Native>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct RwLock {
     pub(crate) decided: AtomicU32,
     /// Bytes 44..48: unused.
     unused_as_well: AtomicU32,
-    /// Bytes 48..52: glibc's kind; static initialisers put it there.
+    /// Bytes 48..52: glibc's kind; static initialisers store it here.
     pub(crate) kind: AtomicU32,
 }
 

@@ -1,28 +1,28 @@
-//! An `LD_PRELOAD` library that puts Turnwise's locks under a program's pthread locks and condition variables, without
+//! An `LD_PRELOAD` library that implements a program's pthread locks by Turnwise's and its condition variables, without
 //! rebuilding the program.
 //!
-//! The state lies inside the caller's objects. There is no table and no allocation, and zero bytes are an unlocked
-//! mutex. Robust, priority-inheriting, priority-protected and process-shared objects go to the C library untouched.
-//! The layout, the limits and how to debug are in `docs/preload.md`.
+//! All state lies inside the caller's objects. There is no table and no allocation, and zero bytes are an unlocked
+//! mutex. Robust, priority-inheriting, priority-protected and process-shared objects go to the C library untouched. The
+//! layout, the limits and how to debug are in `docs/preload.md`.
 //!
 //! | file | what |
 //! |---|---|
 //! | `layout.rs` | the bytes of `pthread_mutex_t`, `pthread_cond_t` and `pthread_rwlock_t` as we use them |
-//! | `ablate.rs` | another number in the policy, for experiments: feature `ablate` |
+//! | `ablate.rs` | changed numbers in the policy, for experiments: feature `ablate` |
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
-//! | `rules.rs` | which lock for each mutex: a policy file's table |
-//! | `behind.rs` | the program's calls behind the recorder |
+//! | `rules.rs` | which lock each mutex uses: a policy file's table |
+//! | `behind.rs` | finding the program's call when the recorder is in between |
 //! | `file.rs` | maps files |
 //! | `module.rs` | which program or library an address belongs to |
-//! | `word.rs`, `word/line.rs` | the lock itself, by policy; locks with a line of waiters, in forked children |
+//! | `word.rs`, `word/line.rs` | the lock, by policy; locks with a queue of waiters, in forked children |
 //! | `mutex.rs` | the kinds of mutex on top of that lock, and their errors |
 //! | `waits.rs` | the condition waits that a mutex counts as users |
 //! | `rwlock.rs` | readers-writer locks: the same lock under every policy |
 //! | `spin.rs` | spin locks: the C library's, with a different wait |
 //! | `cond.rs`, `../c/wait.c` | condition variables; the sleep, which is a cancellation point, is C |
-//! | `real.rs` | the C library's functions, for what passes through |
+//! | `real.rs` | the C library's functions, for objects that pass through |
 //! | `exports/` | the symbols that programs see |
-//! | `events.rs` | what waits were made of, for a recorder in front |
+//! | `events.rs` | what waits consisted of, for a recorder in front |
 //! | `live.rs` | counts waits in the live view |
 //! | `run_probe.rs` | what `turnwise compare` learns about a run: was a lock used, was there contention |
 //! | `start.rs` | the constructor |

@@ -15,7 +15,7 @@ use turnwise_live::writer::{self, End, Start};
 use turnwise_live::{Key, Kind, Values, place};
 use turnwise_preload_abi::{Lock, environment};
 
-/// Turns the view on, unless the user or a tool does not want it. The constructor calls this once.
+/// Turns the view on, unless the user or a tool disabled it. The constructor calls this once.
 pub(crate) fn start(policy: Option<Lock>) {
     let asked = variable(environment::LIVE).map(|value| value.to_bytes());
     if asked == Some(b"0") || race_checker().is_some() {
@@ -31,30 +31,30 @@ pub(crate) fn start(policy: Option<Lock>) {
     }
 }
 
-/// Makes the view now: its file may soon be out of reach.
+/// Creates the view now: its file may soon be out of reach.
 pub(crate) fn make_now() {
     writer::make_now(&me());
 }
 
-/// Notes for readers which modules are loaded: the process ends.
+/// Records for readers which modules are loaded, as the process ends.
 pub(crate) fn ending() {
     writer::ending(&me());
 }
 
-/// Runs `unload`, which unloads modules: waits in what is loaded in their place are not taken for theirs.
+/// Runs `unload`, which unloads modules: waits in modules loaded in their place are not attributed to them.
 pub(crate) fn unloading<T>(unload: impl FnOnce() -> T) -> T {
     writer::unloading(me, unload)
 }
 
-/// Whether threads that begin take their token at once, so that locks name their owners for the view.
+/// Whether threads that start take their token immediately, so that locks name their owners for the view.
 static NAMES_OWNERS: AtomicBool = AtomicBool::new(false);
 
-/// Whether threads that begin take their token at once.
+/// Returns whether threads that start take their token immediately.
 pub(crate) fn names_owners() -> bool {
     NAMES_OWNERS.load(Relaxed)
 }
 
-/// Counts a wait for a mutex of that policy; `wait`, by what is set for it, tells whether it ended with the lock.
+/// Counts a wait for a mutex of that policy; `wait` receives its settings and returns whether it ended with the lock.
 #[inline]
 pub(crate) fn wait_for_mutex(
     mutex: &Mutex,
@@ -68,7 +68,7 @@ pub(crate) fn wait_for_mutex(
     counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, Some(&mutex.decided), wait)
 }
 
-/// Counts a wait for a readers-writer lock; `wait`, by what is set for it, tells whether it ended with the lock.
+/// Counts a wait for a readers-writer lock; `wait` receives its settings and returns whether it ended with the lock.
 #[inline]
 pub(crate) fn wait_for_rwlock(
     lock: &RwLock,
@@ -78,7 +78,7 @@ pub(crate) fn wait_for_rwlock(
 ) -> bool {
     let end = if kind == Kind::Write && tells_of_releases() { End::Owner } else { End::Acquired };
     let owner = match lock.writer.load(Relaxed) {
-        0 => 0, // whoever gets it just now has not written itself down
+        0 => 0, // the thread that is acquiring it has not yet recorded itself
         pointer => named(lock.lock.writer(), pointer),
     };
     counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, Some(&lock.decided), wait)
@@ -93,7 +93,7 @@ pub(crate) fn wait_for_spin_lock(address: usize, caller: Caller, wait: impl FnOn
     });
 }
 
-/// Adds what the policy file sets for the lock of this `decided` to what is set besides, which goes before it.
+/// Adds what the policy file sets for the lock of this `decided` to `set`, which takes precedence.
 #[cold]
 fn over_file(decided: &AtomicU32, set: Option<Values>) -> Option<Values> {
     let mut values = rules::settings(decided);
@@ -101,14 +101,14 @@ fn over_file(decided: &AtomicU32, set: Option<Values>) -> Option<Values> {
     (!values.is_empty()).then_some(values)
 }
 
-/// Whether [`released`] is called: under the default policy releases of contended locks are told from others.
+/// Returns whether [`released`] is called: the default policy tells releases of contended locks from others.
 #[inline(always)]
 fn tells_of_releases() -> bool {
     policy::fast_bits() == 0
 }
 
 /// Notes that this thread has released a lock that others waited for; the lock may be gone. A thread that was not
-/// introduced takes its token now, by which those that wait for its locks will know it.
+/// introduced takes its token now, by which waiters for its locks will identify it.
 #[inline]
 pub(crate) fn released(address: usize) {
     if tells_of_releases() {
@@ -140,7 +140,7 @@ fn counted_wait(
     decided: Option<&AtomicU32>,
     wait: impl FnOnce(Option<Tuned>) -> bool,
 ) -> bool {
-    // Without a policy file nobody decides by rules.
+    // Without a policy file no rule decides.
     let decided = decided.filter(|_| policy::fast_bits() != 0);
     let rule = decided.map_or(0, rules::number);
     let start = Start { key: Key::new(address, kind), site: caller.0, owner, rule, me: me() }.numbered();

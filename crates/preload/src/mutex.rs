@@ -1,4 +1,4 @@
-//! The kinds of mutex. Everything returns 0 or an errno value, as pthread functions do.
+//! The kinds of mutex. All functions return 0 or an errno value, as pthread functions do.
 //!
 //! Normal and adaptive mutexes are the bare lock. Recursive and error-checking ones also store their owner, which only
 //! the owner writes while it holds the lock: a thread that finds its own identity there holds the lock.
@@ -25,13 +25,13 @@ enum Kind {
     ErrorCheck,
 }
 
-/// The path that a call takes, by one look at the mutex's kind and one at the policy.
+/// The path that a call takes, by one load of the mutex's kind and one of the policy.
 pub(crate) enum Path {
     /// The mutex is plain and ours, under the default policy.
     Plain,
     /// The mutex is recursive or error-checking and ours, under the default policy.
     Owned,
-    /// Any other case: it takes more than that to tell.
+    /// Any other case, which takes more than that to classify.
     Slow,
 }
 
@@ -49,8 +49,8 @@ impl Mutex {
         if bits == kind::ADAPTIVE { Path::Plain } else { Path::Owned }
     }
 
-    /// Returns kind and policy; `None`: the mutex is the C library's, since it is robust, priority-inheriting or
-    /// -protected, process-shared or destroyed, or since a rule says so.
+    /// Returns kind and policy; `None`: the mutex is the C library's, because it is robust, priority-inheriting or
+    /// -protected, process-shared or destroyed, or because a rule says so.
     fn kind(&self, caller: Caller) -> Option<(Kind, Lock)> {
         let bits = self.kind.load(Relaxed);
         if bits & kind::PASS != 0 {
@@ -86,7 +86,7 @@ impl Mutex {
         }
     }
 
-    /// Counts one acquisition less, for an owner of more than one.
+    /// Counts one acquisition less, if the owner has more than one.
     fn surface(&self) -> c_int {
         self.depth.store(self.depth.load(Relaxed) - 1, Relaxed);
         0
@@ -107,13 +107,13 @@ fn foreign(mutex: &Mutex, function: unsafe fn(*mut pthread_mutex_t) -> c_int) ->
     unsafe { function(mutex.as_pthread()) }
 }
 
-/// Whether the C library must handle this mutex.
+/// Returns whether the C library must handle this mutex.
 pub(crate) fn is_foreign(mutex: &Mutex) -> bool {
     mutex.kind(Caller::UNKNOWN).is_none()
 }
 
-/// Acquires the mutex, whatever its kind and policy. Not of the Rust ABI: those functions may unwind, so a fast path
-/// that ended in one could not jump to it, and would need a stack frame.
+/// Acquires the mutex, whatever its kind and policy. It does not have the Rust ABI: such functions may unwind, so a
+/// fast path that ended in one could not jump to it, and would need a stack frame.
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -152,7 +152,7 @@ pub(crate) unsafe fn lock_plain(object: *mut pthread_mutex_t) -> c_int {
 pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: contract of `lock_owned`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    // Not the owner first: a look at the line before the exchange would fetch it twice under contention.
+    // The owner is not checked first: loading the cache line before the exchange would fetch it twice under contention.
     if mutex.lock.adaptive().lock_fast() {
         return mutex.own();
     }
@@ -171,7 +171,7 @@ with_caller! {
 /// Acquires the mutex under contention.
 ///
 /// # Safety
-/// `object` is the caller's mutex, by [`Path::Plain`] or [`Path::Owned`], and not the caller's own.
+/// `object` is the caller's mutex, by [`Path::Plain`] or [`Path::Owned`], and not held by the caller.
 #[cold]
 unsafe extern "C" fn wait(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
     // SAFETY: contract of `wait`: the object is the caller's mutex.
@@ -191,7 +191,7 @@ unsafe extern "C" fn wait(object: *mut pthread_mutex_t, caller: Caller) -> c_int
     0
 }
 
-/// Acquires the mutex by [`Path::Owned`] if that is possible at once.
+/// Acquires the mutex by [`Path::Owned`] if it is available immediately.
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -233,13 +233,13 @@ pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
         return mutex.surface(); // recursive: other kinds have no depth
     }
     mutex.owner.store(0, Relaxed);
-    // SAFETY: `is_mine` says that the caller holds the mutex: only the owner finds itself in `owner`.
+    // SAFETY: `is_mine` shows that the caller holds the mutex: only the owner finds itself in `owner`.
     unsafe { unlock_plain(object) }
 }
 
 /// Finishes [`unlock_plain`] and [`unlock_owned`] where a thread may have to be woken. The fast paths jump here, so it
-/// is not of the Rust ABI (see [`lock`]), and the compiler must not know that it always returns 0, or it makes a call
-/// of the jump. The object may be gone: its address alone is used.
+/// does not have the Rust ABI (see [`lock`]), and the compiler must not know that it always returns 0, or it would turn
+/// the jump into a call. The object may be gone: only its address is used.
 #[cold]
 #[inline(never)]
 extern "C" fn wake_owed(object: *mut pthread_mutex_t, owed: Owed) -> c_int {
@@ -248,7 +248,7 @@ extern "C" fn wake_owed(object: *mut pthread_mutex_t, owed: Owed) -> c_int {
     black_box(0)
 }
 
-/// Acquires the mutex, or gives up with ETIMEDOUT at `deadline`. An invalid deadline matters only to a caller that must
+/// Acquires the mutex, or gives up with ETIMEDOUT at `deadline`. An invalid deadline affects only a caller that must
 /// wait. `None`: the mutex is the C library's.
 pub(crate) fn lock_until(mutex: &Mutex, caller: Caller, deadline: Result<Deadline, c_int>) -> Option<c_int> {
     lock_by(mutex, caller, |word, policy| {
@@ -281,7 +281,7 @@ fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Lock) -> 
     })
 }
 
-/// Acquires the mutex if that is possible at once.
+/// Acquires the mutex if it is available immediately.
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -369,7 +369,7 @@ pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Coun
 /// Makes raw memory an unlocked mutex.
 ///
 /// # Safety
-/// `object` is writable and nobody uses it; `attributes` is null or initialised.
+/// `object` is writable and no thread uses it; `attributes` is null or initialised.
 pub(crate) unsafe extern "C" fn init(
     object: *mut pthread_mutex_t,
     attributes: *const pthread_mutexattr_t,
@@ -401,11 +401,11 @@ pub(crate) unsafe extern "C" fn init(
 
 // SAFETY: `pthread.h` declares the function with this type.
 unsafe extern "C" {
-    /// The libc crate lacks this function of the C library.
+    /// The libc crate lacks this C library function.
     fn pthread_mutexattr_gettype(attributes: *const pthread_mutexattr_t, kind: *mut c_int) -> c_int;
 }
 
-/// Returns the kind that the attributes ask for; `None`: one that only the C library has.
+/// Returns the kind that the attributes request; `None`: a kind that only the C library has.
 ///
 /// # Safety
 /// `attributes` is initialised.
@@ -425,7 +425,7 @@ unsafe fn kind_of(attributes: *const pthread_mutexattr_t) -> Option<u32> {
     kind.filter(|_| ours)
 }
 
-/// Destroys a mutex; EBUSY while it is locked or a wait on a condition variable will lock it again.
+/// Destroys a mutex; EBUSY while it is locked or a wait on a condition variable will relock it.
 pub(crate) fn destroy(mutex: &Mutex) -> c_int {
     let Some((_, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::mutex_destroy) };
     if mutex.is_in_use(|| mutex.lock.is_locked(policy)) {

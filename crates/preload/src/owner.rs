@@ -2,8 +2,8 @@
 //!
 //! Unlike turnwise's tokens it is never shared; unlike a thread id it costs no system call and stays the same in a
 //! forked child, so a child handler can release what the parent's thread took. No two threads that live at the same
-//! time share it. A thread that exits with a mutex locked leaves it to whichever thread reuses its memory; POSIX leaves
-//! that case undefined.
+//! time share it. If a thread exits with a mutex locked, the thread that reuses its memory becomes the owner; POSIX
+//! leaves that case undefined.
 
 /// Returns the calling thread's identity; never 0.
 #[inline(always)]

@@ -1,14 +1,14 @@
 //! Decides which lock the process's mutexes use: by the environment variable `TURNWISE_LOCK`, or lock by lock by a
 //! policy file's table, whose path is in `TURNWISE_POLICY_TABLE` ([`crate::rules`]).
 //!
-//! One policy, or one table, holds for the whole life of the process, also for locks taken before any constructor
-//! ran: the first lock call that needs the answer reads the environment as the kernel left it on the stack, whatever
-//! the C library has set up by then and whatever `setenv` does later. Racing first calls find the same answer. The
-//! constructor reads it, too, lest a program that writes its title over the environment changes it, but leaves it to
-//! the first lock call to put it in force: so the probe knows whether there was one ([`crate::run_probe`]).
+//! One policy, or one table, applies for the whole life of the process, even to locks taken before any constructor ran:
+//! the first lock call that needs the answer reads the environment as the kernel left it on the stack, independently of
+//! the C library's initialisation so far and of any later `setenv`. Racing first calls find the same answer. The
+//! constructor also reads it, in case a program writes its title over the environment, but leaves putting it in force
+//! to the first lock call: so the probe knows whether there was one ([`crate::run_probe`]).
 //!
-//! Where a tool looks for races that sees the C library's locks alone, all locks are that library's, whatever the
-//! variables say.
+//! Under a race detector that sees only the C library's locks, all locks are that library's, whatever the variables
+//! say.
 
 use crate::rules::{self, Caller, Unusable};
 use crate::run_probe;
@@ -20,12 +20,12 @@ use turnwise_preload_abi::{Lock, environment};
 
 /// The value where a table is in force: each lock has its own policy.
 const TABLE: u32 = 1 << 8;
-/// The value where every lock is the C library's, since a tool watches those.
+/// The value where every lock is the C library's, because a tool watches those.
 const ASIDE: u32 = 2 << 8;
 /// The value before the first lock call.
 const UNRESOLVED: u32 = u32::MAX;
 
-/// The policy in force, on a cache line of its own: every lock call reads it.
+/// The policy in force, on its own cache line: every lock call reads it.
 #[repr(align(128))]
 struct Current(AtomicU32);
 
@@ -40,7 +40,7 @@ pub(crate) fn fast_bits() -> u32 {
     CURRENT.0.load(Relaxed)
 }
 
-/// Returns the policy of the lock at `object`, whose `decided` this is; `None`: the C library's.
+/// Returns the policy of the lock at `object`, to which `decided` belongs; `None`: the C library's.
 #[inline]
 pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Lock> {
     let known = CURRENT.0.load(Relaxed);
@@ -56,7 +56,7 @@ pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<L
     }
 }
 
-/// Whether every lock of this process is the C library's. Only rare paths ask.
+/// Returns whether every lock of this process is the C library's. Only rare paths call this.
 #[cold]
 pub(crate) fn stands_aside() -> bool {
     find() == ASIDE
@@ -68,7 +68,7 @@ pub(crate) fn current() -> Option<Lock> {
     Lock::ALL.get(if known == UNRESOLVED { resolve() } else { known } as usize).copied()
 }
 
-/// Returns what [`current`] does, for our own use: it does not count as a lock call. What is found here stays.
+/// Returns the result of [`current`] for internal use: it does not count as a lock call. The result persists.
 pub(crate) fn prepare() -> Option<Lock> {
     let known = find();
     PREPARED.store(known, Relaxed);
@@ -97,7 +97,7 @@ fn find() -> u32 {
     // SAFETY: the C library returns a valid pointer to the calling thread's `errno`, which no other thread uses.
     let errno = unsafe { &mut *libc::__errno_location() };
     let saved = *errno;
-    // The constructor reports an unknown name or an unusable table; until it ends the process, the default holds.
+    // The constructor reports an unknown name or an unusable table; until it ends the process, the default applies.
     let known = match table() {
         _ if race_checker().is_some() => ASIDE,
         Some(Ok(())) => TABLE,
@@ -118,12 +118,12 @@ pub(crate) fn table_path() -> Option<&'static CStr> {
     variable(environment::POLICY_TABLE).filter(|path| !path.is_empty())
 }
 
-/// Returns why the table that the user gave cannot be used; `None`: it can, or there is none.
+/// Returns why the user's table cannot be used; `None`: it can be used, or there is none.
 pub(crate) fn table_fault() -> Option<Unusable> {
     table().and_then(Result::err)
 }
 
-/// Returns the name that the user gave if it is not a policy's.
+/// Returns the user's policy name if no policy has that name.
 pub(crate) fn unknown() -> Option<&'static CStr> {
     requested().filter(|name| Lock::asked_for(name.to_bytes()).is_none())
 }

@@ -1,12 +1,12 @@
-//! The C library's own functions, for objects that pass through. They are looked up by the constructor, or when first
-//! needed before it: no later call asks the loader, whose lock may be held by a thread that waits for us.
+//! The C library's own functions, for objects that pass through. They are looked up by the constructor, or at first use
+//! before it: no later call enters the loader, whose lock may be held by a thread that waits for us.
 
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use libc::{pthread_attr_t, pthread_key_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t, pthread_t};
 use turnwise_interpose::{Real, Symbol, real};
 
-/// What a thread runs.
+/// A thread's start routine.
 pub(crate) type Routine = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
 real! {

@@ -1,16 +1,16 @@
 //! Finds the rule that applies to a lock under a policy file. The program `turnwise` has compiled the file to a table;
 //! its path is in `TURNWISE_POLICY_TABLE`.
 //!
-//! A lock is decided once: when `pthread_mutex_init` makes it, or at the first call on a static initialiser. The
-//! decision stays in the lock's own bytes:
+//! The rule is decided once per lock: when `pthread_mutex_init` makes it, or at the first call on a static initialiser.
+//! The decision stays in the lock's own bytes:
 //!
 //! | bits of `decided` | meaning |
 //! |---|---|
 //! | 0..8 | 1 + the number of the policy; 0: not decided |
-//! | 8..32 | 1 + the number of the rule; 0: no rule fits, the default holds |
+//! | 8..32 | 1 + the number of the rule; 0: no rule matches, the default applies |
 //!
 //! ORDERING rules.decided: all accesses are relaxed. Nothing is published with a decision: a thread that finds none
-//! makes one from what it knows itself, and of racing deciders all take the first one's.
+//! makes one from its own knowledge, and racing threads all take the first decision.
 
 use crate::behind;
 use crate::file::{self, errno};
@@ -29,17 +29,17 @@ use turnwise_preload_abi::{Fault, Lock, Policy, RULES_MAX, Table};
 pub(crate) struct Caller(pub(crate) usize);
 
 impl Caller {
-    /// An unknown caller: rules for calls do not apply.
+    /// An unknown caller: rules about calls do not apply.
     pub(crate) const UNKNOWN: Caller = Caller(0);
 }
 
 /// The longest path of a program that is stored whole.
 const PATH_MAX: usize = 4096;
 
-/// The table in force, and what it says about this process.
+/// The table in force, and its contents for this process.
 struct Rules {
     table: Table<'static>,
-    /// A bit for each rule that applies to this program.
+    /// One bit for each rule that applies to this program.
     active: [u64; RULES_MAX.div_ceil(64)],
     /// The program's path.
     program: [u8; PATH_MAX],
@@ -47,7 +47,7 @@ struct Rules {
 }
 
 static RULES: AtomicPtr<Rules> = AtomicPtr::new(core::ptr::null_mut());
-/// How many locks use the default, and how many each rule.
+/// The number of locks that use the default, and that use each rule.
 static COUNTS: [AtomicU32; 1 + RULES_MAX] = [const { AtomicU32::new(0) }; 1 + RULES_MAX];
 
 /// Why a table cannot be used.
@@ -59,8 +59,8 @@ pub(crate) enum Unusable {
 }
 
 fn rules() -> Option<&'static Rules> {
-    // ORDERING rules.table: pairs with the AcqRel in `load`: what the pointer points to is complete.
-    // SAFETY: the pointer is null, or `load` made it, and what it points to is never freed.
+    // ORDERING rules.table: pairs with the AcqRel in `load`: the pointer's target is complete.
+    // SAFETY: the pointer is null, or `load` made it, and its target is never freed.
     unsafe { RULES.load(Acquire).as_ref() }
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn policy_of(decided: &AtomicU32, object: usize, caller: Caller) -> O
     unpack(if known != 0 { known } else { first(decided, object, caller) })
 }
 
-/// Decides about a lock that is being initialised; returns the value for its `decided`.
+/// Decides the rule of a lock that is being initialised; returns the value for its `decided`.
 pub(crate) fn decide_new(object: usize, caller: Caller) -> u32 {
     let decision = decide(object, caller);
     count(decision);
@@ -109,7 +109,7 @@ fn decide(object: usize, caller: Caller) -> u32 {
     let Some(rules) = rules() else { return if policy::stands_aside() { LIBC } else { 1 } };
     let program = rules.program.get(..rules.program_length).unwrap_or_default();
     let caller = behind::call_of_program(caller);
-    // The return address may belong to the next function already; the call does not.
+    // The return address may already belong to the next function; the call does not.
     let call = if caller.0 == 0 { None } else { place(caller.0 - 1, program) };
     let active = |rule: usize| rules.active.get(rule / 64).is_some_and(|bits| bits >> (rule % 64) & 1 != 0);
     let rule = rules.table.decide(place(object, program), call, active);
@@ -134,8 +134,8 @@ pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
     unsafe { made.write(Rules { table, active: [0; _], program: [0; _], program_length: 0 }) };
     // SAFETY: just written, and still not shared.
     unsafe { &mut *made }.look_at_program();
-    // ORDERING rules.table: publishes what `made` points to. A thread that loses the race reads the winner's, and
-    // leaves its own mapping behind: that happens at most once per thread.
+    // ORDERING rules.table: publishes what `made` points to. A thread that loses the race reads the winner's, and leaks
+    // its own mapping, which happens at most once per thread.
     let _ = RULES.compare_exchange(core::ptr::null_mut(), made, AcqRel, Acquire);
     Ok(())
 }
@@ -171,25 +171,25 @@ fn map_rules() -> Result<*mut Rules, i32> {
     if map == libc::MAP_FAILED { Err(errno()) } else { Ok(map.cast()) }
 }
 
-/// Returns 1 and the number of the rule that decided about a lock; 0: none did.
+/// Returns 1 plus the number of the rule that applies to a lock; 0: none does.
 pub(crate) fn number(decided: &AtomicU32) -> u32 {
     decided.load(Relaxed) >> 8
 }
 
-/// Returns what the rule that decided about a lock sets for its waits.
+/// Returns the settings for waits of the rule that applies to a lock.
 pub(crate) fn settings(decided: &AtomicU32) -> Values {
     let rule = number(decided).checked_sub(1);
     let set = rules().zip(rule).map(|(rules, rule)| rules.table.settings(rule as usize));
     Values::of_rule(set.unwrap_or_default())
 }
 
-/// Returns what the rule of this number sets, for the live view; `None`: there are fewer rules.
+/// Returns the settings of the rule of this number, for the live view; `None`: there are fewer rules.
 pub(crate) fn that_set(number: usize) -> Option<FileRule> {
     let rule = rules()?.table.rule(number)?;
     Some(FileRule { values: Values::of_rule(rule.settings), label: short(rule.label) })
 }
 
-/// A rule's label without the folder of its file, and without its lock.
+/// Returns a rule's label without the folder of its file, and without its lock.
 fn short(label: &[u8]) -> &[u8] {
     let position = |text: &[u8], what: &[u8]| text.windows(what.len()).position(|part| part == what);
     let file = label.get(..position(label, b" (").unwrap_or(0)).unwrap_or_default();
@@ -198,7 +198,7 @@ fn short(label: &[u8]) -> &[u8] {
     label.get(start..end).unwrap_or(label)
 }
 
-/// Calls `tell` for each rule of the table and for the default: with the number of locks that use it, the name of the
+/// Calls `tell` for each rule of the table and for the default: passes the number of locks that use it, the name of the
 /// policy, and the rule's label (`None`: the default).
 pub(crate) fn for_each_count(mut tell: impl FnMut(u32, &'static str, Option<&'static [u8]>)) {
     let Some(rules) = rules() else { return };

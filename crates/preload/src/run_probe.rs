@@ -1,8 +1,8 @@
-//! Records for `turnwise compare` whether a program used a lock, and whether any thread met contention. Both lie in a
-//! page of a file, which forked children share and programs that they start open again.
+//! Records for `turnwise compare` whether a program used a lock, and whether any thread encountered contention. Both
+//! are kept in a page of a file, which forked children share and programs that they start open again.
 //!
-//! None of this is on a path that a program takes often: the first lock call, which finds out the policy, records the
-//! use; the paths of contended locks record contention (`turnwise::events::here`).
+//! None of this is on a frequent path: the first lock call, which determines the policy, records the use; the paths of
+//! contended locks record contention (`turnwise::events::here`).
 
 use crate::file;
 use core::ptr::null_mut;
@@ -27,7 +27,7 @@ pub(crate) fn open() {
     page[LOADED].store(1, Relaxed);
     here::tell_contention(&page[CONTENDED]);
     PAGE.store(core::ptr::from_ref(page).cast_mut(), Relaxed);
-    // No other thread is known to run before the constructors; the use of one that came too early for both is lost.
+    // No other thread is known to run before the constructors; a use that came too early for both is lost.
     if IS_USED.load(Relaxed) {
         page[USED].store(1, Relaxed);
     }
@@ -43,7 +43,7 @@ pub(crate) fn used() {
     }
 }
 
-/// Maps the page's file, if the run is probed.
+/// Maps the page's file if the run is probed.
 fn map() -> Option<&'static Page> {
     let path = variable(environment::RUN_PROBE)?;
     let bytes = file::map(path, O_RDWR, PROT_READ | PROT_WRITE, MAP_SHARED).ok()?;

@@ -1,8 +1,8 @@
-//! Readers-writer locks. Everything returns 0 or an errno value, as pthread functions do.
+//! Readers-writer locks. All functions return 0 or an errno value, as pthread functions do.
 //!
-//! One lock, [`RawRwSem`](turnwise::RawRwSem), serves under every policy but the C library's, which a policy file may
-//! ask for: the spin locks have no readers. The writer's identity is stored beside it. Only the writer writes it, while
-//! it holds the lock: a thread that finds its own identity there holds the write lock.
+//! One lock, [`RawRwSem`](turnwise::RawRwSem), is used under every policy except the C library's, which a policy file
+//! may request: the spin locks have no readers. The writer's identity is stored next to it. Only the writer writes it,
+//! while it holds the lock: a thread that finds its own identity there holds the write lock.
 
 use crate::layout::RwLock;
 use crate::rules::{self, Caller};
@@ -14,18 +14,18 @@ use turnwise::rwsem::Prefer;
 use turnwise::wait::Tuned;
 use turnwise_live::Kind;
 
-/// The only kind in glibc under which writers go first (`PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`); the kind with
-/// the shorter name lets readers go first, there as here.
+/// The only kind in glibc under which writers have priority (`PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`); the kind
+/// with the shorter name gives readers priority, in glibc as here.
 const WRITER_NONRECURSIVE: u32 = 2;
 
 impl RwLock {
-    /// Whether the lock is ours for sure: it is not process-shared, and the default policy is in force.
+    /// Returns whether the lock is certainly ours: it is not process-shared, and the default policy is in force.
     #[inline(always)]
     pub(crate) fn is_fast(&self) -> bool {
         self.shared.load(Relaxed) | policy::fast_bits() == 0
     }
 
-    /// Whether the lock is the C library's: it is process-shared, or a rule says so.
+    /// Returns whether the lock is the C library's: it is process-shared, or a rule requires it.
     pub(crate) fn is_foreign(&self, caller: Caller) -> bool {
         self.shared.load(Relaxed) != 0 || policy::of(&self.decided, core::ptr::from_ref(self).addr(), caller).is_none()
     }
@@ -45,9 +45,9 @@ impl RwLock {
     }
 }
 
-/// Acquires the lock for reading; gives up at `deadline`, or at once if there are too many read locks.
+/// Acquires the lock for reading; gives up at `deadline`, or immediately if there are too many read locks.
 pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) -> c_int {
-    // A writer cannot get its own lock for reading: who holds the lock matters only once it is found taken.
+    // A writer cannot acquire its own lock for reading: the owner matters only once the lock is found taken.
     if lock.lock.try_read_with(lock.prefer()) {
         return 0;
     }
@@ -55,7 +55,7 @@ pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) ->
         return EDEADLK;
     }
     if lock.lock.is_full() {
-        return EAGAIN; // no reader that leaves would wake us
+        return EAGAIN; // no departing reader would wake this thread
     }
     let wait = |tuned: Option<Tuned>| match tuned {
         None => lock.lock.read_with(lock.prefer(), deadline),
@@ -64,7 +64,7 @@ pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) ->
     if live::wait_for_rwlock(lock, Kind::Read, caller, wait) { 0 } else { ETIMEDOUT }
 }
 
-/// Acquires the lock for reading if that is possible at once.
+/// Acquires the lock for reading if it is available immediately.
 pub(crate) fn try_read(lock: &RwLock) -> c_int {
     match lock.lock.try_read_with(lock.prefer()) {
         true => 0,
@@ -88,33 +88,33 @@ pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) -
     if live::wait_for_rwlock(lock, Kind::Write, caller, wait) { lock.own() } else { ETIMEDOUT }
 }
 
-/// Acquires the lock for writing if it is free and nobody waits.
+/// Acquires the lock for writing if it is free and no thread waits.
 #[inline(always)]
 pub(crate) fn write_quickly(lock: &RwLock) -> Option<c_int> {
     lock.lock.try_write().then(|| lock.own())
 }
 
-/// Acquires the lock for writing if that is possible at once.
+/// Acquires the lock for writing if it is available immediately.
 pub(crate) fn try_write(lock: &RwLock) -> c_int {
     if lock.lock.try_write() { lock.own() } else { EBUSY }
 }
 
-/// Releases the read or the write lock, whichever is held, if no thread sleeps; returns whether it did.
+/// Releases the read or write lock that is held, if no thread sleeps; returns whether it did.
 #[inline(always)]
 pub(crate) fn unlock_quickly(lock: &RwLock) -> bool {
-    // SAFETY: POSIX requires that the caller has the lock, for reading or for writing.
+    // SAFETY: POSIX requires that the caller holds the lock, for reading or for writing.
     unsafe { lock.lock.unlock_without_sleepers(|| lock.writer.store(0, Relaxed)) }
 }
 
-/// Releases the read or the write lock, whichever is held; EPERM if neither is.
+/// Releases the read or write lock that is held; EPERM if neither is.
 pub(crate) fn unlock(lock: &RwLock) -> c_int {
     if lock.lock.is_write_locked() {
         lock.writer.store(0, Relaxed);
-        // SAFETY: POSIX requires that the caller has the lock, and while a writer has it, no other thread does.
+        // SAFETY: POSIX requires that the caller holds the lock, and while a writer holds it, no other thread does.
         unsafe { lock.lock.unlock_write() };
         live::released(core::ptr::from_ref(lock).addr());
     } else if lock.lock.is_locked() {
-        // SAFETY: POSIX requires that the caller has the lock, and readers have it.
+        // SAFETY: POSIX requires that the caller holds the lock, and readers hold it.
         unsafe { lock.lock.unlock_read_with(lock.prefer()) };
     } else {
         return EPERM;
@@ -125,7 +125,7 @@ pub(crate) fn unlock(lock: &RwLock) -> c_int {
 /// Makes raw memory an unlocked lock.
 ///
 /// # Safety
-/// `object` is writable and nobody uses it; `attributes` is null or initialised.
+/// `object` is writable and no thread uses it; `attributes` is null or initialised.
 pub(crate) unsafe extern "C" fn init(
     object: *mut pthread_rwlock_t,
     attributes: *const pthread_rwlockattr_t,

@@ -1,16 +1,16 @@
-//! `pthread_spin_lock`: the C library's spin lock, with a wait of our own.
+//! `pthread_spin_lock`: the C library's spin lock, with our own wait.
 //!
-//! The word stays the C library's, so init, try and unlock stay its own, and so does a lock in memory that a process
-//! without this library shares. Only the wait is ours: look with back-off for [`SPIN_NS`]; if the lock is still taken
-//! its owner has probably lost its CPU, so give this one away, or sleep in the end ([`Patience`]); then look again.
-//! The C library's own wait looks until its time slice ends, while the owner waits for that CPU.
+//! The word keeps the C library's format, so its init, try and unlock are used, also for a lock in memory shared with a
+//! process without this library. Only the wait is ours: poll with back-off for [`SPIN_NS`]; if the lock is still taken,
+//! its owner has probably lost its CPU, so yield this one, or eventually sleep ([`Patience`]); then poll again. The C
+//! library's own wait polls until its time slice ends, while the owner waits for that CPU.
 //!
 //! | bits of [`PROTOCOL`] | meaning |
 //! |---|---|
-//! | 0..32 | the word of a free lock |
-//! | 32..64 | the word of a taken one; others may be, too (x86-64: 0 and below, by the C library's waiters) |
+//! | 0..32 | the word when the lock is free |
+//! | 32..64 | the word of a taken one; others may be as well (x86-64: 0 and below, by the C library's waiters) |
 //!
-//! Where a filter may judge system calls, the wait is the C library's own, too: it makes none.
+//! Where a filter may apply to system calls, the wait is also the C library's: it makes none.
 //!
 //! As in the C library's, there is no order among waiters, and no bound on a wait.
 
@@ -28,9 +28,9 @@ use turnwise::platform::{Native, Patience, Platform};
 /// How long a waiter spins: longer than most sections, and about twice what two context switches cost.
 const SPIN_NS: u64 = 10_000;
 
-/// How the C library writes free and taken; 0: unknown yet. Free and taken differ, so a known protocol is not 0.
+/// The C library's values for free and taken; 0: not yet known. Free and taken differ, so a known protocol is not 0.
 static PROTOCOL: AtomicU64 = AtomicU64::new(0);
-/// What the constructor found and no lock call has used yet: so the first call is noticed ([`crate::run_probe`]).
+/// The constructor's finding, not yet used by a lock call: so the first call is noticed ([`crate::run_probe`]).
 static PREPARED: AtomicU64 = AtomicU64::new(0);
 
 /// The values of the C library's word.
@@ -53,7 +53,7 @@ impl Protocol {
     }
 }
 
-/// Finds the protocol for the constructor: makes a lock, takes it, and looks at what was written.
+/// Finds the protocol for the constructor: makes a lock, takes it, and reads the values written.
 #[cold]
 pub(crate) fn prepare() -> u64 {
     let mut lock: pthread_spinlock_t = 0;
@@ -69,7 +69,7 @@ pub(crate) fn prepare() -> u64 {
     found
 }
 
-/// Acquires the lock if it is free, and this is not the first call.
+/// Acquires the lock if it is free, and if this is not the first call.
 #[inline(always)]
 pub(crate) fn lock_at_once(word: &AtomicU32) -> bool {
     match PROTOCOL.load(Relaxed) {
@@ -92,7 +92,7 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_spinlock_t, caller: Ca
     0
 }
 
-/// Acquires the lock in the first lock call, or in any where all locks are the C library's.
+/// Acquires the lock in the first lock call, or in any call if all locks are the C library's.
 #[cold]
 fn lock_first(word: &AtomicU32, caller: Caller) {
     if policy::stands_aside() {

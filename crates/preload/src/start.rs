@@ -1,4 +1,4 @@
-//! The constructor: resolves what can be resolved now, and reports a mistyped policy before `main`.
+//! The constructor: resolves everything that it can now, and reports a mistyped policy before `main`.
 
 use crate::exports::filters;
 use crate::policy;
@@ -35,8 +35,8 @@ extern "C" fn start() {
     }
 }
 
-/// Asks the loader and the C library for all that lock calls need to know: once the program runs, another thread may
-/// hold the loader's lock and wait for us.
+/// Queries the loader and the C library for all that lock calls need: once the program runs, another thread may hold
+/// the loader's lock and wait for us.
 fn look_up() {
     can_find();
     real::look_up();
@@ -49,7 +49,7 @@ fn look_up() {
     }
 }
 
-/// Runs when the process ends by `exit`.
+/// Runs when the process ends through `exit`.
 extern "C" fn end() {
     if is_verbose() && policy::prepare().is_none() {
         rules::for_each_count(tell_count);
@@ -76,7 +76,7 @@ fn refuse(name: &CStr) -> ! {
         let _ = write!(line, " {}", lock.name());
     }
     line.print();
-    // SAFETY: ends the process; nothing of the program has run.
+    // SAFETY: ends the process; none of the program's code has run.
     unsafe { libc::_exit(2) }
 }
 
@@ -85,7 +85,7 @@ fn refuse_number(text: &CStr) -> ! {
     let mut line = Line::new();
     let _ = write!(line, "turnwise: {}={} is not NAME=VALUE,… of the policy", crate::ablate::VARIABLE, Text(text));
     line.print();
-    // SAFETY: ends the process; nothing of the program has run.
+    // SAFETY: ends the process; none of the program's code has run.
     unsafe { libc::_exit(2) }
 }
 
@@ -98,7 +98,7 @@ fn refuse_table(path: &CStr, fault: Unusable) -> ! {
     let variable = environment::POLICY_TABLE;
     let _ = write!(line, "; start the program by turnwise run --policy again: {variable}={}", Text(path));
     line.print();
-    // SAFETY: ends the process; nothing of the program has run.
+    // SAFETY: ends the process; none of the program's code has run.
     unsafe { libc::_exit(2) }
 }
 
@@ -146,7 +146,7 @@ impl Line {
         Line { bytes: [0; 256], used: 0 }
     }
 
-    /// Writes the line to stderr with a line end, in one piece.
+    /// Writes the line to stderr with a newline, in one call.
     fn print(mut self) {
         let end = self.used.min(self.bytes.len() - 1);
         self.bytes[end] = b'\n';

@@ -7,7 +7,7 @@ use libc::{c_int, clockid_t, timespec};
 use turnwise::platform::native::is_clock_faked;
 use turnwise::platform::{Clock, Deadline, Native, Platform};
 
-/// Whether the nanoseconds of `time` are a fraction of a second.
+/// Returns whether the nanoseconds of `time` are a fraction of a second.
 pub(crate) fn valid(time: &timespec) -> bool {
     (0..1_000_000_000).contains(&time.tv_nsec)
 }
@@ -24,13 +24,13 @@ pub(crate) fn clock(id: clockid_t) -> Result<Clock, c_int> {
     }
 }
 
-/// Whether a library behind this one turns deadlines of `pthread_cond_timedwait` from a clock that it fakes into the
+/// Whether a library behind this one converts deadlines of `pthread_cond_timedwait` from a clock that it fakes to the
 /// kernel's (libfaketime). The condition variables are ours, so its function is never called.
 static TURNS: AtomicBool = AtomicBool::new(false);
 
-/// Finds that out. The constructor calls this once; `next`: the `pthread_cond_timedwait` behind ours.
+/// Determines that. The constructor calls this once; `next`: the `pthread_cond_timedwait` behind ours.
 pub(crate) fn look_behind(next: *const c_void) {
-    // SAFETY: any address may be asked for, and the result is writable; the names are strings.
+    // SAFETY: any address may be looked up, and the result is writable; the names are strings.
     let is_libcs = unsafe {
         let mut found = core::mem::zeroed::<libc::Dl_info>();
         let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
@@ -42,7 +42,7 @@ pub(crate) fn look_behind(next: *const c_void) {
     TURNS.store(!is_libcs, Relaxed);
 }
 
-/// Returns `time`, which the program took from a faked `clock`, on the kernel's; `None`: it is so already.
+/// Converts `time`, which the program read from a faked `clock`, to the kernel's; `None`: it already is.
 pub(crate) fn turned(clock: Clock, time: &timespec) -> Option<timespec> {
     const SECOND: i128 = 1_000_000_000;
     if !TURNS.load(Relaxed) || !is_clock_faked() {
@@ -60,7 +60,7 @@ pub(crate) fn turned(clock: Clock, time: &timespec) -> Option<timespec> {
     Some(timespec { tv_sec: i64::try_from(at / SECOND).unwrap_or(i64::MAX), tv_nsec: (at % SECOND) as i64 })
 }
 
-/// Converts `time` on `clock` to a deadline; a time before the clock's zero counts as zero, one beyond 584 years as
+/// Converts `time` on `clock` to a deadline; a time before the clock's zero counts as zero, a time beyond 584 years as
 /// never.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
-//! The lock itself, by policy, in the first 8 bytes of a mutex.
+//! The lock, by policy, in the first 8 bytes of a mutex.
 //!
-//! `queued` and `ticket` keep their line of waiters in the word: `word/line.rs`.
+//! `queued` and `ticket` keep their queue of waiters in the word: `word/line.rs`.
 
 mod line;
 
@@ -12,7 +12,7 @@ use turnwise::spin::{RawQueuedSpinLock, RawSpinLock, RawTicketLock};
 use turnwise::wait::Tuned;
 use turnwise_preload_abi::Lock;
 
-/// Eight bytes that hold a lock of some policy. Zero bytes are an unlocked lock, under every policy.
+/// The eight bytes that hold a lock of some policy. Zero bytes are an unlocked lock, under every policy.
 #[repr(transparent)]
 pub(crate) struct LockWord(Lined<Native>);
 
@@ -51,7 +51,7 @@ impl LockWord {
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 
-    /// Acquires the lock if it is free and nobody waits; may fail otherwise.
+    /// Acquires the lock if it is free and no thread waits; may fail otherwise.
     #[inline]
     pub(crate) fn lock_at_once(&self, policy: Lock) -> bool {
         match policy {
@@ -67,9 +67,9 @@ impl LockWord {
         by_policy!(self, policy, lock => lock.lock());
     }
 
-    /// Tries to acquire the lock, and waits for no other thread, not even for one that makes the lock anew: a signal
-    /// handler may have interrupted that. That thread is about to take the lock, or finds it held, or releases it: the
-    /// lock may be seen as held.
+    /// Tries to acquire the lock, without waiting for another thread, not even for one that rebuilds the lock, which a
+    /// signal handler may have interrupted. That thread is about to take the lock, or finds it held, or releases it:
+    /// the lock may be seen as held.
     pub(crate) fn try_lock(&self, policy: Lock) -> bool {
         match policy {
             Lock::Adaptive => self.adaptive().try_lock(),

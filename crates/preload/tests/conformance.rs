@@ -1,12 +1,12 @@
-//! The conformance programs of `tests/conformance`: what POSIX and C11 say about locks, asked sentence by sentence. The
-//! answers on our locks must be the C library's, line by line, under every policy; also where the standard leaves the
-//! answer open.
+//! The conformance programs of `tests/conformance`: what POSIX and C11 specify about locks, checked sentence by
+//! sentence. The results on our locks must be the C library's, line by line, under every policy, even where the
+//! standard leaves the result open.
 
 mod harness;
 
 use harness::{Build, POLICIES, Program};
 
-/// The program's answers on the C library and under each policy; the number of them.
+/// Compares the program's results on the C library and under each policy; returns their number.
 fn same_answers(source: &'static str) -> usize {
     let program = Build::new(source).program();
     let expected = program.answers_on_libc();

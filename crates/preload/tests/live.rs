@@ -1,4 +1,4 @@
-//! The live view: what it says of waits that are known one by one, and what becomes of a program that cannot have one.
+//! The live view: its data about individually known waits, and the behaviour of a program that cannot have one.
 
 mod harness;
 
@@ -25,7 +25,7 @@ struct Run {
     from: BufReader<ChildStdout>,
 }
 
-/// What the program says: what it does, its thread, the thread that waits, the lock.
+/// The program's report: its action, its thread, the thread that waits, the lock.
 #[derive(Debug)]
 struct Told {
     what: String,
@@ -61,7 +61,7 @@ impl Run {
         Run { _program: program, folder, child, to, from: BufReader::new(from) }
     }
 
-    /// Returns what the program says next.
+    /// Returns the program's next report.
     fn hear(&mut self) -> Told {
         let mut line = String::new();
         self.from.read_line(&mut line).expect("text");
@@ -76,7 +76,7 @@ impl Run {
         }
     }
 
-    /// Lets the program go on.
+    /// Lets the program continue.
     fn answer(&mut self) {
         self.to.write_all(b"\n").expect("the program reads");
     }
@@ -96,13 +96,13 @@ impl Run {
         self.channel().snapshot().expect("a sound view")
     }
 
-    /// Waits for the view, which a program makes as a thread of it begins to wait for a lock.
+    /// Waits for the view, which a program creates when one of its threads begins to wait for a lock.
     fn awaited_channel(&self) -> Channel {
         let found = || self.files().first().and_then(|file| Channel::open(file).ok());
         until("a view", found)
     }
 
-    /// Waits until a thread waits for a lock, and another moment.
+    /// Waits until a thread waits for a lock, and a moment longer.
     fn snapshot_with(&self, waiter: u32) -> Snapshot {
         let channel = self.awaited_channel();
         until("a thread that waits", || {
@@ -119,7 +119,7 @@ impl Run {
     }
 }
 
-/// Looks until there is something.
+/// Polls until there is a result.
 fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -136,7 +136,7 @@ fn lock_at(snapshot: &Snapshot, address: u64) -> &Lock {
 }
 
 const MS: u64 = 1_000_000;
-/// Longer than anything takes, however busy the machine is.
+/// A time longer than any step takes, however busy the machine is.
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
@@ -153,7 +153,7 @@ fn a_waiter_is_seen_with_the_owner_that_lets_it_wait() {
     assert_eq!(waiting.owner, Some(told.teller));
     let age = snapshot.taken_ns - waiting.since_ns;
     assert!((15 * MS..60_000 * MS).contains(&age), "{age} ns");
-    // The wait before, of 20 ms, by another thread.
+    // The previous wait, of 20 ms, by another thread.
     let lock = lock_at(&snapshot, told.lock);
     assert_eq!((lock.waits, lock.histogram.iter().sum::<u64>()), (1, 1));
     assert!((20 * MS..60_000 * MS).contains(&lock.longest_ns), "{}", lock.longest_ns);
@@ -172,7 +172,7 @@ fn a_waiter_is_seen_with_the_owner_that_lets_it_wait() {
 
 #[test]
 fn who_changes_its_root_and_gives_up_root_has_a_view() {
-    // SAFETY: always answers.
+    // SAFETY: always succeeds.
     if unsafe { libc::geteuid() } != 0 {
         return println!("SKIPPED: only root can give it up");
     }
@@ -184,7 +184,7 @@ fn who_changes_its_root_and_gives_up_root_has_a_view() {
     run.ends();
 }
 
-/// The program's own symbols say in which function a site is.
+/// Checks by the program's own symbols in which function a site is.
 fn assert_is_in(snapshot: &Snapshot, site: u64, function: &str) {
     let maps = fs::read_to_string(format!("/proc/{}/maps", snapshot.pid)).expect("it runs");
     let parse = |text: &str| u64::from_str_radix(text, 16).expect("a number");
@@ -331,7 +331,7 @@ fn waits_are_counted_under_every_policy() {
 
 #[test]
 fn snapshots_of_a_busy_program_only_grow() {
-    /// Of a wait that is not counted yet the reader finds the length: the program may know its clock better meanwhile.
+    /// The reader computes the length of a wait that is not counted yet: the program may know its clock better later.
     const CLOCK_NS: u64 = 10_000;
     let mut run = Run::of("busy");
     run.hear();
@@ -387,7 +387,7 @@ fn a_process_whose_system_calls_are_filtered_is_left_alone() {
     assert_eq!(run.hear().what, "done");
     assert!(run.files().is_empty());
     run.ends();
-    // Its user has it otherwise: then the filter decides.
+    // Its user sets the opposite: then the filter decides.
     let run = Run::with("filtered", "adaptive", |command| command.env(environment::LIVE, "1"));
     assert_eq!(run.signal(), Some(31));
 }
@@ -492,7 +492,7 @@ impl Run {
     }
 }
 
-/// Runs the program where its folders are file systems of their own, mounted with `options`; `None`: that takes root.
+/// Runs the program where its folders are separate file systems, mounted with `options`; `None`: that requires root.
 fn mounted(what: &str, options: &str) -> Option<Run> {
     let is_allowed = Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success());
     if !is_allowed {
@@ -513,7 +513,7 @@ fn mounted(what: &str, options: &str) -> Option<Run> {
 
 #[test]
 fn a_full_disk_costs_the_view_and_not_the_program() {
-    // Room for nothing, for the header, for a thread, and for a part of the table.
+    // No room, room for the header, for a thread, and for a part of the table.
     for pages in [1, 2, 3, 20] {
         let Some(mut run) = mounted("many", &format!("nr_blocks={pages}")) else { return };
         assert_eq!(run.hear().what, "done");
@@ -533,14 +533,14 @@ fn what_is_recorded_of_a_busy_program_adds_up() {
     let mut run = Run::of("busy");
     let told = run.hear();
     let channel = run.awaited_channel();
-    // Who takes the records comes late, or in the midst of long waits, where a busy machine lets it stand still.
+    // The reader of records may be late, or stalled during long waits, on a busy machine.
     assert!((0..20).any(|_| adds_up(&channel, &told)), "the records do not come to what was counted");
     run.answer();
     assert_eq!(run.hear().what, "done");
     run.ends();
 }
 
-/// Records for two seconds; whether the records come to about what was counted meanwhile.
+/// Records for two seconds; returns whether the records sum to about the counts meanwhile.
 fn adds_up(channel: &Channel, told: &Told) -> bool {
     const PERIOD_NS: u64 = 500_000;
     let mut recorder = channel.record().expect("a view of ours");

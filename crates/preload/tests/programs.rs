@@ -1,5 +1,5 @@
-//! C and C++ programs under the preload library, with every policy, and once without it: what they expect must be what
-//! the C library does.
+//! C and C++ programs under the preload library, with every policy, and once without it: their expectations must match
+//! the C library's behaviour.
 
 mod harness;
 mod starts;
@@ -59,7 +59,7 @@ programs! {
     shared_with_a_process_that_is_not_preloaded: "processes.c",
 }
 
-/// As some servers turn them off, and where an allocator registers areas of its own, in place of the C library's.
+/// Some servers turn them off, and some allocators register their own areas instead of the C library's.
 #[test]
 fn without_restartable_sequences_of_the_c_library() {
     const OFF: &str = "glibc.pthread.rseq=0";
@@ -74,7 +74,7 @@ fn without_restartable_sequences_of_the_c_library() {
     program.run("adaptive");
 }
 
-/// In whichever order the two are loaded.
+/// The two may be loaded in either order.
 #[test]
 fn beside_a_library_that_fakes_the_clock() {
     let faking = Build::new("faked_library.c").shared("faked").display().to_string();
@@ -87,7 +87,7 @@ fn beside_a_library_that_fakes_the_clock() {
     }
 }
 
-/// Out of a wait for a lock, by a signal handler. In a line of spinners each round takes time slices.
+/// A signal handler jumps out of a wait for a lock. In a queue of spinners each round takes time slices.
 #[test]
 fn jumps_out_of_lock_calls() {
     let program = Build::new("jump_out.c").program();
@@ -98,8 +98,8 @@ fn jumps_out_of_lock_calls() {
     program.run_with_arguments(Some("adaptive"), &["100", "timed"]);
 }
 
-/// Whatever a filter does to system calls that the program does not make with the C library's locks. Not turns under a
-/// spin policy, and no line of spinners: they would take minutes.
+/// A filter may do anything to system calls that the program does not make with the C library's locks. Turns under a
+/// spin policy and queues of spinners are left out: they would take minutes.
 #[test]
 fn filtered_system_calls() {
     let program = Build::new("sandboxed.c").program();
@@ -116,13 +116,13 @@ fn filtered_system_calls() {
     }
 }
 
-/// The C library's limit is another, and the policies do not differ here.
+/// The C library's limit is different, and the policies do not differ here.
 #[test]
 fn as_many_read_locks_as_there_can_be() {
     Build::new("rwlock_full.c").program().run("adaptive");
 }
 
-/// Not under the spin policies: who stands in their lines is waited for.
+/// Not under the spin policies, whose queues wait for each thread in them.
 #[test]
 fn waiters_that_are_stopped() {
     let program = Build::new("stopped.c").program();
@@ -136,7 +136,7 @@ fn fork_with_contended_locks() {
     everywhere(&Build::new("fork_contended.c").link(&handlers).program());
 }
 
-/// Not under the spin policies: with 2000 spinners for each CPU each wait costs time slices without number.
+/// Not under the spin policies: with 2000 spinners for each CPU each wait costs countless time slices.
 #[test]
 fn four_thousand_threads() {
     let program = Build::new("threads.c").program();
@@ -167,7 +167,7 @@ fn allocators_that_lock() {
     }
 }
 
-/// The name that the loader knows a shared object by, if there is one.
+/// Returns the name by which the loader knows a shared object, if there is one.
 fn shared_object(name: &'static str) -> Option<&'static str> {
     if std::env::var_os("CROSS_COMPILE").is_some() {
         return None; // this machine's would be found
@@ -246,16 +246,16 @@ fn first_calls_while_a_constructor_waits_for_them() {
     let library = Build::new("first_use_library.c").shared("first_use").display().to_string();
     let mut program = Build::new("first_use.c").program().with("LIBRARY", &library);
     for objects in ["ours", "foreign", "taken"] {
-        // Who calls `dlclose` asks for the loader's lock.
+        // A thread that calls `dlclose` takes the loader's lock.
         for function in EXPORTS.split_whitespace().filter(|name| *name != "dlclose") {
-            println!("{function} on {objects}"); // says which it was if it hangs
+            println!("{function} on {objects}"); // shows which one it was if it hangs
             program = program.with("FUNCTION", function).with("OBJECTS", objects);
             program.run("adaptive");
         }
     }
 }
 
-/// What the library may export: a symbol more would shadow one of the program's.
+/// The symbols that the library may export: any other would shadow one of the program's.
 const EXPORTS: &str = "
     pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock
     pthread_mutex_clocklock pthread_mutex_unlock
@@ -284,7 +284,7 @@ fn exports_the_interposed_symbols_and_nothing_else() {
     assert_eq!(ours.names(), expected);
     let theirs = Symbols::of_c_library();
     for name in expected {
-        // Calls of ours pass these by: what a library before us makes of them holds for us, too.
+        // Our own calls do not use these: a library before ours that changes them also affects us.
         let by_version_alone = ["prctl", "syscall"].contains(&name);
         assert_eq!(
             ours.without_asking(name),

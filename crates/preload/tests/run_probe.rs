@@ -1,4 +1,4 @@
-//! What the library tells `turnwise compare` of a run.
+//! The library's report on a run to `turnwise compare`.
 
 mod harness;
 
@@ -6,7 +6,7 @@ use harness::{Build, POLICIES, Program, output_path};
 use std::path::Path;
 use turnwise_preload_abi::{environment, run_probe::WORDS};
 
-/// Runs the program; returns the words that it left: loaded, used, contended.
+/// Runs the program; returns the words that it wrote: loaded, used, contended.
 fn probed(program: Program, policy: &str) -> Vec<u32> {
     let page = output_path("page");
     std::fs::write(&page, [0; WORDS * size_of::<u32>()]).expect("an empty probe");

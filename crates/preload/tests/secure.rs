@@ -1,4 +1,4 @@
-//! A program with other rights than its user's: whoever starts it sets its environment, and shall gain nothing by that.
+//! A program with other rights than its user's: the user sets its environment, and must gain nothing by that.
 
 mod harness;
 
@@ -11,13 +11,13 @@ use turnwise_preload_abi::environment;
 
 const SOMEBODY: u32 = 65_000;
 
-/// Copies the library where everybody may read it, and gives a program that is linked with it to somebody; `None`: this
-/// user namespace has nobody else.
+/// Copies the library where all users may read it, and gives a program linked with it to another user; `None`: this
+/// user namespace has no other user.
 fn set_uid_program(folder: &Path) -> Option<std::path::PathBuf> {
     fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("ours");
     fs::copy(library(), folder.join("libturnwise_preload.so")).expect("a library");
     let source = folder.join("secure.c");
-    // It says whose rights it has, and takes a lock.
+    // It prints whose rights it has, and takes a lock.
     let text = "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n\
                 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
                 int main(void) { pthread_mutex_lock(&lock); printf(\"%d\\n\", geteuid());\n\
@@ -40,7 +40,7 @@ fn run(program: &Path, variables: &[(&str, &str)]) -> Output {
 
 #[test]
 fn a_set_uid_program_takes_nothing_from_the_environment() {
-    // What the same variables do otherwise.
+    // The effect of the same variables otherwise.
     let told = Build::new("kinds.c").program().run("adaptive");
     assert!(told.contains("turnwise: version"), "{told}");
     if !is_root() {
@@ -64,7 +64,7 @@ fn a_set_uid_program_takes_nothing_from_the_environment() {
     if String::from_utf8_lossy(&run(&program, &[]).stdout).trim() == "0" {
         return println!("SKIPPED: set-user-ID has no effect in the folder for temporary files, or for this process");
     }
-    // The loader takes some away from such a process, and moves the rest.
+    // The loader removes some from such a process, and moves the rest.
     let unsafe_ones = [("LD_LIBRARY_PATH", "/tmp"), ("TMPDIR", "/tmp"), ("LD_AUDIT", "/tmp/x.so")];
     let ended = run(&program, &[&unsafe_ones[..], &hostile].concat());
     let said = String::from_utf8_lossy(&ended.stdout);

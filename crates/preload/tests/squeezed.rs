@@ -4,12 +4,12 @@ mod harness;
 
 use harness::Build;
 
-/// Rounds of a run on either library: each alone may meet a moment in which another program has a CPU.
+/// The number of rounds of a run on each library: another program may have a CPU during any single one.
 const ROUNDS: u32 = 4;
-/// So often the rounds are repeated: another program may have a CPU in all of ours.
+/// The number of times that the rounds are repeated: another program may have a CPU during all of them.
 const TRIES: u32 = 8;
 
-/// A contender's share of the CPU that it has in common with a busy process is no less than two thirds of what it is on
+/// Checks that a contender's share of the CPU that it shares with a busy process is at least two thirds of its share on
 /// the C library's locks in the same minute. (With a yield for every 64 us of contention it was a seventh.)
 fn keeps_its_share(kind: &str) {
     let program = Build::new("squeezed.c").program().with("KIND", kind);
@@ -34,7 +34,7 @@ fn percent(output: &str) -> u32 {
     output.trim().parse().unwrap_or_else(|_| panic!("not a number: {output}"))
 }
 
-/// One kind after the other: both at once would keep each other from contending.
+/// One kind after another: both at once would keep each other from contending.
 #[test]
 fn beside_a_busy_process() {
     keeps_its_share("mutex");

@@ -1,4 +1,4 @@
-//! Valgrind's helgrind and drd, which see the C library's locks alone.
+//! Valgrind's helgrind and drd, which see only the C library's locks.
 
 mod harness;
 
@@ -6,7 +6,7 @@ use harness::{Build, library};
 use std::process::{Command, Output};
 use turnwise_preload_abi::environment;
 
-/// What the tool is told to make of a program in which it found something.
+/// The exit status that the tool is to use for a program with findings.
 const FOUND: i32 = 9;
 
 fn valgrind(tool: &str, program: &std::path::Path, arguments: &[&str]) -> Output {

@@ -1,21 +1,21 @@
-//! Axes of pictures, for figures of which some may be much larger than others.
+//! Axes of pictures, for figures of very different sizes.
 
-/// Figures that differ by more than this factor have a logarithmic axis.
+/// The factor between figures above which the axis is logarithmic.
 const LINEAR_MAX: f64 = 20.0;
 
-/// From figures to places.
+/// An axis, which maps figures to places.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
-    /// Where it begins.
+    /// The figure at its beginning.
     pub low: f64,
-    /// Where it ends.
+    /// The figure at its end.
     pub high: f64,
     /// Whether it is logarithmic.
     pub log: bool,
 }
 
 impl Axis {
-    /// From the least to the most of these.
+    /// Returns an axis from the least to the greatest of these.
     #[must_use]
     pub fn between(values: impl Iterator<Item = f64>) -> Axis {
         let (low, high) =
@@ -23,14 +23,14 @@ impl Axis {
         Axis { low, high, log: low > 0.0 && high > LINEAR_MAX * low }
     }
 
-    /// On which all of these have a place. A linear one has zero, too.
+    /// Returns an axis on which all of these have a place. A linear one also includes zero.
     #[must_use]
     pub fn of(values: impl Iterator<Item = f64>) -> Axis {
         let all = Axis::between(values);
         if all.log { all } else { Axis { low: all.low.min(0.0), high: all.high.max(0.0), ..all } }
     }
 
-    /// Where on the axis, from 0 to 1.
+    /// Returns the place on the axis, from 0 to 1.
     #[must_use]
     pub fn at(self, value: f64) -> f64 {
         let share = if self.log {
@@ -41,19 +41,19 @@ impl Axis {
         share.clamp(0.0, 1.0)
     }
 
-    /// The figure at a place.
+    /// Returns the figure at a place.
     #[must_use]
     pub fn value(self, share: f64) -> f64 {
         if self.log { self.low * (self.high / self.low).powf(share) } else { self.low + share * (self.high - self.low) }
     }
 
-    /// In which of so many cells, where a picture is drawn with letters.
+    /// Returns in which of `cells` cells a figure is, in a picture drawn with characters.
     #[must_use]
     pub fn cell(self, value: f64, cells: usize) -> usize {
         (self.at(value) * (cells as f64 - 1.0)).round() as usize
     }
 
-    /// Where zero is, if it is between the ends.
+    /// Returns where zero is, if it is between the ends.
     #[must_use]
     pub fn zero(self) -> Option<f64> {
         (self.low < 0.0 && self.high > 0.0).then(|| self.at(0.0))

@@ -1,9 +1,9 @@
-//! Which CPUs this process may use, and threads that stay on one.
+//! The CPUs that this process may use, and pinning threads to one.
 
 use anyhow::{Context, Result, bail};
 use std::{fs, io};
 
-/// More CPUs than any kernel supports; keeps a broken list from filling memory.
+/// More CPUs than any kernel supports; it keeps a broken list from filling memory.
 const LIMIT: u32 = 1 << 16;
 
 /// Lists the CPUs that this thread may use.
@@ -15,7 +15,7 @@ pub fn allowed() -> Result<Vec<u32>> {
     parse_list(list).with_context(|| format!("{path}: Cpus_allowed_list"))
 }
 
-/// Keeps the calling thread on one CPU. Allocates nothing, so that a forked child may call it.
+/// Pins the calling thread to one CPU. It does not allocate, so that a forked child may call it.
 ///
 /// # Errors
 /// The kernel refuses it.
@@ -23,7 +23,7 @@ pub fn stay_on(cpu: u32) -> io::Result<()> {
     const BITS: usize = usize::BITS as usize;
     let mut set = [0_usize; LIMIT as usize / BITS];
     *set.get_mut(cpu as usize / BITS).ok_or(io::ErrorKind::InvalidInput)? = 1 << (cpu as usize % BITS);
-    // SAFETY: the kernel reads as many bytes of the set as it is told; they may be more or fewer than its own has.
+    // SAFETY: the kernel reads the given number of bytes of the set, which may be more or fewer than its own has.
     match unsafe { libc::sched_setaffinity(0, size_of_val(&set), set.as_ptr().cast()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -1,4 +1,4 @@
-//! How a program ends: exit statuses, errors, and text on stdout.
+//! The end of a program: exit statuses, errors, and text on stdout.
 
 use crate::{limits, printable_message};
 use anyhow::Context;
@@ -6,20 +6,20 @@ use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// An error with an exit status of its own; any other error is bad usage or I/O.
+/// An error with its own exit status; any other error is bad usage or I/O.
 #[derive(Debug)]
 pub struct Failure {
     code: u8,
     message: String,
 }
 
-/// How many columns the terminal has that standard output goes to; `None`: it goes elsewhere.
+/// Returns the number of columns of the terminal on standard output; `None`: it is not a terminal.
 #[must_use]
 pub fn columns() -> Option<usize> {
-    /// On fewer nothing can be read.
+    /// With fewer columns, output is unreadable.
     const LEAST: u16 = 20;
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: there is room for the answer.
+    // SAFETY: there is room for the result.
     let told = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
     (told == 0 && size.ws_col >= LEAST).then_some(size.ws_col.into())
 }
@@ -28,13 +28,13 @@ pub fn columns() -> Option<usize> {
 pub const CHECK_FAILED: u8 = 1;
 /// Bad usage, or a file that cannot be read or written.
 pub const USAGE_OR_IO: u8 = 2;
-/// A simulated run got nowhere.
+/// A simulated run made no progress.
 pub const STUCK: u8 = 3;
-/// As the shell has it: 128 + SIGINT.
+/// As in the shell: 128 + SIGINT.
 pub const INTERRUPTED: u8 = 130;
 
 impl Failure {
-    /// An error with this exit status.
+    /// Returns an error with this exit status.
     #[must_use]
     pub fn error(code: u8, message: String) -> anyhow::Error {
         anyhow::Error::new(Failure { code, message })
@@ -49,7 +49,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The exit status of a program, after its error, if there is one, was written to stderr.
+/// Returns the exit status of a program, after writing its error, if any, to stderr.
 #[must_use]
 pub fn exit_code(program: &str, outcome: anyhow::Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error| {
@@ -65,10 +65,10 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     print_bytes(text.as_bytes())
 }
 
-/// Prints as [`print()`] does, what need not be text.
+/// Prints bytes, which need not be text, as [`print()`] does.
 pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout();
-    // Flushed here: what fails as the program ends is nobody's error.
+    // Flushed here: a failure at the program's end would not be reported.
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to standard output"),
         _ => Ok(()),

@@ -1,6 +1,6 @@
-//! Numbers, times and shares as people read them.
+//! Formats numbers, times and shares for human readers.
 
-/// A number with its thousands as a letter, four digits at least: `1.153 M`, `115.3 k`, `38894`.
+/// Formats a number with its thousands as a letter, four digits at least: `1.153 M`, `115.3 k`, `38894`.
 #[must_use]
 pub fn scaled(value: f64) -> String {
     match value.abs() {
@@ -13,10 +13,10 @@ pub fn scaled(value: f64) -> String {
     }
 }
 
-/// A number with its thousands as a letter, three digits: `12.3 M`, `4.56 k`, `789`.
+/// Formats a number with its thousands as a letter, three digits: `12.3 M`, `4.56 k`, `789`.
 #[must_use]
 pub fn short(value: f64) -> String {
-    // What would be 1000 of a unit is 1.00 of the next.
+    // A figure that would round to 1000 of a unit is 1.00 of the next.
     match value.abs() {
         size if size >= 999.5e6 => format!("{} G", three(value / 1e9)),
         size if size >= 999.5e3 => format!("{} M", three(value / 1e6)),
@@ -26,7 +26,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// A number without a unit, three digits at least: `640595016`, `71.8`, `8`.
+/// Formats a number without a unit, three digits at least: `640595016`, `71.8`, `8`.
 #[must_use]
 pub fn plain(value: f64) -> String {
     match value.abs() {
@@ -36,7 +36,7 @@ pub fn plain(value: f64) -> String {
     }
 }
 
-/// Three digits, more only of what is beyond 1000.
+/// Formats with three digits, more only beyond 1000.
 #[must_use]
 pub fn three(value: f64) -> String {
     match value.abs() {
@@ -46,7 +46,7 @@ pub fn three(value: f64) -> String {
     }
 }
 
-/// Nanoseconds with three digits, in a unit that suits them: `850 ns`, `12.3 us`, `4.56 ms`.
+/// Formats nanoseconds with three digits, in a suitable unit: `850 ns`, `12.3 us`, `4.56 ms`.
 #[must_use]
 pub fn time(ns: f64) -> String {
     match ns.abs() {
@@ -58,7 +58,7 @@ pub fn time(ns: f64) -> String {
     }
 }
 
-/// A length of time as flags take it, exactly: `20ms`, `1001ns`.
+/// Formats a duration as flags take it, exactly: `20ms`, `1001ns`.
 #[must_use]
 pub fn duration(ns: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
@@ -66,14 +66,14 @@ pub fn duration(ns: u64) -> String {
     unit.map_or_else(|| format!("{ns}ns"), |(unit, name)| format!("{}{name}", ns / unit))
 }
 
-/// A share in percent: `12%`, `0.3%`.
+/// Formats a share in percent: `12%`, `0.3%`.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 || percent >= 9.95 { format!("{percent:.0}%") } else { format!("{percent:.1}%") }
 }
 
-/// A number with commas: `1,234,567`.
+/// Formats a number with commas: `1,234,567`.
 #[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();

@@ -1,15 +1,15 @@
-//! Folders of a user's that a program makes when it first has something to put there.
+//! A user's folders that a program creates when it first has a file to put there.
 
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Makes a folder and those above it, for their owner alone; but not the user's home, nor what lies outside of it with
-/// no folder above: an account without a home (Debian's `nobody` has `/nonexistent`) is not to get one.
+/// Creates a folder and those above it, for their owner only; but not the user's home, nor a folder outside of it whose
+/// parent does not exist: an account without a home (Debian's `nobody` has `/nonexistent`) is not to get one.
 ///
 /// # Errors
-/// The home, or the folder above, is not there; or the folder cannot be made.
+/// The home, or the folder above, does not exist; or the folder cannot be created.
 pub fn make(folder: &Path) -> io::Result<()> {
     let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     make_below(folder, home.as_deref())

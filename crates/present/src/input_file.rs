@@ -1,24 +1,24 @@
-//! Files that a user names to be read. What has no end, or nobody writes to, is refused at once.
+//! Input files named by a user. A file without an end, or without a writer, is refused immediately.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A text has at most so many bytes: 256 MiB. The longest reports have some tens.
+/// The maximum size of a text: 256 MiB. The longest reports have some tens.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Opens a regular file. A pipe would wait for a writer, a device has no end.
 ///
 /// # Errors
-/// It cannot be opened, or is something else.
+/// It cannot be opened, or is not a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     let refuse = |found: Metadata| match found.is_file() {
         true => Ok(()),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file; name one")),
     };
     refuse(path.metadata()?)?;
-    // Some of the kernel's own files look regular, and wait.
+    // Some of the kernel's own files look regular, but block.
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     refuse(file.metadata()?)?;
     Ok(file)
@@ -27,7 +27,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Reads a regular file.
 ///
 /// # Errors
-/// As [`open`]; or it is longer than such files are.
+/// As [`open`]; or it is longer than such files may be.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let too_long = || {

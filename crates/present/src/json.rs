@@ -13,13 +13,13 @@ pub fn text(report: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string_pretty(report).context("the report has no JSON form")? + "\n")
 }
 
-/// Reads a report that somebody else may have written: its names are shown on terminals.
+/// Reads a report, possibly from an untrusted source: its names are shown on terminals.
 ///
 /// # Errors
-/// It is no such report, or has text that a terminal would obey, which none of ours has.
+/// It is not such a report, or has text that a terminal would interpret, which none of ours has.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
     shows_only(&serde_json::from_str(text).context("it is not JSON")?)?;
-    // From the text again: a `Value` would round the numbers.
+    // Parsed from the text again: a `Value` would round the numbers.
     Ok(serde_json::from_str(text)?)
 }
 
@@ -40,7 +40,7 @@ fn plain(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints what people read, unless standard output is for the document (`--json -`), and writes the document.
+/// Prints the text for people, unless standard output is for the document (`--json -`), and writes the document.
 pub fn publish(report: &impl Serialize, people: &str, json: Option<OutputFile>) -> Result<()> {
     if !json.as_ref().is_some_and(OutputFile::is_stdout) {
         print(people)?;

@@ -1,24 +1,24 @@
-//! What both programs, `turnwise` and `turnwise-lab`, share.
+//! Code shared by both programs, `turnwise` and `turnwise-lab`.
 //!
 //! | file | what |
 //! |---|---|
-//! | `usage.rs` | the command line, and complaints about it that say what to type |
-//! | `ending.rs` | errors with an exit status, and the last words of a program |
+//! | `usage.rs` | the command line, and error messages about it that state what to type |
+//! | `ending.rs` | errors with an exit status, and a program's final output |
 //! | `pages.rs` | manual pages and completions, from the table of flags |
-//! | `output_file.rs`, `json.rs` | files that the user asked for; reports as JSON |
-//! | `own_locks.rs` | a program that measures leaves our preload library first |
-//! | `figures.rs`, `stats.rs` | numbers as people read them; medians and quantiles |
-//! | `names.rs` | the name that a misspelt one was meant to be |
-//! | `toml_file.rs` | what is wrong in a TOML file, with the line |
-//! | `printable.rs` | text of others on a terminal |
+//! | `output_file.rs`, `json.rs` | output files that the user requested; reports as JSON |
+//! | `own_locks.rs` | a measuring program first unloads our preload library |
+//! | `figures.rs`, `stats.rs` | numbers for human readers; medians and quantiles |
+//! | `names.rs` | the intended name for a misspelt one |
+//! | `toml_file.rs` | errors in a TOML file, with the line |
+//! | `printable.rs` | untrusted text on a terminal |
 //! | `table.rs`, `progress.rs`, `chart.rs` | tables and progress bars; axes of pictures |
-//! | `machine.rs` | what a report says of the machine and of the program that made it |
-//! | `quota.rs` | a CPU quota for this process and for what it starts |
-//! | `input_file.rs` | files that a user names to be read |
-//! | `folder.rs` | folders that a program makes for its user |
-//! | `cpus.rs`, `others.rs`, `spent.rs` | which CPUs there are; what other programs took of them; what this one did |
+//! | `machine.rs` | a report's description of the machine and of the program that made it |
+//! | `quota.rs` | a CPU quota for this process and those that it starts |
+//! | `input_file.rs` | input files named by a user |
+//! | `folder.rs` | folders that a program creates for its user |
+//! | `cpus.rs`, `others.rs`, `spent.rs` | the CPUs; their use by other programs; and by this one |
 //!
-//! Only programs parse arguments and draw tables: they turn on the feature `program`, libraries do not.
+//! Only programs parse arguments and draw tables: they enable the feature `program`, libraries do not.
 
 pub mod chart;
 pub mod cpus;

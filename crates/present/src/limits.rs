@@ -1,14 +1,14 @@
-//! Limits on what a process may have (`ulimit`, setrlimit): a program that meets one says which, and what to do.
+//! Resource limits of a process (`ulimit`, setrlimit): a program that reaches one reports which, and what to do.
 
 use anyhow::{Context, Result};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
 use std::process::ExitCode;
 
-/// Less stack than this (`ulimit -s`) is not relied upon.
+/// The stack size below which the first stack (`ulimit -s`) is not used.
 const STACK_BYTES: u64 = 2 << 20;
 
-/// What is in force of a limit; `None`: there is none.
+/// Returns the limit in force; `None`: there is none.
 #[must_use]
 pub fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -17,7 +17,7 @@ pub fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// What to do about an error that comes from a limit on this process; `None`: it comes from elsewhere, or says so
+/// Returns what to do about an error caused by a limit on this process; `None`: it has another cause, or states it
 /// itself.
 #[must_use]
 pub fn remedy(error: &anyhow::Error) -> Option<String> {
@@ -41,7 +41,7 @@ pub fn remedy(error: &anyhow::Error) -> Option<String> {
 /// Runs the program on a stack that is large enough, whatever the limit on its first one is.
 ///
 /// # Errors
-/// There is none to be had.
+/// No such stack is available.
 pub fn with_stack(run: impl FnOnce() -> ExitCode + Send) -> Result<ExitCode> {
     let Some(most) = limit(libc::RLIMIT_STACK).filter(|most| *most < STACK_BYTES) else { return Ok(run()) };
     std::thread::scope(|scope| {
@@ -53,11 +53,11 @@ pub fn with_stack(run: impl FnOnce() -> ExitCode + Send) -> Result<ExitCode> {
     })
 }
 
-/// The system's allocator for a program that cannot go on without memory: it ends with a sentence, as one that cannot
-/// read a file does.
+/// The system's allocator for a program that cannot continue without memory: it exits with a message, like one that
+/// cannot read a file.
 pub struct Memory;
 
-// SAFETY: all is the system's, but that no answer is null.
+// SAFETY: all is the system's, except that no result is null.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: contract of `alloc`.
@@ -88,7 +88,7 @@ fn had(memory: *mut u8) -> *mut u8 {
     memory
 }
 
-/// Ends the program without memory.
+/// Ends the program when memory is exhausted.
 #[cold]
 fn end() -> ! {
     const LIMITED: &str = "turnwise: no memory left: raise the limit on address space (ulimit -v, -d)\n";

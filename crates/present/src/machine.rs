@@ -1,4 +1,4 @@
-//! What a report says about the machine and the program that made it.
+//! A report's description of the machine and the program that made it.
 
 use serde::{Deserialize, Serialize};
 #[cfg(target_env = "gnu")]
@@ -11,14 +11,14 @@ use turnwise::platform::native::on_cpu_layer;
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
-    /// The CPU's name, if the kernel tells.
+    /// The CPU's name, if the kernel reports it.
     #[serde(alias = "cpu_model")]
     pub cpu: Option<String>,
-    /// CPUs that this process may use.
+    /// The number of CPUs that this process may use.
     pub cpus: usize,
     /// The architecture that this program was built for.
     pub arch: String,
-    /// Bytes of memory.
+    /// The size of memory, in bytes.
     pub memory_bytes: Option<u64>,
     /// The kernel's release.
     pub kernel: Option<String>,
@@ -26,14 +26,14 @@ pub struct Machine {
     pub libc: Option<String>,
     /// The frequency governor of CPU 0, if there is one.
     pub governor: Option<String>,
-    /// What our locks know about whether an owner runs: `rseq` or `none`.
+    /// How our locks determine whether an owner runs: `rseq` or `none`.
     pub on_cpu_layer: String,
-    /// Threads that wanted a CPU, averaged over the minute before the run.
+    /// The number of runnable threads, averaged over the minute before the run.
     pub load_average: Option<f64>,
 }
 
 impl Machine {
-    /// Describes this machine now.
+    /// Describes this machine.
     #[must_use]
     pub fn here() -> Machine {
         let info = rustix::system::sysinfo();
@@ -50,14 +50,14 @@ impl Machine {
         }
     }
 
-    /// The CPU's name, or its architecture.
+    /// Returns the CPU's name, or its architecture.
     #[must_use]
     pub fn cpu_name(&self) -> &str {
         self.cpu.as_deref().unwrap_or(&self.arch)
     }
 }
 
-/// `2 x AMD EPYC, Linux 6.18.44, glibc 2.36`.
+/// Formats `2 x AMD EPYC, Linux 6.18.44, glibc 2.36`.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [kernel, libc] = [&self.kernel, &self.libc].map(|name| name.as_deref().unwrap_or("unknown"));
@@ -86,9 +86,9 @@ fn cpu_name() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// The commit of the sources that this program was built from, with `+` if they were changed since (results do not
-/// count: an earlier measurement wrote them); `None` if they or git are not there. To be asked before a long run:
-/// another may be checked out when it ends.
+/// Returns the commit of the sources that this program was built from, with `+` if they were changed since (results do
+/// not count: an earlier measurement wrote them); `None` without them or git. Call it before a long run: another commit
+/// may be checked out when it ends.
 #[must_use]
 pub fn commit() -> Option<String> {
     let git = |args: &[&str]| {

@@ -1,17 +1,17 @@
-//! The name that a misspelt one was meant to be.
+//! Finds the intended name for a misspelt one.
 
 use std::borrow::Cow;
 
-/// Names farther than this from a given one are not taken for a slip of the hand.
+/// The similarity below which a name is not taken for a typing error.
 const SIMILAR: f64 = 0.8;
 
-/// The known name that is most like the given one, if any is like it.
+/// Returns the known name that is most similar to the given one, if any is similar.
 pub fn nearest<'a>(given: &str, known: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'a, str>> {
     let rated = known.map(|name| (likeness(given, &name), name)).filter(|(likeness, _)| *likeness > SIMILAR);
     rated.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
-/// Of short names one wrong key makes much of the difference; capitals make none.
+/// Returns the similarity of two names: one wrong key makes much difference in short names; capitals make none.
 fn likeness(given: &str, name: &str) -> f64 {
     const ONE_KEY: f64 = 0.95;
     let (given, name) = (&given.to_ascii_lowercase(), &name.to_ascii_lowercase());
@@ -19,7 +19,7 @@ fn likeness(given: &str, name: &str) -> f64 {
     if given.len() > 2 && strsim::damerau_levenshtein(given, name) == 1 { by_letters.max(ONE_KEY) } else { by_letters }
 }
 
-/// A question for [`nearest`]'s answer, and the names to choose from.
+/// Returns a question that offers [`nearest`]'s result, and the names to choose from.
 #[must_use]
 pub fn suggestion(given: &str, known: &[&str]) -> String {
     let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");

@@ -1,33 +1,33 @@
-//! What others took of the CPUs while something was measured.
+//! Measures the CPU use of others during a measurement.
 
 use crate::cpus;
 use crate::spent::Spent;
 use serde::{Deserialize, Serialize};
 
-/// Below this share a figure owes little to others.
+/// The share below which others affect a figure little.
 const LITTLE: f64 = 0.1;
 
-/// Time that went by on the CPUs that this process may use, in seconds, summed over them.
+/// Elapsed time on the CPUs that this process may use, in seconds, summed over them.
 #[derive(Clone, Copy, Default)]
 struct Times {
     all: f64,
     /// Programs ran.
     programs: f64,
-    /// Programs wanted to run, and the host let others.
+    /// Programs were runnable, and the host ran others.
     stolen: f64,
     /// Of `programs`: this process and the children that it waited for.
     own: f64,
 }
 
-/// From a moment on.
+/// A watch from a moment on.
 pub struct Watch {
     cpus: Vec<u32>,
-    /// A process that is not ours, and counts as if it were.
+    /// A process that is not ours, but counts as if it were.
     beside: Option<u32>,
     begin: Times,
 }
 
-/// What they took, as shares of the time of the CPUs that this process may use.
+/// The use by others, as shares of the time of the CPUs that this process may use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Others {
     /// Other programs of this system.
@@ -37,13 +37,13 @@ pub struct Others {
 }
 
 impl Watch {
-    /// From now on; `None`: the system does not tell.
+    /// Starts a watch now; `None`: the system does not report the times.
     #[must_use]
     pub fn begin() -> Option<Watch> {
         Watch::of(None)
     }
 
-    /// From now on, of all but this process and that one, which is not its child.
+    /// Starts a watch now, of all but this process and that one, which is not its child.
     #[must_use]
     pub fn beside(pid: u32) -> Option<Watch> {
         Watch::of(Some(pid))
@@ -52,13 +52,13 @@ impl Watch {
     fn of(beside: Option<u32>) -> Option<Watch> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
         let mut cpus = cpus::allowed().ok()?;
-        // Those that are allowed and off have no line.
+        // CPUs that are allowed but offline have no line.
         cpus.retain(|cpu| stat.contains(&format!("\ncpu{cpu} ")));
         let begin = Times::now(&cpus, beside)?;
         Some(Watch { cpus, beside, begin })
     }
 
-    /// Up to now; `None`: the system does not tell, or no time went by.
+    /// Returns the use up to now; `None`: the system does not report it, or no time has passed.
     #[must_use]
     pub fn end(&self) -> Option<Others> {
         Times::now(&self.cpus, self.beside)?.since(self.begin)
@@ -66,19 +66,19 @@ impl Watch {
 }
 
 impl Others {
-    /// Whether figures of that time owe something to them.
+    /// Returns whether they affected the figures of that time.
     #[must_use]
     pub fn took_much(&self) -> bool {
         self.programs > LITTLE || self.host > LITTLE
     }
 
-    /// What to say of it beside the figures, a sentence each.
+    /// Returns the notes to print with the figures, a sentence each.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         self.each().map(|taken| format!("{taken} meanwhile, which affects the figures")).collect()
     }
 
-    /// The same in one clause: `other programs took 31% of the CPUs`.
+    /// Returns the notes in one clause: `other programs took 31% of the CPUs`.
     #[must_use]
     pub fn taken(&self) -> String {
         self.each().collect::<Vec<_>>().join(", and ")
@@ -100,7 +100,7 @@ impl Times {
         Some(Times { own: own_seconds() + beside, ..Times::of(&stat, cpus, per_second)? })
     }
 
-    /// As `/proc/stat` has it. Interrupts are nobody's: a program that sends itself packets causes them as well.
+    /// Parses `/proc/stat`. Interrupts are attributed to none: a program that sends itself packets causes them as well.
     fn of(stat: &str, cpus: &[u32], per_second: f64) -> Option<Times> {
         let mut times = Times::default();
         let (mut found, mut lines) = (0, stat.lines().filter_map(|line| line.strip_prefix("cpu")));
@@ -126,16 +126,16 @@ impl Times {
     }
 }
 
-/// CPU time of this process and of the children that it waited for, in seconds.
+/// Returns the CPU time of this process and of the children that it waited for, in seconds.
 #[must_use]
 pub fn own_seconds() -> f64 {
     (Spent::here().cpu + Spent::by_children().cpu).as_secs_f64()
 }
 
-/// CPU time of a process, in the system's ticks; `None`: it is gone.
+/// Returns the CPU time of a process, in the system's ticks; `None`: it has ended.
 fn ticks_of(pid: u32) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Its name, in brackets, may have anything in it.
+    // Its name, in parentheses, may contain any characters.
     let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
     let ticks = |field: usize| fields.get(field)?.parse::<f64>().ok();
     Some(ticks(11)? + ticks(12)?)

@@ -1,6 +1,6 @@
-//! A file that the user asked for: refused at once if it cannot be written, and in its place only when it is complete.
-//! Of symbolic links it is what they lead to. What is not a regular file (a device, a pipe) stays, and is written to.
-//! So is what is open already (`/dev/stdout`), behind all that was written there.
+//! An output file that the user requested: it is refused immediately if it cannot be written, and put in place only
+//! when it is complete. For symbolic links, it is their target. A non-regular file (a device, a pipe) stays, and is
+//! written to. So is one that is already open (`/dev/stdout`), after its existing contents.
 
 use crate::ending::print_bytes;
 use crate::printable;
@@ -13,14 +13,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// In place of a file's name: standard output.
+/// The file name that stands for standard output.
 const STDOUT: &str = "-";
 
-/// A file to be, in a folder that can be written to.
+/// A future file, in a folder that can be written to.
 #[derive(Debug)]
 pub struct OutputFile {
     file: PathBuf,
-    /// A second descriptor of one that was named.
+    /// A second descriptor of a file named by descriptor.
     open: Option<OwnedFd>,
 }
 
@@ -37,7 +37,7 @@ impl OutputFile {
         let file = target(file).with_context(complaint)?;
         let open = descriptor(&file).map(second).transpose().with_context(complaint)?;
         if open.is_none() && !is_special(&file) {
-            // It goes away at once: an interrupted program leaves nothing behind.
+            // It is removed immediately: an interrupted program leaves no file behind.
             beside(&file).with_context(complaint)?;
         }
         Ok(OutputFile { file, open })
@@ -48,13 +48,13 @@ impl OutputFile {
         file.map(|file| OutputFile::open(flag, file)).transpose()
     }
 
-    /// Whether `-` was named: it goes to standard output.
+    /// Returns whether `-` was named: it goes to standard output.
     pub fn is_stdout(&self) -> bool {
         self.file == Path::new(STDOUT)
     }
 
-    /// Whether it would take the place of what `other` wrote, or the other way round. A device or a pipe takes both; so
-    /// does a file by two descriptors.
+    /// Returns whether it would replace the output at `other`, or vice versa. A device or a pipe takes both; so does a
+    /// file by two descriptors.
     pub fn is_same(&self, other: &Path) -> bool {
         if self.is_stdout() || other == Path::new(STDOUT) {
             return self.file == other;
@@ -70,7 +70,7 @@ impl OutputFile {
         }
     }
 
-    /// Puts the file in place, and says so on standard error.
+    /// Puts the file in place, and reports it on standard error.
     pub fn write(self, content: &[u8]) -> Result<()> {
         if self.is_stdout() {
             return print_bytes(content);
@@ -86,37 +86,37 @@ impl OutputFile {
         let mut output_file = beside(&self.file).with_context(complaint)?;
         output_file.as_file_mut().write_all(content).with_context(complaint)?;
         output_file.persist(&self.file).map_err(|error| error.error).with_context(complaint)?;
-        // Nobody may listen there, and the file is in place.
+        // Standard error may be closed, and the file is in place.
         let _ = writeln!(std::io::stderr(), "wrote {}", printable(&self.file.display().to_string()));
         Ok(())
     }
 }
 
-/// Where a path leads in the end: links are followed, also one to a file that is not there yet.
+/// Returns the final target of a path: links are followed, even one to a file that does not exist yet.
 fn target(file: &Path) -> std::io::Result<PathBuf> {
-    /// As many as the system follows.
+    /// The number of links that the system follows.
     const LINKS: u32 = 40;
     let mut file = file.to_path_buf();
     for _ in 0..LINKS {
         let Ok(link) = file.read_link() else { return Ok(file) };
         if descriptor(&file).is_some() || is_special(&file) {
-            return Ok(file); // what /proc shows of a pipe is no path
+            return Ok(file); // what /proc shows for a pipe is not a path
         }
         file = file.parent().unwrap_or(Path::new("")).join(link);
     }
     Err(std::io::Error::other("too many links"))
 }
 
-/// The number that `/dev/stdout`'s `/proc/self/fd/1` and the like end in.
+/// Returns the number that `/dev/stdout`'s `/proc/self/fd/1` and the like end in.
 fn descriptor(file: &Path) -> Option<RawFd> {
     let own = Path::new("/proc/self/fd").canonicalize().ok()?;
     let is_own = folder(file).canonicalize().is_ok_and(|folder| folder == own);
     file.file_name().filter(|_| is_own)?.to_str()?.parse().ok().filter(|number| *number >= 0)
 }
 
-/// Another descriptor of what this one stands for: what is written goes where the other has come to.
+/// Returns a second descriptor of the same open file: writes continue at the other's position.
 fn second(descriptor: RawFd) -> std::io::Result<OwnedFd> {
-    // SAFETY: the caller of this process keeps it open. If it is not open, the system says so, and nothing was done.
+    // SAFETY: the caller of this process keeps it open. If it is not open, the system reports so without harm.
     let first = unsafe { BorrowedFd::borrow_raw(descriptor) };
     let second = first.try_clone_to_owned()?;
     if rustix::fs::fcntl_getfl(&second)?.intersection(OFlags::RWMODE) == OFlags::RDONLY {
@@ -125,12 +125,12 @@ fn second(descriptor: RawFd) -> std::io::Result<OwnedFd> {
     Ok(second)
 }
 
-/// What tells a file from all others, whatever its names.
+/// Returns the identity of a file, whatever its names.
 fn inode(file: &Path) -> Option<(u64, u64)> {
     file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// A file's name in its folder, whatever that folder was called.
+/// Returns a file's name in its folder, however that folder was named.
 fn placed(file: &Path) -> Option<PathBuf> {
     Some(folder(file).canonicalize().ok()?.join(file.file_name()?))
 }
@@ -139,12 +139,12 @@ fn folder(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether something is there that is not a regular file.
+/// Returns whether the file exists and is not a regular file.
 fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| !found.is_file())
 }
 
-/// A file with a name of its own in the same folder. That name is nothing to the user, and in no error.
+/// Creates a temporary file in the same folder. Its name means nothing to the user, and is in no error.
 fn beside(file: &Path) -> std::io::Result<NamedTempFile> {
     tempfile::Builder::new().make_in(folder(file), |path| File::options().write(true).create_new(true).open(path))
 }

@@ -1,4 +1,4 @@
-//! A program that measures must not run on our preload library itself.
+//! Ensures that a measuring program does not itself run on our preload library.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
@@ -8,11 +8,11 @@ use std::process::Command;
 use turnwise_preload_abi::environment;
 use turnwise_preload_abi::libraries::{OURS, is_library};
 
-/// The loader's.
+/// The loader's variable.
 const VARIABLE: &str = "LD_PRELOAD";
 
-/// Makes sure that this process runs on the C library's own locks: what it measures must not depend on it. Fails if the
-/// library is loaded by other means than `LD_PRELOAD`.
+/// Makes sure that this process runs on the C library's own locks: its measurements must not depend on the library.
+/// Fails if the library is loaded by other means than `LD_PRELOAD`.
 pub fn leave() -> Result<()> {
     let value = std::env::var_os(VARIABLE).unwrap_or_default();
     let others = without_ours(&value);

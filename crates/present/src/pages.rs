@@ -1,4 +1,4 @@
-//! `turnwise man` and `turnwise completions`: written from the table of flags, as the help is.
+//! `turnwise man` and `turnwise completions`: generated from the table of flags, as the help is.
 
 use anyhow::{Context, Result};
 use clap::Command;
@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Writes the pages of `command` and says where.
+/// Writes the pages of `command` and reports where.
 pub fn man(directory: &Path, command: Command) -> Result<ExitCode> {
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make the folder {}", directory.display()))?;
     let mut command = command.disable_help_subcommand(true);
@@ -17,7 +17,7 @@ pub fn man(directory: &Path, command: Command) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page of `command`, and of all below it.
+/// Writes the page of `command`, and those of all below it.
 fn pages(command: Command, directory: &Path) -> std::io::Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let has_version = command.get_version().is_some();
@@ -42,8 +42,8 @@ fn pages(command: Command, directory: &Path) -> std::io::Result<()> {
     below.into_iter().try_for_each(|below| pages(below, directory))
 }
 
-/// What the help has behind the options: notes, and examples as lines that are neither filled nor hyphenated, so that
-/// they can be copied.
+/// Formats the help's text after the options: notes, and examples as lines that are neither filled nor hyphenated, so
+/// that they can be copied.
 fn behind(text: &str) -> String {
     let (notes, examples) = text.split_once("Examples:").unwrap_or((text, ""));
     let section = |heading: &str, text: &str, filled: bool| {
@@ -57,7 +57,7 @@ fn behind(text: &str) -> String {
     section("NOTES", notes, true) + &section("EXAMPLES", examples, false)
 }
 
-/// A line for roff: `\&` keeps a dot at its beginning from being a request.
+/// Escapes a line for roff: `\&` keeps a dot at its beginning from being a request.
 fn escaped(line: &str) -> String {
     let plain = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
     format!("\\&{plain}\n")

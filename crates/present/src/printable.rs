@@ -1,17 +1,17 @@
-//! Text of others on a terminal: names of programs and of what is in them, files that somebody else wrote.
+//! Untrusted text on a terminal: names of programs and in programs, files from other sources.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use turnwise_preload_abi::terminal::is_obeyed;
 
-/// Returns the text without what a terminal would obey, or would show in another order than it is in.
+/// Returns the text without characters that a terminal would interpret, or that would change its visible order.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
 }
 
-/// Returns a message without what a terminal would obey. Its lines stay; but a word of the command line that is in it,
-/// such as the name of a file, does not end one.
+/// Returns a message without characters that a terminal would interpret. Its lines stay; but a word of the command line
+/// in it, such as a file name, does not end one.
 #[must_use]
 pub fn printable_message(message: &str, words: impl IntoIterator<Item = OsString>) -> String {
     let mut shown = message.to_owned();

@@ -3,7 +3,7 @@
 use indicatif::ProgressStyle;
 pub use indicatif::{ProgressBar, ProgressFinish};
 
-/// A bar of `length` steps, drawn as `template` says in indicatif's words.
+/// Returns a bar of `length` steps, drawn by indicatif's `template`.
 #[must_use]
 pub fn bar(length: usize, template: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());

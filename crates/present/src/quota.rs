@@ -1,18 +1,18 @@
-//! A CPU quota for this process and for what it starts: the limit of a container, by the kernel's cpu controller in
+//! A CPU quota for this process and those that it starts: the limit of a container, by the kernel's cpu controller in
 //! either version of control groups.
 //!
-//! The whole process moves, and not its threads alone, so that whoever asks the kernel for the quota of the process
-//! finds it, as in a container.
+//! The whole process moves, and not only its threads, so that a query to the kernel for the process's quota finds it,
+//! as in a container.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The period of every quota: the kernel's own default, and so that of most containers.
+/// The period of every quota: the kernel's own default, and therefore that of most containers.
 pub const PERIOD_US: u32 = 100_000;
 
-/// What to do where no quota can be had.
+/// The advice if no quota is available.
 const HELP: &str = "run it as root where control groups can be written, or where systemd delegates one: \
                     systemd-run --user --scope -p Delegate=yes COMMAND";
 
@@ -21,23 +21,23 @@ const HELP: &str = "run it as root where control groups can be written, or where
 pub struct Quota {
     /// The control group that has it.
     group: PathBuf,
-    /// Where the process was before.
+    /// The group in which the process was before.
     before: PathBuf,
-    /// The cpu controller was turned on for it, and is to be turned off again.
+    /// Whether the cpu controller was turned on for it, and is to be turned off again.
     turned_on: bool,
 }
 
-/// What the kernel counts of a quota.
+/// The kernel's counts for a quota.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Throttled {
-    /// Periods in which the group ran.
+    /// The number of periods in which the group ran.
     pub periods: u64,
-    /// Those in which the quota was used up.
+    /// The number of those in which the quota was used up.
     pub throttled: u64,
 }
 
 impl Throttled {
-    /// The share of the periods after `begin` in which the quota was used up; `None`: no period has ended.
+    /// Returns the share of the periods after `begin` in which the quota was used up; `None`: no period has ended.
     #[must_use]
     pub fn share_since(self, begin: Throttled) -> Option<f64> {
         let periods = self.periods.checked_sub(begin.periods).filter(|periods| *periods > 0)?;
@@ -46,10 +46,10 @@ impl Throttled {
 }
 
 impl Quota {
-    /// Lets this process use so many hundredths of a CPU, and whatever it starts from now on, all together.
+    /// Limits this process, and all that it starts from now on, together to `percent` hundredths of a CPU.
     ///
     /// # Errors
-    /// There is no cpu controller here that this process may use; the text says what to do.
+    /// There is no cpu controller here that this process may use; the text states what to do.
     pub fn enter(percent: u32) -> Result<Quota> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let read = |file: &str| fs::read_to_string(file).with_context(|| format!("cannot read {file}"));
@@ -58,7 +58,7 @@ impl Quota {
         place.enter(&name, percent).context(HELP)
     }
 
-    /// What the kernel has counted so far.
+    /// Returns the kernel's counts so far.
     ///
     /// # Errors
     /// The kernel's file cannot be read.
@@ -100,7 +100,7 @@ enum Version {
 }
 
 impl Place {
-    /// By the kernel's lists of this process's control groups and of its mounts.
+    /// Finds it in the kernel's lists of this process's control groups and of its mounts.
     fn find(groups: &str, mounts: &str) -> Result<Place> {
         let lines = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
         let one = lines().find(|(controllers, _)| controllers.split(',').any(|name| name == "cpu"));
@@ -117,7 +117,7 @@ impl Place {
         Ok(Place { version, folder: Path::new(point).components().chain(Path::new(below).components()).collect() })
     }
 
-    /// Makes a group below, and moves this process there.
+    /// Creates a child group, and moves this process there.
     fn enter(&self, name: &str, percent: u32) -> Result<Quota> {
         let group = self.folder.join(name);
         fs::create_dir(&group).with_context(|| format!("cannot make a control group in {}", self.folder.display()))?;
@@ -126,7 +126,7 @@ impl Place {
             Version::One => quota.limit_one(percent),
             Version::Two => quota.limit_two(percent),
         };
-        // If not, the process is moved back by the drop.
+        // On failure, the process is moved back by the drop.
         entered.map(|()| quota)
     }
 }
@@ -142,8 +142,8 @@ impl Quota {
         put(&self.group.join("cgroup.procs"), "0")
     }
 
-    /// A group that hands a controller down must be empty itself, but for the root: where it is not, this process may
-    /// be all that is in it, and moves first.
+    /// Sets the limit in version 2. A group that passes a controller down must itself be empty, except for the root: if
+    /// it is not, this process may be the only one in it, and moves first.
     fn limit_two(&mut self, percent: u32) -> Result<()> {
         let control = self.before.join("cgroup.subtree_control");
         let has_cpu = |file: &Path| fs::read_to_string(file).is_ok_and(|all| all.split(' ').any(|c| c.trim() == "cpu"));
@@ -169,7 +169,7 @@ fn put(file: &Path, text: &str) -> Result<()> {
     written.with_context(|| format!("cannot write {text} to {}", file.display()))
 }
 
-/// What is of interest in a line of mountinfo.
+/// The relevant fields of a line of mountinfo.
 struct Mount<'a> {
     /// The part of the hierarchy that is mounted.
     root: &'a str,
@@ -196,7 +196,7 @@ impl Mount<'_> {
     }
 }
 
-/// Of the file `cpu.stat`, alike in both versions.
+/// Parses the file `cpu.stat`, which is the same in both versions.
 fn counts(text: &str) -> Throttled {
     let of = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -239,7 +239,7 @@ mod tests {
         assert!(said("1:cpu:/\n", "1 1 0:1 / / rw - ext4 /dev/x rw\n").contains("not mounted"));
     }
 
-    /// A folder that looks like a control group.
+    /// Creates a folder that looks like a control group.
     fn pretended(version: Version) -> (tempfile::TempDir, Place) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("cgroup.controllers"), "cpuset cpu io\n").unwrap();

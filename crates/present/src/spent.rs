@@ -1,29 +1,29 @@
-//! What the kernel has counted for a process.
+//! The kernel's counts for a process.
 
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// What a process has spent so far.
+/// The resources that a process has used so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     /// CPU time, user and system.
     pub cpu: Duration,
-    /// Context switches: a thread slept or yielded.
+    /// The number of context switches because a thread slept or yielded.
     pub voluntary: u64,
-    /// Context switches: a thread was preempted.
+    /// The number of context switches because a thread was preempted.
     pub involuntary: u64,
     /// The most memory that it had.
     pub peak_bytes: u64,
 }
 
 impl Spent {
-    /// What this process has.
+    /// Returns this process's use.
     #[must_use]
     pub fn here() -> Spent {
         Spent::by(libc::RUSAGE_SELF)
     }
 
-    /// What its children have that it waited for.
+    /// Returns the use of the children that it waited for.
     #[must_use]
     pub fn by_children() -> Spent {
         Spent::by(libc::RUSAGE_CHILDREN)
@@ -31,7 +31,7 @@ impl Spent {
 
     fn by(whom: libc::c_int) -> Spent {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: there is room for the answer, and zeros are one, too.
+        // SAFETY: there is room for the result, and zeros are a valid one.
         let usage = unsafe {
             libc::getrusage(whom, usage.as_mut_ptr());
             usage.assume_init()

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The value below which a `share` of the sample lies, linear between the neighbours (type 7 of Hyndman and Fan).
-/// `sorted` rises and is not empty.
+/// Returns the value below which a `share` of the sample lies, linear between the neighbours (type 7 of Hyndman and
+/// Fan). `sorted` rises and is not empty.
 #[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let position = share * (sorted.len() - 1) as f64;
@@ -12,17 +12,17 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     below + (above - below) * position.fract()
 }
 
-/// The middle one, or the mean of the middle two; sorts the sample, which is not empty.
+/// Returns the middle value, or the mean of the middle two; sorts the sample, which is not empty.
 #[must_use]
 pub fn median(sample: &mut [f64]) -> f64 {
     sample.sort_unstable_by(f64::total_cmp);
     quantile(sample, 0.5)
 }
 
-/// Median and extremes of several samples.
+/// The median and extremes of several samples.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Spread {
-    /// The middle one; the mean of the middle two of an even number.
+    /// The middle value; the mean of the middle two of an even number.
     pub median: f64,
     /// The least.
     pub min: f64,
@@ -43,7 +43,7 @@ impl Spread {
     }
 
     /// Summarises `a / b`, round by round: what happened to both in a round (another process, a slower clock) cancels
-    /// out. A round in which either is missing does not count.
+    /// out. Rounds in which either is missing do not count.
     #[must_use]
     pub fn of_ratios(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Spread> {
         let ratios: Vec<f64> =

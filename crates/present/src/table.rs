@@ -1,4 +1,4 @@
-//! Tables on a terminal and in Markdown, all drawn alike.
+//! Tables on a terminal and in Markdown, all in the same style.
 
 pub use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use comfy_table::{LineStyle, TableStyle, presets};
@@ -6,13 +6,13 @@ use comfy_table::{LineStyle, TableStyle, presets};
 /// A line across the whole table.
 const RULE: LineStyle = LineStyle::none().fill('─');
 
-/// A table without lines but for one under its header.
+/// Returns a table without lines except for one under its header.
 #[must_use]
 pub fn ruled() -> Table {
     styled(presets::NOTHING.header_separator(RULE))
 }
 
-/// Like [`ruled`], with long cells wrapped so that no line has more columns than `width`.
+/// Returns a table like [`ruled`], with long cells wrapped so that no line has more columns than `width`.
 #[must_use]
 pub fn wrapped(width: u16) -> Table {
     let mut table = ruled();
@@ -20,14 +20,14 @@ pub fn wrapped(width: u16) -> Table {
     table
 }
 
-/// A table with lines above, below and under its header.
+/// Returns a table with lines above, below and under its header.
 #[must_use]
 pub fn framed() -> Table {
     let rule = RULE.junction('─');
     styled(TableStyle::new().top_border(rule).header_separator(rule).bottom_border(rule))
 }
 
-/// Makes a table in Markdown.
+/// Returns a table in Markdown.
 #[must_use]
 pub fn markdown() -> Table {
     styled(presets::ASCII_MARKDOWN)

@@ -1,4 +1,4 @@
-//! What is wrong with a TOML file that a user wrote: file, line, key, and what to do.
+//! Reports errors in a user's TOML file: file, line, key, and what to do.
 
 use crate::names::suggestion;
 use crate::{input_file, printable};
@@ -8,31 +8,31 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Something wrong, or odd.
+/// An error or an oddity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// Whether the file cannot be used.
     pub is_error: bool,
-    /// What is wrong.
+    /// The description of the problem.
     pub what: String,
-    /// Where: bytes of the text. Only the first line of them is shown.
+    /// The place, in bytes of the text. Only the first line of them is shown.
     pub place: Range<usize>,
-    /// What to do.
+    /// The advice.
     pub remedy: String,
 }
 
 impl Problem {
-    /// A problem for which the file cannot be used.
+    /// Returns a problem because of which the file cannot be used.
     pub fn error(place: Range<usize>, what: impl Into<String>, remedy: impl Into<String>) -> Problem {
         Problem { is_error: true, what: what.into(), place, remedy: remedy.into() }
     }
 
-    /// A problem in spite of which the file can be used.
+    /// Returns a problem in spite of which the file can be used.
     pub fn warning(place: Range<usize>, what: impl Into<String>, remedy: impl Into<String>) -> Problem {
         Problem { is_error: false, ..Problem::error(place, what, remedy) }
     }
 
-    /// Shows people what, file, line, column, the line itself, and what to do.
+    /// Formats description, file, line, column, the line itself, and advice.
     #[must_use]
     pub fn shown(&self, origin: &str, text: &str) -> String {
         let level = if self.is_error { Level::ERROR } else { Level::WARNING };
@@ -42,28 +42,28 @@ impl Problem {
         let snippet = Snippet::source(text).path(origin).annotation(AnnotationKind::Primary.span(start..end));
         let report = [level.primary_title(&self.what).element(snippet).element(Level::HELP.message(&self.remedy))];
         let shown = Renderer::plain().render(&report);
-        // The file may be another's: what it says is no command to the terminal.
+        // The file may be untrusted: its text must not control the terminal.
         shown.lines().map(printable).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// Shows all of them, with an empty line between two.
+/// Formats all of them, with an empty line between two.
 #[must_use]
 pub fn shown(problems: &[Problem], origin: &str, text: &str) -> String {
     let shown: Vec<String> = problems.iter().map(|problem| problem.shown(origin, text)).collect();
     shown.join("\n\n")
 }
 
-/// Says that a file cannot be used, and why. `sort` is what such files are called.
+/// Formats the message that a file cannot be used, and why. `sort` is the name of such files.
 #[must_use]
 pub fn unusable(sort: &str, problems: &[Problem], origin: &str, text: &str) -> String {
     format!("the {sort} {origin} cannot be used\n{}", shown(problems, origin, text))
 }
 
-/// Reads the text of a file; `sort` is what such files are called.
+/// Reads the text of a file; `sort` is the name of such files.
 ///
 /// # Errors
-/// Says why it cannot be read, or which line is not UTF-8.
+/// The reason that it cannot be read, or the line that is not UTF-8.
 pub fn read(sort: &str, path: &Path) -> Result<String, String> {
     let shown = path.display();
     let bytes = input_file::read(path).map_err(|error| format!("cannot read the {sort} {shown}: {error}"))?;
@@ -73,17 +73,17 @@ pub fn read(sort: &str, path: &Path) -> Result<String, String> {
     })
 }
 
-/// The line of this byte of a text, counted from 1.
+/// Returns the line of this byte of a text, counted from 1.
 #[must_use]
 pub fn line_at(text: &[u8], place: usize) -> usize {
     text.iter().take(place).filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// What to do about mistakes that the TOML reader finds in one sort of file.
+/// The advice about mistakes that the TOML reader finds in one sort of file.
 pub struct Advice {
-    /// A value of another kind than its key needs.
+    /// For a value of another kind than its key needs.
     pub wrong_kind: &'static str,
-    /// A missing key of this name.
+    /// For a missing key of this name.
     pub missing: fn(&str) -> &'static str,
 }
 
@@ -114,8 +114,8 @@ pub fn explain(error: &toml::de::Error, text: &str, advice: &Advice) -> (String,
     (key, Problem::error(place, what, remedy))
 }
 
-/// The key whose name or value is this place of the text: an error points at a name or a value as a whole, and at the
-/// table (or the whole text) in which something is missing.
+/// Returns the key whose name or value is at this place of the text: an error points at a name or a value as a whole,
+/// and at the table (or the whole text) in which something is missing.
 fn search_table(table: &DeTable<'_>, path: &str, place: &Range<usize>) -> Option<String> {
     table.iter().find_map(|(name, value)| {
         let key = if path.is_empty() { name.get_ref().to_string() } else { format!("{path}.{}", name.get_ref()) };

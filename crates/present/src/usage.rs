@@ -1,4 +1,4 @@
-//! The command line, read by clap; and complaints about it that say what to type.
+//! The command line, read by clap; and error messages about it that state what to type.
 
 use crate::ending::USAGE_OR_IO;
 use crate::printable_message;
@@ -11,27 +11,27 @@ use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 
-/// The other program, and the subcommands that are its own.
+/// The other program, and its subcommands.
 #[derive(Clone, Copy)]
 pub struct Sibling {
     /// Its name.
     pub program: &'static str,
     /// The package that builds it.
     pub package: &'static str,
-    /// Its subcommands that somebody may look for here.
+    /// Its subcommands that users may look for here.
     pub commands: &'static [&'static str],
 }
 
-/// Reads the command line, or ends the process with help or a complaint.
+/// Reads the command line, or ends the process with help or an error message.
 pub fn parse<Cli: CommandFactory + FromArgMatches>(sibling: Sibling) -> Cli {
     let read = try_parse::<Cli>(std::env::args_os(), sibling);
     read.unwrap_or_else(|error| end_with(&error))
 }
 
-/// Ends the process with help or a complaint. Help that could not be written is an error, except to a closed pipe.
+/// Ends the process with help or an error message. Help that could not be written is an error, except to a closed pipe.
 fn end_with(error: &clap::Error) -> ! {
     let said = error.render().to_string();
-    // What looks like a colour is gone from the words in there.
+    // Colour sequences have been removed from the words in the message.
     let plain = |word: &OsString| StyledStr::from(word.to_string_lossy().into_owned()).to_string().into();
     let words = std::env::args_os().flat_map(|word| [plain(&word), word]);
     let shown = printable_message(&said, words);
@@ -48,7 +48,7 @@ fn end_with(error: &clap::Error) -> ! {
     }
 }
 
-/// Parses words as [`parse`] does; an error is a complaint, or help that was asked for.
+/// Parses words as [`parse`] does; an error is an error message, or requested help.
 pub fn try_parse<Cli: CommandFactory + FromArgMatches>(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     sibling: Sibling,
@@ -57,7 +57,7 @@ pub fn try_parse<Cli: CommandFactory + FromArgMatches>(
     Cli::from_arg_matches(&matches)
 }
 
-/// The table of flags as a command line is read by it.
+/// Returns the table of flags with which a command line is read.
 pub fn command<Cli: CommandFactory>() -> Command {
     let plain = Cli::command();
     let mut built = plain.clone();
@@ -65,8 +65,8 @@ pub fn command<Cli: CommandFactory>() -> Command {
     below(plain, &built)
 }
 
-/// A subcommand's usage is the same in its help and in complaints: clap makes one up of the flags that were given,
-/// also of those that it complains of. And -1 is a bad number, not an unknown flag.
+/// Makes a subcommand's usage the same in its help and in errors: clap composes one from the given flags, even from
+/// those that are wrong. And -1 is a bad number, not an unknown flag.
 fn below(command: Command, built: &Command) -> Command {
     let command = command.mut_args(with_negative_numbers);
     command.mut_subcommands(|inner| {
@@ -83,7 +83,7 @@ fn with_negative_numbers(arg: Arg) -> Arg {
     if takes_value && !is_file { arg.allow_negative_numbers(true) } else { arg }
 }
 
-/// Says which program has a subcommand, and what number is expected, in place of the library's words.
+/// Reports which program has a subcommand, and what number is expected, instead of the library's words.
 fn explained(error: clap::Error, sibling: Sibling) -> clap::Error {
     if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
         && sibling.commands.contains(&name.as_str())

@@ -1,4 +1,4 @@
-//! A quota, where this machine lets one have it: a process of its own, since all its threads are under it.
+//! A quota, if this machine permits one: in a separate process, since all its threads are under it.
 
 use std::fs;
 use std::hint::black_box;
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use turnwise_present::quota::Quota;
 
-/// CPU time of this process.
+/// Returns the CPU time of this process.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable.
@@ -14,7 +14,7 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The CPUs that two busy threads get.
+/// Returns the CPUs that two busy threads get.
 fn used(time: Duration) -> f64 {
     let (begin, before) = (Instant::now(), cpu_time());
     thread::scope(|scope| {
@@ -45,7 +45,7 @@ fn a_quota_limits_this_process_until_it_is_dropped() {
     // On a busy machine a second may pass in which the threads do not use up the quota.
     let is_throttled = |_| {
         let cpus = used(Duration::from_secs(1));
-        // A period more, and what the kernel hands out in advance.
+        // One more period, and what the kernel grants in advance.
         assert!(cpus < 0.35, "{cpus} CPUs under a quota of a fifth");
         let counted = quota.throttled().expect("the kernel counts");
         assert!(counted.periods >= counted.throttled, "{counted:?}");

@@ -1,5 +1,5 @@
-//! Writes a profile in all forms: `cargo run -p turnwise-profile --example write -- DIRECTORY [PROFILE.json]`.
-//! Without a profile it is the tests' own; with `large` or `hostile` another of theirs.
+//! Writes a profile in all forms: `cargo run -p turnwise-profile --example write -- DIRECTORY [PROFILE.json]`. Without
+//! a profile it uses the tests' own; with `large` or `hostile` another one of theirs.
 
 #[path = "../tests/profile/fixture/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the tests need all of it")]

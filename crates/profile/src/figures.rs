@@ -2,7 +2,7 @@
 
 pub(crate) use turnwise_present::figures::count;
 
-/// Formats a length of time: `1.23 ms`.
+/// Formats a duration: `1.23 ms`.
 pub(crate) fn time(ns: u64) -> String {
     turnwise_present::figures::time(ns as f64)
 }
@@ -12,7 +12,7 @@ pub(crate) fn plural(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { more })
 }
 
-/// A part of a whole: `12%`, `0.3%`.
+/// Formats a part of a whole: `12%`, `0.3%`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     let share = share(part, whole);
     if share > 0.0 && share < 0.001 {
@@ -21,7 +21,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     turnwise_present::figures::percent(share)
 }
 
-/// A part of a whole as a number; 0 of nothing.
+/// Returns a part of a whole as a number; 0 if the whole is 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

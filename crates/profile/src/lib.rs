@@ -1,8 +1,8 @@
-//! What a recorded run of a program says about its locks.
+//! Analyses recorded runs of programs for their locks.
 //!
 //! `turnwise profile` runs a program under the recorder; [`analysis`] makes a [`model::Profile`] of the recording, with
-//! names from [`symbols`]; all that shows, stores or judges a profile starts from there: [`text`], [`output`] and
-//! [`advice`]; [`policy_rules`] are what a policy file says of its locks.
+//! names from [`symbols`]; everything that shows, stores or judges a profile starts from there: [`text`], [`output`]
+//! and [`advice`]; [`policy_rules`] name its locks for a policy file.
 
 pub mod advice;
 pub mod analysis;

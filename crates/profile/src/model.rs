@@ -1,22 +1,22 @@
 //! The data of a profile. All times are nanoseconds, points in time since the recording began.
 //!
-//! Things refer to one another by their index in the profile's lists ([`LockId`], [`SiteId`], …).
+//! Items refer to one another by their index in the profile's lists ([`LockId`], [`SiteId`], …).
 
 use serde::{Deserialize, Serialize};
 use turnwise_present::others::Others;
 
-/// Grows when a reader of an older profile would misunderstand a newer one.
+/// The version of the schema, which grows when an older reader would misunderstand a newer profile.
 pub const SCHEMA: u32 = 2;
 
-/// Index in [`Profile::locks`].
+/// The index in [`Profile::locks`].
 pub type LockId = u32;
-/// Index in [`Profile::sites`].
+/// The index in [`Profile::sites`].
 pub type SiteId = u32;
-/// Index in [`Profile::threads`].
+/// The index in [`Profile::threads`].
 pub type ThreadId = u32;
-/// Index in [`Profile::stacks`].
+/// The index in [`Profile::stacks`].
 pub type StackId = u32;
-/// Index in [`Profile::frames`].
+/// The index in [`Profile::frames`].
 pub type FrameId = u32;
 
 /// One recorded run.
@@ -24,19 +24,19 @@ pub type FrameId = u32;
 pub struct Profile {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// What ran.
+    /// The program that ran.
     pub program: Program,
-    /// How it was recorded, and what the recording cannot tell.
+    /// How it was recorded, and what the recording cannot show.
     pub recording: Recording,
-    /// In order of appearance.
+    /// The threads, in order of appearance.
     pub threads: Vec<Thread>,
-    /// By total wait time, longest first.
+    /// The locks, by total wait time, longest first.
     pub locks: Vec<Lock>,
     /// Each lock's call sites, by total wait time, longest first.
     pub sites: Vec<Site>,
-    /// Waits one by one, as far as they were kept, in order of their beginning.
+    /// The individual waits that were kept, in order of their beginning.
     pub episodes: Vec<Episode>,
-    /// Who held while others waited, by wait time, longest first.
+    /// Which sites held locks while others waited, by wait time, longest first.
     pub blocked: Vec<Blocked>,
     /// Condition variables, by number of waits.
     pub conditions: Vec<Condition>,
@@ -51,29 +51,29 @@ pub struct Profile {
     pub stacks: Vec<Vec<FrameId>>,
     /// The frames of the stacks.
     pub frames: Vec<Frame>,
-    /// The forecast for more CPUs, if the user asked for one.
+    /// The forecast for more CPUs, if the user requested one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
 }
 
-/// What ran.
+/// The program that ran.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Program {
-    /// Command line.
+    /// The command line.
     pub command: Vec<String>,
-    /// Process number.
+    /// The process number.
     pub pid: u32,
-    /// When the recording began: seconds since 1970.
+    /// The start of the recording: seconds since 1970.
     pub started_unix_s: u64,
-    /// From its beginning to the end of the process or of the recording.
+    /// The time from its beginning to the end of the process or of the recording.
     pub duration_ns: u64,
     /// How the process ended.
     pub ending: Ending,
     /// The locks it ran on: `libc`, `adaptive`, …
     pub policy: String,
-    /// CPUs that it could use.
+    /// The number of CPUs that it could use.
     pub cpus: u32,
-    /// Host, processor and kernel, as `turnwise compare` has them.
+    /// Host, processor and kernel, as in `turnwise compare`.
     pub machine: String,
 }
 
@@ -81,52 +81,52 @@ pub struct Program {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// It had not when the recording ended.
+    /// It had not ended when the recording ended.
     #[default]
     Running,
-    /// With this status.
+    /// It exited with this status.
     Exited(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signalled(i32),
-    /// It ended; how is not known.
+    /// It ended; how is unknown.
     Ended,
 }
 
-/// How it was recorded.
+/// The parameters of a recording.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Recording {
-    /// One in so many uncontended acquisitions has its hold time measured. So have contended ones that are kept one by
-    /// one.
+    /// One in this many uncontended acquisitions has its hold time measured. So have contended ones that are kept
+    /// individually.
     pub hold_one_in: u32,
-    /// One in so many short and frequent waits has call stack and holder, and is kept one by one. All have their call
-    /// site and length.
+    /// One in this many short and frequent waits has call stack and holder, and is kept individually. All have their
+    /// call site and length.
     pub stack_one_in: u32,
-    /// Waits kept one by one ([`Profile::episodes`]).
+    /// The number of waits kept individually ([`Profile::episodes`]).
     pub episodes_kept: u64,
-    /// Waits that are in all totals, but not kept one by one: short and frequent ones, or for want of room.
+    /// Waits that are in all totals, but not kept individually: short and frequent ones, or for lack of room.
     pub episodes_dropped: u64,
-    /// Acquisitions that could not be told apart by lock and site, for want of room. 0 in any sound recording.
+    /// Acquisitions that could not be assigned to lock and site, for lack of room. 0 in any sound recording.
     pub acquisitions_unattributed: u64,
-    /// What could not be recorded, and why: said before all else.
+    /// What could not be recorded, and why: reported before all else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// What a reader of the profile should know.
+    /// Remarks for the reader of the profile.
     pub remarks: Vec<String>,
-    /// What saw the waits.
+    /// The method by which the waits were recorded.
     #[serde(default)]
     pub method: Method,
-    /// Waits that had not ended when the recording did. They are in all wait times, and in no count of acquisitions.
+    /// Waits that had not ended when the recording ended. They are in all wait times, and in no count of acquisitions.
     #[serde(default)]
     pub still_waiting: u64,
-    /// What others took of the CPUs meanwhile, if that is known and the run was long enough to tell.
+    /// The CPU use of others meanwhile, if it is known and the run was long enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<Others>,
-    /// Records of a trace that were lost for want of room: their waits are in no figure.
+    /// The number of records of a trace that were lost for lack of room: their waits are in no figure.
     #[serde(default)]
     pub records_lost: u64,
 }
 
-/// What a profile was made with.
+/// The method by which a profile was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -134,24 +134,24 @@ pub enum Method {
     #[default]
     Recorder,
     /// The kernel's futex calls. [`Usage::contended`] counts waits in them, [`Usage::failed`] those that timed out, and
-    /// a [`Blocked`] pair's or an [`Episode`]'s holder is who woke the waiter. Acquisitions, holds and what happens in
-    /// the lock are not known: 0 here, absent in JSON.
+    /// a [`Blocked`] pair's or an [`Episode`]'s holder is the waker. Acquisitions, holds and events in the lock are
+    /// unknown: 0 here, absent in JSON.
     FutexTrace,
     /// The recorder inside a program that runs on our locks, while it was switched on. Waits, their times, sleeps,
-    /// steals and hand-offs are those of the program's counters; stacks, threads, holders and the course over time are
-    /// from a sample, scaled up. Acquisitions without a wait are not known, nor is the time that locks were held
-    /// altogether: 0 here, absent in JSON. Holds are those of recorded waits whose release others waited for.
+    /// steals and hand-offs are those of the program's counters; stacks, threads, holders and the time course are from
+    /// a sample, scaled up. Acquisitions without a wait are unknown, as is the total time that locks were held: 0 here,
+    /// absent in JSON. Holds are those of recorded waits whose release others waited for.
     Live,
 }
 
 impl Recording {
-    /// Whether acquisitions and holds are known.
+    /// Returns whether acquisitions and holds are known.
     #[must_use]
     pub fn knows_acquisitions(&self) -> bool {
         self.method == Method::Recorder
     }
 
-    /// Whether something is known of what happened in the locks: their events, and some holds.
+    /// Returns whether the locks' events and some holds are known.
     #[must_use]
     pub fn knows_locks(&self) -> bool {
         self.method != Method::FutexTrace
@@ -163,13 +163,13 @@ impl Recording {
 pub struct Thread {
     /// Its number in the system.
     pub tid: u32,
-    /// Its name (`pthread_setname_np`), else the program's.
+    /// Its name (`pthread_setname_np`), otherwise the program's.
     pub name: String,
     /// When it first took a lock.
     pub began_ns: u64,
-    /// When it ended, or the recording did.
+    /// When it ended, or the recording ended.
     pub ended_ns: u64,
-    /// What it did at all locks together.
+    /// Its use of all locks together.
     pub usage: Usage,
 }
 
@@ -180,9 +180,9 @@ pub enum LockKind {
     /// `pthread_mutex_t`, normal or adaptive.
     #[default]
     Mutex,
-    /// Recursive.
+    /// `pthread_mutex_t`, recursive.
     RecursiveMutex,
-    /// Error-checking.
+    /// `pthread_mutex_t`, error-checking.
     ErrorCheckMutex,
     /// Robust, priority-inheriting, priority-protected or process-shared.
     SpecialMutex,
@@ -190,20 +190,20 @@ pub enum LockKind {
     RwLock,
     /// `pthread_spinlock_t`.
     SpinLock,
-    /// A word that threads sleep on by the kernel's futex calls: a lock's, a condition variable's, any.
+    /// A word that threads sleep on by the kernel's futex calls: a lock's, a condition variable's, or any other.
     Futex,
 }
 
 /// One lock.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Lock {
-    /// Where it lies.
+    /// Its address.
     pub address: u64,
-    /// Type.
+    /// Its type.
     pub kind: LockKind,
-    /// A name for people: the symbol (`cache_lock`, `table+24`), or where it was made, or where it is mostly taken.
+    /// A readable name: the symbol (`cache_lock`, `table+24`), or where it was created, or where it is mostly taken.
     pub name: String,
-    /// Its variable, if it is one (with the module it is in).
+    /// Its variable, if it is one (with its module).
     pub symbol: Option<String>,
     /// The stack of the call that made it (`pthread_mutex_init`), if there was one.
     pub created: Option<StackId>,
@@ -211,19 +211,19 @@ pub struct Lock {
     pub usage: Usage,
     /// Wait and hold time over the run, in equal steps of [`Lock::step_ns`].
     pub over_time: Vec<Step>,
-    /// Length of a step.
+    /// The length of a step.
     pub step_ns: u64,
 }
 
-/// One step of a lock's course.
+/// One step of a lock's time course.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Step {
-    /// Acquisitions that ended in it.
+    /// The number of acquisitions that ended in it.
     #[serde(default)]
     pub acquisitions: u64,
-    /// Of them, contended.
+    /// The number of them that were contended.
     pub contended: u64,
-    /// Time that threads waited.
+    /// The time that threads waited.
     pub wait_ns: u64,
 }
 
@@ -232,16 +232,16 @@ pub struct Step {
 pub struct Site {
     /// The lock.
     pub lock: LockId,
-    /// The frame that called the lock function, with what was inlined there; innermost first. C++'s and Rust's lock
-    /// classes are left out where debug information tells.
+    /// The frame that called the lock function, with frames inlined there; innermost first. C++'s and Rust's lock
+    /// classes are left out if debug information identifies them.
     pub frames: Vec<FrameId>,
-    /// For reading (readers-writer locks only).
+    /// Whether it is for reading (readers-writer locks only).
     pub reader: bool,
-    /// Whether it is a condition variable's wait, which acquires the mutex again.
+    /// Whether it is a condition variable's wait, which reacquires the mutex.
     pub after_wait: bool,
     /// Its acquisitions.
     pub usage: Usage,
-    /// The stacks of its waits, with count and wait time; those that were kept.
+    /// The recorded stacks of its waits, with count and wait time.
     pub stacks: Vec<StackUsage>,
 }
 
@@ -250,140 +250,140 @@ pub struct Site {
 pub struct StackUsage {
     /// The stack.
     pub stack: StackId,
-    /// Waits, scaled up by [`Recording::stack_one_in`].
+    /// The number of waits, scaled up by [`Recording::stack_one_in`].
     pub waits: u64,
-    /// Their time, scaled up too.
+    /// Their time, also scaled up.
     pub wait_ns: u64,
 }
 
-/// What happened at a lock, a site, or in a thread.
+/// The use of a lock, at a site, or by a thread.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Acquisitions, readers' included.
+    /// The number of acquisitions, including readers'.
     pub acquisitions: u64,
-    /// Of them, by readers.
+    /// The number of them by readers.
     pub reads: u64,
-    /// Of them, not to be had at once.
+    /// The number of them that were not immediate.
     pub contended: u64,
-    /// Attempts that failed: `trylock`, time-outs.
+    /// The number of failed attempts: `trylock`, time-outs.
     pub failed: u64,
-    /// Waits of the contended acquisitions, and of those given up at their time. Exact.
+    /// The waits of the contended acquisitions, and of those that timed out. Exact.
     pub wait: Distribution,
-    /// From acquisition to release, of a sample; of a lock, each site's weighed by its acquisitions.
+    /// Times from acquisition to release, of a sample; for a lock, each site's are weighted by its acquisitions.
     pub hold: Distribution,
-    /// Time held in total, scaled up from the sample; of a lock that one thread has at a time not more than the run.
+    /// Total hold time, scaled up from the sample; for a lock that one thread holds at a time at most the run.
     pub hold_total_ns: u64,
-    /// What happened inside the lock, where that is known.
+    /// The events inside the lock, if known.
     pub events: Events,
 }
 
-/// What happened inside a lock; sums over the contended acquisitions and, of steals, over the others, too. `None`:
+/// The events inside a lock: sums over the contended acquisitions and, for steals, also over the others. `None`:
 /// unknown.
 ///
-/// Turnwise's locks tell all of it, each as far as it can happen there: the spin locks never sleep, hand over or look
-/// at their owner. The C library's tell nothing: there the thread's voluntary context switches stand for sleeps, in
-/// waits that were long enough to look.
+/// Turnwise's locks report all of them, as far as they can occur there: the spin locks never sleep, hand over or check
+/// their owner. The C library's report none: there the thread's voluntary context switches stand for sleeps, in waits
+/// that were long enough to check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Events {
-    /// Sleeps, of the waits [`Events::watched`]; one wait may have several.
+    /// The number of sleeps in the waits [`Events::watched`]; one wait may have several.
     pub sleeps: Option<u64>,
     /// Acquisitions past threads that slept for it.
     pub steals: Option<u64>,
-    /// Acquisitions by a promised turn.
+    /// Acquisitions by a hand-off.
     pub handoffs: Option<u64>,
     /// Spins that ended with the lock.
     pub spins_won: Option<u64>,
-    /// Spins not begun or given up since the owner was off its CPU, or since a sleeper went first.
+    /// Spins not begun or abandoned because the owner was off its CPU, or a sleeper had priority.
     pub spins_off_cpu: Option<u64>,
-    /// Spins given up since their time was spent.
+    /// Spins abandoned at the end of their time.
     pub spins_timed_out: Option<u64>,
-    /// Waits whose sleeps are known: if fewer than were contended, there may have been more sleeps.
+    /// The number of waits whose sleeps are known: if fewer than were contended, there may have been more sleeps.
     pub watched: u64,
 }
 
-/// How long something took, how often.
+/// A distribution of durations.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Number of values.
+    /// The number of values.
     pub count: u64,
     /// Their sum.
     pub sum_ns: u64,
     /// The greatest.
     pub max_ns: u64,
-    /// Upper bound of a bucket (ns, inclusive) and number of values in it; ascending, without empty ones.
+    /// The upper bound of each bucket (ns, inclusive) and the number of values in it; ascending, without empty ones.
     pub buckets: Vec<(u64, u64)>,
 }
 
 /// One wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Episode {
-    /// Who waited.
+    /// The thread that waited.
     pub thread: ThreadId,
-    /// At which call site (which names the lock).
+    /// The call site (which names the lock).
     pub site: SiteId,
     /// The whole stack, if it was taken.
     pub stack: Option<StackId>,
     /// When the wait began.
     pub began_ns: u64,
-    /// When it had the lock (or gave up).
+    /// When the thread acquired the lock (or gave up).
     pub acquired_ns: u64,
-    /// When it released it; `None`: not seen.
+    /// When the thread released it; `None`: not seen.
     pub released_ns: Option<u64>,
-    /// Who held the lock when the wait began, and where that thread had taken it.
+    /// The thread that held the lock when the wait began, and where it had taken it.
     pub holder: Option<(ThreadId, SiteId)>,
-    /// False: it gave up.
+    /// Whether the lock was acquired; false: the thread gave up.
     pub acquired: bool,
 }
 
 /// Waits at one site for a holder from one site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Blocked {
-    /// Who waited.
+    /// The site that waited.
     pub waiter: SiteId,
-    /// Who had it.
+    /// The site that held the lock.
     pub holder: SiteId,
-    /// How often.
+    /// The number of waits.
     pub waits: u64,
-    /// How long.
+    /// The total wait time.
     pub wait_ns: u64,
-    /// Of the waits, those at whose beginning somebody looked whether the holder was on a CPU; scaled up.
+    /// The number of waits at whose beginning it was checked whether the holder was on a CPU; scaled up.
     #[serde(default)]
     pub looked: u64,
-    /// Of those, the ones in which it was not: it slept, or waited for a CPU. `None`: nobody looked.
+    /// The number of those in which it was not: it slept, or waited for a CPU. `None`: not checked.
     pub holder_off_cpu: Option<u64>,
 }
 
 /// A condition variable.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Condition {
-    /// Where it lies.
+    /// Its address.
     pub address: u64,
     /// As [`Lock::name`].
     pub name: String,
     /// The mutex that its waits release.
     pub mutex: Option<LockId>,
-    /// Waits.
+    /// The number of waits.
     pub waits: u64,
-    /// Waits that ended by their time.
+    /// The number of waits that timed out.
     pub timed_out: u64,
-    /// `pthread_cond_signal`.
+    /// The number of calls of `pthread_cond_signal`.
     pub signals: u64,
-    /// `pthread_cond_broadcast`.
+    /// The number of calls of `pthread_cond_broadcast`.
     pub broadcasts: u64,
-    /// Woken threads that waited again on the same variable without having released the mutex in between: they found
-    /// nothing.
+    /// The number of woken threads that waited again on the same variable without having released the mutex in between:
+    /// they found nothing to do.
     pub woken_for_nothing: u64,
-    /// How long waits took.
+    /// The durations of waits.
     pub wait: Distribution,
 }
 
-/// Two locks taken in both orders: a deadlock that may come.
+/// Two locks taken in both orders: a possible deadlock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Inversion {
-    /// Taken first here, second there.
+    /// The lock taken first here, second there.
     pub a: LockId,
-    /// Taken second here, first there.
+    /// The lock taken second here, first there.
     pub b: LockId,
     /// Where `b` was taken under `a`.
     pub b_under_a: SiteId,
@@ -391,12 +391,12 @@ pub struct Inversion {
     pub a_under_b: SiteId,
 }
 
-/// A circle of waits: each thread waits for a lock that the next one has, and the last for one that the first has.
+/// A cycle of waits: each thread waits for a lock that the next one holds, and the last for one that the first holds.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Deadlock {
-    /// In that order; one alone waits for a lock that it has itself.
+    /// The waits in that order; a single one is for a lock that the thread itself holds.
     pub waits: Vec<StuckWait>,
-    /// It is not known who has the locks (readers, say), but all threads that take locks are in `waits`.
+    /// Whether the locks' holders are unknown (readers, for example), but all threads that take locks are in `waits`.
     #[serde(default)]
     pub all_wait: bool,
 }
@@ -404,44 +404,44 @@ pub struct Deadlock {
 /// One wait of a [`Deadlock`].
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct StuckWait {
-    /// Who waits: name and number in the system.
+    /// The thread that waits: name and number in the system.
     pub thread: String,
     /// The name of the lock that it waits for.
     pub lock: String,
-    /// The same lock in [`Profile::locks`], if it is there.
+    /// That lock's index in [`Profile::locks`], if it is there.
     pub lock_id: Option<LockId>,
-    /// Where it waits, if that is known.
+    /// Where it waits, if known.
     pub place: Option<String>,
-    /// Where the next thread took the lock, if that is known.
+    /// Where the next thread took the lock, if known.
     pub taken: Option<String>,
-    /// How long it had waited at the end of the recording, if that is known.
+    /// How long it had waited at the end of the recording, if known.
     pub wait_ns: Option<u64>,
 }
 
 /// Locks on one cache line: taking one slows the others.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SharedLine {
-    /// Address of the line (64 bytes).
+    /// The address of the line (64 bytes).
     pub line: u64,
     /// The locks on it, busiest first.
     pub locks: Vec<LockId>,
 }
 
-/// The recorded locks on a simulated machine, a thread on each CPU: `--what-if-cpus`.
+/// The recorded locks on a simulated machine, with one thread on each CPU: `--what-if-cpus`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Scaling {
     /// The simulated machine: name and title.
     pub machine: String,
-    /// Of the simulator's chance.
+    /// The seed of the simulator's random numbers.
     pub seed: u64,
-    /// The model beside what was recorded.
+    /// The model compared with the recording.
     pub check: ScalingCheck,
     /// The forecast for each design of locks.
     pub designs: Vec<Design>,
 }
 
 impl Scaling {
-    /// Whether the model is off by so much where it can be checked that it says nothing.
+    /// Returns whether the model's error, where it can be checked, is too large for a forecast.
     #[must_use]
     pub fn is_off(&self) -> bool {
         const MOST: f64 = 0.2;
@@ -450,34 +450,34 @@ impl Scaling {
 }
 
 impl ScalingCheck {
-    /// By what share the model gives more (or less) than was recorded; `None`: nothing was recorded.
+    /// Returns the share by which the model gives more (or less) than was recorded; `None`: no figure was recorded.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
         Some(self.model_per_s / self.recorded_per_s - 1.0).filter(|error| error.is_finite())
     }
 }
 
-/// How far the model is off where that can be seen.
+/// The model's error where it can be checked.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ScalingCheck {
-    /// Threads that were there at once.
+    /// The number of threads that existed at the same time.
     pub threads: u32,
-    /// CPUs that they could use.
+    /// The number of CPUs that they could use.
     pub cpus: u32,
-    /// As recorded.
+    /// Acquisitions a second as recorded.
     pub recorded_per_s: f64,
-    /// As the model has it, with the locks that the program ran on.
+    /// Acquisitions a second in the model, with the locks that the program ran on.
     pub model_per_s: f64,
 }
 
 /// One design of locks over numbers of CPUs.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Design {
-    /// Which locks, as the second half of "with …".
+    /// The locks, as the second half of "with …".
     pub name: String,
-    /// In few words.
+    /// A short title.
     pub title: String,
-    /// By CPUs, ascending.
+    /// The forecasts by CPUs, ascending.
     pub points: Vec<ScalingPoint>,
     /// The first number of CPUs at which threads wait for one lock for more than half their time, and the lock.
     pub wall: Option<(u32, LockId)>,
@@ -486,33 +486,33 @@ pub struct Design {
 /// One forecast.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ScalingPoint {
-    /// CPUs, and as many threads.
+    /// The number of CPUs, and of threads.
     pub cpus: u32,
     /// Acquisitions a second.
     pub acquisitions_per_s: f64,
-    /// Share of the threads' time that they wait for locks.
+    /// The share of the threads' time that they wait for locks.
     pub waiting: f64,
-    /// The lock that they wait most for, if for any.
+    /// The lock that they wait for most, if any.
     pub lock: Option<LockId>,
 }
 
 /// A place in the program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Frame {
-    /// Demangled; the module and offset if unknown (`libfoo.so.1+0x1234`).
+    /// The demangled function; the module and offset if unknown (`libfoo.so.1+0x1234`).
     pub function: String,
     /// The program or shared object.
     pub module: String,
-    /// Source file, where debug information tells.
+    /// The source file, if debug information has it.
     pub file: Option<String>,
-    /// Line in it.
+    /// The line in it.
     pub line: Option<u32>,
     /// Whether the compiler had inlined it into the next.
     pub inlined: bool,
 }
 
 impl LockKind {
-    /// The kind in a word or two.
+    /// Returns the kind in a word or two.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -528,7 +528,7 @@ impl LockKind {
 }
 
 impl Distribution {
-    /// The value that a share of all lies at or below, to the width of a bucket; 0 of none.
+    /// Returns the value at or below which a share of all lies, to the width of a bucket; 0 if there are none.
     #[must_use]
     pub fn quantile(&self, share: f64) -> u64 {
         let wanted = (self.count as f64 * share).ceil().max(1.0) as u64;
@@ -542,7 +542,7 @@ impl Distribution {
         self.max_ns
     }
 
-    /// The mean; 0 of none.
+    /// Returns the mean; 0 if there are no values.
     #[must_use]
     pub fn mean_ns(&self) -> u64 {
         self.sum_ns.checked_div(self.count).unwrap_or(0)

@@ -1,11 +1,10 @@
-//! How a policy file names a lock of a profile.
+//! Names a lock of a profile for a policy file.
 
 use crate::model::{Frame, LockId, Profile};
 use std::collections::BTreeSet;
 
-/// Returns the conditions of the rules that a policy file needs for a lock, each as lines of TOML: by its variable;
-/// else by the function that makes it; else by those that take it, of which one is the first. None: rules cannot name
-/// it.
+/// Returns the conditions of the rules that a policy file needs for a lock, each as lines of TOML: by its variable, or
+/// by the function that creates it, or by those that take it, of which one is the first. None: rules cannot name it.
 #[must_use]
 pub fn conditions_for(id: LockId, profile: &Profile) -> Vec<String> {
     let Some(lock) = profile.locks.get(id as usize) else { return Vec::new() };
@@ -24,7 +23,7 @@ pub fn conditions_for(id: LockId, profile: &Profile) -> Vec<String> {
     functions.unwrap_or_default().into_iter().collect()
 }
 
-/// `None`: the function has no name, only an address.
+/// Returns the condition by function; `None`: it has no name, only an address.
 fn by_function(frame: &Frame) -> Option<String> {
     let is_address = frame.function.starts_with(&frame.module) && frame.function.contains("+0x");
     (!is_address && !frame.function.is_empty()).then(|| conditions("function", &frame.function, &frame.module))

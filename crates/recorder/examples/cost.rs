@@ -1,5 +1,5 @@
-//! What recording costs: `tests/c/cost.c` with and without the recorder, in turns: the medians, and the best of each,
-//! which say more where other programs run.
+//! Measures the cost of recording: `tests/c/cost.c` with and without the recorder, alternately: the medians, and the
+//! best of each, which are more meaningful while other programs run.
 //!
 //! ```sh
 //! cargo run --release -p turnwise-recorder --example cost -- [ROUNDS]
@@ -11,7 +11,7 @@ use turnwise_preload_abi::environment::RECORDING;
 use turnwise_preload_abi::libraries::RECORDER;
 use turnwise_recording::writer;
 
-/// What to measure: words for `cost.c`, and what its figure is.
+/// The cases to measure: arguments for `cost.c`, and the meaning of its figure.
 const CASES: &[(&[&str], &str)] = &[
     (&["pair", "5000000"], "ns for lock and unlock, one lock"),
     (&["locks", "5000000", "100"], "ns for lock and unlock, 100 locks in turn"),
@@ -61,7 +61,7 @@ fn run(program: &Path, words: &[&str], recording: Option<&Path>) -> f64 {
     String::from_utf8_lossy(&output.stdout).trim().parse().expect("the program prints a number")
 }
 
-/// Where cargo puts it when it builds an example alone: in `deps` beside the examples' folder.
+/// Returns where cargo puts the library when it builds only an example: in `deps` next to the examples' folder.
 fn library() -> PathBuf {
     let example = std::env::current_exe().expect("the example's own path");
     let found =

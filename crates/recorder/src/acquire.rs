@@ -1,4 +1,4 @@
-//! Around lock calls. A lock is contended if the next library's try failed; only then is there anything to wait for.
+//! Wraps lock calls. A lock is contended if the next library's try failed; only then is there a wait.
 
 use crate::brief::{self, Choice};
 use crate::events::{Before, Events, is_steal};
@@ -16,7 +16,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{EBUSY, c_int};
 use turnwise_recording::{ACQUIRED, Class, Entry, Episode, Op, Ref};
 
-/// What is acquired, and where.
+/// The lock that is acquired, and the call site.
 #[derive(Clone, Copy)]
 pub(crate) struct Acquisition {
     pub(crate) class: Class,
@@ -32,27 +32,27 @@ impl Acquisition {
     }
 }
 
-/// Whether an answer means that the caller has the lock now.
+/// Returns whether a result means that the caller now holds the lock.
 #[inline(always)]
 pub(crate) fn has(result: c_int) -> bool {
     result == 0 || result == libc::EOWNERDEAD
 }
 
-/// Whether it means that the caller waited in vain.
+/// Returns whether a result means that the caller waited without success.
 pub(crate) fn gave_up(result: c_int) -> bool {
     result == libc::ETIMEDOUT
 }
 
-/// What the short way needs: the thread's state, and its entry of the lock and the site.
+/// The fast path's needs: the thread's state, and its entry for the lock and the site.
 #[derive(Clone, Copy)]
 struct Prepared {
     state: &'static State,
     entry: &'static Entry,
 }
 
-/// Before the try: finds what is needed, counts the acquisition that is likely to come, and writes it where the locks
-/// stand that the thread holds. So it is not done while the lock is held. `ordered`: the caller would wait. `None`: the
-/// way must be a longer one.
+/// Prepares for the try: finds what is needed, counts the acquisition that is likely to follow, and adds it to the
+/// locks that the thread holds, so that this is not done while the lock is held. `ordered`: the caller would wait.
+/// `None`: a slower path is needed.
 #[inline(always)]
 fn prepare(state: &'static State, place: Acquisition, ordered: bool) -> Option<Prepared> {
     let entry = state.table.glance(place.address, place.site)?;
@@ -61,11 +61,11 @@ fn prepare(state: &'static State, place: Acquisition, ordered: bool) -> Option<P
     ready.then_some(Prepared { state, entry })
 }
 
-/// Prepares with a longer look than [`prepare`].
+/// Prepares with a longer search than [`prepare`].
 fn prepare_searching(place: Acquisition, ordered: bool) -> Option<Prepared> {
     let state = glance()?;
     if state.locks.at(state.locks.depth()).line().is_some() && state.locks.depth() != 0 {
-        return None; // those that it holds are only written down
+        return None; // the locks that it holds are only in the journal
     }
     let entry = state.table.seek(place.address, place.site)?;
     let ready =
@@ -73,7 +73,7 @@ fn prepare_searching(place: Acquisition, ordered: bool) -> Option<Prepared> {
     ready.then_some(Prepared { state, entry })
 }
 
-/// The try failed: what `prepare` counted is taken back.
+/// Takes back what `prepare` counted, after the try failed.
 #[inline(always)]
 fn take_back(prepared: Prepared) {
     // A signal handler may have forked since then: in the child there is no record.
@@ -82,7 +82,7 @@ fn take_back(prepared: Prepared) {
     }
 }
 
-/// The lock was there at once.
+/// Confirms that the lock was acquired immediately.
 #[inline(always)]
 fn confirm(prepared: Prepared, place: Acquisition) {
     prepared.state.locks.confirm(prepared.entry, place.address);
@@ -93,7 +93,7 @@ fn confirm(prepared: Prepared, place: Acquisition) {
     }
 }
 
-/// Records a lock that was there at once though nothing was prepared. `ordered`: the caller would have waited.
+/// Records a lock that was acquired immediately without preparation. `ordered`: the caller would have waited.
 #[cold]
 fn record_unprepared(place: Acquisition, ordered: bool) {
     let Some(state) = enter() else { return };
@@ -112,7 +112,7 @@ fn record_unprepared(place: Acquisition, ordered: bool) {
     }
 }
 
-/// The lock was there at once, though threads slept for it. `ordered`: the caller would have waited.
+/// Records a lock that was acquired immediately, past sleeping threads. `ordered`: the caller would have waited.
 #[cold]
 fn record_steal(place: Acquisition, ordered: bool) -> c_int {
     record_unprepared(place, ordered);
@@ -125,8 +125,8 @@ fn record_steal(place: Acquisition, ordered: bool) -> c_int {
     0
 }
 
-/// Tries, records what that answered, and waits if there is something to wait for. `attempt` and `lock` are called with
-/// the lock's address: so one copy of it is all that the short ways keep.
+/// Tries, records the result, and waits if the lock is contended. `attempt` and `lock` are called with the lock's
+/// address, so that the fast paths keep only one copy of it.
 #[inline(always)]
 pub(crate) fn lock(
     place: Acquisition,
@@ -134,7 +134,7 @@ pub(crate) fn lock(
     lock: impl FnOnce(u64) -> c_int + Copy,
 ) -> c_int {
     let Acquisition { class, address, site } = place;
-    // Calls in last place: here is no frame for those who need none.
+    // Tail calls: the paths that need no stack frame have none.
     match glance() {
         Some(state) if state.written.is_on() => {
             lock_written(state, address, What::of(class, site, true), attempt, lock)
@@ -144,7 +144,7 @@ pub(crate) fn lock(
     }
 }
 
-/// [`lock`] for a thread that writes down what it takes.
+/// Does the work of [`lock`] for a thread that writes its acquisitions to the journal.
 #[inline(never)]
 extern "C" fn lock_written(
     state: &'static State,
@@ -168,7 +168,7 @@ extern "C" fn lock_written(
     0
 }
 
-/// Goes on after a try of a lock that was written down.
+/// Continues after a try of a lock that was written down.
 #[cold]
 #[inline(never)]
 extern "C" fn finish_lock_written(
@@ -182,11 +182,11 @@ extern "C" fn finish_lock_written(
     state.strike_out(line);
     match what.class() {
         Some(class) => finish_lock(class, address, what.site(), None, result, lock),
-        None => lock(address), // not so: it is an acquisition
+        None => lock(address), // never None: it is an acquisition
     }
 }
 
-/// [`lock`] for a thread that counts at once.
+/// Does the work of [`lock`] for a thread that counts immediately.
 #[inline(never)]
 extern "C" fn lock_counted(
     state: &'static State,
@@ -212,9 +212,9 @@ extern "C" fn lock_counted(
     0
 }
 
-/// [`lock`] for an entry that is farther away or not there yet, or under locks under which the thread may not have
-/// taken this one before; or for a thread that writes down what it takes, and has something to count. What there is of
-/// the place one by one: it stays in registers.
+/// Does the work of [`lock`] for an entry that is farther away or does not exist yet, or under locks under which the
+/// thread may not have taken this one before; or for a thread with a journal that has something to count. The place's
+/// fields are separate arguments, so that they stay in registers.
 #[inline(never)]
 extern "C" fn lock_unprepared(
     class: Class,
@@ -229,7 +229,7 @@ extern "C" fn lock_unprepared(
     }
 }
 
-/// Tries after a longer look; what that answered, unless the lock was there at once and all is counted.
+/// Tries after a longer search; returns the result, unless the lock was acquired immediately and all is counted.
 #[inline(always)]
 fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn(u64) -> c_int) -> Option<c_int> {
     if let Some(state) = glance() {
@@ -257,7 +257,7 @@ fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn(u64) ->
     Some(result)
 }
 
-/// Tries to take a lock that is written down; as [`attempt_searching`].
+/// Tries to take a lock that is written down; returns what [`attempt_searching`] does.
 #[inline(always)]
 fn attempt_written(
     state: &State,
@@ -275,7 +275,7 @@ fn attempt_written(
     None
 }
 
-/// Counts what the thread has written down, if it has a state.
+/// Counts the thread's journal, if the thread has a state.
 #[inline(never)]
 pub(crate) fn count_journal() {
     if glance().is_some()
@@ -285,7 +285,7 @@ pub(crate) fn count_journal() {
     }
 }
 
-/// Goes on after a try of which nothing is counted. `entry`: if it is known.
+/// Continues after a try of which nothing is counted. `entry`: the entry, if it is known.
 #[cold]
 extern "C" fn finish_lock(
     class: Class,
@@ -303,12 +303,12 @@ extern "C" fn finish_lock(
             record_unprepared(place, true);
             result
         }
-        // What is wrong with it is said by the function that was called.
+        // The function called here reports the error.
         _ => lock(address),
     }
 }
 
-/// Records what the program's own try answers.
+/// Makes the program's own try and records its result.
 #[inline(always)]
 pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn(u64) -> c_int + Copy) -> c_int {
     let Acquisition { class, address, site } = place;
@@ -318,7 +318,7 @@ pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn(u64) -> c_int + Copy
     }
 }
 
-/// [`try_lock`] for a thread that counts at once.
+/// Does the work of [`try_lock`] for a thread that counts immediately.
 #[inline(never)]
 extern "C" fn try_lock_counted(
     state: &'static State,
@@ -343,7 +343,7 @@ extern "C" fn try_lock_counted(
     0
 }
 
-/// [`try_lock`] for what [`lock_unprepared`] is for.
+/// Does the work of [`try_lock`] in the cases of [`lock_unprepared`].
 #[inline(never)]
 extern "C" fn try_lock_unprepared(class: Class, address: u64, site: u64, attempt: impl Fn(u64) -> c_int) -> c_int {
     match attempt_searching(Acquisition { class, address, site }, false, attempt) {
@@ -352,7 +352,7 @@ extern "C" fn try_lock_unprepared(class: Class, address: u64, site: u64, attempt
     }
 }
 
-/// Records what the program's own try answered; nothing is counted yet.
+/// Records the result of the program's own try; nothing is counted yet.
 #[inline(never)]
 extern "C" fn finish_try_lock(class: Class, address: u64, site: u64, result: c_int) -> c_int {
     let place = Acquisition { class, address, site };
@@ -379,7 +379,7 @@ pub(crate) fn count_failure(state: &State, place: Acquisition) {
     add(&state.writer.record().failed, 1);
 }
 
-/// Gives the lock back by `unlock`.
+/// Releases the lock by `unlock`.
 #[inline(always)]
 pub(crate) fn unlock(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     match glance() {
@@ -388,7 +388,7 @@ pub(crate) fn unlock(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
-/// The thread took others since, or there is something to count.
+/// Releases the lock if the thread has since taken others, or if there is something to count.
 #[inline(never)]
 extern "C" fn unlock_counting(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     let pending = enter().and_then(|state| state.holds().take_out(address));
@@ -402,7 +402,7 @@ extern "C" fn unlock_counting(address: u64, unlock: impl FnOnce() -> c_int) -> c
     result
 }
 
-/// The program made a lock at `site`.
+/// Records that the program made a lock at `site`.
 pub(crate) fn created(class: Class, address: u64, site: u64) {
     if let Some(state) = enter() {
         state.count_journal();
@@ -423,7 +423,7 @@ pub(crate) fn destroyed(address: u64) {
 #[cold]
 fn wait_for(place: Acquisition, entry: Option<&'static Entry>, lock: impl FnOnce() -> c_int) -> c_int {
     if process::get().is_none() {
-        return lock(); // without a look at the lock: where nothing is recorded, a tool may look for races
+        return lock(); // without a read of the lock: where nothing is recorded, a race detector may be running
     }
     let one_in = match brief::choose(place, entry) {
         Choice::Brief(wait) => {
@@ -444,18 +444,18 @@ fn wait_for(place: Acquisition, entry: Option<&'static Entry>, lock: impl FnOnce
 struct Wait {
     place: Acquisition,
     entry: &'static Entry,
-    /// Stack and the waits that it stands for.
+    /// The stack, and the number of waits that it stands for.
     stack: Option<(Ref, u32)>,
     holder: Option<Holder>,
     episode: *const Episode,
     before: Before,
     began: u64,
-    /// Waits that it stands for.
+    /// The number of waits that it stands for.
     one_in: u32,
 }
 
 impl Wait {
-    /// Looks at who has the lock, and from where the caller comes. The wait is timed from the end of that.
+    /// Finds the lock's holder and the caller's stack. The wait is timed from the end of that.
     fn begin(place: Acquisition, one_in: u32) -> Option<Wait> {
         let state = enter()?;
         memory::keeping_errno(|| {
@@ -522,8 +522,8 @@ impl Wait {
     }
 }
 
-/// The caller's stack, with the waits that it stands for; of all waits if they are few or very long: taking a stack is
-/// then a small part of them.
+/// Returns the caller's stack, with the number of waits that it stands for; for all waits if they are few or very long:
+/// taking a stack is then a small part of them.
 fn stack_of(state: &State, past: PastWaits, site: u64, one_in: u32) -> Option<(Ref, u32)> {
     let (weight, due) = match past.mean() {
         _ if one_in > 1 => (one_in, true),

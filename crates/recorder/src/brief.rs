@@ -1,6 +1,6 @@
-//! Short and frequent waits. To look at who has the lock and from where the caller comes would take longer than they
-//! do, and disturb the holder. Of them 1 in [`STACK_ONE_IN`] is kept whole; all are counted, with their lengths, and
-//! those that turn out to be long are kept one by one, with the stacks of a sample and of the very long.
+//! Short and frequent waits. Finding the lock's holder and the caller's stack would take longer than the wait, and
+//! disturb the holder. 1 in [`STACK_ONE_IN`] of them is kept whole; all are counted, with their lengths, and those that
+//! turn out to be long are kept individually, with stacks for a sample and for the very long.
 
 use crate::acquire::{self, Acquisition};
 use crate::episodes;
@@ -15,13 +15,13 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
 use turnwise_recording::{ACQUIRED, Entry, Episode, Op, Ref};
 
-/// How a wait is to be recorded.
+/// The way in which a wait is to be recorded.
 pub(crate) enum Choice {
     /// With stack, holder and hold time.
     Whole,
     /// With stack, holder and hold time, as one of this many waits.
     Sampled(u32),
-    /// By its length.
+    /// By its length only.
     Brief(Brief),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Choice {
 pub(crate) struct Brief {
     place: Acquisition,
     entry: &'static Entry,
-    /// Where it is to be seen as long as it lasts.
+    /// The episode that shows the wait while it lasts.
     episode: *const Episode,
     /// Thread number of the holder; 0: not known.
     owner: u32,
@@ -37,9 +37,9 @@ pub(crate) struct Brief {
     began: u64,
 }
 
-/// Begins a wait, if it is likely to be one of many short ones. `entry`: its entry, if that is known.
+/// Begins a wait, if it is likely to be one of many short ones. `entry`: its entry, if known.
 pub(crate) fn choose(place: Acquisition, entry: Option<&'static Entry>) -> Choice {
-    // Before others change the lock again, which takes it from this processor's cache.
+    // Read before others change the lock again, which takes it from this processor's cache.
     let owner = holder::written_owner(place.class, place.address).unwrap_or(0);
     let Some(state) = enter() else { return Choice::Whole };
     let entry = entry.filter(|entry| state.writer.mapping().has(*entry));
@@ -87,7 +87,7 @@ impl Brief {
         }
     }
 
-    /// It was a long one.
+    /// Ends a wait that turned out to be long.
     #[cold]
     fn end_late(&self, state: &State, at: u64, result: c_int, wait: BriefWait) {
         let has = acquire::has(result);
@@ -100,7 +100,7 @@ impl Brief {
         }
     }
 
-    /// Counts what became of it; whether the thread has the lock.
+    /// Counts the wait's end; `has`: whether the thread has the lock, which it returns.
     fn counts(&self, state: &State, has: bool) -> bool {
         if !has {
             acquire::count_failure(state, self.place);
@@ -110,7 +110,7 @@ impl Brief {
         has
     }
 
-    /// The stack, and the waits that it stands for. The others wait meanwhile, as the lock is held by now.
+    /// Returns the stack, and the number of waits that it stands for. Other threads wait meanwhile: the lock is held.
     fn stack(&self, state: &State, ticks: u64) -> Option<(Ref, u32)> {
         let stands_for = match ticks {
             _ if waits::is_very_long(ticks) => 1,
@@ -122,7 +122,7 @@ impl Brief {
         (stack != 0).then_some((stack, stands_for))
     }
 
-    /// It was a long one: what can still be known of it.
+    /// Keeps what can still be known of a wait that turned out to be long.
     fn keep(&self, state: &State, waited: &mut WholeWait, at: u64, has: bool) -> *const Episode {
         waited.stack = self.stack(state, waited.wait.ticks);
         waited.holder = state.process().peers.lately(self.owner, self.place.address);

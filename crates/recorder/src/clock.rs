@@ -1,4 +1,4 @@
-//! Ticks: the processor's counter if it runs at one rate everywhere, else the system's clock.
+//! Ticks: the processor's counter if it runs at one rate everywhere, otherwise the system's clock.
 
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64, fence};
@@ -8,7 +8,7 @@ static CLOCK: AtomicU32 = AtomicU32::new(0);
 /// Ticks per 1024 ns, as far as it is known: at first the counter of a common processor.
 static RATE: AtomicU64 = AtomicU64::new(2048);
 
-/// Finds out which clock to take.
+/// Determines which clock to use.
 pub(crate) fn choose() -> u32 {
     let known = CLOCK.load(Relaxed);
     if known != 0 {
@@ -22,14 +22,14 @@ pub(crate) fn choose() -> u32 {
     chosen
 }
 
-/// Notes how many ticks some time took. A millisecond tells the rate well enough.
+/// Notes how many ticks a period took. A millisecond determines the rate well enough.
 pub(crate) fn note_rate(ticks: u64, ns: u64) {
     if let 1000.. = ns >> 10 {
         RATE.store(ticks / (ns >> 10), Relaxed);
     }
 }
 
-/// About as many ticks as a time takes, of at most a second.
+/// Returns the approximate number of ticks in a time of at most a second.
 #[inline]
 pub(crate) fn ticks_in(ns: u64) -> u64 {
     (ns * RATE.load(Relaxed)) >> 10
@@ -44,7 +44,7 @@ pub(crate) fn ticks() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
-/// Reads the clock between what the thread did before and what it does next: what is on its way counts to before.
+/// Reads the clock between the thread's earlier and later operations: those in flight count as earlier.
 #[inline]
 pub(crate) fn ticks_in_order() -> u64 {
     if CLOCK.load(Relaxed) == file::CLOCK_TSC {
@@ -64,7 +64,7 @@ pub(crate) fn ticks_and_nanoseconds() -> (u64, u64) {
     (ns, ns)
 }
 
-/// How many ticks it takes to read the clock in order, on average: some counters go by steps that are longer than a
+/// Returns how many ticks it takes to read the clock in order, on average: some counters advance in steps longer than a
 /// reading.
 pub(crate) fn takes() -> u64 {
     const READINGS: u64 = 1000;
@@ -73,7 +73,7 @@ pub(crate) fn takes() -> u64 {
         (1..READINGS).for_each(|_| _ = core::hint::black_box(ticks_in_order()));
         ticks_in_order().saturating_sub(start) / READINGS
     };
-    // The best of some: a thread may lose its CPU.
+    // The best of several: a thread may lose its CPU.
     (0..4).map(round).min().unwrap_or(0)
 }
 

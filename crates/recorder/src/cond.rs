@@ -1,5 +1,5 @@
-//! Around condition variables. A wait gives the mutex back and acquires it again inside the next library; what is to be
-//! recorded is done before and after it, by functions that `c/wait.c` calls.
+//! Wraps condition variables. A wait releases the mutex and reacquires it inside the next library; it is recorded
+//! before and after that, by functions that `c/wait.c` calls.
 
 use crate::acquire;
 use crate::detail::{self, HoldClass, Limit};
@@ -22,7 +22,7 @@ pub(crate) struct Wait {
     site: u64,
     began: u64,
     entry: *const Entry,
-    /// The mutex's, before it was released.
+    /// The mutex's state, before it was released.
     before: Before,
 }
 
@@ -32,7 +32,7 @@ const CANCELLED: c_int = -1;
 /// # Safety
 /// `wait` is `c/wait.c`'s.
 pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     let wait = unsafe { &mut *wait };
     let Some(state) = enter() else { return };
     wait.entry = state.entry(Class::Condition, wait.cond, Op::Wait.at(wait.site)).map_or(ptr::null(), ptr::from_ref);
@@ -40,7 +40,7 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
     if let Some(entry) = unsafe { wait.entry.as_ref() } {
         add(&entry.acquisitions, 1);
         entry.mutex_or_under.store(wait.mutex, Relaxed);
-        // It has the mutex from a wait on the same variable and waits again: it found nothing.
+        // The thread has the mutex from a wait on the same variable and waits again: it found nothing to do.
         if state.holds().woken_by(wait.mutex) == wait.cond {
             add(&entry.for_nothing, 1);
         }
@@ -56,7 +56,7 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
 /// # Safety
 /// `wait` is `c/wait.c`'s, and `begin` has seen it.
 pub(crate) unsafe extern "C" fn end(wait: *mut Wait, result: c_int) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     let wait = unsafe { &*wait };
     let now = clock::ticks();
     let Some(state) = enter() else { return };
@@ -77,7 +77,7 @@ pub(crate) unsafe extern "C" fn end(wait: *mut Wait, result: c_int) {
     });
 }
 
-/// Records that the thread has the mutex again.
+/// Records that the thread holds the mutex again.
 fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
     let Some(entry) = state.entry(Class::Mutex, wait.mutex, Op::AfterWait.at(wait.site)) else {
         state.process().mapping.unattributed();

@@ -1,4 +1,4 @@
-//! Distributions, courses over time and tallies of what waits had in common.
+//! Distributions, time courses, and tallies of what waits had in common.
 
 use crate::clock;
 use crate::mapping::add;
@@ -10,23 +10,23 @@ use turnwise_recording::{Detail, Tally};
 
 /// Histograms for locks of which only the first acquisitions were measured: 10 MB of them.
 const FOR_RARE: u64 = 4_000;
-/// For locks that only samples made interesting: 50 MB.
+/// For locks of which only samples are relevant: 50 MB.
 const FOR_SAMPLES: u64 = 20_000;
-/// For all.
+/// For all locks.
 const FOR_ALL: u64 = 200_000;
-/// Tallies of one entry.
+/// The tallies of one entry.
 const TALLIES: usize = 64;
 /// The first step: about a millisecond of either clock.
 const FIRST_STEP_SHIFT: u32 = 20;
 
-/// What a measured hold stands for.
+/// The acquisitions that a measured hold stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HoldClass {
     /// Contended acquisitions.
     Contended,
     /// Itself.
     Single,
-    /// Many.
+    /// Many acquisitions.
     Sampled,
 }
 
@@ -35,13 +35,13 @@ pub(crate) enum HoldClass {
 pub(crate) struct Acquisition {
     /// Ticks at the acquisition.
     pub(crate) at: u64,
-    /// Acquisitions that it stands for.
+    /// The number of acquisitions that it stands for.
     pub(crate) weight: u32,
-    /// Ticks waited, if it was contended.
+    /// The ticks waited, if it was contended.
     pub(crate) waited: Option<u64>,
 }
 
-/// The distributions that `word` refers to, made if need be and if `limit` allows.
+/// Returns the distributions that `word` refers to, created if necessary and if `limit` allows.
 pub(crate) fn of(writer: &Writer, word: &AtomicU32, limit: Limit) -> Option<&'static Detail> {
     let known = word.load(Relaxed);
     if known != 0 {
@@ -61,14 +61,14 @@ pub(crate) fn of(writer: &Writer, word: &AtomicU32, limit: Limit) -> Option<&'st
     header.details.fetch_add(1, Relaxed);
     // SAFETY: room for it, aligned; zero bytes are one.
     let detail: &'static Detail = unsafe { &*at.cast() };
-    // Steps as long as the run is by now: to make pairs of them one, again and again, takes microseconds.
+    // Steps matching the run's length so far: merging pairs of them repeatedly takes microseconds.
     detail.step_shift.store(scale::step_shift(since_start(writer, clock::ticks())).max(FIRST_STEP_SHIFT), Relaxed);
-    // ORDERING recorder.records: Release; a reader that looks meanwhile finds it filled.
+    // ORDERING recorder.records: Release; a reader that reads meanwhile finds it filled.
     word.store(place, Release);
     Some(detail)
 }
 
-/// How many there may be.
+/// The number that there may be.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
     Rare,
@@ -114,7 +114,7 @@ pub(crate) fn held(detail: &Detail, ticks: u64, what: HoldClass) {
     bump(&detail.hold[scale::bucket(ticks)], 1);
 }
 
-/// Counts waits that have `key` in common.
+/// Counts a wait among those that have `key` in common.
 pub(crate) fn tally(writer: &Writer, detail: &Detail, kind: u32, key: u64, weight: u32, ticks: u64) {
     let mut next = detail.tallies.load(Relaxed);
     let mut length = 0;
@@ -141,7 +141,7 @@ pub(crate) fn tally(writer: &Writer, detail: &Detail, kind: u32, key: u64, weigh
     tally.waits.store(u64::from(weight), Relaxed);
     tally.ticks.store(ticks * u64::from(weight), Relaxed);
     tally.next.store(detail.tallies.load(Relaxed), Relaxed);
-    // ORDERING recorder.records: Release; as above.
+    // ORDERING recorder.records: Release; as for `word` above.
     detail.tallies.store(place, Release);
 }
 
@@ -149,12 +149,12 @@ fn bump(counter: &AtomicU32, value: u32) {
     counter.store(counter.load(Relaxed).saturating_add(value), Relaxed);
 }
 
-/// Ticks from the start of the recording to a point in time.
+/// Returns the ticks from the start of the recording to a point in time.
 fn since_start(writer: &Writer, at: u64) -> u64 {
     at.saturating_sub(writer.mapping().header().ticks_start.load(Relaxed))
 }
 
-/// The step that a point in time falls into. When the course is full, pairs of steps become one.
+/// Returns the step that a point in time falls into. When the course is full, pairs of steps are merged.
 fn step_at(writer: &Writer, detail: &Detail, at: u64) -> usize {
     let since = since_start(writer, at);
     let mut shift = detail.step_shift.load(Relaxed);

@@ -1,4 +1,4 @@
-//! Waits that are kept one by one.
+//! Waits that are kept individually.
 
 use crate::holder::Holder;
 use crate::mapping::add;
@@ -12,13 +12,13 @@ use turnwise_recording::{ChunkKind, Entry, Episode, PAGE, Ref};
 /// A thread's episodes.
 pub(crate) struct Episodes {
     cursor: Cursor,
-    /// The one that shows brief waits while they last; null: none.
+    /// The episode that shows brief waits while they last; null: none.
     under_way: Cell<*const Episode>,
 }
 
 impl Episodes {
-    /// Keeps the wait one by one, if there is room. As it gets scarce, a part of the waits: the end of a long run is to
-    /// be seen, too.
+    /// Keeps the wait individually, if there is room. As room gets scarce, it keeps a part of the waits, so that the
+    /// end of a long run is also covered.
     pub(crate) fn begin(
         &self,
         (writer, sampling): (&Writer, &Sampling),
@@ -26,7 +26,7 @@ impl Episodes {
         stack: Option<(Ref, u32)>,
         holder: Option<Holder>,
     ) -> *const Episode {
-        /// Pages of episodes at most: 64 MB.
+        /// The most pages of episodes: 64 MB.
         const MOST: u64 = (64 << 20) / PAGE;
         let header = writer.mapping().header();
         let pages = header.episode_pages.load(Relaxed);
@@ -43,7 +43,7 @@ impl Episodes {
         } else {
             None
         };
-        // Other threads look at the header: it is written only if there is something to write.
+        // Other threads read the header: it is written only if there is something to write.
         if self.cursor.pages() != before {
             header.episode_pages.fetch_add(u64::from(self.cursor.pages() - before), Relaxed);
         }
@@ -59,12 +59,12 @@ impl Episodes {
         episode
     }
 
-    /// Counts the last that was begun: from now on the reader looks at it.
+    /// Counts the last episode begun: from now on the reader reads it.
     pub(crate) fn publish(&self) {
         self.cursor.publish();
     }
 
-    /// An episode that the thread keeps for brief waits under way: its entry is 0 in between, and readers pass it by.
+    /// Returns an episode that the thread keeps for brief waits: its entry is 0 between them, and readers skip it.
     pub(crate) fn for_brief_waits(
         &self,
         (writer, sampling): (&Writer, &Sampling),
@@ -86,13 +86,13 @@ impl Episodes {
         self.under_way.get()
     }
 
-    /// The wait under way turned out to be one to keep: the next one takes another episode.
+    /// Keeps the current wait's episode, as it turned out to be one to keep: the next wait takes another.
     pub(crate) fn keep_brief_wait(&self) {
         self.under_way.set(ptr::null());
     }
 }
 
-/// Notes from where the wait came, and who had the lock.
+/// Notes the stack of the wait, and the lock's holder.
 pub(crate) fn describe(episode: &Episode, stack: Option<(Ref, u32)>, holder: Option<Holder>) {
     episode.stack.store(stack.map_or(0, |(stack, _)| stack), Relaxed);
     if let Some(holder) = holder {

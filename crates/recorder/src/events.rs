@@ -1,9 +1,9 @@
-//! What a wait was made of: sleeps, steals, spins and what became of them.
+//! The components of a wait: sleeps, steals, spins and their outcomes.
 //!
-//! The locks of `libturnwise_preload.so` count it for each thread, and tell: the counters before and after a wait
-//! differ by what happened in it. The C library's locks tell nothing; there the thread's voluntary context switches are
-//! the sleeps. Asking for them is a system call before and one after, so it is done only where waits are long: a
-//! site's first, and those of sites whose waits last over about 100 us in the mean.
+//! The locks of `libturnwise_preload.so` count these for each thread and report them: the counters before and after a
+//! wait differ by what happened in it. The C library's locks report nothing; there the thread's voluntary context
+//! switches are the sleeps. Reading them takes a system call before and one after, so it is done only where waits are
+//! long: a site's first, and those of sites whose waits last over about 100 us on average.
 
 use crate::detail;
 use crate::mapping::add;
@@ -18,7 +18,7 @@ use turnwise_recording::{Class, Detail, Entry, LOCK_EVENTS, LOCK_SLEEPS};
 /// recording.
 pub(crate) type Counts = [u32; LOCK_EVENTS];
 
-/// What is known at a wait's beginning.
+/// The counters at a wait's beginning.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Before {
@@ -26,7 +26,7 @@ pub(crate) struct Before {
     counts: Counts,
 }
 
-/// What a wait was made of.
+/// The components of a wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Events {
     how: u32,
@@ -35,13 +35,13 @@ pub(crate) struct Events {
 
 /// [`Before::how`]: nothing is known.
 const UNKNOWN: u32 = 0;
-/// The lock tells.
+/// The lock reports its events.
 const TOLD: u32 = 1;
 /// The thread's voluntary context switches stand for sleeps.
 const WATCHED: u32 = 2;
 
 impl Before {
-    /// Looks now. `long`: the wait may cost two system calls.
+    /// Reads the counters now. `long`: two system calls are acceptable for the wait.
     pub(crate) fn look(class: Class, address: u64, long: bool) -> Before {
         let mut counts = [0; LOCK_EVENTS];
         let how = if tells(class, address, &mut counts) {
@@ -55,7 +55,7 @@ impl Before {
         Before { how, counts }
     }
 
-    /// What happened since, in a wait that ended with the lock.
+    /// Returns what has happened since, in a wait that ended with the lock.
     pub(crate) fn until_now(&self, class: Class, address: u64) -> Events {
         let mut now = [0; LOCK_EVENTS];
         let how = match self.how {
@@ -71,7 +71,7 @@ impl Before {
 }
 
 impl Events {
-    /// Adds them to a site's, or a thread's.
+    /// Adds the events to a site's or a thread's.
     pub(crate) fn count(&self, detail: &Detail) {
         match self.how {
             TOLD => add(&detail.told, 1),
@@ -83,7 +83,7 @@ impl Events {
         }
     }
 
-    /// Adds those of a wait that is counted nowhere else: a condition variable's, for the mutex.
+    /// Adds the events of a wait that is counted nowhere else: a condition variable's, for the mutex.
     pub(crate) fn count_at(&self, writer: &Writer, entry: &Entry) {
         if self.how == UNKNOWN || self.counts == [0; LOCK_EVENTS] {
             return;
@@ -96,7 +96,7 @@ impl Events {
     }
 }
 
-/// The counters of the calling thread, if the lock tells.
+/// Reads the counters of the calling thread; returns whether the lock reports them.
 fn tells(class: Class, address: u64, counts: &mut Counts) -> bool {
     if !real::next_is_preload() {
         return false;
@@ -109,16 +109,16 @@ fn tells(class: Class, address: u64, counts: &mut Counts) -> bool {
     // SAFETY: the symbol of this name has this signature.
     let function: Function = unsafe { transmute(function) };
     // The preload library numbers the classes as recordings do.
-    // SAFETY: the program's lock, and room for so many.
+    // SAFETY: the program's lock, and room for this many counters.
     unsafe { function(class as c_int, address as *mut c_void, counts.as_mut_ptr(), counts.len()) == counts.len() }
 }
 
-/// The calling thread's voluntary context switches.
+/// Returns the calling thread's voluntary context switches.
 fn switches() -> u32 {
     all_switches().0
 }
 
-/// The calling thread's context switches: voluntary ones, and others.
+/// Returns the calling thread's context switches: voluntary and involuntary ones.
 pub(crate) fn all_switches() -> (u32, u32) {
     // SAFETY: zero bytes are valid, and the call fills it.
     unsafe {
@@ -128,7 +128,7 @@ pub(crate) fn all_switches() -> (u32, u32) {
     }
 }
 
-/// Whether a try answered that the lock was acquired past sleepers.
+/// Returns whether a try's result says that the lock was acquired past sleepers.
 #[inline(always)]
 pub(crate) fn is_steal(result: c_int) -> bool {
     result == PAST_SLEEPERS

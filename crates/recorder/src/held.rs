@@ -1,4 +1,4 @@
-//! The locks that a thread holds, in the order in which it took them. Other threads look for the holder of a lock here.
+//! The locks that a thread holds, in the order in which it took them. Other threads search here for a lock's holder.
 
 use crate::journal::{NO_LINE, What};
 use core::cell::Cell;
@@ -8,31 +8,31 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, compiler_fence};
 use turnwise_recording::Entry;
 
-/// Locks that a thread is known to hold, at most. Beyond, the oldest is forgotten.
+/// The most locks that a thread is known to hold. Beyond that, the oldest is forgotten.
 pub(crate) const HELD: usize = 32;
-/// Contexts that a thread remembers to have seen.
+/// The number of contexts that a thread remembers.
 const CONTEXTS: usize = 1024;
 /// No lock has this address.
 const NEVER_HELD: u64 = 1;
-/// 2^64 by the root of 2. (Another than that of the table: it need not be kept from before the call.)
+/// 2^64 divided by the root of 2. (It differs from the table's: it need not be kept from before the call.)
 const MIX: u64 = 0xb504_f333_f9de_6485;
 
-/// [`Held::lock`]: something is to be counted after the release. (Locks lie at multiples of 4.)
+/// [`Held::lock`]: there is something to count after the release. (Locks lie at multiples of 4.)
 pub(crate) const PENDING: u64 = 2;
-/// [`Held::lock`]: a brief wait alone is to be counted after the release.
+/// [`Held::lock`]: only a brief wait is to be counted after the release.
 pub(crate) const PENDING_BRIEF: u64 = 1;
 
 /// A lock that the thread holds.
 pub(crate) struct Held {
     /// Its address, and [`PENDING`] or [`PENDING_BRIEF`].
     pub(crate) lock: AtomicU64,
-    /// Null: it is only written down in the [journal](crate::journal).
+    /// Null: the lock is only written down in the [journal](crate::journal).
     pub(crate) entry: AtomicPtr<Entry>,
-    /// Stands for the entry, those of the locks that were held before, in their order, and the thread: the next one
-    /// goes on with its entries, but knows none of its orders. In the first, for the thread alone. Of one that is only
-    /// written down, and in the lower half of the first, the line.
+    /// Identifies the entry, those of the locks held before it, in their order, and the thread: the next thread reuses
+    /// its entries, but knows none of its orders. In the first element, it identifies the thread alone. For a lock that
+    /// is only written down, and in the lower half of the first, it is the line.
     context: AtomicU64,
-    /// Of one that is only written down: [`What`].
+    /// For a lock that is only written down: [`What`].
     what: AtomicU64,
 }
 
@@ -57,13 +57,13 @@ impl Held {
         self.set(lock, ptr::null(), line);
     }
 
-    /// Its line, if it is only written down; [`NO_LINE`] of the first, which is never held.
+    /// Returns its line, if it is only written down; [`NO_LINE`] for the first, which is never held.
     #[inline(always)]
     pub(crate) fn line(&self) -> Option<u32> {
         self.entry.load(Relaxed).is_null().then(|| self.context.load(Relaxed) as u32)
     }
 
-    /// What is written down of it, if that is all there is.
+    /// Returns its journal record, if it is only written down.
     pub(crate) fn written(&self) -> Option<What> {
         self.entry.load(Relaxed).is_null().then(|| What::from_bits(self.what.load(Relaxed)))
     }
@@ -72,15 +72,15 @@ impl Held {
 /// All locks that a thread holds.
 #[repr(C)]
 pub(crate) struct HeldLocks {
-    /// The first is never held. (They come first, so that to reach one takes no address of its own.)
+    /// The first is never held. (The array comes first, so that reaching an element takes no separate address.)
     held: [Held; HELD + 1],
-    /// Puts what follows on one cache line.
+    /// Puts the following fields on one cache line.
     apart: [u64; 4],
-    /// Locks in `held`.
+    /// The number of locks in `held`.
     depth: AtomicUsize,
 }
 
-/// Contexts in which a thread took a lock before.
+/// The contexts in which a thread took a lock before.
 pub(crate) struct Contexts([Cell<u64>; CONTEXTS]);
 
 impl Contexts {
@@ -123,25 +123,25 @@ impl HeldLocks {
         self.depth.load(Relaxed)
     }
 
-    /// The thread has a lock that it wrote down in this line of its journal.
+    /// Adds a lock that the thread has acquired and wrote down in this line of its journal.
     #[inline(always)]
     pub(crate) fn push_written(&self, address: u64, what: What, line: u64) {
         let depth = self.depth();
         let Some(held) = self.held.get(depth + 1) else { return };
         self.set_depth(depth + 1);
         compiler_fence(SeqCst);
-        // Not before: a signal handler that came in between would have used the same place. (For that long, another
-        // thread sees what the thread held there last.)
+        // Not earlier: a signal handler in between would have used the same place. (Until here, another thread sees the
+        // lock that the thread last held there.)
         held.set_written(address, what, line);
     }
 
     #[inline(always)]
     pub(crate) fn set_depth(&self, depth: usize) {
-        // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
+        // ORDERING recorder.held: Release; a waiter that searches for the holder sees the lock before the depth.
         self.depth.store(depth, Release);
     }
 
-    /// The lock at a depth, from 1.
+    /// Returns the lock at a depth, from 1.
     #[inline(always)]
     pub(crate) fn at(&self, depth: usize) -> &Held {
         &self.held[depth]
@@ -154,17 +154,17 @@ impl HeldLocks {
 
     /// Returns all locks that another thread holds.
     pub(crate) fn of_another(&self) -> &[Held] {
-        // ORDERING recorder.held: Acquire; locks up to the depth are written. They may change while we look: then a
+        // ORDERING recorder.held: Acquire; locks up to the depth are written. They may change during the search: then a
         // neighbour's site is counted once.
         &self.held[1..=self.depth.load(Acquire).min(HELD)]
     }
 
-    /// The depth of a lock that the thread is known to hold.
+    /// Returns the depth of a lock that the thread is known to hold.
     pub(crate) fn find(&self, address: u64) -> Option<usize> {
         (1..=self.depth()).rfind(|depth| self.held[*depth].address() == address)
     }
 
-    /// What stands for an entry, all those that the thread holds below it, and the thread. `depth`: how many these are.
+    /// Returns the context of an entry, those that the thread holds below it, and the thread. `depth`: their number.
     #[inline(always)]
     pub(crate) fn context(&self, depth: usize, entry: *const Entry) -> u64 {
         let below = self.held[depth].context.load(Relaxed);
@@ -174,14 +174,14 @@ impl HeldLocks {
         }
     }
 
-    /// What stands for an entry under others, for which `below` stands.
+    /// Returns the context of an entry under others, whose context is `below`.
     #[inline(always)]
     pub(crate) fn context_under(&self, below: u64, entry: *const Entry) -> u64 {
         (below.rotate_left(32) ^ entry.addr() as u64).wrapping_mul(MIX)
     }
 
-    /// Writes a lock that the thread is about to try where it will stand if the thread gets it. `ordered`: it would
-    /// wait. `false`: it holds others, and takes this one under them for the first time; or it holds too many.
+    /// Writes a lock that the thread is about to try into the place it will have if acquired. `ordered`: it would wait.
+    /// `false`: it holds others, and takes this one under them for the first time; or it holds too many.
     #[inline(always)]
     pub(crate) fn announce(&self, contexts: &Contexts, entry: &Entry, address: u64, ordered: bool) -> bool {
         let depth = self.depth();
@@ -199,27 +199,27 @@ impl HeldLocks {
         true
     }
 
-    /// The thread has the lock that it announced, and did not wait for it. (If a signal handler forked in between, the
-    /// child changes memory that it does not look at before it has begun it.)
+    /// Confirms that the thread acquired the lock that it announced, without a wait. (If a signal handler forked in
+    /// between, the child changes memory that it does not read before reinitialising it.)
     #[inline(always)]
     pub(crate) fn confirm(&self, entry: &Entry, address: u64) {
         let depth = self.depth();
         let Some(held) = self.held.get(depth + 1) else { return };
         self.set_depth(depth + 1);
         compiler_fence(SeqCst);
-        // A signal handler that came in between used the same place, and has left it: those that come now use the next.
+        // A signal handler in between used the same place, and has left it: later ones use the next.
         if !ptr::eq(held.entry.load(Relaxed), entry) {
             cold_path();
             held.set(address, entry, self.context(depth, entry));
         }
     }
 
-    /// The thread gives the lock back that it took last, and nothing is to be counted. `false`: it is another, or
-    /// something is.
+    /// Removes the lock that the thread took last, if nothing is to be counted. `false`: it is another, or something
+    /// is.
     #[inline(always)]
     pub(crate) fn pop(&self, address: u64) -> bool {
         let depth = self.depth();
-        // Before the first there is one that is never held.
+        // The element before the first lock is never held.
         let last = self.held.get(depth).is_some_and(|held| held.lock.load(Relaxed) == address);
         if last {
             self.depth.store(depth.wrapping_sub(1), Relaxed);

@@ -1,4 +1,4 @@
-//! What is counted of the locks that a thread holds: for how long it has them, and which it took under which.
+//! Counts for the locks that a thread holds: how long it holds them, and which it took under which.
 
 use crate::clock;
 use crate::detail::{self, Acquisition, HoldClass, Limit};
@@ -14,52 +14,52 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{ChunkKind, Edge, Entry, Episode, Thread};
 
-/// Pairs of locks that a thread remembers to have seen.
+/// The number of lock pairs that a thread remembers.
 const PAIRS: usize = 8192;
-/// Orders that one thread may note: 256 pages of them.
+/// The number of orders that one thread may note: 256 pages of them.
 const ORDERS: u64 = 256 * turnwise_recording::PAGE / size_of::<Edge>() as u64;
 /// 2^64 divided by the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What there is to say of a hold.
+/// The facts about a hold.
 #[derive(Clone, Copy)]
 pub(crate) struct HoldInfo {
-    /// The hold is measured, and what it stands for.
+    /// The acquisitions that the hold stands for, if it is measured.
     pub(crate) measured: Option<HoldClass>,
     pub(crate) episode: *const Episode,
     /// The condition variable whose wait ended with this acquisition; 0: none.
     pub(crate) woken_by: u64,
-    /// The wait before it, if that is still to be counted: it was short, and is counted after the release, so that the
-    /// others need not wait for that.
+    /// The wait before it, if that is still to be counted: it was short, and is counted after the release, so that
+    /// waiters need not wait for that.
     pub(crate) wait: Option<WholeWait>,
 }
 
 impl HoldInfo {
-    /// The release is to be seen, and nothing to be said of the hold.
+    /// The release is to be seen, but there is nothing to record about the hold.
     const NOTHING: HoldInfo = HoldInfo { measured: None, episode: ptr::null(), woken_by: 0, wait: None };
 }
 
-/// What is to be counted after the release of a lock that the thread holds.
+/// The counts due after the release of a lock that the thread holds.
 struct Pending {
     /// Ticks at the acquisition.
     since: Cell<u64>,
     info: Cell<HoldInfo>,
-    /// Instead of `info`.
+    /// Used instead of `info`.
     brief: Cell<BriefWait>,
 }
 
-/// What a thread remembers of its holds beside the locks themselves.
+/// What a thread remembers of its holds besides the locks.
 pub(crate) struct HoldNotes {
-    /// Of the held locks, from the first on.
+    /// For the held locks, from the first.
     pending: [Pending; HELD],
     pub(crate) contexts: Contexts,
-    /// Pairs of locks that were written down.
+    /// The number of lock pairs written down.
     orders: Cell<u64>,
     pairs: [Cell<u64>; PAIRS],
     edges: Cursor,
 }
 
-/// Counts an acquisition beforehand. `false`: its hold is to be measured, so nothing is counted.
+/// Counts an acquisition in advance. `false`: its hold is to be measured, so nothing is counted.
 #[inline(always)]
 pub(crate) fn count(record: &Thread, entry: &Entry) -> bool {
     let (left, so_far) = (record.left.load(Relaxed), entry.acquisitions.load(Relaxed));
@@ -79,15 +79,15 @@ pub(crate) fn uncount(record: &Thread, entry: &Entry) {
 }
 
 impl HoldNotes {
-    /// Forgets what another thread noted.
+    /// Forgets the notes of the previous thread.
     pub(crate) fn begin(&self) {
         self.orders.set(0);
         self.pairs.iter().for_each(|known| known.set(0));
         self.contexts.clear();
     }
 
-    /// Announces a lock as [`HeldLocks::announce`] does, for a thread that may know each of the others that it holds by
-    /// itself.
+    /// Announces a lock as [`HeldLocks::announce`] does, for a thread that may know each of the other locks it holds
+    /// individually.
     pub(crate) fn announce(&self, locks: &HeldLocks, entry: &Entry, address: u64, ordered: bool) -> bool {
         if locks.depth() >= HELD {
             return false;
@@ -102,16 +102,16 @@ impl HoldNotes {
         locks.announce(&self.contexts, entry, address, ordered)
     }
 
-    /// Where the thread remembers that it took one lock under another, and what stands there then. Entries are cache
-    /// lines, so 32 bits of their addresses tell those within 256 GB apart.
+    /// Returns where the thread remembers that it took one lock under another, and the value stored there then. Entries
+    /// are cache lines, so 32 bits of their addresses distinguish those within 256 GB.
     fn pair(&self, first: *const Entry, second: *const Entry) -> (&Cell<u64>, u64) {
         let [first, second] = [first, second].map(|entry| (entry.addr() / size_of::<Entry>()) as u32);
         let key = u64::from(first) << 32 | u64::from(second);
         (&self.pairs[(key.wrapping_mul(SPREAD) >> 32) as usize % PAIRS], key)
     }
 
-    /// Keeps that one lock was taken under another, once per thread and pair of sites (more often if the cache of pairs
-    /// is too small).
+    /// Records that one lock was taken under another, once per thread and pair of sites (more often if the cache of
+    /// pairs is too small).
     pub(crate) fn note_order(&self, writer: &Writer, first: *const Entry, second: *const Entry) {
         let (slot, key) = self.pair(first, second);
         if slot.get() == key || first.is_null() {
@@ -133,7 +133,7 @@ impl HoldNotes {
     }
 }
 
-/// A thread's holds, for whatever takes more than [`HeldLocks`] alone.
+/// A thread's holds, for all operations that take more than [`HeldLocks`] alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Holds<'a> {
     pub(crate) locks: &'a HeldLocks,
@@ -144,7 +144,7 @@ pub(crate) struct Holds<'a> {
 }
 
 impl Holds<'_> {
-    /// The thread has a lock that it did not announce, without a wait. `ordered`: it would have waited for it.
+    /// Adds a lock acquired without a wait that the thread did not announce. `ordered`: it would have waited for it.
     pub(crate) fn push_without_wait(self, entry: &'static Entry, ordered: bool) {
         let record = self.writer.record();
         let mut left = record.left.load(Relaxed).wrapping_sub(1);
@@ -162,7 +162,7 @@ impl Holds<'_> {
         self.push(entry, ordered, note(since, info));
     }
 
-    /// Begins to measure a hold: ticks, or 0.
+    /// Begins to measure a hold; returns ticks, or 0.
     fn sample(self, entry: &Entry, due: bool, single: bool) -> u64 {
         let record = self.writer.record();
         if due {
@@ -183,14 +183,14 @@ impl Holds<'_> {
         at
     }
 
-    /// The thread has a lock after a wait.
+    /// Adds a lock acquired after a wait.
     pub(crate) fn push_after_wait(self, entry: &'static Entry, since: u64, info: HoldInfo) {
-        // It is not one of those that the sample counts.
+        // This acquisition is not one that the sample counts.
         add(&self.writer.record().ahead, 1);
         self.push(entry, true, note(since, info));
     }
 
-    /// The thread has a lock after a wait that is kept; its hold is measured.
+    /// Adds a lock acquired after a wait that is kept; its hold is measured.
     pub(crate) fn push_after_whole_wait(
         self,
         entry: &'static Entry,
@@ -198,7 +198,7 @@ impl Holds<'_> {
         episode: *const Episode,
         waited: WholeWait,
     ) {
-        // What took long is counted at once: nobody knows whether the release will be seen.
+        // A long wait is counted immediately: the release may never be seen.
         let wait = (!waits::is_very_long(waited.wait.ticks)).then_some(waited);
         let info = HoldInfo { measured: Some(HoldClass::Contended), episode, woken_by: 0, wait };
         self.push_after_wait(entry, at, info);
@@ -207,7 +207,7 @@ impl Holds<'_> {
         }
     }
 
-    /// The thread has a lock after a brief wait.
+    /// Adds a lock acquired after a brief wait.
     pub(crate) fn push_after_brief_wait(self, entry: &'static Entry, at: u64, wait: BriefWait) {
         add(&self.writer.record().ahead, 1);
         self.push(entry, true, |pending, _| {
@@ -217,14 +217,14 @@ impl Holds<'_> {
         });
     }
 
-    /// `note`: is told whether the thread had it already, and answers with bits of [`Held::lock`].
+    /// Adds a lock. `note` receives whether the thread already held it, and returns bits of [`Held::lock`].
     fn push(self, entry: &'static Entry, ordered: bool, note: impl FnOnce(&Pending, bool) -> u64) {
         let Holds { locks, notes, writer, .. } = self;
         add(&entry.acquisitions, 1);
         let address = entry.address.load(Relaxed);
         let mut depth = locks.depth();
         let mut context = locks.context(depth, entry);
-        // Whether it was taken under these before: then their orders are noted.
+        // Whether it was taken under these before: then their orders are already noted.
         let seen = entry.mutex_or_under.load(Relaxed) == context;
         let mut again = false;
         for held in locks.all() {
@@ -253,12 +253,12 @@ impl Holds<'_> {
         self.steps.acquired(writer, entry, depth);
     }
 
-    /// A release is over, and all that it left to count: from here on the thread runs.
+    /// Notes that a release and its counts are complete: from here on the program's code runs.
     pub(crate) fn go_on(self) {
         if self.steps.go_on(self.writer, self.locks.depth()) {
             return;
         }
-        // They end here, and every acquisition was to be seen; from now on a sample is.
+        // The steps end here, for which every acquisition was seen; from now on a sample is.
         let record = self.writer.record();
         if record.left.load(Relaxed) == 1 {
             let interval = self.sampling.interval(HOLD_ONE_IN);
@@ -267,7 +267,7 @@ impl Holds<'_> {
         }
     }
 
-    /// The thread gives a lock back, whatever there is to count.
+    /// Removes a lock that the thread releases; returns what there is to count.
     pub(crate) fn take_out(self, address: u64) -> Option<PendingCount> {
         let now = self.steps.now();
         let index = self.locks.find(address)?;
@@ -316,7 +316,7 @@ impl Holds<'_> {
         locks.set_depth(depth - 1);
     }
 
-    /// The condition variable whose wait gave the thread this lock; 0: none did.
+    /// Returns the condition variable whose wait gave the thread this lock; 0: none did.
     pub(crate) fn woken_by(self, address: u64) -> u64 {
         let index = self.locks.find(address);
         let index = index.filter(|index| self.locks.at(*index).lock.load(Relaxed) & PENDING != 0);
@@ -324,10 +324,10 @@ impl Holds<'_> {
     }
 }
 
-/// Notes what is to be counted after the release, if anything is. `since`: ticks at the acquisition.
+/// Notes what is to be counted after the release, if anything. `since`: ticks at the acquisition.
 fn note(since: u64, mut info: HoldInfo) -> impl FnOnce(&Pending, bool) -> u64 {
     move |pending, again| {
-        // A recursive mutex or a reader again: the first hold is the one that is measured.
+        // A recursive or repeated read acquisition: the first hold is the one that is measured.
         info.measured = info.measured.filter(|_| !again);
         if info.measured.is_none() && info.wait.is_none() {
             return 0;
@@ -338,7 +338,7 @@ fn note(since: u64, mut info: HoldInfo) -> impl FnOnce(&Pending, bool) -> u64 {
     }
 }
 
-/// What is to be counted once the lock is free.
+/// The counts due once the lock is free.
 pub(crate) struct PendingCount {
     entry: &'static Entry,
     since: u64,

@@ -1,7 +1,7 @@
-//! Who has a lock that another thread waits for, and from where.
+//! Finds the holder of a lock that another thread waits for, and where it acquired the lock.
 //!
-//! The C library writes the owner's thread number into mutexes, and the writer's into readers-writer locks: that tells
-//! the thread, and its list of held locks tells the site. Where nothing is written (readers, spin locks, other
+//! The C library writes the owner's thread number into mutexes, and the writer's into readers-writer locks: it
+//! identifies the thread, whose list of held locks gives the site. Where nothing is written (readers, spin locks, other
 //! libraries' locks), the threads' lists are searched, for a sample of the waits.
 
 use crate::held::{Held, HeldLocks};
@@ -12,14 +12,14 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 use libc::c_int;
 use turnwise_recording::Class;
 
-/// One in so many waits searches.
+/// One in this many waits searches.
 pub(crate) const SEARCH_ONE_IN: u32 = 8;
-/// Threads to look at.
+/// The number of threads to search.
 const THREADS: usize = 64;
-/// Slots by thread number.
+/// The number of slots by thread number.
 const BY_TID: usize = 1 << 16;
 
-/// What other threads find of a thread.
+/// The data about a thread that other threads read.
 pub(crate) struct Peer {
     next: AtomicPtr<Peer>,
     locks: AtomicPtr<HeldLocks>,
@@ -30,22 +30,22 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Notes that the thread ends.
+    /// Records that the thread ends.
     pub(crate) fn end(&self, peers: &Peers) {
         let slot = peers.slot(self.tid.load(Relaxed));
         let own = ptr::from_ref(self).cast_mut();
-        // Another thread's, if the numbers collided: then it stays.
+        // If the numbers collided, the slot is another thread's and stays.
         let _ = slot.compare_exchange(own, ptr::null_mut(), Relaxed, Relaxed);
         self.tid.store(0, Relaxed);
     }
 
-    /// The holder, if the lock stands in the thread's list.
+    /// Returns the holder, if the lock is in the thread's list.
     fn if_holder(&self, address: u64, weight: u32) -> Option<Holder> {
         self.holder(self.locks().of_another().iter().rfind(|held| held.address() == address)?, weight)
     }
 
     fn locks(&self) -> &'static HeldLocks {
-        // SAFETY: set by `Peers::add`, to locks that stay.
+        // SAFETY: set by `Peers::add`, to locks that stay mapped.
         unsafe { &*self.locks.load(Relaxed) }
     }
 
@@ -59,7 +59,7 @@ impl Peer {
     }
 }
 
-/// The process's threads. Zero bytes are none of them.
+/// The process's threads. Zero bytes are an empty set.
 pub(crate) struct Peers {
     all: AtomicPtr<Peer>,
     by_tid: AtomicPtr<AtomicPtr<Peer>>,
@@ -73,13 +73,13 @@ impl Peers {
         Some(())
     }
 
-    /// Adds a peer for good. Threads take it one after the other.
+    /// Adds a peer permanently. Threads use it one after another.
     pub(crate) fn add(&self, peer: &'static Peer, locks: &'static HeldLocks) {
         peer.locks.store(ptr::from_ref(locks).cast_mut(), Relaxed);
         let mut first = self.all.load(Relaxed);
         loop {
             peer.next.store(first, Relaxed);
-            // ORDERING recorder.states: Release; who walks the list sees peers filled.
+            // ORDERING recorder.states: Release; a thread that walks the list sees peers filled.
             match self.all.compare_exchange(first, ptr::from_ref(peer).cast_mut(), Release, Relaxed) {
                 Ok(_) => return,
                 Err(now) => first = now,
@@ -87,16 +87,16 @@ impl Peers {
         }
     }
 
-    /// A thread begins with a peer.
+    /// Assigns a peer to a new thread.
     pub(crate) fn begin(&self, peer: &'static Peer, tid: u32, index: u32) {
         peer.index.store(index, Relaxed);
         peer.tid.store(tid, Relaxed);
-        // ORDERING recorder.state: Release; who finds the peer by its thread sees it filled.
+        // ORDERING recorder.state: Release; a thread that finds the peer by thread number sees it filled.
         self.slot(tid).store(ptr::from_ref(peer).cast_mut(), Release);
     }
 
     fn slot(&self, tid: u32) -> &'static AtomicPtr<Peer> {
-        // SAFETY: the table has so many slots.
+        // SAFETY: the table has this many slots.
         unsafe { &*self.by_tid.load(Relaxed).add(tid as usize % BY_TID) }
     }
 
@@ -107,7 +107,7 @@ impl Peers {
         unsafe { found.as_ref() }.filter(|found| found.tid.load(Relaxed) == tid)
     }
 
-    /// Looks for the holder of the lock at `address`. `due`: to be searched for, if that must be.
+    /// Finds the holder of the lock at `address`. `due`: a search is allowed, if needed.
     pub(crate) fn holder(&self, own: &Peer, class: Class, address: u64, due: bool) -> Option<Holder> {
         match written_owner(class, address) {
             Some(tid) => self.by_tid(tid)?.if_holder(address, 1),
@@ -132,8 +132,8 @@ impl Peers {
         None
     }
 
-    /// Where the thread `tid` took the lock at `address`, if that was the last one that it took by itself (or tries to
-    /// take now): it had it a moment ago.
+    /// Returns where the thread `tid` took the lock at `address`, if that was the last lock that it took without others
+    /// (or is trying to take now): it held it a moment ago.
     pub(crate) fn lately(&self, tid: u32, address: u64) -> Option<Holder> {
         let other = if tid == 0 { None } else { self.by_tid(tid) }?;
         let held = Some(other.locks().at(1)).filter(|held| held.address() == address)?;
@@ -144,20 +144,20 @@ impl Peers {
 /// The holder of a lock.
 #[derive(Clone, Copy)]
 pub(crate) struct Holder {
-    /// Its number.
+    /// The thread's number.
     pub(crate) thread: u32,
     /// Where it had taken the lock (`Entry::site`).
     pub(crate) site: u64,
-    /// Waits that this one stands for.
+    /// The number of waits that this one stands for.
     pub(crate) weight: u32,
-    /// Its number in the system.
+    /// The thread's number in the system.
     tid: u32,
-    /// It was on no CPU when the wait began; `None`: nobody looked.
+    /// Whether it was on no CPU when the wait began; `None`: not checked.
     pub(crate) off_cpu: Option<bool>,
 }
 
 impl Holder {
-    /// Looks whether it runs: it does if its CPU time goes on. Two system calls, and no file.
+    /// Checks whether it runs: it does if its CPU time advances. This takes two system calls, and no file.
     pub(crate) fn looked_at(mut self) -> Holder {
         let (first, second) = (cpu_time(self.tid), cpu_time(self.tid));
         self.off_cpu = first.and_then(|first| Some(first == second?));
@@ -165,16 +165,16 @@ impl Holder {
     }
 }
 
-/// CPU time of a thread of this process, in ns; `None`: it is gone.
+/// Returns the CPU time of a thread of this process, in ns; `None`: the thread has ended.
 fn cpu_time(tid: u32) -> Option<u64> {
-    /// The scheduler's clock of one thread, whose number stands inverted before these bits, as the system and
-    /// `pthread_getcpuclockid` have it.
+    /// The scheduler's clock of one thread, whose inverted number precedes these bits, as in the system and
+    /// `pthread_getcpuclockid`.
     const OF_A_THREAD: c_int = 0b110;
     let ns = clock::nanoseconds(!(tid as c_int) << 3 | OF_A_THREAD);
     (ns != 0).then_some(ns)
 }
 
-/// The thread number that the C library wrote into the lock.
+/// Returns the thread number that the C library wrote into the lock.
 pub(crate) fn written_owner(class: Class, address: u64) -> Option<u32> {
     /// `__owner` of `pthread_mutex_t`.
     const OWNER: u64 = 8;

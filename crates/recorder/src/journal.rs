@@ -1,29 +1,29 @@
-//! Threads that take many locks by turns count them later, some dozens at a time.
+//! Threads that alternate among many locks count them later, some dozens at a time.
 //!
-//! To count an acquisition takes two loads that miss the caches where a thread takes hundreds of locks: its slot in the
-//! table, and its entry. Under other locks that the thread holds, all who want those wait for the two. So such a thread
-//! only writes down what it takes, one line behind the other, and counts it before it takes its next lock with none in
-//! hand: then nobody waits for it, and the loads of one line do not wait for those of another.
+//! Counting an acquisition takes two loads that miss the caches if a thread takes hundreds of locks: its slot in the
+//! table, and its entry. While the thread holds other locks, their waiters wait for both. So such a thread only writes
+//! down its acquisitions, one line after another, and counts them before it takes its next lock while holding none:
+//! then no thread waits for it, and the loads of one line do not wait for those of another.
 //!
-//! Written down are acquisitions without a wait whose holds are not measured, as long as all that the thread holds is
-//! written down, too. What is known by an entry alone (which lock was taken under which) is seen as they are counted.
-//! A thread that is killed before that leaves up to [`LINES`] acquisitions that are in its own number, and in those of
-//! no lock (nor in that of its reads).
+//! Acquisitions without a wait whose holds are not measured are written down, as long as all locks that the thread
+//! holds are also written down. What only an entry tells (which lock was taken under which) is determined when they are
+//! counted. A thread that is killed before that leaves up to [`LINES`] acquisitions that are in its own count, but in
+//! no lock's (nor in its count of reads).
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{Class, Op, Thread};
 
-/// Entries of a thread that has many: with their slots they fill the nearest cache.
+/// The number of entries that counts as many: with their slots they fill the nearest cache.
 const MANY: usize = 512;
-/// Acquisitions for each entry, on average, before the first is written down: those of rare locks are measured by then.
+/// Mean acquisitions for each entry before the first is written down: those of rare locks have then been measured.
 const FIRST: u64 = 16;
-/// Lines at most, and one that is not used: lines are counted from 1.
+/// The most lines, and one that is not used: lines are counted from 1.
 pub(crate) const LINES: usize = 128;
 /// [`Line::under`]: under no other lock.
 pub(crate) const NO_LINE: u32 = 0;
 
-/// What was taken. Zero bytes are an acquisition that was none.
+/// An acquisition. Zero bytes are a line without one.
 pub(crate) struct Line {
     pub(crate) address: Cell<u64>,
     pub(crate) what: Cell<What>,
@@ -31,7 +31,7 @@ pub(crate) struct Line {
     pub(crate) under: Cell<u32>,
 }
 
-/// From where, and how: the site with the class above the operation.
+/// The place and kind of an acquisition: the site with the class above the operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct What(u64);
@@ -48,7 +48,7 @@ impl What {
         What(site | (class as u64) << What::CLASS | if ordered { What::ORDERED } else { 0 })
     }
 
-    /// From what [`What::bits`] answered.
+    /// Returns it from the result of [`What::bits`].
     pub(crate) fn from_bits(bits: u64) -> What {
         What(bits)
     }
@@ -64,19 +64,19 @@ impl What {
         self.0 & ((1 << What::CLASS) - 1)
     }
 
-    /// Returns the lock's class; `None`: it is no acquisition.
+    /// Returns the lock's class; `None`: it is not an acquisition.
     pub(crate) fn class(self) -> Option<Class> {
         let number = (self.0 & !What::ORDERED) >> What::CLASS;
         [Class::Mutex, Class::RwLock, Class::Spin].into_iter().find(|class| *class as u64 == number)
     }
 
-    /// Whether it was for reading.
+    /// Returns whether it was for reading.
     #[inline(always)]
     pub(crate) fn is_read(self) -> bool {
         self.site() >> 56 == Op::Read as u64
     }
 
-    /// Whether the thread would have waited.
+    /// Returns whether the thread would have waited.
     pub(crate) fn is_ordered(self) -> bool {
         self.0 & What::ORDERED != 0
     }
@@ -85,30 +85,30 @@ impl What {
 /// A thread's journal. Zero bytes are an empty one.
 pub(crate) struct Journal(pub(crate) [Line; LINES]);
 
-/// Where a thread writes its next line. Zero bytes are a thread that counts at once.
+/// The place of a thread's next line. Zero bytes are a thread that counts immediately.
 pub(crate) struct Next(Cell<u64>);
 
 impl Next {
-    /// Whether the thread writes down what it takes.
+    /// Returns whether the thread writes down its acquisitions.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.0.get() != 0
     }
 
-    /// Returns the number of the line; 0 of a thread that counts at once.
+    /// Returns the number of the line; 0 for a thread that counts immediately.
     #[inline(always)]
     pub(crate) fn line(&self) -> u64 {
         self.0.get()
     }
 
-    /// Sets it; 1 for a journal without lines.
+    /// Sets the line; 1 for a journal without lines.
     #[inline(always)]
     pub(crate) fn set_line(&self, line: u64) {
         self.0.set(line);
     }
 }
 
-/// Whether it is time to begin, for a thread with so many entries.
+/// Returns whether a thread with `entries` entries should begin a journal.
 pub(crate) fn is_due(entries: usize, record: &Thread) -> bool {
     let so_far = record.ahead.load(Relaxed).wrapping_sub(u64::from(record.left.load(Relaxed)));
     entries >= MANY && so_far >= FIRST * entries as u64

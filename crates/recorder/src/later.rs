@@ -1,4 +1,4 @@
-//! What a thread does with its [journal](crate::journal): it writes down what it takes, and counts it later.
+//! A thread's use of its [journal](crate::journal): it writes down its acquisitions, and counts them later.
 
 use crate::held::HELD;
 use crate::journal::{self, LINES, Line, NO_LINE, What};
@@ -9,19 +9,19 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::Entry;
 
-/// The line from which on all before it are counted as soon as the thread holds no lock.
+/// The line from which all lines before it are counted as soon as the thread holds no lock.
 pub(crate) const ENOUGH: u64 = (LINES - HELD) as u64;
 
-/// What a line was counted at.
+/// The entry at which a line was counted.
 struct Counted {
-    /// Null: nothing.
+    /// Null: none.
     entry: *const Entry,
-    /// Stands for it and the locks under which it was taken.
+    /// Identifies it and the locks under which it was taken.
     context: u64,
 }
 
 impl State {
-    /// Begins a journal, if the thread takes so many locks that it pays.
+    /// Begins a journal, if the thread takes enough locks for it to pay.
     pub(crate) fn consider_journal(&self) {
         if !self.written.is_on() && journal::is_due(self.table.entries(), self.writer.record()) {
             self.writer.mapping().header().journals.store(1, Relaxed);
@@ -29,9 +29,9 @@ impl State {
         }
     }
 
-    /// Writes an acquisition down that the thread is about to try, and returns its line. `None`: it is to be counted at
-    /// once, or so many lines are to be counted first. (A signal handler that comes in between takes the next line, or
-    /// one that is overwritten then.)
+    /// Writes down an acquisition that the thread is about to try, and returns its line. `None`: it is to be counted
+    /// immediately, or the lines are to be counted first. (A signal handler in between takes the next line, or one that
+    /// is then overwritten.)
     #[inline(always)]
     pub(crate) fn write_down(&self, address: u64, what: What, end: u64) -> Option<u64> {
         let (line, depth) = (self.written.line(), self.locks.depth());
@@ -53,7 +53,7 @@ impl State {
         Some(line)
     }
 
-    /// The try failed.
+    /// Strikes out a line whose try failed.
     #[cold]
     pub(crate) fn strike_out(&self, line: u64) {
         // A signal handler may have forked: in the child there is no record, and no journal.
@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// Whether the journal is to be counted before the thread takes its next lock.
+    /// Returns whether the journal is to be counted before the thread takes its next lock.
     pub(crate) fn has_written_enough(&self) -> bool {
         self.written.line() >= ENOUGH && self.locks.depth() == 0
     }
@@ -79,7 +79,7 @@ impl State {
         self.look_up_held();
         let lines = self.journal.0.get(..self.written.line() as usize).unwrap_or_default();
         let mut counted = [const { Counted { entry: ptr::null(), context: 0 } }; LINES];
-        // Loads that wait for nobody: slots and entries of many locks have left the caches.
+        // These loads are independent: slots and entries of many locks have left the caches.
         lines.iter().for_each(|line| self.table.fetch_first(line.address.get(), line.what.get().site()));
         for (line, counted) in lines.iter().zip(&mut counted) {
             counted.entry = self.table.first(line.address.get(), line.what.get().site());
@@ -98,7 +98,7 @@ impl State {
         self.written.set_line(1);
     }
 
-    /// Counts a line at its entry, and returns that. `likely`: null, or the entry that it may be.
+    /// Counts a line at its entry, which it returns. `likely`: null, or the probable entry.
     #[inline(always)]
     fn count_line(&self, line: &Line, likely: *const Entry) -> Option<&'static Entry> {
         let (address, what) = (line.address.get(), line.what.get());
@@ -113,7 +113,7 @@ impl State {
         Some(entry)
     }
 
-    /// The entry of a line that does not lie in the first place of the table.
+    /// Returns the entry of a line that is not in its first place in the table.
     #[cold]
     fn find_for_line(&self, address: u64, what: What) -> Option<&'static Entry> {
         let class = what.class()?;
@@ -124,7 +124,7 @@ impl State {
         found
     }
 
-    /// Notes under which locks a line's was taken, if that is new; answers what stands for it and them.
+    /// Notes under which locks a line's lock was taken, if that is new; returns the context of it and them.
     #[inline(always)]
     fn see_order(&self, lines: &[Line], counted: &[Counted; LINES], line: &Line, entry: &Entry) -> u64 {
         let below = match line.under.get() {
@@ -138,7 +138,7 @@ impl State {
         context
     }
 
-    /// [`State::see_order`] for other locks than those under which it was taken last.
+    /// Does the work of [`State::see_order`] under locks other than those of the last acquisition.
     #[cold]
     fn see_new_order(&self, lines: &[Line], counted: &[Counted; LINES], line: &Line, entry: &Entry, context: u64) {
         if !self.notes.contexts.knows(context) {

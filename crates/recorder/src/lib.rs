@@ -1,32 +1,32 @@
-//! `LD_PRELOAD` library that records what a program does with its pthread locks, on whichever locks come next in line:
-//! the C library's, or those of `libturnwise_preload.so`.
+//! An `LD_PRELOAD` library that records a program's operations on its pthread locks, whichever library provides them:
+//! the C library, or `libturnwise_preload.so`.
 //!
-//! Everything is kept in a file that `TURNWISE_RECORDING` names (`crates/recording` has its layout), mapped shared:
-//! what a program did is there however it ends. Without the variable the library passes all calls on.
+//! Everything is kept in a file that `TURNWISE_RECORDING` names (`crates/recording` has its layout), mapped shared: the
+//! recording survives however the program ends. Without the variable the library passes all calls on.
 //!
 //! No path allocates by `malloc`, takes a lock of the program or waits for another thread. Each thread writes records
-//! of its own (`writer.rs`); counters that it alone writes are incremented without locked instructions.
+//! of its own (`writer.rs`); counters that only it writes are incremented without locked instructions.
 //!
 //! | file | what |
 //! |---|---|
 //! | `exports/` | the symbols that programs see |
 //! | `real.rs` | the next library's functions |
-//! | `acquire.rs` | around lock calls: at once, or after a wait |
-//! | `brief.rs` | waits that are short and frequent |
-//! | `alone.rs` | programs of one thread |
-//! | `cond.rs`, `../c/wait.c` | around waits, signals and broadcasts; the waits' frames are C |
+//! | `acquire.rs` | wraps lock calls: immediate, or after a wait |
+//! | `brief.rs` | short and frequent waits |
+//! | `alone.rs` | single-threaded programs |
+//! | `cond.rs`, `../c/wait.c` | wraps waits, signals and broadcasts; the waits' frames are C |
 //! | `hold.rs` | which locks a thread holds, for how long, in which order |
-//! | `state.rs`, `tls.rs` | what a thread has of its own, and how it gets there |
+//! | `state.rs`, `tls.rs` | a thread's private state, and how it is found |
 //! | `table.rs` | a thread's entries by lock and site |
-//! | `steps.rs` | stretches of what a thread does in order, for a replay |
-//! | `detail.rs` | distributions, courses, tallies |
-//! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
-//! | `replaced.rs` | plug-ins that come in the place of others |
-//! | `events.rs` | what waits were made of, where the locks tell |
+//! | `steps.rs` | stretches of a thread's operations in order, for a replay |
+//! | `detail.rs` | distributions, time courses, tallies |
+//! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock is where, which file, which stacks |
+//! | `replaced.rs` | plug-ins loaded in the place of others |
+//! | `events.rs` | the components of waits, where the locks report them |
 //! | `journal.rs`, `later.rs` | acquisitions that are counted later |
-//! | `holder.rs` | the other threads, and who of them has a lock |
-//! | `writer.rs`, `mapping.rs`, `segments.rs` | a thread's records; the mapped file, chunks of it; where its parts lie |
-//! | `process.rs`, `memory.rs` | which file; forked children; private memory |
+//! | `holder.rs` | the other threads, and which of them holds a lock |
+//! | `writer.rs`, `mapping.rs`, `segments.rs` | a thread's records; the mapped file, its chunks; where its parts lie |
+//! | `process.rs`, `memory.rs` | the file; forked children; private memory |
 //! | `start.rs` | the constructor |
 #![no_std]
 

@@ -1,7 +1,7 @@
-//! Which lock lies at an address. A lock that is made where another was, is another lock.
+//! Finds the lock at an address. A lock that is initialised where another was is a different lock.
 //!
-//! Threads keep the lock's number in their entries. Making a lock on top of another one changes the epoch of the
-//! address, so that all threads look again.
+//! Threads keep the lock's number in their entries. Initialising a lock over another one changes the epoch of the
+//! address, so that all threads look it up again.
 
 use crate::mapping::Mapping;
 use crate::writer::Writer;
@@ -10,55 +10,55 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use turnwise_recording::{Class, LOCK_SLOTS, LOCKS, Lock};
 
-/// The kind of the mutex at `address`, as the C library has it; 0 of other locks.
+/// Returns the C library's kind of the mutex at `address`; 0 for other locks.
 fn kind_of_mutex(class: Class, address: u64) -> u32 {
-    /// Where `__kind` is, on all 64-bit machines.
+    /// The offset of `__kind` on all 64-bit machines.
     const KIND: u64 = 16;
     match class {
-        // SAFETY: the program's mutex, which it is using; the C library reads the word like this, too.
+        // SAFETY: the program's mutex, which it is using; the C library reads the word in the same way.
         Class::Mutex => unsafe { (*((address + KIND) as *const AtomicU32)).load(Relaxed) },
         _ => 0,
     }
 }
 
-/// From one epoch to the next: in entries the lowest bit has a meaning of its own.
+/// The step from one epoch to the next: in entries the lowest bit has a separate meaning.
 const STEP: u32 = 2;
-/// Epochs; addresses share them.
+/// The number of epochs; addresses share them.
 const EPOCHS: usize = 2048;
 static EPOCH: [AtomicU32; EPOCHS] = [const { AtomicU32::new(0) }; EPOCHS];
-/// Locks that one may make on top of others before those that never mattered are taken for the same.
+/// The number of locks initialised over others after which locks that never mattered are treated as the same.
 const PLENTY: u32 = 1 << 16;
-/// Locks whose making has its whole stack; later ones have the call's place alone.
+/// The number of locks whose creation is recorded with its whole stack; later ones have the call site only.
 const STACKS: u32 = 1024;
 
 #[inline(always)]
 fn epoch_of(address: u64) -> &'static AtomicU32 {
-    // In units of the numbers' size: the place is the address without its other bits.
+    // In units of an epoch's size: the offset is the address without its other bits.
     &EPOCH[(address >> 2) as usize % EPOCHS]
 }
 
-/// The epoch of an address.
+/// Returns the epoch of an address.
 #[inline(always)]
 pub(crate) fn epoch(address: u64) -> u32 {
     epoch_of(address).load(Relaxed)
 }
 
-/// The epoch of an address, for a caller that then asks for the lock's number.
+/// Returns the epoch of an address, for a caller that then looks up the lock's number.
 pub(crate) fn epoch_for_lookup(address: u64) -> u32 {
-    // ORDERING recorder.epoch: Acquire; who sees an epoch finds the lock that came with it.
+    // ORDERING recorder.epoch: Acquire; a thread that sees an epoch finds the lock that came with it.
     epoch_of(address).load(Acquire)
 }
 
-/// In a forked child, whose numbers begin anew: no entry is left that could have an epoch.
+/// Changes all epochs in a forked child, whose numbers start afresh: no entry is left that could have an epoch.
 pub(crate) fn forget_epochs() {
     for epoch in &EPOCH {
         epoch.fetch_add(STEP, Relaxed);
     }
 }
 
-/// The number of the lock at `address`; `None`: there are too many.
+/// Returns the number of the lock at `address`; `None`: there are too many.
 pub(crate) fn number(mapping: &Mapping, class: Class, address: u64) -> Option<u32> {
-    /// Other threads may fill the free slot that one found, again and again.
+    /// Other threads may repeatedly fill the free slot that was found.
     const TRIES: u32 = 16;
     modules::note_again(mapping, address);
     for _ in 0..TRIES {
@@ -78,7 +78,7 @@ pub(crate) fn number(mapping: &Mapping, class: Class, address: u64) -> Option<u3
     None
 }
 
-/// The program made a lock.
+/// Records that the program initialised a lock.
 pub(crate) fn created(writer: &Writer, class: Class, address: u64, at: u64) {
     let mapping = writer.mapping();
     let number = match find(mapping, address) {
@@ -103,14 +103,14 @@ pub(crate) fn created(writer: &Writer, class: Class, address: u64, at: u64) {
     lock.created.store(stack, Relaxed);
 }
 
-/// The program ended a lock's life.
+/// Records that the program destroyed a lock.
 pub(crate) fn destroyed(mapping: &Mapping, address: u64) {
     if let Lookup::Lock(_, number) = find(mapping, address) {
         record(mapping, number).destroyed.store(1, Relaxed);
     }
 }
 
-/// Somebody waits for a lock.
+/// Records that a thread waits for a lock.
 pub(crate) fn contended(mapping: &Mapping, number: u32) {
     let lock = record(mapping, number);
     if lock.contended.load(Relaxed) == 0 {
@@ -118,7 +118,7 @@ pub(crate) fn contended(mapping: &Mapping, number: u32) {
     }
 }
 
-/// Whether a lock that lies at an address is of this class, and not of a module in whose place another came.
+/// Returns whether the lock at an address is of this class, and not of a module that another has replaced.
 fn is_of(lock: &Lock, class: Class) -> bool {
     lock.class.load(Relaxed) == class as u32 && lock.replaced.load(Relaxed) == 0
 }
@@ -169,7 +169,7 @@ fn make(mapping: &Mapping, class: Class, address: u64) -> Option<u32> {
     Some(number)
 }
 
-/// A record that lost a race is nobody's.
+/// Discards a record that lost a race.
 fn forget(mapping: &Mapping, number: u32) {
     record(mapping, number).address.store(0, Relaxed);
 }
@@ -184,7 +184,7 @@ fn replace(mapping: &Mapping, class: Class, address: u64, slot: &AtomicU32, old:
         forget(mapping, number);
         return Some(now - 1);
     }
-    // ORDERING recorder.epoch: Release; who sees the new epoch finds the new lock.
+    // ORDERING recorder.epoch: Release; a thread that sees the new epoch finds the new lock.
     epoch_of(address).fetch_add(STEP, Release);
     Some(number)
 }

@@ -1,4 +1,4 @@
-//! The mapped file of a recording: its regions, and the chunks behind them. It grows as it is written.
+//! The mapped file of a recording: its regions, followed by chunks. It grows as it is written.
 
 use crate::segments::{self, Segments};
 use crate::{clock, memory};
@@ -9,31 +9,31 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use turnwise_recording as file;
 use turnwise_recording::{Chunk, ChunkKind, Header, Ref, Region};
 
-/// The longest path of a recording, with the zero byte behind it.
+/// The longest path of a recording, including the terminating zero byte.
 pub(crate) const PATH: usize = 1024;
 
-/// A mapped recording. Zero bytes are one that is not mapped yet.
+/// A mapped recording. Zero bytes are a recording that is not mapped yet.
 pub(crate) struct Mapping {
     segments: Segments,
-    /// The file's length, as far as we know: no page behind it is touched.
+    /// The file's length, as far as known: no page beyond it is touched.
     length: AtomicU64,
     /// Taken while the file grows.
     grows: AtomicU32,
-    /// What the system said of filters of its calls when the file was opened.
+    /// The system's state of system call filters when the file was opened.
     filters: AtomicU32,
     path: [AtomicU8; PATH],
 }
 
-/// Why there is no recording.
+/// The reason that there is no recording.
 pub(crate) enum Failed {
-    /// A file of this name is there.
+    /// A file of this name exists.
     Exists,
     /// One of the `WHY_*` numbers.
     For(u32),
 }
 
 impl Mapping {
-    /// Opens a recording, or makes it, and maps its beginning.
+    /// Opens or creates a recording, and maps its beginning.
     pub(crate) fn open(&self, path: &CStr, flags: libc::c_int) -> Result<(), Failed> {
         if may_be_long() < file::CHUNKS + file::PAGE {
             return Err(Failed::For(file::WHY_FILE_SIZE));
@@ -61,9 +61,9 @@ impl Mapping {
         let _ = self.alone(|| self.grow(AHEAD.min(may_be_long() / file::PAGE * file::PAGE)));
     }
 
-    /// Makes the file at least so long.
+    /// Makes the file at least `end` bytes long.
     fn grow(&self, end: u64) -> Result<(), u32> {
-        /// It grows by half of what it has, within these bounds.
+        /// It grows by half of its length, within these bounds.
         const STEP: (u64, u64) = (1 << 20, 16 << 20);
         let length = self.length.load(Relaxed);
         if end <= length {
@@ -74,7 +74,7 @@ impl Mapping {
         if end > longer {
             return Err(if end > file::FILE_BYTES { file::WHY_MANY } else { file::WHY_FILE_SIZE });
         }
-        // SAFETY: a string that ends, in memory that stays.
+        // SAFETY: a terminated string, in memory that stays.
         if unsafe { libc::truncate(self.path.as_ptr().cast(), longer as libc::off_t) } != 0 {
             return Err(why());
         }
@@ -82,7 +82,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// Makes the file so long, and maps it up to there.
+    /// Makes the file `end` bytes long, and maps it up to there.
     fn reach_to(&self, end: u64) -> Result<(), u32> {
         if end <= self.length.load(Relaxed) && self.segments.has(end - 1) {
             return Ok(());
@@ -92,14 +92,14 @@ impl Mapping {
 
     /// Lets the file grow while no other thread does.
     fn alone(&self, run: impl FnOnce() -> Result<(), u32>) -> Result<(), u32> {
-        /// Another thread may be at it; it may also be a signal handler that interrupted that one.
+        /// Another thread may be growing it; this may also be a signal handler that interrupted that thread.
         const TURNS: u32 = 1000;
-        // A filter may answer a call by ending the process.
+        // A filter may react to a call by ending the process.
         if filters() != self.filters.load(Relaxed) {
             return Err(file::WHY_OTHER);
         }
         for _ in 0..TURNS {
-            // ORDERING recorder.growth: Acquire; sees what the last thread made.
+            // ORDERING recorder.growth: Acquire; sees what the last thread did.
             if self.grows.swap(1, Acquire) == 0 {
                 let result = run();
                 // ORDERING recorder.growth: Release; publishes the length.
@@ -119,18 +119,18 @@ impl Mapping {
         unsafe { &*self.segments.base().cast() }
     }
 
-    /// A record of the file that was there before; `index` is below the region's count.
+    /// Returns an existing record of the file; `index` is below the region's count.
     pub(crate) fn record<T>(&self, region: &Region, index: usize) -> &'static T {
         let (piece, offset) = self.piece(region, index);
         // ORDERING recorder.piece: Acquire; pairs with the exchange in `reach`.
         let place = piece.load(Acquire);
         debug_assert!(place != 0);
-        // SAFETY: a piece was put there, which has so many records; all fields are atomics, for which zero bytes will
-        // do.
+        // SAFETY: a piece was put there, which has this many records; all fields are atomics, for which zero bytes are
+        // valid.
         unsafe { &*self.segments.at(u64::from(place) * file::REF_UNIT + offset).cast() }
     }
 
-    /// A record that may be the first of its piece; `None`: there is no room.
+    /// Returns a record that may be the first of its piece; `None`: there is no room.
     pub(crate) fn reach<T>(&self, region: &Region, index: usize) -> Option<&'static T> {
         let (piece, _) = self.piece(region, index);
         // ORDERING recorder.piece: Acquire, as in `record`.
@@ -142,14 +142,14 @@ impl Mapping {
         Some(self.record(region, index))
     }
 
-    /// A record, if its piece is there.
+    /// Returns a record, if its piece exists.
     pub(crate) fn find<T>(&self, region: &Region, index: usize) -> Option<&'static T> {
         let (piece, _) = self.piece(region, index);
         // ORDERING recorder.piece: Acquire, as in `record`.
         (piece.load(Acquire) != 0).then(|| self.record(region, index))
     }
 
-    /// The word that says where a record's piece is, and from there to the record.
+    /// Returns the word that holds the place of a record's piece, and the offset of the record in it.
     #[inline(always)]
     fn piece(&self, region: &Region, index: usize) -> (&'static AtomicU32, u64) {
         debug_assert!((index as u64) < region.count);
@@ -159,12 +159,12 @@ impl Mapping {
         (word, region.first() + place * region.record)
     }
 
-    /// Tells the reader that something found no room, and why.
+    /// Reports to the reader that something found no room, and why.
     pub(crate) fn is_full(&self, why: u32) {
         let _ = self.header().full.compare_exchange(0, why, Relaxed, Relaxed);
     }
 
-    /// A chunk of the file; `None`: there is no room.
+    /// Takes a chunk of the file; `None`: there is no room.
     pub(crate) fn chunk(&self, kind: ChunkKind, pages: u32, thread: u32) -> Option<*const Chunk> {
         let chunk = self.room(u64::from(pages) * file::PAGE).inspect_err(|why| self.is_full(*why)).ok()?;
         // SAFETY: within the mapping; zero bytes are a chunk's header.
@@ -176,7 +176,7 @@ impl Mapping {
         Some(chunk)
     }
 
-    /// New pages that can be written, or why there are none.
+    /// Returns new writable pages, or the reason that there are none.
     fn room(&self, bytes: u64) -> Result<*mut u8, u32> {
         let used = &self.header().used;
         let offset = loop {
@@ -192,33 +192,33 @@ impl Mapping {
         if memory::populate(start, bytes as usize) { Ok(start) } else { Err(file::WHY_DISK) }
     }
 
-    /// Whether a record lies in this file.
+    /// Returns whether a record lies in this file.
     pub(crate) fn has<T>(&self, record: &T) -> bool {
         self.segments.offset_of(ptr::from_ref(record).addr()).is_some()
     }
 
-    /// Where in the file a record lies.
+    /// Returns where in the file a record lies.
     pub(crate) fn place_of<T>(&self, record: *const T) -> Ref {
         let offset = self.segments.offset_of(record.addr());
         debug_assert!(offset.is_some());
         (offset.unwrap_or(0) / file::REF_UNIT) as Ref
     }
 
-    /// The record at a place.
+    /// Returns the record at a place.
     ///
     /// # Safety
-    /// Such a record was put there.
+    /// Such a record was stored there.
     pub(crate) unsafe fn at<T>(&self, place: Ref) -> &'static T {
-        // SAFETY: the caller's promise; the file stays mapped.
+        // SAFETY: the caller's guarantee; the file stays mapped.
         unsafe { &*self.segments.at(u64::from(place) * file::REF_UNIT).cast() }
     }
 
-    /// Counts an acquisition that no entry can be had for.
+    /// Counts an acquisition for which no entry is available.
     pub(crate) fn unattributed(&self) {
         self.header().unattributed.fetch_add(1, Relaxed);
     }
 
-    /// Notes both clocks, so that the reader can tell their rates apart.
+    /// Notes both clocks, so that the reader can determine their relative rates.
     pub(crate) fn look_at_clock(&self) {
         let header = self.header();
         let (ticks, ns) = clock::ticks_and_nanoseconds();
@@ -232,25 +232,25 @@ impl Mapping {
     }
 }
 
-/// Stores a text; what is too long is cut, and at least one zero byte stays behind it.
+/// Stores a text; text that is too long is truncated, and at least one zero byte stays behind it.
 pub(crate) fn store_text(to: &[AtomicU8], text: &[u8]) {
     store_bytes(&to[..to.len().saturating_sub(1)], text);
 }
 
-/// Stores bytes, as many as there is room for.
+/// Stores as many of the bytes as there is room for.
 pub(crate) fn store_bytes(to: &[AtomicU8], bytes: &[u8]) {
     for (byte, value) in to.iter().zip(bytes) {
         byte.store(*value, Relaxed);
     }
 }
 
-/// Adds to a counter that only the calling thread writes, which spares the locked instruction.
+/// Adds to a counter that only the calling thread writes, which avoids a locked instruction.
 #[inline(always)]
 pub(crate) fn add(counter: &AtomicU64, value: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(value), Relaxed);
 }
 
-/// The longest file that the process may make: one beyond its limit would not fail, but end it by a signal.
+/// Returns the longest file that the process may make: exceeding its limit would not fail, but kill it by a signal.
 fn may_be_long() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.
@@ -258,13 +258,13 @@ fn may_be_long() -> u64 {
     if known { limit.rlim_cur } else { 0 }
 }
 
-/// Whether system calls are filtered, as the system says it.
+/// Returns whether system calls are filtered, as the system reports it.
 fn filters() -> u32 {
     // SAFETY: only returns a number.
     unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) }.cast_unsigned()
 }
 
-/// Why the last call failed, by the `WHY_*` numbers.
+/// Returns why the last call failed, as a `WHY_*` number.
 fn why() -> u32 {
     match memory::errno() {
         libc::EFBIG => file::WHY_FILE_SIZE,

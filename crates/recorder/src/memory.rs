@@ -1,4 +1,4 @@
-//! Memory of the recorder's own, by the system's calls: `malloc` may be the program's, and take its locks.
+//! The recorder's own memory, by system calls: `malloc` may be the program's, and take its locks.
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
@@ -18,18 +18,18 @@ pub(crate) fn wiped_on_fork(bytes: usize) -> Option<NonNull<u8>> {
 /// Maps pages of zeros.
 pub(crate) fn zeroed(bytes: usize) -> Option<NonNull<u8>> {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    // SAFETY: a new mapping, wherever the system likes.
+    // SAFETY: a new mapping, at an address of the kernel's choice.
     let memory = unsafe { libc::mmap(ptr::null_mut(), bytes, PROT_READ | PROT_WRITE, flags, -1, 0) };
     if memory == libc::MAP_FAILED { None } else { NonNull::new(memory.cast()) }
 }
 
 /// Unmaps pages.
 pub(crate) fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller's own mapping, which nobody uses any more.
+    // SAFETY: the caller's own mapping, which is no longer used.
     unsafe { libc::munmap(memory.as_ptr().cast(), bytes) };
 }
 
-/// Makes pages of the mapped file writable now, so that a full disk is an answer here and no signal later.
+/// Makes pages of the mapped file writable now, so that a full disk is an error here and not a signal later.
 pub(crate) fn populate(start: *mut u8, bytes: usize) -> bool {
     const MADV_POPULATE_WRITE: libc::c_int = 23;
     // SAFETY: the mapping of the recording.
@@ -44,7 +44,7 @@ pub(crate) fn errno() -> libc::c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Runs something that may change errno, and puts it back: the program must not see our system calls.
+/// Runs something that may change errno, and restores it: the program must not see our system calls.
 pub(crate) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
     let saved = errno();
     let result = run();
@@ -53,7 +53,7 @@ pub(crate) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Fetches the cache line at an address, which need not be one, and does not wait for it.
+/// Fetches the cache line at an address, which need not be valid, and does not wait for it.
 #[inline(always)]
 pub(crate) fn fetch<T>(at: *const T) {
     // SAFETY: changes nothing, and does not fault.

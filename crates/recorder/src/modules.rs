@@ -1,12 +1,12 @@
-//! Which files are mapped where: what a reader needs to make names of addresses.
+//! Records which files are mapped where, which a reader needs to name addresses.
 //!
-//! The constructor asks the loader for all. Later ones are found when an address of theirs turns up, by
+//! The constructor queries the loader for all modules. Later ones are found when an address in them turns up, by
 //! `_dl_find_object`, which takes no lock (glibc 2.35 and later); the loader's lists could be locked by a thread that
 //! waits for us.
 //!
-//! A plug-in may be unloaded, and another may land in its place. Who unloads one has all that are known looked at
-//! ([`unloaded`]); what was recorded of addresses in it is marked as the old one's ([`replaced::mark`]) when the new
-//! one turns up. So one that comes back is the same.
+//! A plug-in may be unloaded, and another may land in its place. A thread that unloads one has all known modules
+//! checked ([`unloaded`]); records of addresses in it are marked as the old module's ([`replaced::mark`]) when the new
+//! one turns up. So a module that returns is the same one.
 
 use crate::mapping::{self, Mapping};
 use crate::{locks, memory, replaced};
@@ -19,7 +19,7 @@ use turnwise_interpose::{Module, hash, whole_name};
 use turnwise_recording as file;
 use turnwise_recording::{GONE, MARKING, MODULES, REPLACED};
 
-/// Whether a module was ever unloaded: only then can another have come in its place.
+/// Whether a module was ever unloaded: only then can another have taken its place.
 static UNLOADED: AtomicBool = AtomicBool::new(false);
 
 /// Notes the file that `address` lies in, if it is in one.
@@ -37,15 +37,15 @@ pub(crate) fn note(mapping: &Mapping, address: u64) {
     }
 }
 
-/// Notes the file of an address that something was recorded of before: the program may have unloaded that file, and
-/// loaded another in its place.
+/// Notes the file of an address that was recorded before: the program may have unloaded that file, and loaded another
+/// in its place.
 pub(crate) fn note_again(mapping: &Mapping, address: u64) {
     if UNLOADED.load(Relaxed) {
         note(mapping, address);
     }
 }
 
-/// From the constructor: notes all.
+/// Notes all modules, for the constructor.
 pub(crate) fn note_all(mapping: &Mapping) {
     // SAFETY: the callback has this type, and the argument outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(each), ptr::from_ref(mapping).cast_mut().cast()) };
@@ -66,12 +66,12 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, mapping: *mut
     0
 }
 
-/// After the program unloaded something: what is gone may be replaced from now on.
+/// Notes after an unload which modules are gone: they may be replaced from now on.
 pub(crate) fn unloaded(mapping: &Mapping) {
     let mut any = false;
     for module in all(mapping).filter(|module| module.gone.load(Relaxed) == 0) {
         let found = turnwise_interpose::find_quickly(module.start.load(Relaxed) as usize);
-        // SAFETY: found just now; a thread that unloads it at this moment is about to ask here itself.
+        // SAFETY: found just now; a thread that unloads it at this moment is about to call this function.
         if !found.is_some_and(|found| unsafe { is_of(module, &found, found.headers()) }) {
             module.gone.store(GONE, Relaxed);
             any = true;
@@ -79,12 +79,12 @@ pub(crate) fn unloaded(mapping: &Mapping) {
     }
     if any {
         UNLOADED.store(true, Relaxed);
-        // No thread takes its entries for granted any more.
+        // No thread relies on its entries any more.
         locks::forget_epochs();
     }
 }
 
-/// Whether a loaded module was there before, with nothing else in between. What lay in its place otherwise is replaced.
+/// Returns whether a loaded module was there before, with none in between. Otherwise marks as replaced what was there.
 ///
 /// # Safety
 /// The module is loaded; the headers are its own.
@@ -95,7 +95,7 @@ unsafe fn comes_back(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr]) 
             continue;
         }
         if module.gone.load(Relaxed) == GONE {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller's guarantee.
             if unsafe { is_of(module, found, headers) } {
                 module.gone.store(0, Relaxed);
                 return true;
@@ -104,22 +104,22 @@ unsafe fn comes_back(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr]) 
                 replaced::mark(mapping, module, &|address| {
                     all(mapping).take(index + 1).filter(|module| contains(module, address)).count() as u64
                 });
-                // ORDERING recorder.marks: Release; who sees the end of it sees all marks.
+                // ORDERING recorder.marks: Release; a thread that sees its end sees all marks.
                 module.gone.store(REPLACED, Release);
             }
         }
-        // Also for marks that another thread began just now: they are set on all that has none.
+        // This also awaits marks that another thread has just begun: they are set on everything without one.
         wait_for_marks(module);
     }
     false
 }
 
-/// Waits for a moment while another thread marks what was recorded of a module: what is recorded now is not of that. (A
-/// signal handler may have interrupted that thread.)
+/// Waits for a moment while another thread marks what was recorded of a module: what is recorded now does not belong to
+/// it. (A signal handler may have interrupted that thread.)
 fn wait_for_marks(module: &file::Module) {
     const TURNS: u32 = 200_000;
     for _ in 0..TURNS {
-        // ORDERING recorder.marks: Acquire; whoever has marked it, the marks are seen.
+        // ORDERING recorder.marks: Acquire; whichever thread marked it, the marks are seen.
         if module.gone.load(Acquire) != MARKING {
             return;
         }
@@ -127,12 +127,12 @@ fn wait_for_marks(module: &file::Module) {
     }
 }
 
-/// Whether a record is that of a module, by place, name and build id.
+/// Returns whether a record is the given module's, by place, name and build id.
 ///
 /// # Safety
 /// The module is loaded; the headers are its own.
 unsafe fn is_of(module: &file::Module, found: &Module, headers: &[Elf64_Phdr]) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     let (name, id) = unsafe { (hash(found.name().to_bytes()), found.build_id(headers)) };
     let place = [module.base.load(Relaxed), module.start.load(Relaxed), module.end.load(Relaxed)];
     let bytes = module.build_id_bytes.load(Relaxed) as usize;
@@ -144,10 +144,10 @@ unsafe fn is_of(module: &file::Module, found: &Module, headers: &[Elf64_Phdr]) -
             .eq(id.iter().copied())
 }
 
-/// The modules that were noted, in the order in which they were.
+/// Returns the modules noted, in that order.
 fn all(mapping: &Mapping) -> impl Iterator<Item = &file::Module> {
     let count = u64::from(mapping.header().modules.load(Relaxed)).min(MODULES.count);
-    // ORDERING recorder.module: Acquire; who sees an end sees the rest.
+    // ORDERING recorder.module: Acquire; a thread that sees an end sees the rest.
     let known = (0..count as usize).map_while(|index| mapping.reach::<file::Module>(&MODULES, index));
     known.filter(|module| module.end.load(Acquire) != 0)
 }
@@ -160,7 +160,7 @@ fn is_known(mapping: &Mapping, address: u64) -> bool {
     all(mapping).any(|module| contains(module, address) && module.gone.load(Relaxed) == 0)
 }
 
-/// `path`: where to ask for the file, if that may be done now.
+/// Writes a module's record. `path`: the file to query, if that is allowed now.
 ///
 /// # Safety
 /// The module is loaded; the headers are its own.
@@ -172,7 +172,7 @@ unsafe fn write(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr], path:
     let Some(module) = mapping.reach::<file::Module>(&MODULES, index as usize) else { return };
     module.base.store(found.base as u64, Relaxed);
     module.start.store(found.start as u64, Relaxed);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     let (name, id) = unsafe { (found.name().to_bytes(), found.build_id(headers)) };
     module.name.store(hash(name), Relaxed);
     store_path(&module.path, name);
@@ -185,12 +185,12 @@ unsafe fn write(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr], path:
     module.end.store(found.end as u64, Release);
 }
 
-/// What the file system says of a file that has no build id: the reader tells by it whether the file was replaced. Only
-/// for the constructor: later the program may not want such calls to be made.
+/// Stores the file system's data about a file without a build id, by which the reader detects whether the file was
+/// replaced. Only for the constructor: later such calls may be unwelcome to the program.
 fn stamp(module: &file::Module, path: &CStr) {
     // SAFETY: zero bytes are one.
     let mut found: libc::stat = unsafe { core::mem::zeroed() };
-    // SAFETY: a string, and room for the answer.
+    // SAFETY: a string, and room for the result.
     if unsafe { libc::stat(path.as_ptr(), &raw mut found) } == 0 {
         let changed_ns =
             (found.st_ctime as u64).saturating_mul(1_000_000_000).saturating_add(found.st_ctime_nsec as u64);

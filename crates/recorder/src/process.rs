@@ -1,9 +1,9 @@
-//! The process's recording: one file for each process image that takes locks. The one that `turnwise profile` started
-//! has the file that `TURNWISE_RECORDING` names; forked children, and what they or the program become by `exec`, make
-//! `FILE.PID` beside it.
+//! The process's recording: one file for each process image that takes locks. The process that `turnwise profile`
+//! started has the file that `TURNWISE_RECORDING` names; forked children, and images after an `exec`, create `FILE.PID`
+//! next to it.
 //!
-//! What a child must not inherit lies in pages that the kernel wipes at the fork. So a child is seen at its first lock
-//! operation whichever way it was made, without a handler and without a test of its own on the fast path.
+//! Data that a child must not inherit lies in pages that the kernel wipes at the fork. So a child is detected at its
+//! first lock operation however it was created, without a handler and without a separate test on the fast path.
 
 use crate::holder::Peers;
 use crate::mapping::{Failed, Mapping, PATH, store_text};
@@ -20,18 +20,18 @@ use turnwise_preload_abi::{Lock, Policy, environment};
 use turnwise_recording as file;
 use turnwise_recording::{Header, LAYOUT, MAGIC, VERSION};
 
-/// Files of other process images at most: a build may start thousands.
+/// The most files of other process images: a build may start thousands.
 const CHILDREN: u32 = 512;
-/// Nobody has looked yet.
+/// Not yet determined.
 const UNKNOWN: u32 = 0;
-/// Somebody makes the file.
+/// A thread is creating the file.
 const STARTING: u32 = 1;
 /// Recording.
 const READY: u32 = 2;
 /// Not recording: no file is named, or none can be made.
 const OFF: u32 = 3;
 
-/// What a process has; its page is wiped in children.
+/// A process's data; its page is wiped in children.
 pub(crate) struct Process {
     status: AtomicU32,
     pub(crate) mapping: Mapping,
@@ -42,7 +42,7 @@ pub(crate) struct Process {
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 
-/// The process's recording; `None`: there is none (yet).
+/// Returns the process's recording; `None`: there is none (yet).
 pub(crate) fn get() -> Option<&'static Process> {
     let process = page()?;
     // ORDERING recorder.process: Acquire; a thread that sees READY sees the mapping.
@@ -54,21 +54,21 @@ pub(crate) fn get() -> Option<&'static Process> {
     }
 }
 
-/// The process's recording, without trying to make one.
+/// Returns the process's recording, without trying to create one.
 pub(crate) fn get_if_ready() -> Option<&'static Process> {
     let process = page()?;
     // ORDERING recorder.process: as in `get`.
     (process.status.load(Acquire) == READY).then_some(process)
 }
 
-/// Opens the process's recording now, with room for what is to come: the file may soon be out of reach.
+/// Opens the process's recording now, with room in reserve: the file may soon be out of reach.
 pub(crate) fn open_now() {
     if let Some(process) = get() {
         memory::keeping_errno(|| process.mapping.take_ahead());
     }
 }
 
-/// From the constructor: takes the file if no other process has it.
+/// Takes the file if no other process has it, for the constructor.
 pub(crate) fn claim() {
     if let Some(process) = page()
         // ORDERING recorder.process: as in `get`.
@@ -79,7 +79,7 @@ pub(crate) fn claim() {
 }
 
 fn page() -> Option<&'static Process> {
-    // ORDERING recorder.page: Acquire; pairs with the exchange below: a page that one sees is mapped.
+    // ORDERING recorder.page: Acquire; pairs with the exchange below: a page that is seen is mapped.
     let mut page = PROCESS.load(Acquire);
     if page.is_null() {
         let made = memory::wiped_on_fork(size_of::<Process>())?;
@@ -97,13 +97,13 @@ fn page() -> Option<&'static Process> {
 }
 
 impl Process {
-    /// There is no room: no further thread is recorded.
+    /// Stops recording further threads, as there is no room.
     pub(crate) fn stop(&self) {
         self.status.store(OFF, Relaxed);
     }
 
     fn start(&'static self, only_main: bool) -> Option<&'static Process> {
-        // ORDERING recorder.process: Acquire on failure is not needed: the thread that lost does not look at the
+        // ORDERING recorder.process: Acquire on failure is not needed: the thread that lost does not access the
         // mapping.
         if self.status.compare_exchange(UNKNOWN, STARTING, Relaxed, Relaxed).is_err() {
             return self.started();
@@ -139,7 +139,7 @@ impl Process {
             return Opened::Off;
         };
         let Some(main) = main_header(path) else { return Opened::Off };
-        // SAFETY: always answers.
+        // SAFETY: always succeeds.
         let pid = unsafe { libc::getpid() } as u32;
         let opened = if self.peers.prepare().is_none() {
             Err(Failed::For(file::WHY_MEMORY))
@@ -168,7 +168,7 @@ impl Process {
     }
 
     fn open_child(&self, path: &CStr, pid: u32) -> Result<(), Failed> {
-        // More would be the same process number again, after so many `exec`.
+        // More would mean the same process number again, after this many `exec`.
         for turn in 0..100 {
             let mut name = Name { bytes: [0; PATH], used: 0 };
             let written = name.push(path.to_bytes()).and_then(|()| match turn {
@@ -204,7 +204,7 @@ impl Process {
         let tells = real::next_is_preload() && !real::THREAD_EVENTS.get().is_null();
         header.lock_events.store(u32::from(tells), Relaxed);
         header.can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
-        // SAFETY: always answers.
+        // SAFETY: always succeeds.
         header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);
         let policy = match real::next_is_preload() {
             true if variable(environment::POLICY_TABLE).is_some_and(|table| !table.is_empty()) => "policy file",
@@ -220,14 +220,14 @@ impl Process {
         locks::forget_epochs();
     }
 
-    /// The process exits in order. The program that started it knows the status, and overwrites this.
+    /// Notes that the process exits normally. The program that started it knows the status, and overwrites this.
     pub(crate) fn exits(&self) {
         self.mapping.look_at_clock();
         let _ = self.mapping.header().ending.compare_exchange(file::RUNNING, file::ENDED, Relaxed, Relaxed);
     }
 }
 
-/// Objects that may be used again, each of which holds the link to the next.
+/// A list of reusable objects, each of which holds the link to the next.
 pub(crate) struct FreeList<T> {
     /// Taken while the list changes.
     taken: AtomicU32,
@@ -235,7 +235,7 @@ pub(crate) struct FreeList<T> {
 }
 
 impl<T> FreeList<T> {
-    /// Changes the list's first, whose link `run` reads or writes. Nobody waits: who finds the list taken does without.
+    /// Changes the list's head, whose link `run` reads or writes. No thread waits: if the list is taken, it gives up.
     pub(crate) fn change<R>(&self, run: impl FnOnce(&AtomicPtr<T>) -> R) -> Option<R> {
         // ORDERING recorder.free: Acquire; sees what the last holder left in the list and in its objects.
         if self.taken.swap(1, Acquire) != 0 {
@@ -250,15 +250,15 @@ impl<T> FreeList<T> {
 
 enum Opened {
     Ready,
-    /// Perhaps, when there is something to record.
+    /// Maybe later, when there is something to record.
     Later,
     Off,
 }
 
-/// The file that the environment names. A copy is kept: programs that show a title in `ps` write over the environment.
+/// Returns the file that the environment names. It is copied: programs that set a `ps` title overwrite the environment.
 fn path() -> Option<&'static CStr> {
     static KEPT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
-    // ORDERING recorder.path: Acquire; who finds the copy finds it written.
+    // ORDERING recorder.path: Acquire; a thread that finds the copy finds it written.
     let mut kept = KEPT.load(Acquire);
     if kept.is_null() {
         let text = variable(environment::RECORDING).filter(|path| !path.is_empty())?.to_bytes_with_nul();
@@ -272,8 +272,8 @@ fn path() -> Option<&'static CStr> {
     Some(unsafe { CStr::from_ptr(kept.cast()) })
 }
 
-/// The header of the recording that `turnwise profile` made, whoever records there. What forks find it, too: one that
-/// can make no recording of its own counts itself there.
+/// Returns the header of the recording that `turnwise profile` made, whichever process records there. Forked children
+/// use it too: one that cannot create its own recording counts itself there.
 fn main_header(path: &CStr) -> Option<&'static Header> {
     static MAIN: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
     let mut main = MAIN.load(Relaxed);
@@ -324,7 +324,7 @@ fn read_file(path: &CStr, to: &[AtomicU8]) {
     store_text(to, &text[..length.max(0) as usize]);
 }
 
-/// A path that is put together without allocating.
+/// A path that is composed without allocating.
 struct Name {
     bytes: [u8; PATH],
     used: usize,
@@ -338,7 +338,7 @@ impl Name {
         Ok(())
     }
 
-    /// `None`: it was too long.
+    /// Returns the path; `None`: it was too long.
     fn finished(&self) -> Option<&CStr> {
         CStr::from_bytes_until_nul(&self.bytes).ok()
     }

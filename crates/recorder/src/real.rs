@@ -1,5 +1,5 @@
 //! The next library's functions: the C library's, or those of `libturnwise_preload.so`. Looked up by the constructor,
-//! or when first needed before it: no later call asks the loader, whose lock another thread may have that waits for us.
+//! or at first use before it: no later call enters the loader, whose lock a thread that waits for us may hold.
 
 use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
@@ -9,7 +9,7 @@ use libc::{pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t};
 use turnwise_interpose::{Real, Symbol, find, real};
 use turnwise_preload_abi::libraries::{PRELOAD, is_library};
 
-/// What a try of the preload library's answers of a lock that was acquired past sleepers.
+/// The result of a try by the preload library for a lock that was acquired past sleepers.
 pub(crate) const PAST_SLEEPERS: c_int = -1;
 
 real! {
@@ -59,12 +59,12 @@ pub(crate) static THREAD_EVENTS: Real = Real::new(Symbol::plain(c"turnwise_threa
 
 /// The next library's waits, for `c/wait.c`.
 pub(crate) static COND_WAIT: Real = Real::new(Symbol::cond(c"pthread_cond_wait"));
-/// With a time.
+/// The wait with a time.
 pub(crate) static COND_TIMEDWAIT: Real = Real::new(Symbol::cond(c"pthread_cond_timedwait"));
-/// With a clock and a time.
+/// The wait with a clock and a time.
 pub(crate) static COND_CLOCKWAIT: Real = Real::new(Symbol::plain(c"pthread_cond_clockwait"));
 
-/// For the constructor: looks up everything here, so that no call asks the loader.
+/// Looks up everything here, for the constructor, so that no call enters the loader.
 pub(crate) fn look_up_all() {
     look_up();
     for wait in [&COND_WAIT, &COND_TIMEDWAIT, &COND_CLOCKWAIT] {
@@ -73,11 +73,11 @@ pub(crate) fn look_up_all() {
     if next_is_preload() {
         THREAD_EVENTS.get();
     }
-    // SAFETY: takes what the look-up of a function that is not there left for the program to read.
+    // SAFETY: takes the error that the look-up of a missing function left for the program to read.
     unsafe { libc::dlerror() };
 }
 
-/// Whether the next library is `libturnwise_preload.so`. The first call asks the loader: it is for the constructor.
+/// Returns whether the next library is `libturnwise_preload.so`. The first call, by the constructor, uses the loader.
 pub(crate) fn next_is_preload() -> bool {
     const NO: u32 = 1;
     const YES: u32 = 2;

@@ -1,5 +1,5 @@
-//! Marks what was recorded of addresses in a module when another has come in its place: locks, call sites and stacks of
-//! the old one are not the new one's, which lie at the same addresses.
+//! Marks records of addresses in a module when another has taken its place: locks, call sites and stacks of the old one
+//! are not the new one's, which lie at the same addresses.
 
 use crate::mapping::Mapping;
 use core::sync::atomic::AtomicU64;
@@ -10,7 +10,7 @@ use turnwise_recording::{
     marked, unmarked,
 };
 
-/// Which of the modules that lay at an address is meant, from 1 on.
+/// The number of the module meant among those that lay at an address, from 1.
 type Number<'a> = &'a dyn Fn(u64) -> u64;
 
 struct Marker<'a> {
@@ -19,8 +19,8 @@ struct Marker<'a> {
     number: Number<'a>,
 }
 
-/// Marks all addresses in a module that have no mark yet. Its code runs no more, so no thread uses what is marked: it
-/// finds a marked entry no more than one of another address.
+/// Marks all addresses in a module that have no mark yet. Its code no longer runs, so no thread uses what is marked: it
+/// cannot find a marked entry any more than one of another address.
 pub(crate) fn mark(mapping: &Mapping, module: &file::Module, number: Number) {
     let module = module.start.load(Relaxed)..module.end.load(Relaxed);
     let marker = Marker { mapping, module, number };
@@ -30,7 +30,7 @@ pub(crate) fn mark(mapping: &Mapping, module: &file::Module, number: Number) {
 }
 
 impl Marker<'_> {
-    /// The mark of an address, with whatever is in the byte above; `None`: it is in another module, or has one.
+    /// Returns the mark of an address, including the byte above; `None`: it is in another module, or has a mark.
     fn mark_of(&self, word: u64) -> Option<u64> {
         const ABOVE: u64 = 0xff << 56;
         let (address, mark) = unmarked(word & !ABOVE);
@@ -58,12 +58,12 @@ impl Marker<'_> {
     fn stacks(&self) {
         for index in 0..STACK_SLOTS.count as usize {
             let Some(slot) = self.mapping.find::<AtomicU64>(&STACK_SLOTS, index) else { continue };
-            // ORDERING recorder.stack: Acquire; who finds a place finds the stack there.
+            // ORDERING recorder.stack: Acquire; a thread that finds a place finds the stack there.
             let place = slot.load(Acquire) as Ref;
             if place == 0 {
                 continue;
             }
-            // SAFETY: places of published slots hold stacks: their length, and as many addresses.
+            // SAFETY: places of published slots hold stacks: their length, and that number of addresses.
             unsafe {
                 let words: *const AtomicU64 = self.mapping.at::<AtomicU64>(place);
                 for at in 0..(*words).load(Relaxed) as usize {
@@ -78,13 +78,13 @@ impl Marker<'_> {
         let used = self.mapping.header().used.load(Relaxed);
         let mut at = 0;
         while at < used {
-            // SAFETY: within what was handed out, which is mapped, at the start of a page; zero bytes are a chunk that
-            // is being made, or a page that was passed over.
+            // SAFETY: within the part handed out, which is mapped, at the start of a page; zero bytes are a chunk that
+            // is being made, or a page that was skipped.
             let chunk: &Chunk = unsafe { self.mapping.at(((file::CHUNKS + at) / REF_UNIT) as Ref) };
-            // ORDERING recorder.records: Acquire; who sees the kind sees the length, and so many records.
+            // ORDERING recorder.records: Acquire; a thread that sees the kind sees the length, and this many records.
             let (kind, count) = (chunk.kind.load(Acquire), chunk.count.load(Acquire) as usize);
             let records = core::ptr::from_ref(chunk).wrapping_byte_add(CHUNK_HEADER as usize);
-            // SAFETY: so many records lie behind the header.
+            // SAFETY: this many records follow the header.
             unsafe {
                 if kind == ChunkKind::Entries as u32 {
                     core::slice::from_raw_parts(records.cast(), count).iter().for_each(|entry| self.entry(entry));
@@ -98,7 +98,7 @@ impl Marker<'_> {
     }
 
     fn entry(&self, entry: &Entry) {
-        /// Another lock lies there now.
+        /// Another lock is there now.
         const ENDED: u64 = 1;
         let [address, site] = [&entry.address, &entry.site].map(|word| word.load(Relaxed));
         self.word(&entry.site);

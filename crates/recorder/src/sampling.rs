@@ -1,24 +1,24 @@
-//! Which acquisitions and waits of a thread are measured, and which have their stack taken.
+//! Chooses which acquisitions and waits of a thread are measured, and which have their stack taken.
 
 use core::cell::Cell;
 
-/// One in so many uncontended acquisitions has its hold time measured.
+/// One in this many uncontended acquisitions has its hold time measured.
 pub(crate) const HOLD_ONE_IN: u32 = 512;
-/// One in so many short waits has its stack.
+/// One in this many short waits has its stack.
 pub(crate) const STACK_ONE_IN: u32 = 64;
-/// Of waits that turned out to be long, mean interval of those whose stack is taken: it is taken with the lock held.
+/// Mean interval between long waits whose stack is taken: it is taken with the lock held.
 pub(crate) const LONG_STACK_ONE_IN: u32 = 8;
-/// Acquisitions of an entry that are all measured, while there are not too many entries: rare locks have hold times,
-/// too.
+/// The number of first acquisitions of an entry that are all measured, unless there are too many entries: rare locks
+/// also have hold times.
 const FIRST_ACQUISITIONS: u64 = 4;
 
 /// A thread's countdowns.
 pub(crate) struct Sampling {
     random: Cell<u64>,
     stack_countdown: Cell<u32>,
-    /// Counts single long waits.
+    /// Counts individual long waits.
     long_countdown: Cell<u32>,
-    /// Waits so far.
+    /// The number of waits so far.
     pub(crate) waits: Cell<u64>,
     /// How many acquisitions of an entry are all measured.
     pub(crate) first_acquisitions: Cell<u64>,
@@ -37,7 +37,7 @@ impl Sampling {
         self.stack_countdown.set(self.interval(STACK_ONE_IN));
     }
 
-    /// A random number of calls, `mean` in the mean, so that no rhythm of the program meets that of the sample.
+    /// Returns a random number of calls, `mean` on average, so that the sample matches no rhythm of the program.
     pub(crate) fn interval(&self, mean: u32) -> u32 {
         let mut x = self.random.get();
         x ^= x << 13;
@@ -47,12 +47,12 @@ impl Sampling {
         1 + ((x >> 32) as u32) % (2 * mean - 1)
     }
 
-    /// Whether the stack of this short wait is taken.
+    /// Returns whether the stack of this short wait is taken.
     pub(crate) fn is_stack_due(&self) -> bool {
         self.is_due(&self.stack_countdown, STACK_ONE_IN)
     }
 
-    /// Whether the stack of this long wait is taken, at a site whose waits are short.
+    /// Returns whether the stack of this long wait is taken, at a site whose waits are short.
     pub(crate) fn is_long_stack_due(&self) -> bool {
         self.is_due(&self.long_countdown, LONG_STACK_ONE_IN)
     }

@@ -1,18 +1,18 @@
-//! Where the parts of the mapped file lie. It is mapped in pieces, as it grows: a mapping that is long from the start
-//! would be most of what a limit on address space or on locked memory leaves to the program.
+//! The places of the mapped file's parts. It is mapped in pieces, as it grows: a mapping that is long from the start
+//! would take most of what a limit on address space or locked memory leaves to the program.
 
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise_recording::{PAGE, WHY_MEMORY};
 
-/// Segments: four of 4 MB, fifteen of 16 MB, fifteen of 256 MB. Longer ones come later, so that there are few.
+/// Segments: four of 4 MB, fifteen of 16 MB, fifteen of 256 MB. Longer ones come later, to keep the number small.
 const SEGMENTS: usize = 34;
 
-/// The mapped parts of a file. Zero bytes are none of them.
+/// The mapped parts of a file. Zero bytes are an empty set.
 pub(crate) struct Segments([AtomicPtr<u8>; SEGMENTS]);
 
-/// The number of the segment that has a byte.
+/// Returns the number of the segment that contains a byte.
 #[inline(always)]
 const fn number(offset: u64) -> usize {
     match offset {
@@ -22,7 +22,7 @@ const fn number(offset: u64) -> usize {
     }
 }
 
-/// Where a segment begins.
+/// Returns where a segment begins.
 #[inline(always)]
 const fn start(number: usize) -> u64 {
     match number {
@@ -32,7 +32,7 @@ const fn start(number: usize) -> u64 {
     }
 }
 
-/// The place for so many bytes from `offset` on, which must lie in one segment.
+/// Returns the place for `bytes` bytes from `offset` on, which must lie in one segment.
 pub(crate) fn place_for(offset: u64, bytes: u64) -> u64 {
     let last = number(offset + bytes - 1);
     if number(offset) == last { offset } else { start(last) }
@@ -47,13 +47,13 @@ impl Segments {
         self.0[0].store(base, Relaxed);
     }
 
-    /// Where the file's first byte is.
+    /// Returns the address of the file's first byte.
     #[inline(always)]
     pub(crate) fn base(&self) -> *mut u8 {
         self.0[0].load(Relaxed)
     }
 
-    /// Where a byte is whose segment was mapped.
+    /// Returns the address of a byte whose segment was mapped.
     #[inline(always)]
     pub(crate) fn at(&self, offset: u64) -> *mut u8 {
         let number = number(offset);
@@ -61,13 +61,13 @@ impl Segments {
         self.0[number].load(Acquire).wrapping_add((offset - start(number)) as usize)
     }
 
-    /// Whether the segment of a byte was mapped.
+    /// Returns whether the segment of a byte was mapped.
     pub(crate) fn has(&self, offset: u64) -> bool {
         // ORDERING recorder.segment: Acquire, as in `at`.
         !self.0[number(offset)].load(Acquire).is_null()
     }
 
-    /// Which byte of the file lies at an address, if one does.
+    /// Returns which byte of the file lies at an address, if any.
     pub(crate) fn offset_of(&self, address: usize) -> Option<u64> {
         let lies = |number: usize| {
             // ORDERING recorder.segment: Acquire, as in `at`.
@@ -78,19 +78,19 @@ impl Segments {
         (0..SEGMENTS).find_map(lies)
     }
 
-    /// Maps the segment of a byte, and those before. The caller has the right to: one at a time.
+    /// Maps the segment of a byte, and those before. The caller has exclusive permission.
     pub(crate) fn map(&self, offset: u64) -> Result<(), u32> {
         for number in 1..=number(offset) {
             if self.0[number].load(Relaxed).is_null() {
                 let base = self.map_next(number).ok_or(WHY_MEMORY)?;
-                // ORDERING recorder.segment: Release; who finds the segment finds it mapped.
+                // ORDERING recorder.segment: Release; a thread that finds the segment finds it mapped.
                 self.0[number].store(base, Release);
             }
         }
         Ok(())
     }
 
-    /// Maps a segment by the last page of the one before: the file may be out of reach by now.
+    /// Maps a segment by the last page of the one before: the file may now be out of reach.
     fn map_next(&self, number: usize) -> Option<*mut u8> {
         let (page, bytes) = (PAGE as usize, (start(number + 1) - start(number)) as usize);
         if start(number + 1) > most() {
@@ -98,7 +98,7 @@ impl Segments {
         }
         let last = self.at(start(number) - PAGE);
         // SAFETY: an old length of 0 asks for one more mapping of what lies there, and after it in the file; the page
-        // that is mapped twice then is given back.
+        // that is then mapped twice is unmapped.
         unsafe {
             let base = libc::mremap(last.cast(), 0, page + bytes, libc::MREMAP_MAYMOVE);
             if base == libc::MAP_FAILED {
@@ -112,7 +112,7 @@ impl Segments {
     }
 }
 
-/// The most that may be mapped: a part of what a limit leaves to the process.
+/// Returns the most that may be mapped: a part of what a limit leaves to the process.
 fn most() -> u64 {
     const PART: u64 = 8;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -125,7 +125,7 @@ fn most() -> u64 {
 pub(crate) fn map_first(descriptor: libc::c_int, bytes: u64) -> Option<*mut u8> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let sharing = libc::MAP_SHARED | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping, wherever the system likes.
+    // SAFETY: a new mapping, at an address of the kernel's choice.
     let base = unsafe { libc::mmap(ptr::null_mut(), bytes as usize, protection, sharing, descriptor, 0) };
     if base == libc::MAP_FAILED {
         return None;

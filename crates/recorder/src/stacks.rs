@@ -1,8 +1,8 @@
-//! Call stacks, each kept once.
+//! Call stacks, each stored once.
 //!
 //! Crate turnwise-interpose takes them, where the C library has `_dl_find_object` (glibc 2.35 and later): no lock is
-//! taken for them, and no memory is read that may not be there. The system's unwinders take pthread mutexes, which we
-//! record, and follow whatever a stack ends in.
+//! taken for them, and no memory is read that may be unmapped. The system's unwinders take pthread mutexes, which we
+//! record, and follow whatever data a stack ends in.
 
 use crate::modules;
 use crate::writer::Writer;
@@ -10,12 +10,12 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use turnwise_recording::{REF_UNIT, Ref, STACK_FRAMES, STACK_SLOTS};
 
-/// Whether stacks can be taken without locks.
+/// Returns whether stacks can be taken without locks.
 pub(crate) fn can_unwind() -> bool {
     turnwise_interpose::can_find()
 }
 
-/// The stack from the frame that returns to `first` outwards; the frame alone where there is no more to be had. 0: no
+/// Returns the stack from the frame that returns to `first` outwards; that frame alone if no more is available. 0: no
 /// room.
 pub(crate) fn take(writer: &Writer, first: u64) -> Ref {
     let mut addresses = [0; STACK_FRAMES];
@@ -25,16 +25,16 @@ pub(crate) fn take(writer: &Writer, first: u64) -> Ref {
     }
 }
 
-/// A stack of one frame.
+/// Returns a stack of one frame.
 pub(crate) fn single(writer: &Writer, address: u64) -> Ref {
     intern(writer, &[address])
 }
 
-/// The place of a stack in the file.
+/// Returns the place of a stack in the file.
 fn intern(writer: &Writer, addresses: &[u64]) -> Ref {
-    /// Slots to look at before the stack is stored again.
+    /// The number of slots to probe before the stack is stored again.
     const PROBES: u64 = 64;
-    // A stack of a module that is gone is not found for one that came in its place.
+    // A stack of an unloaded module must not match one of a module in its place.
     addresses.iter().for_each(|address| modules::note_again(writer.mapping(), *address));
     let hash = addresses.iter().fold(0_u64, |hash, address| (hash.rotate_left(7) ^ address).wrapping_mul(SPREAD));
     let tag = hash >> 32;
@@ -42,7 +42,7 @@ fn intern(writer: &Writer, addresses: &[u64]) -> Ref {
     for probe in 0..PROBES {
         let index = (hash.wrapping_add(probe) % STACK_SLOTS.count) as usize;
         let Some(slot) = writer.mapping().reach::<AtomicU64>(&STACK_SLOTS, index) else { return 0 };
-        // ORDERING recorder.stack: Acquire; who finds a place finds the stack there.
+        // ORDERING recorder.stack: Acquire; a thread that finds a place finds the stack there.
         let mut found = slot.load(Acquire);
         if found == 0 {
             let Some(place) = stored.or_else(|| store(writer, addresses)) else { return 0 };
@@ -62,12 +62,12 @@ fn intern(writer: &Writer, addresses: &[u64]) -> Ref {
 
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A number of addresses, then the addresses.
+/// Stores the number of addresses, then the addresses.
 fn store(writer: &Writer, addresses: &[u64]) -> Option<Ref> {
     let (at, place) = writer.arena(8 + addresses.len() * 8)?;
     debug_assert!(place as u64 * REF_UNIT != 0);
     let words = at.cast::<AtomicU64>();
-    // SAFETY: `arena` gave so many bytes, aligned to 16.
+    // SAFETY: `arena` returned this many bytes, aligned to 16.
     unsafe {
         for (index, address) in addresses.iter().enumerate() {
             (*words.add(1 + index)).store(*address, Relaxed);

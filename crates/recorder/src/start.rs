@@ -1,11 +1,11 @@
-//! What runs when the library is loaded, and when the process exits.
+//! The functions that run when the library is loaded, and when the process exits.
 
 use crate::{acquire, alone, exports, modules, process, real, state};
 use turnwise_interpose::race_checker;
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
-    // All that lock calls ask the loader for: later another thread may have its lock, and wait for us.
+    // Everything that lock calls need from the loader: later a thread that waits for us may hold its lock.
     turnwise_interpose::can_find();
     real::look_up_all();
     exports::exec::look_up();
@@ -24,7 +24,7 @@ extern "C" fn start() {
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
 
-/// Runs when the process exits in order.
+/// Runs when the process exits normally.
 extern "C" fn end() {
     acquire::count_journal();
     if let Some(process) = process::get_if_ready() {

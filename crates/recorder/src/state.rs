@@ -1,5 +1,5 @@
-//! What a thread has of its own. A state outlives its thread: the next thread goes on with its entries, so that a
-//! program of a million short threads needs no more room than its threads at one time.
+//! A thread's private state. A state outlives its thread: the next thread continues with its entries, so that a program
+//! of a million short threads needs no more room than the threads that exist at the same time.
 
 use crate::episodes::Episodes;
 use crate::held::HeldLocks;
@@ -25,23 +25,23 @@ use turnwise_recording::{Class, Entry, Thread};
 /// [`State::mode`]: the memory was wiped, this is a forked child.
 const WIPED: u32 = 0;
 const IDLE: u32 = 1;
-/// The recorder is at work; a signal handler that comes meanwhile is not recorded.
+/// The recorder is active; a signal handler that runs meanwhile is not recorded.
 const BUSY: u32 = 2;
 
-/// Rounds of destructors of thread-specific data that POSIX promises: a thread ends for us in the last, as those of
-/// others may use locks.
+/// Rounds of destructors of thread-specific data that POSIX guarantees: a thread ends for us in the last, as other
+/// destructors may use locks.
 const DESTRUCTOR_ROUNDS: u32 = 4;
 
-/// Not made, or none to be had.
+/// Not created, or none available.
 const NO_KEY: u32 = u32::MAX;
 static KEY: AtomicU32 = AtomicU32::new(NO_KEY);
 
-/// A thread's own. What every call looks at comes first, on as few cache lines as it takes.
+/// A thread's state. The fields that every call reads come first, on as few cache lines as possible.
 #[repr(C)]
 pub(crate) struct State {
     pub(crate) locks: HeldLocks,
     mode: AtomicU32,
-    /// Destructors of thread-specific data that ran for it: it ends with the last.
+    /// Rounds of destructors of thread-specific data that ran for it: it ends with the last.
     rounds: Cell<u32>,
     pub(crate) table: Table,
     pub(crate) written: Next,
@@ -57,7 +57,7 @@ pub(crate) struct State {
 }
 const _: () = assert!(offset_of!(State, writer) / 64 == offset_of!(State, mode) / 64, "they share a cache line");
 
-/// A state that is always at work: of threads that end or have no state yet.
+/// A state that is always active, for threads that are ending or have no state yet.
 #[repr(C)]
 struct Closed {
     locks: [AtomicU64; offset_of!(State, mode) / 8],
@@ -71,7 +71,7 @@ fn closed() -> *const State {
     (&raw const CLOSED).cast()
 }
 
-/// The calling thread's state, until dropped.
+/// The calling thread's state, in use until dropped.
 pub(crate) struct Session(&'static State);
 
 impl core::ops::Deref for Session {
@@ -91,8 +91,8 @@ impl Drop for Session {
     }
 }
 
-/// The calling thread's state for a glance: nothing may be changed but what a signal handler that comes in between may
-/// change, too. `None`: it has none, or is at work in it.
+/// Returns the calling thread's state for a glance: only data that a signal handler in between may also change may be
+/// changed. `None`: it has none, or is active in it.
 #[inline(always)]
 pub(crate) fn glance() -> Option<&'static State> {
     let state: *const State = tls::get();
@@ -104,7 +104,7 @@ pub(crate) fn glance() -> Option<&'static State> {
 #[inline(always)]
 pub(crate) fn enter() -> Option<Session> {
     let state: *const State = tls::get();
-    // SAFETY: not null: a state, or `CLOSED`, whose mode is all that is looked at.
+    // SAFETY: not null: a state, or `CLOSED`, of which only the mode is read.
     if !state.is_null() && unsafe { (*state).mode.load(Relaxed) } == IDLE {
         // SAFETY: `CLOSED` is never idle, so it is a state, and the calling thread's.
         let state = unsafe { &*state };
@@ -124,7 +124,7 @@ fn enter_slowly(state: *const State) -> Option<Session> {
         if state == closed() {
             process.mapping.unattributed();
         } else {
-            // SAFETY: a state at work, with its record. The handler interrupted its own thread.
+            // SAFETY: an active state, with its record. The handler interrupted its own thread.
             add(&unsafe { &*state }.writer.record().nested, 1);
         }
         return None;
@@ -142,7 +142,7 @@ fn enter_slowly(state: *const State) -> Option<Session> {
 }
 
 impl State {
-    /// A state for the calling thread.
+    /// Returns a state for the calling thread.
     fn begin() -> Option<&'static State> {
         let process = process::get()?;
         let last = file::THREADS.count as u32 - 1;
@@ -161,7 +161,7 @@ impl State {
         state.locks.begin(index);
         state.rounds.set(0);
         state.notes.begin();
-        // SAFETY: always answers. (The C library's function is as late as glibc 2.30.)
+        // SAFETY: always succeeds. (The C library's function exists only since glibc 2.30.)
         let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
         record.tid.store(tid, Relaxed);
         record.began.store(clock::ticks(), Relaxed);
@@ -192,7 +192,7 @@ impl State {
         Some(state)
     }
 
-    /// The state of a thread that ended.
+    /// Returns the state of a thread that has ended.
     fn recycled(process: &Process) -> Option<&'static State> {
         let state = process.free.change(|first| {
             // SAFETY: null, or a state, which is never unmapped.
@@ -208,7 +208,7 @@ impl State {
         unsafe { &*self.process.get() }
     }
 
-    /// The entry of a lock and a site, made if need be; `None`: there is no room.
+    /// Returns the entry of a lock and a site, created if necessary; `None`: there is no room.
     pub(crate) fn entry(&self, class: Class, address: u64, site: u64) -> Option<&'static Entry> {
         self.table.find(&self.writer, class, address, site)
     }
@@ -222,7 +222,7 @@ impl State {
         Holds { locks, notes, writer, sampling, steps }
     }
 
-    /// The calling thread ends. `false`: not yet, other destructors may still use locks.
+    /// Ends the calling thread's state. `false`: not yet, other destructors may still use locks.
     fn end() -> bool {
         let Some(state) = enter() else { return true };
         state.rounds.set(state.rounds.get() + 1);
@@ -242,13 +242,13 @@ impl State {
             state.next_free.store(first.load(Relaxed), Relaxed);
             first.store(ptr::from_ref(state.0).cast_mut(), Relaxed);
         });
-        // The next thread may have it by now: its mode is not ours to change.
+        // The next thread may already have it: its mode must not be changed.
         core::mem::forget(state);
         true
     }
 }
 
-/// Makes the key whose values' destructor sees the end of threads. For the constructor.
+/// Creates the key whose destructor sees the end of threads, for the constructor.
 pub(crate) fn make_key() {
     /// The C library allocates for the values of further keys.
     const WITHOUT_ALLOCATION: u32 = 32;
@@ -260,7 +260,7 @@ pub(crate) fn make_key() {
     }
 }
 
-/// Lets the calling thread's end be seen.
+/// Arranges for the calling thread's end to be seen.
 fn await_end_of_thread() {
     let key = KEY.load(Relaxed);
     if key != NO_KEY {

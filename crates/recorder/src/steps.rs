@@ -1,11 +1,11 @@
-//! Stretches of what a thread does in order, for a replay on a simulated machine: which locks it acquires and gives
-//! back, and for how long it runs in between. Only where the recording asks for them ([`Header::steps`]).
+//! Stretches of a thread's operations in order, for a replay on a simulated machine: which locks it acquires and
+//! releases, and how long it runs in between. Kept only if the recording requests them ([`Header::steps`]).
 //!
-//! Nothing of this is on the short way. In a stretch every acquisition is one that the sample of hold times would pick,
-//! so it comes the long way, and its release is one to be counted. A stretch begins with no lock held, and is followed
-//! by a pause that is so long that stretches cost one part in [`SHARE`] of the thread's time; a thread that takes locks
-//! rarely needs no pause. The clock is read where the program's own work ends and begins, so that ours lies between the
-//! times; in order, since a section's misses else count to the release, which has to wait for them.
+//! None of this is on the fast path. In a stretch every acquisition is one that the sample of hold times would pick, so
+//! it takes the slow path, and its release is one to be counted. A stretch begins with no lock held, and is followed by
+//! a pause long enough that stretches cost one part in [`SHARE`] of the thread's time; a thread that takes locks rarely
+//! needs no pause. The clock is read where the program's own work ends and begins, so that ours lies between the times;
+//! in order, since otherwise a section's misses count towards the release, which has to wait for them.
 //!
 //! [`Header::steps`]: turnwise_recording::Header::steps
 
@@ -19,44 +19,44 @@ use turnwise_recording::{
     STEP_RELEASE, STEP_SLEPT, STEP_WAITED, Step,
 };
 
-/// Acquisitions of a stretch, at least.
+/// The minimum number of acquisitions in a stretch.
 const ACQUISITIONS: u32 = 256;
-/// A stretch ends after this many though the thread holds a lock.
+/// A stretch ends after this many even if the thread holds a lock.
 const MOST_ACQUISITIONS: u32 = 8 * ACQUISITIONS;
-/// Stretches cost one part in so many of the thread's time.
+/// Stretches cost one part in this many of the thread's time.
 const SHARE: u64 = 50;
-/// Length from which on it is asked whether the thread ran for all of a time.
+/// Length from which the recorder checks whether the thread ran for all of a period.
 const LONG_NS: u64 = 50_000;
-/// Less than this off the CPU is not told from what the question takes.
+/// Less than this off the CPU is indistinguishable from the cost of the check.
 const OFF_CPU_NS: u64 = 10_000;
 
-/// The recording has none.
+/// The recording has no stretches.
 const NONE: u32 = 0;
-/// A stretch is to begin when the sample says so and the pause is over.
+/// A stretch is to begin when the sample picks one and the pause is over.
 const PAUSE: u32 = 1;
 /// A stretch is to begin after the next acquisition that the thread makes with no lock held.
 const DUE: u32 = 2;
-/// It is to begin when the thread holds no lock again.
+/// A stretch is to begin when the thread next holds no lock.
 const NEAR: u32 = 3;
-/// It goes on.
+/// A stretch is under way.
 const KEPT: u32 = 4;
 
 /// A thread's stretches.
 pub(crate) struct Steps {
     phase: Cell<u32>,
-    /// Acquisitions in the stretch.
+    /// The number of acquisitions in the stretch.
     acquisitions: Cell<u32>,
-    /// The program has run since, ticks.
+    /// Ticks since which the program has run.
     since: Cell<u64>,
-    /// It asked for a lock, ticks.
+    /// Ticks at its request for a lock.
     asked: Cell<u64>,
-    /// It began to wait for that, and had it, ticks.
+    /// Ticks at the beginning of its wait for that lock, and at its acquisition.
     wait: Cell<(u64, u64)>,
-    /// When the stretch began.
+    /// The time at which the stretch began.
     began: Cell<u64>,
-    /// Ticks in the stretch that were the program's own: it ran, waited or slept.
+    /// Ticks in the stretch that belong to the program: it ran, waited or slept.
     own: Cell<u64>,
-    /// When the pause ends.
+    /// The time at which the pause ends.
     next: Cell<u64>,
     last_look: Cell<Look>,
     /// Ticks that the thread waited for locks since then.
@@ -64,14 +64,14 @@ pub(crate) struct Steps {
     cursor: Cursor,
 }
 
-/// What the system says of the thread.
+/// The system's figures about the thread.
 #[derive(Clone, Copy)]
 struct Look {
-    /// Ticks at it.
+    /// Ticks when they were read.
     at: u64,
     /// CPU time, ns.
     cpu_ns: u64,
-    /// Context switches: voluntary ones, and others.
+    /// Context switches: voluntary and involuntary ones.
     switches: (u32, u32),
 }
 
@@ -86,19 +86,19 @@ impl Look {
 }
 
 impl Steps {
-    /// Begins with a thread; whether its first acquisitions are to be seen.
+    /// Begins with a thread; returns whether its first acquisitions are to be seen.
     pub(crate) fn begin(&self, writer: &Writer) -> bool {
         let asked_for = writer.mapping().header().steps.load(Relaxed) != 0;
         self.phase.set(if asked_for { DUE } else { NONE });
         asked_for
     }
 
-    /// Whether every acquisition and every release is to be seen.
+    /// Returns whether every acquisition and every release is to be seen.
     pub(crate) fn see_all(&self) -> bool {
         self.phase.get() >= DUE
     }
 
-    /// The sample picked an acquisition: whether all are to be seen from now on.
+    /// Notes that the sample picked an acquisition; returns whether all are to be seen from now on.
     pub(crate) fn are_due(&self) -> bool {
         let due = self.phase.get() == PAUSE && clock::ticks() >= self.next.get();
         if due {
@@ -107,24 +107,24 @@ impl Steps {
         due
     }
 
-    /// The program asks for a lock.
+    /// Notes that the program requests a lock.
     pub(crate) fn ask(&self) {
         if self.phase.get() == KEPT {
             self.asked.set(clock::ticks_in_order());
         }
     }
 
-    /// The thread has waited for a lock from one moment to another.
+    /// Notes that the thread waited for a lock from one moment to another.
     pub(crate) fn waited_for(&self, began: u64, ended: u64) {
         self.wait.set((began, ended));
     }
 
-    /// The clock, if a stretch goes on.
+    /// Returns the clock's time, if a stretch is under way.
     pub(crate) fn now(&self) -> Option<u64> {
         (self.phase.get() == KEPT).then(clock::ticks_in_order)
     }
 
-    /// The thread has a lock, with `depth` others.
+    /// Notes that the thread acquired a lock, in addition to `depth` others.
     pub(crate) fn acquired(&self, writer: &Writer, entry: &Entry, depth: usize) {
         match self.phase.get() {
             DUE if depth == 0 => {
@@ -149,18 +149,18 @@ impl Steps {
         }
     }
 
-    /// The thread gives a lock back, at `now`.
+    /// Notes that the thread releases a lock, at `now`.
     pub(crate) fn released(&self, writer: &Writer, entry: &Entry, now: u64) {
         self.keep(writer, STEP_RELEASE, writer.mapping().place_of(entry), now);
     }
 
-    /// The program goes on after a release, with `depth` locks. `false`: a stretch ended, and a pause begins.
+    /// Notes that the program continues after a release, with `depth` locks. `false`: a stretch ended; a pause begins.
     pub(crate) fn go_on(&self, writer: &Writer, depth: usize) -> bool {
         let most = self.acquisitions.get() >= MOST_ACQUISITIONS;
         match self.phase.get() {
             NEAR if depth == 0 => self.open(writer),
             NEAR if most => {
-                // It has a lock for good.
+                // It holds a lock permanently.
                 self.next.set(clock::ticks() + clock::ticks_in(LONG_NS) * SHARE);
                 self.phase.set(PAUSE);
                 return false;
@@ -175,7 +175,7 @@ impl Steps {
         true
     }
 
-    /// The thread has waited on a condition variable until now.
+    /// Notes that the thread has waited on a condition variable until now.
     pub(crate) fn awaited(&self, writer: &Writer, now: u64) {
         if self.phase.get() == KEPT {
             let ticks = now.saturating_sub(self.since.get());
@@ -187,7 +187,7 @@ impl Steps {
         }
     }
 
-    /// The thread ends.
+    /// Notes that the thread ends.
     pub(crate) fn end(&self, writer: &Writer) {
         if self.phase.get() == KEPT {
             self.add(writer, STEP_END, 0, clock::ticks());
@@ -219,7 +219,7 @@ impl Steps {
         self.phase.set(if pause == 0 { DUE } else { PAUSE });
     }
 
-    /// Keeps that the thread ran until `until`, and what it did then.
+    /// Records that the thread ran until `until`, and what it did then.
     fn keep(&self, writer: &Writer, what: u32, of: u32, until: u64) {
         let ticks = until.saturating_sub(self.since.get());
         self.own.set(self.own.get() + ticks);
@@ -228,7 +228,7 @@ impl Steps {
         self.add(writer, what, of, ran);
     }
 
-    /// How much of a long time the thread ran, at its end; what it did else is kept.
+    /// Returns how much of a long period, ending now, the thread ran; records what else it did.
     #[cold]
     fn ran_of(&self, writer: &Writer, ticks: u64) -> u64 {
         let (before, waited) = (self.last_look.get(), self.waited.get());
@@ -240,14 +240,14 @@ impl Steps {
             return ticks;
         }
         let voluntary = now.switches.0 != before.switches.0;
-        // Waits for locks sleep, too.
+        // Waits for locks also sleep.
         let slept = voluntary && (waited == 0 || now.switches.1 == before.switches.1);
         self.add(writer, STEP_RAN, 0, ticks - off);
         self.add(writer, if slept { STEP_SLEPT } else { STEP_PREEMPTED }, 0, off);
         0
     }
 
-    /// Counts a wait that has ended now.
+    /// Counts a wait that has just ended.
     fn waited(&self, ticks: u64) {
         self.own.set(self.own.get() + ticks);
         if ticks >= clock::ticks_in(LONG_NS) {
@@ -262,7 +262,7 @@ impl Steps {
         self.waited.set(0);
     }
 
-    /// Writes a step; without room there are no more.
+    /// Writes a step; without room, no more steps follow.
     fn add(&self, writer: &Writer, what: u32, of: u32, ticks: u64) {
         if self.phase.get() != KEPT {
             return;
@@ -283,10 +283,10 @@ impl Steps {
     }
 }
 
-/// One in so many parts of a thread's time is kept at most. As room gets scarce, fewer: the end of a long run is to be
-/// seen, too. `None`: there is no more room.
+/// Returns N where at most one in N parts of a thread's time is kept. As room gets scarce, fewer are, so that the end
+/// of a long run is also covered. `None`: there is no more room.
 fn one_in(mapping: &Mapping) -> Option<u64> {
-    /// Pages of steps at most: 64 MB.
+    /// The most pages of steps: 64 MB.
     const MOST: u64 = (64 << 20) / PAGE;
     match mapping.header().step_pages.load(Relaxed) * 8 / MOST {
         0..=3 => Some(1),

@@ -9,27 +9,26 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{ChunkKind, Class, Entry};
 
-/// Slots of a new table.
+/// The number of slots of a new table.
 const FIRST_SLOTS: usize = 512;
-/// 2^64 divided by the golden ratio: spreads what is close together.
+/// 2^64 divided by the golden ratio: spreads close values.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The part of a site that is its address.
+/// The bits of a site that are its address.
 const ADDRESS: u64 = (1 << 56) - 1;
 /// [`Entry::epoch`]: with this bit, the entry's next acquisition is to be measured. No epoch has it.
 const FRESH: u32 = 1;
 
-/// Open addressing: an entry's places are its home, by the hash, and those whose numbers are it and 1, 2, 3 ... by
-/// exclusive or: the nearest are on one cache line. The slots are private memory; the entries lie in the file and never
-/// move.
+/// Open addressing: an entry's places are its home, given by the hash, and those whose numbers are the home's XOR 1, 2,
+/// 3 ...: the nearest are on one cache line. The slots are private memory; the entries lie in the file and never move.
 #[repr(C)]
 pub(crate) struct Table {
     slots: Cell<Slots>,
     used: Cell<usize>,
 }
 
-/// Where slots lie, and in the lower bits 64 less the logarithm of their number: one word, so that a signal handler
-/// that makes the table longer leaves the code that it interrupted with the old slots, which stay mapped.
+/// The address of the slots, and in the lower bits 64 minus the logarithm of their number: one word, so that a signal
+/// handler that enlarges the table leaves the code that it interrupted with the old slots, which stay mapped.
 #[derive(Clone, Copy)]
 struct Slots(u64);
 
@@ -45,7 +44,7 @@ impl Slots {
         1 << (64 - (self.0 & Self::BITS))
     }
 
-    /// The first place of an entry.
+    /// Returns the first place of an entry.
     #[inline(always)]
     fn home(self, address: u64, site: u64) -> usize {
         (hash(address, site) >> (self.0 & Self::BITS)) as usize
@@ -76,7 +75,7 @@ impl Table {
         self.used.get()
     }
 
-    /// What lies in the first place of a lock and a site: null, their entry, or another.
+    /// Returns the content of the first place of a lock and a site: null, their entry, or another.
     #[inline(always)]
     pub(crate) fn first(&self, address: u64, site: u64) -> *const Entry {
         let slots = self.slots();
@@ -84,7 +83,7 @@ impl Table {
         unsafe { *slots.slot(slots.home(address, site)) }
     }
 
-    /// Fetches what [`Table::first`] looks at into the nearest cache.
+    /// Prefetches what [`Table::first`] reads into the nearest cache.
     #[inline(always)]
     pub(crate) fn fetch_first(&self, address: u64, site: u64) {
         let slots = self.slots();
@@ -96,19 +95,19 @@ impl Table {
         self.slots.get()
     }
 
-    /// The entry of a lock and a site for the short way: if it lies in one of its first two places, and has no more
-    /// first acquisitions to be measured.
+    /// Returns the entry of a lock and a site for the fast path: if it is in one of its first two places, and has no
+    /// more first acquisitions to be measured.
     #[inline(always)]
     pub(crate) fn glance(&self, address: u64, site: u64) -> Option<&'static Entry> {
         look(self.slots(), address, site, 2)
     }
 
-    /// The entry that `glance` would answer if it looked at all places.
+    /// Returns the entry that `glance` would return if it searched all places.
     pub(crate) fn seek(&self, address: u64, site: u64) -> Option<&'static Entry> {
         look(self.slots(), address, site, self.slots().len())
     }
 
-    /// The entry of a lock and a site, made if need be; `None`: there is no room.
+    /// Returns the entry of a lock and a site, created if necessary; `None`: there is no room.
     pub(crate) fn find(&self, writer: &Writer, class: Class, address: u64, site: u64) -> Option<&'static Entry> {
         let slots = self.slots();
         let epoch = locks::epoch_for_lookup(address);
@@ -130,7 +129,7 @@ impl Table {
                 entry.epoch.store(epoch | entry.epoch.load(Relaxed) & FRESH, Relaxed);
                 return Some(entry);
             }
-            // Another lock or call site lies there now. The old one's entry stays for the reader.
+            // Another lock or call site is now at this address. The old one's entry stays for the reader.
             entry.address.store(address | 1, Relaxed);
             let fresh = make(writer, lock, epoch, address, site)?;
             // SAFETY: a slot of ours.
@@ -168,12 +167,12 @@ impl Table {
     }
 }
 
-/// Shows an entry to glances: its first acquisitions are measured.
+/// Makes an entry visible to glances: its first acquisitions are measured.
 pub(crate) fn show(entry: &Entry) {
     entry.epoch.store(entry.epoch.load(Relaxed) & !FRESH, Relaxed);
 }
 
-/// Whether an entry is that of a lock and a site, and the lock still lies there.
+/// Returns whether an entry is that of a lock and a site, and the lock is still there.
 #[inline(always)]
 pub(crate) fn is_of(entry: &Entry, address: u64, site: u64) -> bool {
     entry.address.load(Relaxed) == address

@@ -1,20 +1,20 @@
-//! The pointer that every thread has of its own, reached without a call. What it points to is its user's.
+//! The per-thread pointer, accessed without a call. Its user defines what it points to.
 
 use turnwise_interpose::thread_variable;
 
 thread_variable! {
-    /// Returns the thread pointer, and where the calling thread's variable is.
+    /// Returns the thread pointer, and the address of the calling thread's variable.
     fn place() -> "turnwise_recorder_state" of 8 bytes
 }
 
-/// The calling thread's pointer; null if it has none yet.
+/// Returns the calling thread's pointer; null if it has none yet.
 #[inline(always)]
 pub(crate) fn get<T>() -> *const T {
     #[cfg(target_arch = "x86_64")]
     {
         let state: *const T;
-        // SAFETY: reads the calling thread's own variable, without an addition to wait for. Signal handlers may write
-        // it; hence not `pure`.
+        // SAFETY: reads the calling thread's own variable, without an addition in its latency. Signal handlers may
+        // write it; hence not `pure`.
         unsafe {
             core::arch::asm!(
                 "mov {state}, qword ptr [rip + turnwise_recorder_state@GOTTPOFF]",

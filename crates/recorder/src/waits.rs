@@ -1,4 +1,4 @@
-//! What is counted of a wait: its length, what it was made of, its stack and the holder.
+//! Counts a wait: its length, its components, its stack and the holder.
 
 use crate::clock;
 use crate::detail::{self, Acquisition, Limit};
@@ -8,41 +8,41 @@ use crate::writer::Writer;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{Detail, Entry, Ref, TALLY_HOLDER, TALLY_LOOKED, TALLY_OFF_CPU, TALLY_STACK};
 
-/// Waits of a thread at a site that are all kept whole.
+/// The number of a thread's first waits at a site that are all kept whole.
 pub(crate) const FIRST: u64 = 64;
-/// Length from which on a wait is kept, and mean length from which on all are, whole. They are then rare enough.
+/// Length from which a wait is kept, and mean length from which all are kept whole: they are then rare enough.
 const LONG_NS: u64 = 100_000;
-/// Length from which on what is done with the lock held is a small part of a wait.
+/// Length from which work done with the lock held is a small part of a wait.
 const VERY_LONG_NS: u64 = 10 * LONG_NS;
 
-/// Whether a wait, or the mean of some, is long.
+/// Returns whether a wait, or the mean of several, is long.
 pub(crate) fn is_long(ticks: u64) -> bool {
     ticks >= clock::ticks_in(LONG_NS)
 }
 
-/// Whether a wait, or the mean of some, is very long.
+/// Returns whether a wait, or the mean of several, is very long.
 pub(crate) fn is_very_long(ticks: u64) -> bool {
     ticks >= clock::ticks_in(VERY_LONG_NS)
 }
 
-/// A wait of which nothing is kept but its length and its events.
+/// A wait of which only the length and the events are kept.
 #[derive(Clone, Copy)]
 pub(crate) struct BriefWait {
     pub(crate) ticks: u64,
     pub(crate) events: Events,
 }
 
-/// A wait with what was looked at when it began.
+/// A wait with the data collected when it began.
 #[derive(Clone, Copy)]
 pub(crate) struct WholeWait {
     pub(crate) wait: BriefWait,
-    /// The stack, and the waits that it stands for.
+    /// The stack, and the number of waits that it stands for.
     pub(crate) stack: Option<(Ref, u32)>,
     pub(crate) holder: Option<Holder>,
 }
 
 impl BriefWait {
-    /// Counts the wait for an acquisition at `at`; answers the site's distributions.
+    /// Counts the wait for an acquisition at `at`; returns the site's distributions.
     pub(crate) fn count(&self, writer: &Writer, entry: &Entry, at: u64) -> Option<&'static Detail> {
         let what = Acquisition { at, weight: 1, waited: Some(self.ticks) };
         in_both(writer, entry, |detail| {
@@ -51,13 +51,13 @@ impl BriefWait {
         })
     }
 
-    /// Counts a wait that was given up at `at`: its time, but no acquisition.
+    /// Counts a wait that was abandoned at `at`: its time, but no acquisition.
     pub(crate) fn count_in_vain(&self, writer: &Writer, entry: &Entry, at: u64) -> Option<&'static Detail> {
         in_both(writer, entry, |detail| detail::gave_up(writer, detail, at, self.ticks))
     }
 }
 
-/// Counts in the thread's distributions and the site's; answers the latter.
+/// Counts in the thread's distributions and the site's; returns the latter.
 fn in_both(writer: &Writer, entry: &Entry, count: impl Fn(&Detail)) -> Option<&'static Detail> {
     let [_, detail] = [&writer.record().detail, &entry.detail]
         .map(|word| detail::of(writer, word, Limit::Waits).inspect(|d| count(d)));
@@ -72,7 +72,7 @@ impl WholeWait {
         }
     }
 
-    /// Counts a wait that was given up at `at`.
+    /// Counts a wait that was abandoned at `at`.
     pub(crate) fn count_in_vain(&self, writer: &Writer, entry: &Entry, at: u64) {
         if let Some(detail) = self.wait.count_in_vain(writer, entry, at) {
             self.tally(writer, detail);
@@ -95,8 +95,8 @@ impl WholeWait {
         }
     }
 
-    /// Of sampled waits, those that are long stand for themselves: all of them are kept. Holders that had to be
-    /// searched for are known of the sampled ones alone.
+    /// Sets the weights. Sampled waits that are long stand for themselves: all of them are kept. Holders found by a
+    /// search are known only for the sampled ones.
     pub(crate) fn weigh(&mut self, one_in: u32, searched: bool) {
         let weight = if is_long(self.wait.ticks) { 1 } else { one_in };
         if let Some((_, stands_for)) = &mut self.stack {
@@ -126,12 +126,12 @@ impl PastWaits {
         PastWaits { number: detail.contended.load(Relaxed), ticks: detail.wait_sum.load(Relaxed) }
     }
 
-    /// Whether they are long in the mean, or there were none.
+    /// Returns whether they are long on average, or there were none.
     pub(crate) fn are_long(self) -> bool {
         self.mean().is_none_or(is_long)
     }
 
-    /// Their mean length; `None`: there were none.
+    /// Returns their mean length; `None`: there were none.
     pub(crate) fn mean(self) -> Option<u64> {
         self.ticks.checked_div(self.number)
     }

@@ -1,4 +1,4 @@
-//! A thread's own records in the file. Each thread writes into chunks of its own.
+//! A thread's own records in the file. Each thread writes into its own chunks.
 
 use crate::mapping::Mapping;
 use crate::memory;
@@ -19,19 +19,19 @@ pub(crate) struct Writer {
     pub(crate) entries: Cursor,
 }
 
-/// Where a thread takes records of one kind from.
+/// The place from which a thread takes records of one kind.
 pub(crate) struct Cursor {
     chunk: Cell<*const Chunk>,
     next: Cell<usize>,
     end: Cell<usize>,
-    /// Of the present chunk.
+    /// Pages of the current chunk.
     pages: Cell<u32>,
-    /// Of all.
+    /// Pages of all chunks.
     taken: Cell<u32>,
 }
 
 impl Writer {
-    /// Sets the file, for good.
+    /// Sets the file permanently.
     pub(crate) fn prepare(&self, mapping: &'static Mapping) {
         self.mapping.set(mapping);
     }
@@ -45,7 +45,7 @@ impl Writer {
     /// Returns the mapped file.
     #[inline]
     pub(crate) fn mapping(&self) -> &'static Mapping {
-        // SAFETY: set by `prepare`, to one that stays.
+        // SAFETY: set by `prepare`, to a mapping that stays.
         unsafe { &*self.mapping.get() }
     }
 
@@ -54,7 +54,7 @@ impl Writer {
         self.index.get()
     }
 
-    /// The thread's record; `None`: the memory was wiped.
+    /// Returns the thread's record; `None`: the memory was wiped.
     #[inline(always)]
     pub(crate) fn record_if_there(&self) -> Option<&'static Thread> {
         // SAFETY: null, or set by `begin`; the file stays mapped.
@@ -68,7 +68,7 @@ impl Writer {
         unsafe { &*self.record.get() }
     }
 
-    /// The thread's name as the system has it now.
+    /// Notes the thread's current name in the system.
     pub(crate) fn note_name(&self) {
         let mut name = [0_u8; 16];
         // SAFETY: the request writes 16 bytes.
@@ -78,7 +78,7 @@ impl Writer {
         }
     }
 
-    /// `bytes` of the arena, zero.
+    /// Takes `bytes` zero bytes of the arena.
     pub(crate) fn arena(&self, bytes: usize) -> Option<(*mut u8, Ref)> {
         let at = self.arena.take(self, ChunkKind::Arena, bytes.next_multiple_of(file::REF_UNIT as usize))?;
         Some((at, self.mapping().place_of(at)))
@@ -86,7 +86,7 @@ impl Writer {
 }
 
 impl Cursor {
-    /// Room for a record; `None`: the file is full.
+    /// Takes room for a record; `None`: the file is full.
     pub(crate) fn take(&self, writer: &Writer, kind: ChunkKind, bytes: usize) -> Option<*mut u8> {
         if self.next.get() + bytes > self.end.get() {
             self.refill(writer, kind, bytes)?;
@@ -96,16 +96,16 @@ impl Cursor {
         Some(ptr::with_exposed_provenance_mut(at))
     }
 
-    /// Counts the pages taken so far.
+    /// Returns the number of pages taken so far.
     pub(crate) fn pages(&self) -> u32 {
         self.taken.get()
     }
 
-    /// Counts the last taken record: from now on the reader looks at it.
+    /// Counts the last taken record: from now on the reader reads it.
     pub(crate) fn publish(&self) {
         // SAFETY: `take` has set the chunk; it stays mapped.
         let chunk = unsafe { &*self.chunk.get() };
-        // ORDERING recorder.records: Release; a reader that looks while the program runs finds the record filled.
+        // ORDERING recorder.records: Release; a reader that reads while the program runs finds the record filled.
         chunk.count.store(chunk.count.load(Relaxed) + 1, Release);
     }
 

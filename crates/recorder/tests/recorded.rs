@@ -1,4 +1,4 @@
-//! Programs whose locks do what is known: the recording must say just that.
+//! Programs with known lock operations: the recording must contain exactly those.
 
 mod exports;
 mod harness;
@@ -69,8 +69,8 @@ fn a_holder_that_sleeps_is_told_from_one_that_computes() {
         println!("asleep in {off} of {asleep}, off its CPU at work in {away} of {at_work}");
         asleep > 0 && off * 10 >= asleep * 9 && away < at_work
     };
-    // On a machine with more to do than CPUs whoever computes is off them most of the time, and the sleep is over
-    // before the wait begins.
+    // On an overloaded machine a computing thread is off its CPU most of the time, and the sleep is over before the
+    // wait begins.
     assert!((0..10).any(|_| is_told()), "one that sleeps was never told from one that computes");
 }
 
@@ -112,7 +112,7 @@ fn libraries_that_were_loaded_from_the_working_directory_have_names() {
 
 #[test]
 fn waits_that_were_given_up_are_waits() {
-    // A thread that stands still before its call is left less of its 20 ms to wait.
+    // A thread that stalls before its call has less of its 20 ms left to wait.
     let waited = |profile: &Profile| {
         let usage = &lock(profile, "first").usage;
         assert_eq!((usage.acquisitions, usage.contended, usage.failed, usage.wait.count), (1, 0, 3, 3));
@@ -163,7 +163,7 @@ fn orders_that_are_seen_again_and_again_leave_room_for_new_ones() {
 
 #[test]
 fn a_thread_that_goes_on_with_anothers_entries_has_orders_of_its_own() {
-    // Both orders by one thread alone would be none.
+    // Both orders by only one thread would not count.
     assert_eq!(Run::of("heir").profile().inversions.len(), 1);
 }
 
@@ -174,7 +174,7 @@ fn locks_under_one_another_are_counted_and_their_order_is_known() {
     assert_eq!(counts, [2010, 2010, 3001]);
     let array = profile.locks.iter().filter(|lock| lock.name.starts_with("array"));
     assert_eq!(array.map(|lock| lock.usage.acquisitions).collect::<Vec<_>>(), [10; 40]);
-    // Only what was waited for: `backwards` tries `second`.
+    // Only blocking acquisitions count: `backwards` tries `second`.
     assert_eq!(profile.inversions.len(), 1, "{:?}", profile.inversions);
     let found = profile.inversions[0];
     let mut names = [found.a, found.b].map(|lock| profile.locks[lock as usize].name.as_str());
@@ -240,7 +240,7 @@ fn waits_that_found_nothing_are_counted() {
     let profile = Run::of("nothing").profile();
     let changed = profile.conditions.iter().find(|condition| condition.name == "changed").expect("the variable");
     assert_eq!((changed.signals, changed.timed_out), (4, 1));
-    // Four waits and the one that timed out; POSIX allows wake-ups of their own, too.
+    // Four waits and the one that timed out; POSIX also allows spurious wake-ups.
     assert!(changed.waits >= 5 && changed.woken_for_nothing >= 3, "{changed:?}");
     assert_eq!(changed.woken_for_nothing, changed.waits - 2);
     assert_eq!(profile.locks[changed.mutex.expect("a mutex") as usize].name, "first");

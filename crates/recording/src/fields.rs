@@ -1,4 +1,4 @@
-//! Records that exist twice: as atomics in the mapped file, and as plain values for the reader of the file.
+//! Defines records that exist twice: as atomics in the mapped file, and as plain values for the reader of the file.
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 

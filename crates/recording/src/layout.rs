@@ -1,26 +1,26 @@
-//! What lies where.
+//! The layout of the file.
 
 use crate::fields::records;
 use crate::scale::{BUCKETS, STEPS};
 
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISErec");
-/// Grows with every change of the layout.
+/// The version of the layout, which grows with every change.
 pub const VERSION: u32 = 4;
 /// The longest file. It grows as it is written.
 pub const FILE_BYTES: u64 = 4 << 30;
 
-/// Records of one size that are found by their numbers. They lie in pieces, which are chunks; where those are, says a
-/// table in front of the chunks: a [`Ref`] each, 0 is none.
+/// Records of one size that are found by their numbers. They lie in pieces, which are chunks; a table in front of the
+/// chunks holds their places: a [`Ref`] each, 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// Where the table begins.
+    /// The offset of the table.
     pub table: u64,
-    /// Bytes of a record.
+    /// The size of a record, in bytes.
     pub record: u64,
-    /// Number of records.
+    /// The number of records.
     pub count: u64,
-    /// Pages of a piece.
+    /// The number of pages in a piece.
     pub pages: u32,
 }
 
@@ -29,34 +29,34 @@ impl Region {
         Region { table: previous, record: record as u64, count, pages }
     }
 
-    /// From the start of a piece to its first record: records lie on cache lines of their own.
+    /// Returns the offset of the first record in a piece: records have their own cache lines.
     #[must_use]
     pub const fn first(&self) -> u64 {
         if self.record > CHUNK_HEADER { self.record } else { CHUNK_HEADER }
     }
 
-    /// The number of records in a piece.
+    /// Returns the number of records in a piece.
     #[must_use]
     #[inline(always)]
     pub const fn in_piece(&self) -> u64 {
         (self.pages as u64 * PAGE - self.first()) / self.record
     }
 
-    /// The number of pieces.
+    /// Returns the number of pieces.
     #[must_use]
     pub const fn pieces(&self) -> u64 {
         self.count.div_ceil(self.in_piece())
     }
 
-    /// Where the table ends: on a cache line.
+    /// Returns where the table ends: at a cache line boundary.
     const fn end(&self) -> u64 {
         (self.table + self.pieces() * size_of::<Ref>() as u64).next_multiple_of(CHUNK_HEADER)
     }
 }
 
-/// Chunks are whole pages.
+/// The size of a page; chunks are whole pages.
 pub const PAGE: u64 = 4096;
-/// The threads. Those beyond share the last record.
+/// The threads. Those beyond its count share the last record.
 pub const THREADS: Region = Region::after(PAGE, size_of::<Thread>(), 65_536, 2);
 /// The program and its shared objects.
 pub const MODULES: Region = Region::after(THREADS.end(), size_of::<Module>(), 4096, 2);
@@ -66,10 +66,10 @@ pub const LOCK_SLOTS: Region = Region::after(MODULES.end(), 4, 1 << 22, 1);
 pub const LOCKS: Region = Region::after(LOCK_SLOTS.end(), size_of::<Lock>(), 2 << 20, 16);
 /// The stacks by hash.
 pub const STACK_SLOTS: Region = Region::after(LOCKS.end(), 8, 1 << 16, 1);
-/// Where the chunks begin: what lies before is there from the start.
+/// The offset of the chunks: the parts before it exist from the start.
 pub const CHUNKS: u64 = STACK_SLOTS.end().next_multiple_of(PAGE);
 
-/// From the start of a chunk to its first record: entries lie on cache lines of their own.
+/// The offset of the first record in a chunk: entries have their own cache lines.
 pub const CHUNK_HEADER: u64 = 64;
 
 /// A place in the file, in units of 16 bytes; 0 is nowhere.
@@ -77,7 +77,7 @@ pub type Ref = u32;
 /// The unit of [`Ref`].
 pub const REF_UNIT: u64 = 16;
 
-/// Sizes of all records: a reader of another build sees that it does not understand the file.
+/// The sizes of all records, by which a reader of another build detects that it does not understand the file.
 pub const LAYOUT: u32 = (size_of::<Header>()
     + 3 * size_of::<Thread>()
     + 5 * size_of::<Module>()
@@ -99,35 +99,35 @@ pub const CLOCK_TSC: u32 = 1;
 /// [`Header::clock`]: `CLOCK_MONOTONIC` in nanoseconds.
 pub const CLOCK_MONOTONIC: u32 = 2;
 
-/// [`Header::ending`]: it had not ended.
+/// [`Header::ending`]: the process had not ended.
 pub const RUNNING: u32 = 0;
-/// [`Header::ending`]: it exited with [`Header::ending_value`].
+/// [`Header::ending`]: the process exited with [`Header::ending_value`].
 pub const EXITED: u32 = 1;
-/// [`Header::ending`]: the signal [`Header::ending_value`] ended it.
+/// [`Header::ending`]: the signal [`Header::ending_value`] ended the process.
 pub const SIGNALLED: u32 = 2;
 
-/// [`Header::ending`]: it ended; how is not known.
+/// [`Header::ending`]: the process ended; how is unknown.
 pub const ENDED: u32 = 3;
 
-/// [`Chunk::kind`].
+/// The kind of a chunk: [`Chunk::kind`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum ChunkKind {
-    /// [`Entry`] after [`Entry`].
+    /// A sequence of [`Entry`].
     Entries = 1,
-    /// [`Episode`] after [`Episode`].
+    /// A sequence of [`Episode`].
     Episodes = 2,
-    /// [`Edge`] after [`Edge`].
+    /// A sequence of [`Edge`].
     Edges = 3,
-    /// [`Detail`], [`Tally`], stacks: what others refer to.
+    /// [`Detail`], [`Tally`] and stacks, which other records refer to.
     Arena = 4,
-    /// [`Step`] after [`Step`].
+    /// A sequence of [`Step`].
     Steps = 5,
     /// A piece of a [`Region`].
     Piece = 6,
 }
 
-/// What happened at a site: the upper byte of [`Entry::site`].
+/// The operation at a site: the upper byte of [`Entry::site`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Op {
@@ -135,7 +135,7 @@ pub enum Op {
     Acquire = 0,
     /// A lock was acquired by a reader.
     Read = 1,
-    /// A condition variable's wait acquired the mutex again.
+    /// A condition variable's wait reacquired the mutex.
     AfterWait = 2,
     /// A condition variable was waited on.
     Wait = 3,
@@ -146,7 +146,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// All, by their numbers.
+    /// All operations, by their numbers.
     pub const ALL: [Op; 6] = [Op::Acquire, Op::Read, Op::AfterWait, Op::Wait, Op::Signal, Op::Broadcast];
 
     /// Encodes the operation and its address for [`Entry::site`].
@@ -156,7 +156,7 @@ impl Op {
         address & ADDRESS | (self as u64) << 56
     }
 
-    /// What a word of [`Entry::site`] holds; `None`: no such number.
+    /// Decodes a word of [`Entry::site`]; `None`: there is no operation of that number.
     #[must_use]
     pub fn split(site: u64) -> Option<(Op, u64)> {
         Some((*Op::ALL.get((site >> 56) as usize)?, site & ADDRESS))
@@ -166,7 +166,7 @@ impl Op {
 /// The bits of an address in [`Entry::site`].
 const ADDRESS: u64 = (1 << 56) - 1;
 
-/// What [`Lock::class`] says.
+/// The class of a lock: [`Lock::class`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Class {
@@ -182,28 +182,28 @@ pub enum Class {
 
 /// [`Tally::kind`]: `key` is a stack.
 pub const TALLY_STACK: u32 = 1;
-/// [`Tally::kind`]: `key` is the site ([`Entry::site`]) from which the holder had the lock.
+/// [`Tally::kind`]: `key` is the site ([`Entry::site`]) at which the holder acquired the lock.
 pub const TALLY_HOLDER: u32 = 2;
-/// [`Tally::kind`]: `key` is a holder's site; counts waits that looked at their beginning whether the holder was on a
+/// [`Tally::kind`]: `key` is a holder's site; counts waits that checked at their beginning whether the holder was on a
 /// CPU.
 pub const TALLY_LOOKED: u32 = 3;
-/// [`Tally::kind`]: `key` is a holder's site; counts waits that found the holder on no CPU.
+/// [`Tally::kind`]: `key` is a holder's site; counts waits that found the holder off its CPU.
 pub const TALLY_OFF_CPU: u32 = 4;
 
-/// [`Module::gone`]: it was unloaded; the same file may come back.
+/// [`Module::gone`]: it was unloaded; the same file may be loaded again.
 pub const GONE: u32 = 1;
-/// [`Module::gone`]: another file came in its place. What was recorded of its addresses until then has been marked
+/// [`Module::gone`]: another file took its place. Everything recorded of its addresses until then has been marked
 /// ([`marked`]).
 pub const REPLACED: u32 = 2;
-/// [`Module::gone`]: another file came in its place, and a thread is marking.
+/// [`Module::gone`]: another file took its place, and a thread is marking.
 pub const MARKING: u32 = 3;
 
 /// The bits of an address below the mark.
 const UNMARKED: u64 = (1 << 48) - 1;
-/// The largest mark: which of the modules was meant is not known any more.
+/// The largest mark: which of the modules was meant is no longer known.
 pub const MOST_MARKS: u64 = 255;
 
-/// An address in a module in whose place another came: with the module's number among those that lay there, from 1 on.
+/// Marks an address in a module that another has replaced with the module's number among those at that place, from 1.
 /// Addresses without a mark are in the last of them.
 #[must_use]
 pub const fn marked(address: u64, number: u64) -> u64 {
@@ -211,7 +211,7 @@ pub const fn marked(address: u64, number: u64) -> u64 {
     address & !(MOST_MARKS << 48) | number << 48
 }
 
-/// The address without its mark, and the mark; 0: none.
+/// Returns the address without its mark, and the mark; 0: none.
 #[must_use]
 pub const fn unmarked(address: u64) -> (u64, u64) {
     (address & UNMARKED, address >> 48)
@@ -219,41 +219,41 @@ pub const fn unmarked(address: u64) -> (u64, u64) {
 
 /// [`Step::what`]: a stretch begins, at [`Step::ticks`]; [`Step::of`] is the thread's number.
 pub const STEP_BEGIN: u32 = 1;
-/// [`Step::what`]: follows a beginning: how many acquisitions the thread had made by then.
+/// [`Step::what`]: follows a beginning: the number of acquisitions that the thread had made until then.
 pub const STEP_COUNT: u32 = 2;
-/// [`Step::what`]: the thread ran for [`Step::ticks`], then asked for a lock and acquired it; [`Step::of`] is its
+/// [`Step::what`]: the thread ran for [`Step::ticks`], then requested a lock and acquired it; [`Step::of`] is its
 /// [`Entry`].
 pub const STEP_ACQUIRE: u32 = 3;
-/// [`Step::what`]: the thread ran for [`Step::ticks`], then gave back the lock of the [`Entry`] [`Step::of`].
+/// [`Step::what`]: the thread ran for [`Step::ticks`], then released the lock of the [`Entry`] [`Step::of`].
 pub const STEP_RELEASE: u32 = 4;
 /// [`Step::what`]: the thread ran for [`Step::ticks`] before it was off its CPU.
 pub const STEP_RAN: u32 = 5;
-/// [`Step::what`]: the thread slept for [`Step::ticks`], by its own will.
+/// [`Step::what`]: the thread slept for [`Step::ticks`], voluntarily.
 pub const STEP_SLEPT: u32 = 6;
-/// [`Step::what`]: the thread wanted to run, and others had its CPU for [`Step::ticks`].
+/// [`Step::what`]: the thread was runnable, and others had its CPU for [`Step::ticks`].
 pub const STEP_PREEMPTED: u32 = 7;
 /// [`Step::what`]: the thread waited for [`Step::ticks`] on a condition variable.
 pub const STEP_AWAITED: u32 = 8;
 /// [`Step::what`]: the stretch ended, at [`Step::ticks`].
 pub const STEP_END: u32 = 9;
-/// [`Step::what`]: the acquisition that follows waited. The recorder looked around for [`Step::of`] ticks before the
+/// [`Step::what`]: the acquisition that follows waited. The recorder took [`Step::of`] ticks to look before the
 /// wait, and took notes for [`Step::ticks`] after it, with the lock held.
 pub const STEP_WAITED: u32 = 10;
 
-/// [`Episode::flags`]: the lock was acquired in the end.
+/// [`Episode::flags`]: the lock was eventually acquired.
 pub const ACQUIRED: u32 = 1;
 
-/// Number in [`Detail::events`]: sleeps.
+/// Index in [`Detail::events`]: sleeps.
 pub const LOCK_SLEEPS: usize = 0;
 /// Acquisitions past threads that slept, after a wait.
 pub const LOCK_STEALS: usize = 1;
-/// Acquisitions by a promised turn.
+/// Acquisitions by a hand-off.
 pub const LOCK_HANDOFFS: usize = 2;
 /// Spins that ended with the lock.
 pub const LOCK_SPINS_WON: usize = 3;
-/// Spins not begun or given up, since the owner was off its CPU.
+/// Spins not begun or abandoned because the owner was off its CPU.
 pub const LOCK_SPINS_OFF_CPU: usize = 4;
-/// Spins given up, since their time was spent.
+/// Spins abandoned at the end of their time.
 pub const LOCK_SPINS_TIMED_OUT: usize = 5;
 /// The number of [`Detail::events`].
 pub const LOCK_EVENTS: usize = 6;
@@ -273,11 +273,11 @@ pub const WHY_MANY: u32 = 6;
 /// Something else.
 pub const WHY_OTHER: u32 = 7;
 
-/// Frames of a stack at most.
+/// The most frames of a stack.
 pub const STACK_FRAMES: usize = 48;
 
 records! {
-    /// What ran, the clock, how much of each part is used.
+    /// The header: what ran, the clock, and how much of each part is used.
     Header as HeaderCopy {
         /// [`MAGIC`].
         magic: u64,
@@ -285,13 +285,13 @@ records! {
         version: u32,
         /// [`LAYOUT`].
         layout: u32,
-        /// Process that records here; 0: none yet.
+        /// The process that records here; 0: none yet.
         pid: u32,
-        /// Which clock the ticks are of.
+        /// The clock that the ticks are from.
         clock: u32,
-        /// One in so many uncontended acquisitions has its hold time measured.
+        /// One in this many uncontended acquisitions has its hold time measured.
         hold_one_in: u32,
-        /// One in so many short contended acquisitions has its stack.
+        /// One in this many short contended acquisitions has its stack.
         stack_one_in: u32,
         /// Nanoseconds since 1970 at the start.
         started_unix_ns: u64,
@@ -299,27 +299,27 @@ records! {
         ticks_start: u64,
         /// `CLOCK_MONOTONIC` at the start, ns.
         monotonic_start: u64,
-        /// Ticks later.
+        /// Ticks at a later time.
         ticks_end: u64,
-        /// `CLOCK_MONOTONIC` then, ns.
+        /// `CLOCK_MONOTONIC` at that time, ns.
         monotonic_end: u64,
         /// Bytes of chunks handed out.
         used: u64,
-        /// Threads so far; may exceed their region.
+        /// The number of threads so far; may exceed their region.
         threads: u32,
-        /// Modules so far; may exceed their region.
+        /// The number of modules so far; may exceed their region.
         modules: u32,
-        /// Locks so far; may exceed their region.
+        /// The number of locks so far; may exceed their region.
         locks: u32,
-        /// Files of other processes that descend from this one.
+        /// The number of files of other processes that descend from this one.
         children: u32,
         /// Acquisitions that could not be counted by lock and site.
         unattributed: u64,
-        /// Pages of episodes handed out.
+        /// The number of episode pages handed out.
         episode_pages: u64,
-        /// Histograms handed out.
+        /// The number of histograms handed out.
         details: u64,
-        /// Why something is missing, by the `WHY_*` numbers; 0: nothing is.
+        /// The reason that something is missing, a `WHY_*` number; 0: nothing is missing.
         full: u32,
         /// Whether call stacks can be taken here without waiting for the loader.
         can_unwind: u32,
@@ -327,27 +327,27 @@ records! {
         cpus: u32,
         /// [`RUNNING`], [`EXITED`], [`SIGNALLED`], [`ENDED`].
         ending: u32,
-        /// Status or signal.
+        /// The status or signal.
         ending_value: u32,
-        /// Not 0: the locks tell what their waits were made of ([`Detail::told`]).
+        /// Not 0: the locks report what their waits consisted of ([`Detail::told`]).
         lock_events: u32,
-        /// Not 0: threads keep stretches of what they do in order ([`Step`]).
+        /// Not 0: threads record stretches of their operations in order ([`Step`]).
         steps: u32,
-        /// Not 0: threads counted acquisitions some time after they had made them, and some may be in their own numbers
-        /// alone.
+        /// Not 0: threads counted acquisitions some time after they had made them, and some may be only in their own
+        /// numbers.
         journals: u32,
-        /// Ticks that reading the clock in order takes, which lie within every time of a [`Step`].
+        /// The ticks that reading the clock in order takes, included in every time of a [`Step`].
         clock_ticks: u64,
         /// Pages of steps handed out.
         step_pages: u64,
-        /// Processes that descend from this one and could make no recording.
+        /// The number of processes that descend from this one and could not create a recording.
         unrecorded: u32,
-        /// Why the first could not, by the `WHY_*` numbers.
+        /// Why the first of them could not, a `WHY_*` number.
         unrecorded_why: u32,
         /// The locks that the program ran on: the value of `TURNWISE_LOCK`, or `libc`.
         policy: [u8; 32],
-        /// Machine, as the reports name it; behind its zero byte, what others took of the CPUs: programs and host, as
-        /// `0.31 0.02`, if that is known.
+        /// The machine, as the reports name it; after its zero byte, the CPU use of others: programs and host, as `0.31
+        /// 0.02`, if known.
         machine: [u8; 256],
         /// The program's file.
         executable: [u8; 512],
@@ -357,92 +357,91 @@ records! {
 
     /// A thread.
     Thread as ThreadCopy {
-        /// Its number in the system.
+        /// The thread's number in the system.
         tid: u32,
         /// Its [`Detail`], once it waited.
         detail: u32,
-        /// When its first lock operation was, ticks.
+        /// The time of its first lock operation, ticks.
         began: u64,
-        /// When it ended, ticks; 0: it did not.
+        /// The time at which it ended, ticks; 0: it did not.
         ended: u64,
-        /// Its name at last sight.
+        /// Its name when last seen.
         name: [u8; 16],
-        /// Acquisitions until the next sampled one, and all up to there: the difference is how many there were.
+        /// Acquisitions until the next sampled one. `ahead` minus this is the number of acquisitions so far.
         left: u32,
         /// Zero.
         reserved: u32,
-        /// See `left`.
+        /// All acquisitions up to that one; see `left`.
         ahead: u64,
-        /// Acquisitions by readers.
+        /// The number of acquisitions by readers.
         reads: u64,
-        /// Attempts that failed.
+        /// The number of failed attempts.
         failed: u64,
-        /// Waits not kept one by one.
+        /// The number of waits not kept individually.
         dropped: u64,
         /// Acquisitions from signal handlers that interrupted the recorder, counted nowhere else.
         nested: u64,
-        /// Acquisitions at once, past threads that slept.
+        /// Immediate acquisitions, past threads that slept.
         stolen: u64,
-        /// Zero. Two threads write to no line together.
+        /// Zero. No two threads write to the same cache line.
         spare: [u64; 4],
     }
 
     /// A file that is mapped into the program.
     Module as ModuleCopy {
-        /// What to subtract from an address for one in the file.
+        /// The difference between an address and the one in the file.
         base: u64,
-        /// First address.
+        /// The first address.
         start: u64,
-        /// First address behind it; 0: not written yet.
+        /// The first address after it; 0: not written yet.
         end: u64,
         /// Bytes of the build id.
         build_id_bytes: u32,
-        /// Not 0: something else may lie there by now; see [`GONE`], [`MARKING`] and
-        /// [`REPLACED`].
+        /// Not 0: something else may be there now; see [`GONE`], [`MARKING`] and [`REPLACED`].
         gone: u32,
         /// The build id.
         build_id: [u8; 32],
-        /// For the recorder: hash of the loader's name of it.
+        /// For the recorder: a hash of the loader's name for it.
         name: u64,
-        /// Without a build id: the file's number, if it was asked for.
+        /// Without a build id: the file's number, if it was requested.
         inode: u64,
         /// Its size.
         bytes: u64,
-        /// When it was last changed, ns since 1970.
+        /// The time of its last change, ns since 1970.
         changed_ns: u64,
         /// The checksum of its bytes (CRC-32), if the program's starter found it unchanged at the end.
         checksum: u32,
         /// Whether there is one.
         has_checksum: u32,
-        /// The file, with a zero byte behind; empty: the program itself.
+        /// The file, followed by a zero byte; empty: the program itself.
         path: [u8; 448],
     }
 
     /// A lock or a condition variable.
     Lock as LockCopy {
-        /// Where it lies.
+        /// Its address.
         address: u64,
         /// [`Class`].
         class: u32,
-        /// Of a mutex, its kind as the C library has it.
+        /// For a mutex, its kind in the C library.
         kind: u32,
         /// Stack of the call that made it; 0: none seen.
         created: u32,
-        /// The lock that lay there before: its number and 1.
+        /// The lock at this address before: its number plus 1.
         previous: u32,
         /// First sight, ticks.
         began: u64,
         /// Not 0: destroyed.
         destroyed: u32,
-        /// Not 0: somebody waited.
+        /// Not 0: a thread waited.
         contended: u32,
-        /// Where it was made.
+        /// Where it was initialised.
         created_at: u64,
-        /// Not 0: it lay in a module in whose place another came; the mark of its address ([`marked`]).
+        /// Not 0: it was in a module that another has replaced; the mark of its address ([`marked`]).
         replaced: u64,
     }
 
-    /// What precedes a chunk's records.
+    /// The header that precedes a chunk's records.
     Chunk as ChunkCopy {
         /// [`ChunkKind`]; 0: being made.
         kind: u32,
@@ -450,70 +449,69 @@ records! {
         pages: u32,
         /// Records in use.
         count: u32,
-        /// Number of the thread that took it, and 1. (Threads that came later may have gone on with it.)
+        /// The number of the thread that took it, plus 1. (Later threads may have continued with it.)
         thread: u32,
     }
 
-    /// What a thread did at one lock from one site. Threads that came later may have gone on with it.
+    /// A thread's operations on one lock from one site. Later threads may have continued with it.
     Entry as EntryCopy {
-        /// The lock's address; lowest bit set: another lock lies there now.
+        /// The lock's address; lowest bit set: another lock is there now.
         address: u64,
         /// [`Op`] and return address.
         site: u64,
         /// The lock's number.
         lock: u32,
-        /// For the recorder: when it last knew that this lock lies at the address; lowest bit: the first acquisitions
-        /// are not over.
+        /// For the recorder: the epoch in which this lock was last known to be at the address; lowest bit: the first
+        /// acquisitions are not over.
         epoch: u32,
-        /// Acquisitions; of waits, waits; of signals, signals.
+        /// The number of acquisitions; for waits, of waits; for signals, of signals.
         acquisitions: u64,
         /// Its [`Detail`]; 0: none.
         detail: u32,
-        /// Attempts that failed.
+        /// The number of failed attempts.
         failed: u32,
-        /// Of condition variables: the mutex's address. Of locks, for the recorder: stands for the locks under which
+        /// For condition variables: the mutex's address. For locks, for the recorder: identifies the locks under which
         /// the thread acquired this one before.
         mutex_or_under: u64,
-        /// Of condition variables: waits that ended by their time. Of locks: acquisitions at once, past threads that
-        /// slept.
+        /// For condition variables: waits that timed out. For locks: immediate acquisitions, past threads that slept.
         timed_out_or_stolen: u64,
-        /// Of condition variables: woken for nothing.
+        /// For condition variables: wake-ups without effect.
         for_nothing: u64,
     }
 
-    /// Distributions and a course over time.
+    /// Distributions and a time course.
     Detail as DetailCopy {
         /// Contended acquisitions.
         contended: u64,
         /// Ticks waited for them.
         wait_sum: u64,
-        /// Longest wait.
+        /// The longest wait.
         wait_max: u64,
-        /// Contended acquisitions whose release was seen.
+        /// Contended acquisitions whose release was recorded.
         hold_contended: u64,
         /// Ticks that they held.
         hold_contended_sum: u64,
-        /// Others that were measured and stand for themselves: a site's first, and those after a condition variable.
+        /// Other measured holds, which stand for themselves: a site's first, and those after a condition variable.
         hold_single: u64,
         /// Ticks that they held.
         hold_single_sum: u64,
-        /// Of all others a sample.
+        /// A sample of all others.
         hold_sampled: u64,
         /// Ticks that they held.
         hold_sampled_sum: u64,
-        /// Longest hold.
+        /// The longest hold.
         hold_max: u64,
         /// The first [`Tally`]; 0: none.
         tallies: u32,
         /// A step is 2 to this power ticks.
         step_shift: u32,
-        /// Tallies that found no room.
+        /// The number of tallies that found no room.
         tallies_dropped: u64,
-        /// Waits of which the lock told what they were made of.
+        /// The number of waits whose components the lock reported.
         told: u64,
-        /// Others whose sleeps are known all the same.
+        /// The number of other waits whose sleeps are nevertheless known.
         watched: u64,
-        /// What they were made of, by the `LOCK_*` numbers.
+        /// Their components, by the `LOCK_*` numbers.
         events: [u64; LOCK_EVENTS],
         /// Waits by length.
         wait: [u32; BUCKETS],
@@ -521,9 +519,9 @@ records! {
         hold: [u32; BUCKETS],
         /// Acquisitions in each step, scaled up from the sample.
         step_acquisitions: [u32; STEPS],
-        /// Contended ones.
+        /// Contended acquisitions in each step.
         step_contended: [u32; STEPS],
-        /// Ticks waited.
+        /// Ticks waited in each step.
         step_wait: [u64; STEPS],
     }
 
@@ -533,7 +531,7 @@ records! {
         kind: u32,
         /// The next one.
         next: u32,
-        /// What they have in common.
+        /// The key that they have in common.
         key: u64,
         /// Waits, scaled up.
         waits: u64,
@@ -545,19 +543,19 @@ records! {
     Episode as EpisodeCopy {
         /// The [`Entry`].
         entry: u32,
-        /// Who waited.
+        /// The thread that waited.
         thread: u32,
         /// Stack; 0: not taken.
         stack: u32,
-        /// Number of the holder and 1; 0: unknown.
+        /// The number of the holder plus 1; 0: unknown.
         holder: u32,
-        /// Where the holder had taken it ([`Entry::site`]).
+        /// Where the holder had acquired the lock ([`Entry::site`]).
         holder_site: u64,
         /// Ticks at its beginning.
         began: u64,
-        /// Ticks at its end; 0: it had not ended.
+        /// Ticks at its end; 0: the wait had not ended.
         acquired: u64,
-        /// Ticks at the release; 0: not seen.
+        /// Ticks at the release; 0: not recorded.
         released: u64,
         /// [`ACQUIRED`].
         flags: u32,
@@ -567,24 +565,24 @@ records! {
 
     /// A thread acquired one lock while it held another.
     Edge as EdgeCopy {
-        /// The [`Entry`] of the one that it held.
+        /// The [`Entry`] of the lock that it held.
         held: u32,
-        /// The [`Entry`] of the one that it acquired.
+        /// The [`Entry`] of the lock that it acquired.
         acquired: u32,
-        /// Which thread.
+        /// The thread.
         thread: u32,
         /// 1; 0: not written yet.
         seen: u32,
     }
-    /// What a thread did next. Steps follow one another in stretches, each from a [`STEP_BEGIN`] to a [`STEP_END`] or
-    /// to the end of the thread's steps; a thread holds no lock where a stretch begins. The recorder's own work lies
+    /// A thread's next operation. Steps follow one another in stretches, each from a [`STEP_BEGIN`] to a [`STEP_END`]
+    /// or to the end of the thread's steps; a thread holds no lock where a stretch begins. The recorder's own work lies
     /// between the times.
     Step as StepCopy {
         /// One of the `STEP_*` numbers.
         what: u32,
-        /// See there.
+        /// See the number's description.
         of: u32,
-        /// See there.
+        /// See the number's description.
         ticks: u64,
     }
 }

@@ -16,20 +16,20 @@ use std::path::Path;
 use std::{fmt, io};
 use zerocopy::FromBytes;
 
-/// Why a file is not a usable recording.
+/// The reason that a file is not a usable recording.
 #[derive(Debug)]
 pub enum Error {
     /// It cannot be read.
     Io(io::Error),
-    /// It begins otherwise.
+    /// It does not begin like a recording.
     Foreign,
     /// Another version of the program wrote it: version and layout.
     Version(u32, u32),
     /// It ends too early: the bytes it has, and those it should have.
     Truncated(u64, u64),
-    /// No program recorded into it.
+    /// No program has recorded into it.
     Unused,
-    /// It says what no run can have.
+    /// It contains values that no run can have.
     Damaged(&'static str),
 }
 
@@ -67,26 +67,26 @@ impl From<io::Error> for Error {
     }
 }
 
-/// All that was recorded.
+/// The contents of a recording.
 pub struct Recording {
-    /// What ran.
+    /// The header.
     pub header: HeaderCopy,
-    /// Its threads.
+    /// The program's threads.
     pub threads: Vec<ThreadCopy>,
-    /// Its files.
+    /// The program's files.
     pub modules: Vec<ModuleCopy>,
-    /// Its locks and condition variables.
+    /// The program's locks and condition variables.
     pub locks: Vec<LockCopy>,
-    /// What happened where.
+    /// The operations by thread, lock and site.
     pub entries: Vec<EntryCopy>,
-    /// Of each entry, the thread whose it was first: its number and 1.
+    /// For each entry, the thread that first owned it: its number plus 1.
     pub owners: Vec<u32>,
-    /// Waits one by one.
+    /// The individual waits.
     pub episodes: Vec<EpisodeCopy>,
     /// Which lock was acquired under which.
     pub edges: Vec<EdgeCopy>,
-    /// Stretches of what threads did in order: of each chunk, the thread that took it (its number and 1), and the steps
-    /// in it. A thread's stretches go on from one of its chunks to the next.
+    /// Stretches of threads' operations in order: for each chunk, the thread that took it (its number plus 1), and the
+    /// steps in it. A thread's stretches continue from one of its chunks to the next.
     pub steps: Vec<(u32, Vec<StepCopy>)>,
     /// Index in `entries` by place.
     by_place: HashMap<Ref, usize>,
@@ -131,8 +131,8 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Visits all chunks. A process that was killed may leave pages between them that belong to none. `parts`: where
-    /// there is something.
+    /// Visits all chunks. A process that was killed may leave pages between them that belong to none. `parts`: the
+    /// parts with data.
     fn walk(&mut self, parts: &[Range<usize>]) {
         let mut at = 0;
         while let Some(chunk) = self.chunks.get(at..).and_then(first::<ChunkCopy>) {
@@ -140,7 +140,7 @@ impl Recording {
             let end = at.saturating_add(pages.saturating_mul(PAGE as usize)).min(self.chunks.len());
             let (start, count) = (at + CHUNK_HEADER as usize, chunk.count);
             let end_of_chunk = end;
-            // Records in use were written: a chunk that says it has more, of gigabytes that are not there, has not.
+            // Records in use were written: a chunk that claims more, in gigabytes that do not exist, has none of them.
             let end = end.min(holes::end(parts, at));
             if chunk.kind == ChunkKind::Entries as u32 {
                 for (place, entry) in records::<EntryCopy>(&self.chunks, start, end, count) {
@@ -151,7 +151,7 @@ impl Recording {
                 }
             } else if chunk.kind == ChunkKind::Episodes as u32 {
                 let all = records::<EpisodeCopy>(&self.chunks, start, end, count).map(|(_, episode)| episode);
-                // Those without an entry are kept for waits to come.
+                // Episodes without an entry are reserved for future waits.
                 self.episodes.extend(all.filter(|episode| episode.entry != 0));
             } else if chunk.kind == ChunkKind::Edges as u32 {
                 self.edges.extend(records(&self.chunks, start, end, count).map(|(_, edge)| edge));
@@ -163,22 +163,22 @@ impl Recording {
         }
     }
 
-    /// Index in [`Recording::entries`] of an entry.
+    /// Returns the index in [`Recording::entries`] of an entry.
     #[must_use]
     pub fn entry_at(&self, place: Ref) -> Option<usize> {
         self.by_place.get(&place).copied()
     }
 
-    /// The distributions at a place.
+    /// Returns the distributions at a place.
     #[must_use]
     pub fn detail(&self, place: Ref) -> Option<DetailCopy> {
         self.at(place).and_then(first)
     }
 
-    /// The tallies that begin at a place.
+    /// Returns the tallies that begin at a place.
     #[must_use]
     pub fn tallies(&self, begin: Ref) -> Vec<TallyCopy> {
-        /// More than any recorder makes; a file with a circle ends here.
+        /// More than any recorder makes; a file with a cycle ends here.
         const LIMIT: usize = 4096;
         let mut found = Vec::new();
         let mut next = begin;
@@ -190,7 +190,7 @@ impl Recording {
         found
     }
 
-    /// The return addresses of a stack, innermost first.
+    /// Returns the return addresses of a stack, innermost first.
     #[must_use]
     pub fn stack(&self, place: Ref) -> Option<Vec<u64>> {
         let bytes = self.at(place)?;
@@ -198,7 +198,7 @@ impl Recording {
         bytes.get(8..8 + count * 8)?.chunks(8).map(first).collect()
     }
 
-    /// Bytes in which records may lie.
+    /// Returns the number of bytes in which records may lie.
     pub(crate) fn room(&self) -> usize {
         self.chunks.len()
     }
@@ -209,24 +209,24 @@ impl Recording {
     }
 }
 
-/// Reads the header of a recording, which no program may have recorded into.
+/// Reads the header of a recording, into which a program may not yet have recorded.
 ///
 /// # Errors
-/// The file cannot be read, or is none.
+/// The file cannot be read, or is not a recording.
 pub fn unused(path: &Path) -> Result<HeaderCopy, Error> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     sound_header(&file, length)
 }
 
-/// Reads what a recording says so far of the files of the program, which may run.
+/// Reads what a recording contains so far about the program's files, while the program may be running.
 ///
 /// # Errors
-/// The file cannot be read, or is none that a program records into.
+/// The file cannot be read, or is not a recording that a program records into.
 pub fn modules_so_far(path: &Path) -> Result<(HeaderCopy, Vec<ModuleCopy>), Error> {
     let file = File::open(path)?;
     let header = header(&file, file.metadata()?.len())?;
-    // Zeros, where nothing can be read.
+    // Zeros where reads fail.
     let piece = |start: usize, to: &mut [u8]| drop(file.read_exact_at(to, CHUNKS + start as u64));
     let modules = region(&file, piece, MODULES, header.modules)?;
     Ok((header, modules))
@@ -250,13 +250,13 @@ fn sound_header(file: &File, length: u64) -> Result<HeaderCopy, Error> {
     Ok(header)
 }
 
-/// What lies at the start of `bytes`; `None`: they are too few.
+/// Reads a value from the start of `bytes`; `None`: they are too few.
 pub(crate) fn first<T: FromBytes>(bytes: &[u8]) -> Option<T> {
     T::read_from_prefix(bytes).ok().map(|(found, _)| found)
 }
 
-/// The records of a region, as far as there is something in them. Whatever the header says: what nobody wrote is not
-/// there.
+/// Returns the records of a region that contain data. Whatever the header says, records that were never written are
+/// absent.
 fn region<T: FromBytes>(
     file: &File,
     piece: impl Fn(usize, &mut [u8]),
@@ -270,7 +270,7 @@ fn region<T: FromBytes>(
     let last = places.iter().rposition(|place| *place != 0).map_or(0, |last| last + 1);
     let (size, record) = ((region.in_piece() * region.record) as usize, region.record as usize);
     let mut bytes = vec![0; last * size];
-    // A piece that many have as theirs would be read again and again.
+    // A piece that many records refer to would be read repeatedly.
     let mut seen = HashSet::new();
     let theirs = places.iter().zip(bytes.chunks_mut(size)).filter(|(place, _)| seen.insert(**place));
     for (place, to) in theirs {
@@ -284,7 +284,7 @@ fn region<T: FromBytes>(
     Ok(bytes[..written * record].chunks(record).filter_map(first).collect())
 }
 
-/// The records of a chunk, each with its place in `bytes`.
+/// Returns the records of a chunk, each with its place in `bytes`.
 fn records<T: FromBytes>(bytes: &[u8], start: usize, end: usize, count: u32) -> impl Iterator<Item = (usize, T)> {
     let size = size_of::<T>();
     let places = (start..end).step_by(size).take(count as usize).take_while(move |at| at + size <= end);

@@ -1,11 +1,11 @@
 //! The scale of the histograms: four buckets to each power of two, so that a bound is at most a quarter too high.
 
-/// Buckets of a histogram; the last takes all that is longer.
+/// The number of buckets of a histogram; the last takes all longer values.
 pub const BUCKETS: usize = 176;
-/// Steps of a course over time.
+/// The number of steps of a time course.
 pub const STEPS: usize = 64;
 
-/// The bucket of a value.
+/// Returns the bucket of a value.
 #[must_use]
 #[inline]
 pub fn bucket(value: u64) -> usize {
@@ -17,7 +17,7 @@ pub fn bucket(value: u64) -> usize {
     ((power as usize - 1) * 4 + quarter).min(BUCKETS - 1)
 }
 
-/// The greatest value in a bucket.
+/// Returns the greatest value in a bucket.
 #[must_use]
 pub fn bound(bucket: usize) -> u64 {
     if bucket < 4 {
@@ -28,7 +28,7 @@ pub fn bound(bucket: usize) -> u64 {
     ((5 + quarter) << (power - 2)) - 1
 }
 
-/// The shortest steps, as a power of two, with which a course reaches to a point in time.
+/// Returns the shortest steps, as a power of two, with which a time course reaches a point in time.
 #[must_use]
 #[inline]
 pub fn step_shift(time: u64) -> u32 {

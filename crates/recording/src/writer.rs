@@ -1,4 +1,4 @@
-//! What the starter of a program writes into its recording: an empty one before, the ending behind.
+//! The parts of a recording that a program's starter writes: an empty one before the run, the ending after it.
 
 use crate::layout::{
     CHUNKS, CLOCK_TSC, ENDED, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, MODULES, Module, REF_UNIT, RUNNING, Ref,
@@ -11,7 +11,7 @@ use std::mem::offset_of;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Makes an empty recording, in place of whatever is there.
+/// Creates an empty recording, replacing any existing file.
 pub fn create(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.set_len(CHUNKS)?;
@@ -20,13 +20,13 @@ pub fn create(path: &Path) -> io::Result<()> {
     file.write_all_at(&MAGIC.to_ne_bytes(), offset_of!(Header, magic) as u64)
 }
 
-/// Lets the threads of a recording that is empty yet keep stretches of what they do in order ([`crate::Step`]).
+/// Makes the threads of a still empty recording keep stretches of their operations in order ([`crate::Step`]).
 pub fn keep_steps(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all_at(&1_u32.to_ne_bytes(), offset_of!(Header, steps) as u64)
 }
 
-/// Writes into a recording the checksums of files by which a reader can tell them later: each with its place among the
-/// modules.
+/// Writes into a recording the checksums of files by which a reader can identify them later: each with its index among
+/// the modules.
 pub fn note_checksums(path: &Path, sums: &[(usize, u32)]) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     for (place, sum) in sums {
@@ -44,19 +44,19 @@ pub fn note_checksums(path: &Path, sums: &[(usize, u32)]) -> io::Result<()> {
     Ok(())
 }
 
-/// How a process ended, and where it ran.
+/// The way a process ended, and where it ran.
 pub struct End<'a> {
     /// [`crate::EXITED`] or [`crate::SIGNALLED`].
     pub ending: u32,
-    /// Status or signal.
+    /// The status or signal.
     pub value: u32,
     /// `CLOCK_MONOTONIC` now, ns.
     pub monotonic_ns: u64,
-    /// Machine, as the reports name it.
+    /// The machine, as the reports name it.
     pub machine: &'a str,
 }
 
-/// Writes the ending into a recording whose process has ended, and both clocks as they are now.
+/// Writes the ending into a recording whose process has ended, and the current values of both clocks.
 pub fn finish(path: &Path, end: &End) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let clock = read_header(&file)?.clock;
@@ -71,14 +71,14 @@ pub fn finish(path: &Path, end: &End) -> io::Result<()> {
     trim(&file)
 }
 
-/// Cuts off what the program took in advance and did not write.
+/// Truncates the part that the program allocated in advance and did not write.
 fn trim(file: &File) -> io::Result<()> {
     let needs = CHUNKS + read_header(file)?.used.min(FILE_BYTES - CHUNKS);
     if file.metadata()?.len() > needs { file.set_len(needs) } else { Ok(()) }
 }
 
-/// Writes into the recording of a child whose ending nobody saw that it ended, if it did, and both clocks as they are
-/// now: it ran no longer. One that ended in order has said so, and when.
+/// Writes into the recording of a child whose ending was not observed that it ended, if it did, and the current values
+/// of both clocks: it did not run longer. A child that ended normally has recorded so, and when.
 pub fn look_after(path: &Path, monotonic_ns: u64, machine: &str, runs: impl FnOnce(u32) -> bool) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let header = read_header(&file)?;

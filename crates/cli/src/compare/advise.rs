@@ -1,4 +1,4 @@
-//! `turnwise compare --advise`: a profile's advice becomes experiments on the unmodified program, and only what wins is
+//! `turnwise compare --advise`: a profile's advice becomes experiments on the unmodified program, and only winners are
 //! kept.
 
 use super::report::Report;
@@ -21,13 +21,13 @@ use turnwise_profile::policy_rules;
 pub(crate) struct Trial {
     /// The number of the finding that proposes it, from 1.
     finding: usize,
-    /// What the contender is called.
+    /// The contender's name.
     name: String,
     /// The policy file, for single locks.
     file: Option<String>,
 }
 
-/// The contenders that `advice` asks for, after the C library; and what each is.
+/// Returns the contenders that `advice` requests, after the C library, and a description of each.
 pub(crate) fn variants(advice: &Advice, profile: &Profile, target: &Target) -> Result<(Vec<Variant>, Vec<Trial>)> {
     let mut variants = vec![Variant::policy(Policy::Libc)];
     let mut trials = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn variants(advice: &Advice, profile: &Profile, target: &Target) -> R
     Ok((variants, trials))
 }
 
-/// `None`: the locks have no name and no place by which rules could find them again.
+/// Makes a contender; `None`: the locks have no name and no place by which rules could find them again.
 fn variant(
     number: usize,
     experiment: &Experiment,
@@ -62,7 +62,7 @@ fn variant(
     }
 }
 
-/// A policy file that gives these locks, and as few others as rules can tell from them, another policy.
+/// Returns a policy file that gives another policy to these locks, and to as few others as rules allow.
 fn policy_file(policy: Policy, locks: &[LockId], profile: &Profile) -> Option<String> {
     let mut rules = BTreeSet::new();
     for lock in locks {
@@ -79,19 +79,19 @@ fn policy_file(policy: Policy, locks: &[LockId], profile: &Profile) -> Option<St
     Some(text)
 }
 
-/// What a profile advised, and what became of it: for `--json`.
+/// A profile's advice, and its outcome, for `--json`.
 #[derive(Serialize)]
 pub(crate) struct Advised {
     /// How much contention there is, in one sentence.
     verdict: String,
     findings: Vec<AdvisedFinding>,
-    /// Findings left out since there were more.
+    /// The number of findings left out.
     left_out: usize,
 }
 
 #[derive(Serialize)]
 struct AdvisedFinding {
-    /// From 1, as in the text.
+    /// The number from 1, as in the text.
     number: usize,
     rule: &'static str,
     title: String,
@@ -107,7 +107,7 @@ struct Tried {
     policy: &'static str,
     /// `program`: all of its locks; `locks`: those of the finding.
     scope: &'static str,
-    /// Its name among the policies; none: it was not tried.
+    /// Its name among the policies; null: it was not tried.
     name: Option<String>,
     policy_file: Option<String>,
     metric: Option<String>,
@@ -117,7 +117,7 @@ struct Tried {
     kept: bool,
 }
 
-/// What became of all findings.
+/// Returns the outcomes of all findings.
 pub(crate) fn results(advice: &Advice, trials: &[Trial], report: &Report, profile: &Profile) -> Advised {
     let findings = (1..).zip(&advice.findings).map(|(number, finding)| AdvisedFinding {
         number,
@@ -165,7 +165,7 @@ impl Trial {
     }
 }
 
-/// What was proved, and how to use it.
+/// Describes what was proved, and how to use it.
 pub(crate) fn conclusion(advice: &Advice, trials: &[Trial], report: &Report, target: &Target) -> String {
     let mut text = String::new();
     let mut proved = 0;

@@ -126,7 +126,7 @@ fn parse_margin(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads a time with its unit, of seconds if there is none.
+/// Reads a time with its unit, in seconds if there is none.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("min", 60.0), ("h", 3600.0)];
     let start = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());

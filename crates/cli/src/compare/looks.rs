@@ -1,26 +1,26 @@
-//! How many runs a comparison makes: as many as it is told, or as many as the verdict needs, within bounds.
+//! The number of runs of a comparison: a given number, or as many as the verdict needs, within bounds.
 //!
-//! If one looks at a 95% interval again and again, and stops once it excludes 1, one is wrong more often than in 5% of
-//! cases (P. Armitage, C. K. McPherson, B. C. Rowe, Repeated Significance Tests on Accumulating Data, Journal of the
-//! Royal Statistical Society A 132, 1969); with the five looks here in about 13%. So the looks are few and fixed
-//! beforehand, and each of K has an interval of confidence `1 - 5% / K`. By Bonferroni's inequality all of them hold
-//! at once with 95%, however they depend on each other, so the verdict may rest on whichever ended the comparison.
-//! (C. Jennison, B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials, 2000, chapters 2 and 9,
-//! has such repeated intervals, and boundaries that are a little tighter, for normal distributions.)
+//! If one checks a 95% interval repeatedly, and stops once it excludes 1, one is wrong in more than 5% of cases (P.
+//! Armitage, C. K. McPherson, B. C. Rowe, Repeated Significance Tests on Accumulating Data, Journal of the Royal
+//! Statistical Society A 132, 1969); with the five looks here in about 13%. So the looks are few and fixed in advance,
+//! and each of K has an interval of confidence `1 - 5% / K`. By Bonferroni's inequality all of them hold simultaneously
+//! with 95%, however they depend on each other, so the verdict may rest on the one that ended the comparison. (C.
+//! Jennison, B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials, 2000, chapters 2 and 9,
+//! describe such repeated intervals, and slightly tighter boundaries for normal distributions.)
 
 use super::stats::{Ratio, rounds_for_a_verdict};
 
-/// Runs of each before the first look, unless the number of looks asks for more.
+/// The runs of each before the first look, unless the number of looks requires more.
 pub(crate) const FIRST: u32 = 8;
-/// Runs of each at most, by default.
+/// The default maximum of runs of each.
 pub(crate) const MOST: u32 = 40;
-/// How many times that of the look before, the runs of a look are.
+/// The factor by which the runs grow from one look to the next.
 const GROWTH: f64 = 1.5;
-/// What all looks together may be wrong by.
+/// The probability of error of all looks together.
 const ERROR: f64 = 0.05;
 
-/// The numbers of runs after which to look; the last is `most`. At the first, all rounds can agree by chance alone only
-/// as seldom as a look's interval admits.
+/// Returns the numbers of runs after which to look; the last is `most`. At the first, all rounds agree by chance only
+/// as rarely as a look's interval allows.
 pub(crate) fn looks(most: u32) -> Vec<u32> {
     let from = |first: u32| -> Vec<u32> {
         let next = |runs: &u32| (*runs < most).then(|| ((f64::from(*runs) * GROWTH) as u32).min(most));
@@ -31,12 +31,12 @@ pub(crate) fn looks(most: u32) -> Vec<u32> {
     (FIRST..).map(from).find(sound).unwrap_or_default()
 }
 
-/// The confidence of each interval, if there are so many looks.
+/// Returns the confidence of each interval, with `looks` looks.
 pub(crate) fn confidence(looks: usize) -> f64 {
     1.0 - ERROR / looks as f64
 }
 
-/// Whether more runs are not needed: the ratio differs from 1, or by no more than `margin`; or there is none.
+/// Returns whether more runs are not needed: the ratio differs from 1, or by no more than `margin`; or there is none.
 pub(crate) fn is_settled(ratio: Option<Ratio>, margin: f64) -> bool {
     ratio.is_none_or(|ratio| ratio.differs() || ratio.is_within(margin))
 }
@@ -61,8 +61,8 @@ mod tests {
         }
     }
 
-    /// A comparison that stops as `compare` does, of an arm that is `factor` times the baseline; each look may be
-    /// wrong by `error`. What it found, and after how many runs.
+    /// Simulates a comparison that stops as `compare` does, of an arm that is `factor` times the baseline; each look
+    /// may be wrong by `error`. Returns its result, and the number of runs.
     fn compared(factor: f64, noise: fn(&mut Rng) -> f64, error: f64, rng: &mut Rng) -> (Option<Ratio>, u32) {
         const RESAMPLES: usize = 1000;
         let (looks, mut rounds, mut last) = (looks(MOST), Vec::new(), (None, 0));
@@ -76,7 +76,7 @@ mod tests {
         last
     }
 
-    /// What each look may be wrong by.
+    /// Returns the probability of error of each look.
     fn each() -> f64 {
         1.0 - confidence(looks(MOST).len())
     }
@@ -85,7 +85,7 @@ mod tests {
         (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
     }
 
-    /// The middle half is 15% wide: no wider are 34 of the 50 spreads in docs/results/programs.md.
+    /// The middle half is 15% wide: 34 of the 50 spreads in docs/results/programs.md are no wider.
     fn usual(rng: &mut Rng) -> f64 {
         (0.11 * normal(rng)).exp()
     }

@@ -1,4 +1,4 @@
-//! `turnwise compare`: the same program under several lock policies, interleaved, and what can be said of it.
+//! `turnwise compare`: the same program under several lock policies, interleaved, and the conclusions.
 
 mod advise;
 mod args;
@@ -69,13 +69,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     finish(&report, json, &next::text(&report, &next, &target))
 }
 
-/// Shows a report, and what is to be said after it.
+/// Shows a report and its conclusion.
 fn finish(report: &Report, json: Option<OutputFile>, conclusion: &str) -> Result<ExitCode> {
     json::publish(report, &(table::text(report) + conclusion), json)?;
     Ok(if report.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
-/// Profiles, tries what the profile advises, and says what of it was proved.
+/// Profiles, tries the profile's advice, and reports which of it was proved.
 fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCode> {
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
     let stop = stop_flag()?;
@@ -97,11 +97,11 @@ fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCod
     finish(&report, json, &format!("\n{conclusion}"))
 }
 
-/// Runs that are profiled before it is said that there is nothing to try: one run in six of some programs does not
+/// The runs that are profiled before reporting that there is nothing to try: one in six runs of some programs does not
 /// contend.
 const PROFILED: u32 = 3;
 
-/// The profile of the first run in which there is something to try, or else of the one that waited most.
+/// Returns the profile of the first run with something to try, or otherwise of the one that waited most.
 fn profiled(args: &Args, target: &Target, bounds: &Bounds) -> Result<(Profile, Advice)> {
     let waited = |profile: &Profile| profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum::<u64>();
     let mut most: Option<(Profile, Advice)> = None;
@@ -124,8 +124,8 @@ fn profiled(args: &Args, target: &Target, bounds: &Bounds) -> Result<(Profile, A
     most.context("no run was profiled")
 }
 
-/// What the profile needed goes back to the system: each measured run begins as a copy of this process, and its largest
-/// memory would be ours.
+/// Returns the profile's memory to the system: each measured run begins as a copy of this process, and its peak memory
+/// would be ours.
 fn give_back_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: no pointers are involved.
@@ -184,7 +184,7 @@ fn policies(named: &[Policy], with_files: bool) -> Result<Vec<Policy>> {
     Ok(policies)
 }
 
-/// A policy file; what looks wrong in it goes to standard error.
+/// Reads a policy file; warnings about it go to standard error.
 fn variant(path: &Path, others: &[Variant], target: &Target) -> Result<Variant> {
     let file = PolicyFile::read(path)?;
     if others.iter().any(|other| other.name == file.origin) {
@@ -197,7 +197,7 @@ fn variant(path: &Path, others: &[Variant], target: &Target) -> Result<Variant> 
     Ok(variant)
 }
 
-/// The metric that decides comes first.
+/// Returns the metrics; the one that decides comes first.
 fn metrics(args: &Args, target: &Target) -> Result<Vec<Metric>> {
     let told = match (args.higher_is_better, args.lower_is_better) {
         (true, _) => Some(Better::Higher),
@@ -230,7 +230,7 @@ fn library(variants: &[Variant], target: &Target) -> Result<Option<Library>> {
     Library::install().map(Some)
 }
 
-/// Set by SIGINT, SIGTERM and SIGHUP; a second one ends turnwise at once.
+/// Returns a flag set by SIGINT, SIGTERM and SIGHUP; a second one ends turnwise immediately.
 fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {

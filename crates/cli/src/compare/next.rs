@@ -1,4 +1,4 @@
-//! What to type after a comparison.
+//! The command to enter after a comparison.
 
 use super::report::Report;
 use super::verdict::Finding;
@@ -6,7 +6,7 @@ use crate::next::next;
 use crate::target::Target;
 use crate::variant::Variant;
 
-/// For each contender but the baseline: its name, and the command that runs the program so, if there is one.
+/// Returns for each contender but the baseline its name, and the command that runs the program that way, if any.
 pub(super) fn of_variants(variants: &[Variant], target: &Target) -> Vec<(String, Option<String>)> {
     let command = target.typed();
     let of = |variant: &Variant| {
@@ -16,7 +16,7 @@ pub(super) fn of_variants(variants: &[Variant], target: &Target) -> Vec<(String,
     variants.iter().skip(1).map(of).collect()
 }
 
-/// The command that comes next: the best contender's, if it won, or else a look at where threads wait.
+/// Returns the next command: the best contender's, if it won, or otherwise a look at where threads wait.
 pub(super) fn text(report: &Report, commands: &[(String, Option<String>)], target: &Target) -> String {
     let won = report.verdicts.iter().filter(|verdict| verdict.finding == Finding::Better);
     let of = |name: &str| commands.iter().find(|(known, _)| known == name)?.1.clone();
@@ -33,7 +33,7 @@ pub(super) fn text(report: &Report, commands: &[(String, Option<String>)], targe
     }
 }
 
-/// The same where the commands of what won are told already.
+/// Returns the next command if the winners' commands have already been shown.
 pub(super) fn after_advice(report: &Report, target: &Target) -> String {
     if report.verdicts.iter().any(|verdict| verdict.finding == Finding::Better) {
         return String::new();

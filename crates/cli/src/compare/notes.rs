@@ -1,11 +1,11 @@
-//! What a reader should know before believing a comparison's figures.
+//! Caveats for the reader of a comparison's figures.
 
 use super::runs::Run;
 use crate::metric::{Metric, title};
 use std::collections::BTreeMap;
 use turnwise_present::others::Others;
 
-/// A sentence each, the gravest first.
+/// Returns the notes, a sentence each, the most serious first.
 pub(crate) fn notes(metrics: &[Metric], others: Option<Others>, policies: &[String], runs: &[Run]) -> Vec<String> {
     let mut notes: Vec<String> = statuses(policies, runs).into_iter().collect();
     notes.extend(unused(policies, runs));
@@ -15,7 +15,7 @@ pub(crate) fn notes(metrics: &[Metric], others: Option<Others>, policies: &[Stri
     notes
 }
 
-/// With `--any-status`: how the runs under each policy ended, unless all ended alike.
+/// Describes, with `--any-status`, how the runs under each policy ended, unless all ended alike.
 fn statuses(policies: &[String], runs: &[Run]) -> Option<String> {
     let first = runs.first()?.exit_status;
     if runs.iter().all(|run| run.exit_status == first) {
@@ -37,7 +37,7 @@ fn counted(runs: u32) -> String {
     format!("{runs} {}", if runs == 1 { "run" } else { "runs" })
 }
 
-/// The policies under which all runs are known to have had no locks, or no waits for them, as `is` says.
+/// Returns the policies under which all runs are known to satisfy `is`: no locks, or no waits for them.
 fn policies_where<'a>(policies: &'a [String], runs: &[Run], is: impl Fn(&Run) -> bool) -> Vec<&'a str> {
     let all_are = |policy: &String| {
         let mut of_policy = runs.iter().filter(|run| run.policy == *policy).peekable();
@@ -70,7 +70,7 @@ fn uncontended(policies: &[String], runs: &[Run]) -> Option<String> {
     })
 }
 
-/// How a figure is made of several in the program's output.
+/// Describes how a figure is combined from several in the program's output.
 fn matches(metric: &Metric, runs: &[Run]) -> Option<String> {
     let (_, combine) = metric.pattern()?;
     let counts = || runs.iter().filter_map(|run| run.matches.get(&metric.name).copied());

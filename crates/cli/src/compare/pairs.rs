@@ -1,4 +1,4 @@
-//! What can be said of two arms that were measured in pairs, by other means than running a program again and again.
+//! The comparison of two arms measured in pairs, by means other than running a program repeatedly.
 
 use super::report::MetricInfo;
 use super::runs::Row;
@@ -13,7 +13,7 @@ use turnwise_present::ending::columns;
 use turnwise_present::figures::plain;
 use turnwise_present::table::{self, CellAlignment};
 
-/// Confidence of the interval, which is looked at once.
+/// The confidence of the interval, which is evaluated once.
 const CONFIDENCE: f64 = 0.95;
 
 /// Figures of two arms, in rounds that have one of each.
@@ -21,14 +21,14 @@ pub(crate) struct Pairs {
     pub(crate) metric: Metric,
     /// The baseline, then the other.
     pub(crate) arms: [String; 2],
-    /// The other's figure, then the baseline's.
+    /// The rounds: the other's figure, then the baseline's.
     pub(crate) rounds: Vec<(f64, f64)>,
-    /// A difference that does not matter, as a share.
+    /// A negligible difference, as a share.
     pub(crate) margin: f64,
     pub(crate) seed: u64,
 }
 
-/// What pairs come to: a part of a JSON document, whose fields are those of `compare --json`.
+/// The result of pairs: a part of a JSON document, whose fields are those of `compare --json`.
 #[derive(Serialize)]
 pub(crate) struct PairsReport {
     settings: PairsSettings,
@@ -55,7 +55,7 @@ struct Round {
 }
 
 impl Pairs {
-    /// What the text says, for programs.
+    /// Returns the content of the text, for programs.
     pub(crate) fn report(&self) -> PairsReport {
         let summaries = self.rows();
         let verdicts = judge(&self.metric, &self.settings(), &summaries);
@@ -65,12 +65,12 @@ impl Pairs {
         PairsReport { settings, metrics: [MetricInfo::new(&self.metric, true)], rounds, summaries, verdicts }
     }
 
-    /// Whether the other arm is better than the baseline.
+    /// Returns whether the other arm is better than the baseline.
     pub(crate) fn is_better(&self) -> bool {
         judge(&self.metric, &self.settings(), &self.rows()).iter().any(|verdict| verdict.finding == Finding::Better)
     }
 
-    /// A table and the verdict.
+    /// Returns a table and the verdict.
     pub(crate) fn text(&self) -> String {
         let rows = self.rows();
         let mut table = table::ruled();

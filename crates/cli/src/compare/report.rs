@@ -1,5 +1,5 @@
-//! The result of a comparison: every run, the summaries, the verdicts. `compare --json` prints it as it is; its
-//! fields are described in `docs/compare.md`.
+//! The result of a comparison: every run, the summaries, the verdicts. `compare --json` prints it unchanged; its fields
+//! are described in `docs/compare.md`.
 
 use super::advise::Advised;
 use super::notes::notes;
@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use turnwise_present::machine::Machine;
 use turnwise_present::others::Others;
 
-/// Raised when a field changes its meaning or goes away.
+/// The version of the schema, raised when a field changes its meaning or is removed.
 const SCHEMA: u32 = 2;
 
 /// Everything about one comparison.
@@ -25,7 +25,7 @@ pub(crate) struct Report {
     pub(crate) started_unix_s: u64,
     pub(crate) command: CommandInfo,
     pub(crate) machine: Machine,
-    /// What others took of the CPUs during the runs; `null`: the system does not tell.
+    /// The CPU use of others during the runs; `null`: the system does not report it.
     pub(crate) others: Option<Others>,
     pub(crate) settings: Settings,
     pub(crate) metrics: Vec<MetricInfo>,
@@ -35,23 +35,23 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<String>,
     /// Whether the user stopped it early.
     pub(crate) interrupted: bool,
-    /// With `--advise`: what a profile advised, and what became of it.
+    /// With `--advise`: a profile's advice, and its outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) advice: Option<Advised>,
 }
 
-/// When and where runs were made.
+/// The time and place of the runs.
 pub(crate) struct Circumstances {
     pub(crate) started: SystemTime,
     pub(crate) machine: Machine,
     pub(crate) others: Option<Others>,
     pub(crate) interrupted: bool,
-    /// Whether the time for it was over before the verdict was there.
+    /// Whether its time ran out before there was a verdict.
     pub(crate) out_of_time: bool,
 }
 
 impl Report {
-    /// Works out what the runs say.
+    /// Evaluates the runs.
     pub(crate) fn new(
         circumstances: Circumstances,
         settings: &Settings,
@@ -90,7 +90,7 @@ impl Report {
         }
     }
 
-    /// A report without runs: a profile advised nothing that could be run.
+    /// Returns a report without runs: a profile's advice has no runnable experiment.
     pub(crate) fn without_runs(settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
         let (started, machine) = (SystemTime::now(), Machine::here());
         let circumstances = Circumstances { started, machine, others: None, interrupted: false, out_of_time: false };
@@ -101,7 +101,7 @@ impl Report {
 #[derive(Serialize)]
 pub(crate) struct CommandInfo {
     pub(crate) arguments: Vec<String>,
-    /// As one could type it into a shell.
+    /// The command as one could enter it into a shell.
     pub(crate) shown: String,
     pub(crate) path: String,
     pub(crate) is_sample: bool,

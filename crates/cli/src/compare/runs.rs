@@ -1,4 +1,4 @@
-//! The runs of a comparison, and what they come to: a row for each metric and policy.
+//! The runs of a comparison, and their summary: a row for each metric and policy.
 
 use super::settings::Settings;
 use super::stats::{Ratio, Summary, ratio_of_medians};
@@ -12,23 +12,23 @@ use std::collections::BTreeMap;
 #[derive(Serialize)]
 pub(crate) struct Run {
     pub(crate) policy: String,
-    /// Counted from 0, warm-ups apart.
+    /// The round, counted from 0, separately for warm-ups.
     pub(crate) round: u32,
-    /// Place within the round, from 0.
+    /// The position within the round, from 0.
     pub(crate) position: u32,
     pub(crate) warmup: bool,
     pub(crate) exit_status: i32,
-    /// Whether the loader opened our library; `null`: not asked for, or it cannot be told.
+    /// Whether the loader opened our library; `null`: not requested, or unknown.
     pub(crate) library_loaded: Option<bool>,
-    /// Whether a program made or took a pthread lock while the library was there; `null` as above.
+    /// Whether a program made or took a pthread lock while the library was loaded; `null` as for `library_loaded`.
     pub(crate) locks_used: Option<bool>,
-    /// Whether a thread did not get one of our locks at once; `null` as above.
+    /// Whether a thread did not acquire one of our locks immediately; `null` as for `library_loaded`.
     pub(crate) locks_contended: Option<bool>,
     #[serde(flatten)]
     pub(crate) usage: Usage,
     /// The metrics that the program printed.
     pub(crate) printed: BTreeMap<String, f64>,
-    /// Of how many matches each is made.
+    /// The number of matches that each is combined from.
     pub(crate) matches: BTreeMap<String, usize>,
 }
 
@@ -39,11 +39,11 @@ pub(crate) struct Row {
     pub(crate) policy: String,
     #[serde(flatten)]
     pub(crate) summary: Summary,
-    /// To the baseline's median; `null` for the baseline, and where a value is zero.
+    /// The ratio to the baseline's median; `null` for the baseline, and where a value is zero.
     pub(crate) to_baseline: Option<Ratio>,
 }
 
-/// The rounds in which every policy ran.
+/// Returns the rounds in which every policy ran.
 pub(crate) fn complete_rounds(runs: &[Run], policies: usize) -> Vec<u32> {
     let mut counts = BTreeMap::new();
     for run in runs.iter().filter(|run| !run.warmup) {

@@ -1,4 +1,4 @@
-//! The runs of a comparison: in which order, which of them count, and what to say when one goes wrong.
+//! The runs of a comparison: their order, which of them count, and the message when one fails.
 
 use super::looks::is_settled;
 use super::report::{Circumstances, Report};
@@ -20,9 +20,9 @@ use turnwise_present::progress::{self, ProgressBar, ProgressFinish};
 /// One comparison.
 pub(crate) struct Session<'a> {
     pub(crate) settings: Settings,
-    /// The first is the baseline.
+    /// The contenders; the first is the baseline.
     pub(crate) variants: Vec<Variant>,
-    /// The first decides.
+    /// The metrics; the first decides.
     pub(crate) metrics: Vec<Metric>,
     pub(crate) runner: Runner<'a>,
     /// Whether the user wants to see what the program prints.
@@ -30,7 +30,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Makes all runs, or as many as the user has patience for; fails if a run does, or lacks a metric.
+    /// Makes all runs, or fewer if the user interrupts; fails if a run does, or lacks a metric.
     pub(crate) fn measure(&self) -> Result<Report> {
         let (started, machine, others) = (SystemTime::now(), Machine::here(), others::Watch::begin());
         let (runs, out_of_time) = self.runs()?;
@@ -52,8 +52,8 @@ impl Session<'_> {
         self.runner.stop.load(Ordering::Relaxed)
     }
 
-    /// In rounds, so that a change of the machine's mood hits all policies; in random order, so that none always
-    /// follows the same one. Also whether the time was over before the verdict was there.
+    /// Makes the runs in rounds, so that a change of the machine's state affects all policies, and in random order, so
+    /// that none always follows the same one. Also returns whether the time ran out before there was a verdict.
     fn runs(&self) -> Result<(Vec<Run>, bool)> {
         let (start, mut round_start) = (Instant::now(), Instant::now());
         let mut rng = fastrand::Rng::with_seed(self.settings.seed);
@@ -85,7 +85,7 @@ impl Session<'_> {
         Ok((runs, false))
     }
 
-    /// Whether it is time to look after so many rounds, and there is a verdict on every arm.
+    /// Returns whether it is time to look after `rounds` rounds, and there is a verdict on every arm.
     fn is_told(&self, rounds: u32, runs: &[Run]) -> bool {
         let Settings { looks, policies, margin, .. } = &self.settings;
         looks.contains(&rounds) && {
@@ -94,13 +94,13 @@ impl Session<'_> {
         }
     }
 
-    /// Whether another round would go beyond the time; the first look has all the time that it needs.
+    /// Returns whether another round would go beyond the time; the first look may take all the time that it needs.
     fn is_late(&self, rounds: u32, end: Duration) -> bool {
         let late = self.settings.max_time_s.is_some_and(|most| end.as_secs_f64() > most);
         late && rounds >= self.settings.looks[0]
     }
 
-    /// On standard error, and only if that is a terminal.
+    /// Returns a progress bar on standard error, only if that is a terminal.
     fn progress_bar(&self) -> ProgressBar {
         let total = (self.settings.runs + self.settings.warmup) as usize * self.variants.len();
         let bar = progress::bar(total, "{bar:30} {pos}/{len} runs, {eta} left  {msg}");
@@ -139,7 +139,7 @@ impl Session<'_> {
         })
     }
 
-    /// Whether the run counts: it ended well, and under the policy it was meant to.
+    /// Returns whether the run counts: it ended well, and under the intended policy.
     fn check(&self, place: &RunId, outcome: &Outcome) -> Result<()> {
         let interposed = place.variant.is_interposed();
         if let Some(complaint) = preload::complaint(&outcome.output).filter(|_| interposed) {
@@ -177,7 +177,7 @@ impl Session<'_> {
     }
 }
 
-/// Which run.
+/// The identity of a run.
 struct RunId<'a> {
     variant: &'a Variant,
     round: u32,

@@ -1,41 +1,41 @@
-//! What was asked of a comparison, as its report repeats it.
+//! The settings of a comparison, as repeated in its report.
 
 use crate::variant::Variant;
 use serde::Serialize;
 use turnwise_preload_abi::Policy;
 
-/// How a comparison is made.
+/// The settings of a comparison.
 #[derive(Clone, Serialize)]
 pub(crate) struct Settings {
-    /// Policies, policy files by their paths, and arms by their names. The first is the baseline.
+    /// The contenders: policies, policy files by path, and arms by name. The first is the baseline.
     pub(crate) policies: Vec<String>,
-    /// What each of `policies` is.
+    /// A description of each of `policies`.
     pub(crate) arms: Vec<ArmInfo>,
-    /// Runs of each, at most.
+    /// The maximum number of runs of each.
     pub(crate) runs: u32,
-    /// Runs of each after which to look whether that is enough; the last is `runs`. One: their number is fixed.
+    /// The runs of each after which to check whether they suffice; the last is `runs`. One: the number is fixed.
     pub(crate) looks: Vec<u32>,
-    /// Of each interval, so that those of all looks hold at once with 95%.
+    /// The confidence of each interval, so that those of all looks hold simultaneously with 95%.
     pub(crate) confidence: f64,
-    /// When to stop though the verdict needs more runs; `null`: their number is fixed.
+    /// When to stop even if the verdict needs more runs; `null`: their number is fixed.
     pub(crate) max_time_s: Option<f64>,
-    /// A difference that does not matter, as a share.
+    /// A negligible difference, as a share.
     pub(crate) margin: f64,
     pub(crate) warmup: u32,
     pub(crate) seed: u64,
     pub(crate) timeout_s: f64,
     /// Whether runs count whatever their exit status.
     pub(crate) any_status: bool,
-    /// What a measurement of each is called.
+    /// The name of a measurement of each.
     #[serde(skip)]
     pub(crate) unit: &'static str,
 }
 
-/// What a program is compared under.
+/// A contender under which a program is compared.
 #[derive(Clone, Serialize)]
 pub(crate) struct ArmInfo {
     pub(crate) name: String,
-    /// `null`: a policy file's rules.
+    /// The policy; `null`: a policy file's rules.
     pub(crate) lock: Option<&'static str>,
     /// The words in front of the program.
     pub(crate) prefix: Vec<String>,

@@ -1,17 +1,17 @@
 //! Order statistics, and a bootstrap interval for the ratio of two medians.
 //!
 //! The interval is the percentile bootstrap (B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap, 1993,
-//! chapter 13), with whole rounds drawn: the runs of one round happened side by side, so what disturbed the machine
-//! then disturbed them all, and stays out of the ratio.
+//! chapter 13), with whole rounds drawn: the runs of one round happened close together, so a disturbance of the machine
+//! then affected them all, and cancels out of the ratio.
 
 use fastrand::Rng;
 use serde::Serialize;
 use turnwise_present::stats::{median, quantile};
 
-/// How many times the rounds are drawn anew.
+/// The number of resamples of the rounds.
 const RESAMPLES: usize = 10_000;
 
-/// The fewest rounds that can tell: fewer of them all agree by chance alone more often than the confidence admits
+/// Returns the fewest rounds for a verdict: fewer of them all agree by chance more often than the confidence allows
 /// (five in one case of `2^(5-1)`, which is more than 5%).
 pub(crate) fn rounds_for_a_verdict(confidence: f64) -> usize {
     (1.0 - (1.0 - confidence).log2()).ceil() as usize
@@ -22,16 +22,16 @@ pub(crate) fn rounds_for_a_verdict(confidence: f64) -> usize {
 pub(crate) struct Summary {
     pub(crate) n: usize,
     pub(crate) median: f64,
-    /// Lower quartile.
+    /// The lower quartile.
     pub(crate) q1: f64,
-    /// Upper quartile.
+    /// The upper quartile.
     pub(crate) q3: f64,
     pub(crate) min: f64,
     pub(crate) max: f64,
 }
 
 impl Summary {
-    /// `None` of an empty sample.
+    /// Summarises a sample; `None` if it is empty.
     pub(crate) fn of(sample: &[f64]) -> Option<Summary> {
         let mut sorted = sample.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -41,7 +41,7 @@ impl Summary {
     }
 }
 
-/// Ratio of two medians with its confidence interval.
+/// The ratio of two medians with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratio {
     pub(crate) ratio: f64,
@@ -50,20 +50,20 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Whether the interval leaves no room for "the same".
+    /// Returns whether the interval leaves no room for "the same".
     pub(crate) fn differs(&self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
 
-    /// Whether the interval leaves no room for a difference beyond `margin`, either way.
+    /// Returns whether the interval leaves no room for a difference beyond `margin`, either way.
     pub(crate) fn is_within(&self, margin: f64) -> bool {
         self.low * (1.0 + margin) >= 1.0 && self.high <= 1.0 + margin
     }
 }
 
-/// Ratio of the medians of `(policy, baseline)` over `rounds`.
+/// Returns the ratio of the medians of `(policy, baseline)` over `rounds`.
 ///
-/// `None` if there are no rounds, or if a value is not above zero, of which a ratio says nothing.
+/// `None` if there are no rounds, or if a value is not above zero, for which a ratio is meaningless.
 pub(crate) fn ratio_of_medians(rounds: &[(f64, f64)], confidence: f64, rng: &mut Rng) -> Option<Ratio> {
     ratio_by(rounds, confidence, RESAMPLES, rng)
 }
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(ratio_of_medians(&[(f64::NAN, 1.0)], 0.95, &mut Rng::with_seed(1)), None);
     }
 
-    /// 7 rounds of equal policies with 5% noise: how often the interval claims a difference.
+    /// Checks with 7 rounds of equal policies and 5% noise how often the interval claims a difference.
     #[test]
     fn equal_policies_are_seldom_told_apart() {
         let mut rng = Rng::with_seed(42);

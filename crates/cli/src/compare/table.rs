@@ -1,4 +1,4 @@
-//! A report as text. Where names leave no room for all in 80 columns, extremes are left out.
+//! A report as text. If names leave no room for all in 80 columns, extremes are left out.
 
 use super::report::{MetricInfo, Report};
 use super::runs::{Row, complete_rounds};
@@ -9,7 +9,7 @@ use turnwise_present::ending::columns;
 use turnwise_present::figures::scaled;
 use turnwise_present::table::{self, Cell, CellAlignment, ColumnConstraint};
 
-/// The whole report, for people.
+/// Returns the whole report, for people.
 pub(crate) fn text(report: &Report) -> String {
     let rounds = complete_rounds(&report.runs, report.settings.policies.len()).len();
     let mut text = format!(
@@ -26,13 +26,13 @@ pub(crate) fn text(report: &Report) -> String {
     text
 }
 
-/// A sentence in lines that fit into so many columns; whole, where nobody said how many: scripts look for it.
+/// Wraps a sentence to `columns` columns; leaves it whole if there is no limit: scripts look for it.
 pub(super) fn fitted(sentence: &str, columns: Option<usize>) -> String {
     let lines = |columns| textwrap::fill(sentence, textwrap::Options::new(columns).subsequent_indent("  "));
     columns.map_or_else(|| sentence.to_owned(), lines) + "\n"
 }
 
-/// Of a terminal that nobody made wider.
+/// The default width of a terminal.
 const WIDTH: usize = 80;
 
 fn table(report: &Report) -> String {
@@ -40,9 +40,9 @@ fn table(report: &Report) -> String {
     if whole.lines().all(|line| line.chars().count() <= WIDTH) { whole } else { table_with(report, false) }
 }
 
-/// One line for each metric and contender, and above them the metric's name, which may be longer than a column.
+/// Returns one line for each metric and contender, and above them the metric's name, which may be longer than a column.
 fn table_with(report: &Report, extremes: bool) -> String {
-    /// Their column.
+    /// The column of extremes.
     const EXTREMES: usize = 3;
     let mut table = table::ruled();
     let to_baseline = format!("x {}", report.settings.policies[0]);
@@ -70,7 +70,7 @@ fn table_with(report: &Report, extremes: bool) -> String {
     with_titles(table.lines(), &titles)
 }
 
-/// The lines of a table with a title above each row that has one.
+/// Returns the lines of a table with a title above each row that has one.
 fn with_titles(lines: impl Iterator<Item = String>, titles: &[Option<String>]) -> String {
     const HEADER_LINES: usize = 2;
     let mut all = Vec::new();
@@ -93,7 +93,7 @@ fn cells(metric: &MetricInfo, row: &Row) -> [String; 5] {
     [value(summary.median), between(summary.q1, summary.q3), between(summary.min, summary.max), ratio, interval]
 }
 
-/// From one value to another; a unit that both have is there once.
+/// Formats a range of two values; a common unit is shown once.
 fn range(low: &str, high: &str) -> String {
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}–{high}"),
@@ -101,7 +101,7 @@ fn range(low: &str, high: &str) -> String {
     }
 }
 
-/// A value with its unit, four digits at least.
+/// Formats a value with its unit, four digits at least.
 fn shown(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds if value < 0.001 => format!("{:.1} us", value * 1e6),
@@ -113,7 +113,7 @@ fn shown(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The sentence with a capital, unless it begins with a file's name or a setting.
+/// Returns the sentence with a capital, unless it begins with a file's name or a setting.
 pub(super) fn capitalised(sentence: &str) -> String {
     if sentence.split_whitespace().next().is_some_and(|word| word.contains(['.', '/', '='])) {
         return sentence.to_owned();
@@ -134,7 +134,7 @@ mod tests {
     use std::time::SystemTime;
     use turnwise_present::machine::Machine;
 
-    /// Two policies, the second of this name, on a program of some seconds.
+    /// Returns a report on two policies, the second of this name, on a program of some seconds.
     fn report(name: &str) -> Report {
         let policies = vec!["libc".to_owned(), name.to_owned()];
         let usage = Usage { wall_s: 2.8, user_s: 12.345, max_rss_bytes: 28 << 20, ..Usage::default() };

@@ -1,4 +1,4 @@
-//! What can be said of the policies, in a sentence each.
+//! The verdicts on the policies, in a sentence each.
 
 use super::runs::Row;
 use super::settings::Settings;
@@ -16,7 +16,7 @@ pub(crate) enum Finding {
     Undecided,
 }
 
-/// What can be said of one policy against the baseline.
+/// The verdict on one policy against the baseline.
 #[derive(Serialize)]
 pub(crate) struct Verdict {
     pub(crate) policy: String,
@@ -25,7 +25,7 @@ pub(crate) struct Verdict {
     pub(crate) sentence: String,
 }
 
-/// One verdict per policy but the baseline, on the metric that decides.
+/// Returns one verdict per policy but the baseline, on the metric that decides.
 pub(crate) fn judge(metric: &Metric, settings: &Settings, rows: &[Row]) -> Vec<Verdict> {
     let baseline = &settings.policies[0];
     let of_metric = rows.iter().filter(|row| row.metric == metric.name && row.policy != *baseline);
@@ -81,7 +81,7 @@ fn verdict(metric: &Metric, settings: &Settings, row: &Row) -> Verdict {
     Verdict { policy: policy.clone(), metric: metric.name.clone(), finding, sentence }
 }
 
-/// What the interval takes into account, if it was not looked at once only.
+/// Describes what the interval takes into account, if it was evaluated more than once.
 fn looks(settings: &Settings) -> String {
     match settings.looks.len() {
         0 | 1 => String::new(),
@@ -99,12 +99,12 @@ fn range(ratio: Ratio) -> String {
     format!("95% CI {} to {}", figure(ratio.low), figure(ratio.high))
 }
 
-/// `0.99, 95% CI 0.97 to 1.02`
+/// Formats `0.99, 95% CI 0.97 to 1.02`.
 fn interval(ratio: Ratio) -> String {
     format!("{}, {}", figure(ratio.ratio), range(ratio))
 }
 
-/// A ratio with as many digits as tell it from 1.
+/// Formats a ratio with as many digits as distinguish it from 1.
 pub(crate) fn figure(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 100.0 => format!("{ratio:.0}"),

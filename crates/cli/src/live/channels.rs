@@ -1,11 +1,11 @@
-//! Which programs are looked at, and looking at them.
+//! The programs that are observed, and looks at them.
 
 use anyhow::{Error, Result, anyhow};
 use std::str::FromStr;
 use turnwise_live::{Channel, Follower, Snapshot};
 use turnwise_present::names::suggestion;
 
-/// Which programs the user asked for.
+/// The programs that the user requested.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Which {
     /// All that this user runs.
@@ -30,7 +30,7 @@ impl FromStr for Which {
 }
 
 impl Which {
-    /// The programs that run now.
+    /// Returns the programs that run now.
     pub(crate) fn running(&self) -> Vec<Channel> {
         match self {
             Which::All => Channel::list(),
@@ -39,7 +39,7 @@ impl Which {
         }
     }
 
-    /// The program that ended last, of those that left a view behind.
+    /// Returns the program that ended last among those that left a view.
     fn gone(&self) -> Option<Channel> {
         let is_asked_for = |channel: &Channel| match self {
             Which::All => false,
@@ -49,7 +49,7 @@ impl Which {
         Channel::list_gone().into_iter().filter(is_asked_for).max_by_key(Channel::start)
     }
 
-    /// Why there is nothing to look at.
+    /// Returns the error that there is no program to look at.
     pub(crate) fn complaint(&self) -> Error {
         const NONE: &str =
             "a program has one once it runs under `turnwise run` and a thread of it has waited for a lock";
@@ -69,21 +69,21 @@ impl Which {
     }
 }
 
-/// What to add to a complaint if there are views that cannot be read: theirs may be the one that is asked for.
+/// Returns the addition to an error if there are unreadable views, since the requested one may be among them.
 fn unreadable() -> String {
     let errors = Channel::unreadable();
     let told = |error: &turnwise_live::Error| format!("; {} cannot be read, the first: {error}", errors.len());
     errors.first().map(told).unwrap_or_default()
 }
 
-/// Programs that are looked at again and again.
+/// Programs that are looked at repeatedly.
 pub(crate) struct Watch {
     which: Which,
     followers: Vec<Follower>,
 }
 
 impl Watch {
-    /// Finds the programs; an error says why there are none.
+    /// Finds the programs; an error states why there are none.
     pub(crate) fn open(which: Which) -> Result<Watch> {
         let mut channels = which.running();
         if channels.is_empty() {
@@ -95,7 +95,7 @@ impl Watch {
         Ok(Watch { which, followers: channels.into_iter().map(Follower::new).collect() })
     }
 
-    /// Looks at each program, also at those that began since; when all have ended, at how they were.
+    /// Looks at each program, including those that began since; when all have ended, at their last state.
     pub(crate) fn snapshots(&mut self) -> Result<Vec<Snapshot>> {
         let running = self.which.running();
         if !running.is_empty() {
@@ -114,7 +114,7 @@ impl Watch {
         }
     }
 
-    /// Goes on with the programs that are followed already, and begins with the others.
+    /// Continues with the programs that are already followed, and begins with the others.
     fn follow(&mut self, running: Vec<Channel>) {
         let mut before = core::mem::take(&mut self.followers);
         let follower = |channel: Channel| {

@@ -1,19 +1,19 @@
-//! What is counted of a lock at one look, and the figures that are made of two of them.
+//! The counts of a lock at one look, and the figures computed from two of them.
 
 use super::figures::Figures;
 use super::model::LockView;
 use std::sync::Arc;
 use turnwise_live::{Lock, Site};
 
-/// A lock's waits that have ended, as the reader has them: where nothing changed, the same as at the look before.
+/// A lock's waits that have ended, as the reader returns them: if unchanged, the same object as at the previous look.
 pub(super) type Ended = Arc<Lock>;
 
-/// What is counted of a lock since its program began.
+/// The counts of a lock since its program began.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
     /// `None`: no wait for it has ended.
     pub(super) ended: Option<Ended>,
-    /// How long threads have waited that still do.
+    /// The time that current waiters have waited so far.
     pub(super) unfinished_ns: u64,
 }
 
@@ -21,20 +21,20 @@ pub(crate) struct Counted {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SiteView {
     pub(crate) address: u64,
-    /// Waits that ended since the look before, and their time.
+    /// Waits that ended since the previous look, and their time.
     pub(crate) waits: u64,
     pub(crate) wait_ns: u64,
-    /// Since the program began.
+    /// The totals since the program began.
     pub(crate) total: Site,
 }
 
 impl Counted {
-    /// Waits that ended.
+    /// Returns the number of waits that ended.
     pub(super) fn waits(&self) -> u64 {
         self.ended.as_ref().map_or(0, |ended| ended.waits)
     }
 
-    /// How long threads waited, those that still do included.
+    /// Returns how long threads waited, including current waiters.
     pub(super) fn waited_ns(&self) -> u64 {
         self.ended.as_ref().map_or(0, |ended| ended.wait_ns).saturating_add(self.unfinished_ns)
     }
@@ -50,7 +50,7 @@ impl Counted {
 }
 
 impl LockView {
-    /// Figures since the look before.
+    /// Returns the figures since the previous look.
     pub(crate) fn now(&self) -> Figures {
         let total = self.total();
         match &self.before {
@@ -59,12 +59,12 @@ impl LockView {
         }
     }
 
-    /// Figures since the program began.
+    /// Returns the figures since the program began.
     pub(crate) fn total(&self) -> Figures {
         self.counted.figures()
     }
 
-    /// Its call sites.
+    /// Returns its call sites.
     pub(crate) fn sites(&self) -> Vec<SiteView> {
         let before = self.before.as_ref().map(Counted::sites).unwrap_or_default();
         let view = |site: &Site| {

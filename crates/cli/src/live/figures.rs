@@ -1,21 +1,21 @@
-//! What is counted of a lock: the counters of two looks apart, and those of several locks together.
+//! The counts of a lock: differences of two looks, and sums over several locks.
 
 use turnwise_live::Lock;
 
-/// As many buckets as a histogram has; each holds waits from a power of two of nanoseconds up to the next.
+/// The number of buckets of a histogram; each holds waits from a power of two of nanoseconds up to the next.
 pub(crate) const BUCKETS: usize = 32;
 
-/// Counters of one lock, or of several.
+/// The counters of one lock, or of several.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Figures {
-    /// Waits that ended.
+    /// The number of waits that ended.
     pub(crate) waits: u64,
-    /// How long those waited.
+    /// The total time of those waits.
     pub(crate) finished_ns: u64,
-    /// How long threads have waited that still do.
+    /// The time that current waiters have waited so far.
     pub(crate) unfinished_ns: u64,
     pub(crate) histogram: [u64; BUCKETS],
-    /// Of all waits since the program began.
+    /// The longest of all waits since the program began.
     pub(crate) longest_ns: u64,
     pub(crate) sleeps: u64,
     pub(crate) steals: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Of a lock since its program began, but for what threads wait right now.
+    /// Returns the figures of a lock since its program began, without current waits.
     pub(crate) fn of(lock: &Lock) -> Figures {
         Figures {
             waits: lock.waits,
@@ -40,18 +40,18 @@ impl Figures {
         }
     }
 
-    /// How long threads waited, those that still do included.
+    /// Returns how long threads waited, including current waiters.
     pub(crate) fn waited_ns(&self) -> u64 {
         self.finished_ns.saturating_add(self.unfinished_ns)
     }
 
-    /// What came since an earlier look. A look may miss counts that were moved meanwhile, so counters may go back.
+    /// Returns the change since an earlier look. A look may miss counts that moved meanwhile, so counters may decrease.
     pub(crate) fn since(&self, earlier: &Figures) -> Figures {
         let waited = self.waited_ns().saturating_sub(earlier.waited_ns());
         let finished = self.finished_ns.saturating_sub(earlier.finished_ns);
         Figures {
             waits: self.waits.saturating_sub(earlier.waits),
-            // A wait that ended now was in part counted before it ended.
+            // A wait that ended now was partly counted before it ended.
             finished_ns: finished.min(waited),
             unfinished_ns: waited.saturating_sub(finished),
             histogram: std::array::from_fn(|bucket| self.histogram[bucket].saturating_sub(earlier.histogram[bucket])),
@@ -63,7 +63,7 @@ impl Figures {
         }
     }
 
-    /// Adds another lock's.
+    /// Adds another lock's figures.
     pub(crate) fn add(&mut self, other: &Figures) {
         for (own, other) in [
             (&mut self.waits, other.waits),
@@ -82,7 +82,7 @@ impl Figures {
         self.longest_ns = self.longest_ns.max(other.longest_ns);
     }
 
-    /// A wait time that a share of the finished waits did not exceed, as well as the buckets tell; `None`: none ended.
+    /// Returns a time that a share of the ended waits did not exceed, to the buckets' precision; `None`: none ended.
     pub(crate) fn quantile(&self, share: f64) -> Option<u64> {
         let count = self.histogram.iter().fold(0_u64, |sum, here| sum.saturating_add(*here));
         let mut rank = share * count as f64;
@@ -98,12 +98,12 @@ impl Figures {
     }
 }
 
-/// The shortest wait of a bucket.
+/// Returns the shortest wait of a bucket.
 pub(crate) fn lower_bound(bucket: usize) -> u64 {
     if bucket == 0 { 0 } else { 1 << bucket }
 }
 
-/// The longest wait of a bucket, where none was longer than `longest_ns`; the last takes all that are longer.
+/// Returns the longest wait of a bucket, if none was longer than `longest_ns`; the last takes all longer ones.
 pub(crate) fn upper_bound(bucket: usize, longest_ns: u64) -> u64 {
     let bound = if bucket + 1 < BUCKETS { 1 << (bucket + 1) } else { u64::MAX };
     bound.min(longest_ns.max(lower_bound(bucket)))

@@ -1,4 +1,4 @@
-//! Who waits for whom: each thread waits for one lock, and that lock has one holder.
+//! The wait graph: each thread waits for one lock, and that lock has one holder.
 
 use super::model::{ProcessId, ThreadView, View};
 use std::collections::HashMap;
@@ -6,9 +6,9 @@ use std::collections::HashMap;
 /// The threads of one process.
 pub(crate) struct Graph<'a> {
     threads: Vec<&'a ThreadView>,
-    /// Place of the thread that each waits for, if one is known.
+    /// The index of the thread that each waits for, if known.
     blocker: Vec<Option<usize>>,
-    /// Places of the threads that wait for each.
+    /// The indices of the threads that wait for each.
     blocked: Vec<Vec<usize>>,
 }
 
@@ -28,10 +28,10 @@ impl<'a> Graph<'a> {
         Graph { threads, blocker, blocked }
     }
 
-    /// Circles of threads, each of which waits for the next and the last for the first; each begins with its lowest
+    /// Returns cycles of threads, each waiting for the next and the last for the first; each begins with its lowest
     /// thread number.
     pub(crate) fn circles(&self) -> Vec<Vec<&'a ThreadView>> {
-        // Which walk came by first; each thread is walked over once.
+        // The walk that visited each thread first; each is visited once.
         let mut walk_of = vec![usize::MAX; self.threads.len()];
         let mut circles = Vec::new();
         for start in 0..self.threads.len() {
@@ -58,8 +58,8 @@ impl<'a> Graph<'a> {
         places.into_iter().map(|place| self.threads[place]).collect()
     }
 
-    /// Threads that wait for nobody known while others wait for them, each with how many do, also through others; the
-    /// one with most is first.
+    /// Returns threads that wait for no known thread while others wait for them, each with the number of its direct and
+    /// indirect waiters; the one with most is first.
     pub(crate) fn roots(&self) -> Vec<(&'a ThreadView, usize)> {
         let is_root = |place: &usize| self.blocker[*place].is_none() && !self.blocked[*place].is_empty();
         let all = (0..self.threads.len()).filter(is_root);
@@ -77,7 +77,7 @@ impl<'a> Graph<'a> {
         count
     }
 
-    /// The threads that wait for this one, longest first.
+    /// Returns the threads that wait for this one, longest first.
     pub(crate) fn waiting_for(&self, tid: u32) -> Vec<&'a ThreadView> {
         let Some(place) = self.threads.iter().position(|thread| thread.tid == tid) else { return Vec::new() };
         let mut waiting: Vec<&ThreadView> = self.blocked[place].iter().map(|place| self.threads[*place]).collect();

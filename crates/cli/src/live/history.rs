@@ -5,10 +5,10 @@ use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use turnwise_live::Kind;
 
-/// So much is kept.
+/// The time that is kept.
 pub(crate) const MINUTE_NS: u64 = 60_000_000_000;
 
-/// What is kept of the last minute. There may be thousands of locks, so what comes at each look lies together.
+/// The data of the last minute. There may be thousands of locks, so the data of each look are stored together.
 #[derive(Default)]
 pub(crate) struct History {
     steps: VecDeque<Step>,
@@ -19,12 +19,12 @@ struct Step {
     process: ProcessId,
     end_ns: u64,
     span_ns: u64,
-    /// How many threads waited, in the mean, for each of its locks that any waited for.
+    /// The mean number of threads that waited for each of its locks with any waiters.
     waiting: Vec<(u64, Kind, f32)>,
 }
 
 impl History {
-    /// Notes the locks of one process, at a look and since the one before.
+    /// Notes the locks of one process, at a look and since the previous one.
     pub(super) fn note(&mut self, process: ProcessId, locks: &[LockView], end_ns: u64, span_ns: u64) {
         let waited = locks.iter().filter(|lock| lock.waited_ns > 0);
         let waiting = waited.map(|lock| {
@@ -34,12 +34,12 @@ impl History {
         self.steps.push_back(Step { process, end_ns, span_ns, waiting: waiting.collect() });
     }
 
-    /// Forgets what is older than a minute, and processes that are gone.
+    /// Drops data older than a minute, and processes that have ended.
     pub(super) fn forget(&mut self, now_ns: u64, is_there: impl Fn(ProcessId) -> bool) {
         self.steps.retain(|step| !is_old(step.end_ns, now_ns) && is_there(step.process));
     }
 
-    /// Threads that waited for these locks together, in the mean, in so many equal parts of the last minute.
+    /// Returns the mean number of threads that waited for these locks in `parts` equal parts of the last minute.
     pub(crate) fn minute(&self, locks: &[LockId], now_ns: u64, parts: usize) -> Vec<f64> {
         let part_ns = MINUTE_NS as f64 / parts as f64;
         let mut means = vec![0.0; parts];
@@ -60,7 +60,7 @@ impl History {
     }
 }
 
-/// Whether a time is more than a minute ago.
+/// Returns whether a time is more than a minute ago.
 pub(super) fn is_old(at_ns: u64, now_ns: u64) -> bool {
     now_ns.saturating_sub(at_ns) > MINUTE_NS
 }

@@ -7,14 +7,14 @@ use turnwise_live::{Kind, Lock, Lost, Site, Snapshot, Thread, Unloads, Waiting};
 
 pub(crate) const PROCESS: ProcessId = ProcessId { pid: 4_000_001, start: 5 };
 pub(crate) const SECOND: u64 = 1_000_000_000;
-/// When the first look is.
+/// The time of the first look.
 pub(crate) const BEGIN: u64 = 100 * SECOND;
 
 pub(crate) fn id(address: u64) -> LockId {
     LockId { process: PROCESS, address, kind: Kind::Mutex }
 }
 
-/// A lock for which `waits` waits of 1 to 2 us have ended.
+/// Returns a lock for which `waits` waits of 1 to 2 us have ended.
 pub(crate) fn lock(address: u64, waits: u64) -> Lock {
     let mut histogram = [0; super::figures::BUCKETS];
     histogram[10] = waits;
@@ -40,7 +40,7 @@ fn site(address: u64, waits: u64) -> Site {
     Site { address, waits, wait_ns: waits * 1_500, longest_ns: 2_000 }
 }
 
-/// A thread that waits for a lock since so long before `taken_ns`.
+/// Returns a thread that has waited for a lock since some time before `taken_ns`.
 pub(crate) fn waiting(tid: u32, lock: u64, owner: Option<u32>, taken_ns: u64, for_ns: u64) -> Thread {
     let waiting =
         Waiting { lock, kind: Kind::Mutex, since_ns: taken_ns - for_ns, owner, owner_since_ns: None, site: 0x5000 };
@@ -70,7 +70,7 @@ pub(crate) fn snapshot(taken_ns: u64, locks: Vec<Lock>, threads: Vec<Thread>) ->
     }
 }
 
-/// A look at threads that wait for one another, each for a lock of its own.
+/// Returns a look at threads that wait for one another, each for a different lock.
 pub(crate) fn view(waits: &[(u32, u32)]) -> View {
     let threads = waits.iter().map(|(tid, owner)| waiting(*tid, u64::from(*tid) * 64, Some(*owner), BEGIN, SECOND));
     let mut threads: Vec<Thread> = threads.collect();
@@ -82,7 +82,7 @@ pub(crate) fn view(waits: &[(u32, u32)]) -> View {
     Model::default().step(&[snapshot(BEGIN, Vec::new(), threads)])
 }
 
-/// Two looks, a second apart, at a server with a hot lock, `cache`, a cool one, `log`, and one that nobody waits for.
+/// Returns two looks, a second apart, at a server with a hot lock, `cache`, a cool one, `log`, and one without waiters.
 pub(crate) fn server() -> (Model, View, Names) {
     let mut model = Model::default();
     let idle = lock(0x300, 7);

@@ -1,5 +1,5 @@
-//! What `turnwise top` and `turnwise why` know of running programs: snapshots of their live views, what changed from
-//! one to the next, names, and who waits for whom.
+//! The data of `turnwise top` and `turnwise why` about running programs: snapshots of their live views, changes from
+//! one to the next, names, and the wait graph.
 
 mod channels;
 mod counted;

@@ -1,4 +1,4 @@
-//! What changed between two looks at the running programs.
+//! The changes between two looks at the running programs.
 
 use super::counted::{Counted, Ended};
 use super::history::{History, is_old};
@@ -6,14 +6,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::HashMap;
 use turnwise_live::{Kind, Lost, Rule, Snapshot, Target, Values};
 
-/// A process; its start tells it from a later one of the same number.
+/// A process; its start distinguishes it from a later one of the same number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct ProcessId {
     pub(crate) pid: u32,
     pub(crate) start: u64,
 }
 
-/// A lock of a process, and the way in which threads wait for it: of a readers-writer lock there are two.
+/// A lock of a process, and the way in which threads wait for it: a readers-writer lock counts as two.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct LockId {
     pub(crate) process: ProcessId,
@@ -21,10 +21,10 @@ pub(crate) struct LockId {
     pub(crate) kind: Kind,
 }
 
-/// Everything that a look shows, from the look before to this one.
+/// The data of a look, from the previous look to this one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// Of the monotonic clock.
+    /// The time of the look by the monotonic clock.
     pub(crate) taken_ns: u64,
     pub(crate) processes: Vec<Process>,
     pub(crate) locks: Vec<LockView>,
@@ -36,12 +36,12 @@ pub(crate) struct View {
 pub(crate) struct Process {
     pub(crate) id: ProcessId,
     pub(crate) name: String,
-    /// It runs; of one that has ended, the look shows all since it began, as it left it.
+    /// Whether it runs; for an ended one, the look shows everything since it began, in its last state.
     pub(crate) alive: bool,
-    /// From the look before; `None`: there was none, and counters are those since the program began.
+    /// The time since the previous look; `None`: there was none, and counters are those since the program began.
     pub(crate) span_ns: Option<u64>,
     pub(crate) lost: Lost,
-    /// What is set for its locks.
+    /// The settings for its locks.
     pub(crate) rules: Vec<Rule>,
 }
 
@@ -49,28 +49,28 @@ pub(crate) struct Process {
 #[derive(Clone, Debug)]
 pub(crate) struct LockView {
     pub(crate) id: LockId,
-    /// What is counted of it: figures are made of it where they are shown.
+    /// Its counts: figures are computed from them where they are shown.
     pub(crate) counted: Counted,
-    /// The same at the look before; `None`: there was none, and figures are those since the program began.
+    /// The counts at the previous look; `None`: there was none, and figures are those since the program began.
     pub(crate) before: Option<Counted>,
-    /// How long threads waited since the look before, those that still do included.
+    /// How long threads waited since the previous look, including current waiters.
     pub(crate) waited_ns: u64,
-    /// The call site of the longest wait; 0: not known.
+    /// The call site of the longest wait; 0: unknown.
     pub(crate) site: u64,
-    /// In [`View::threads`], those that wait longest first.
+    /// The waiters' indices in [`View::threads`], longest wait first.
     pub(crate) waiters: Vec<usize>,
     pub(crate) holder: Option<Holder>,
-    /// Threads waited for it within the last minute, or wait now.
+    /// Whether threads waited for it within the last minute, or wait now.
     pub(crate) is_recent: bool,
-    /// What is set for waits for it, at any of its call sites.
+    /// The settings for waits for it, at any of its call sites.
     pub(crate) tuned: Values,
 }
 
-/// Who has a lock, as its waiters see it.
+/// The holder of a lock, as seen by its waiters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Holder {
     pub(crate) tid: u32,
-    /// How long it has had it, at least.
+    /// The minimum time that it has held the lock.
     pub(crate) held_ns: u64,
 }
 
@@ -83,29 +83,29 @@ pub(crate) struct ThreadView {
     pub(crate) waiting: Option<Waiting>,
 }
 
-/// What a thread waits for.
+/// The wait of a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) lock: LockId,
-    /// 0 of a process that has ended.
+    /// The time waited; 0 for a process that has ended.
     pub(crate) for_ns: u64,
     pub(crate) owner: Option<u32>,
-    /// How long the owner has had the lock, if that is known.
+    /// How long the owner has held the lock, if known.
     pub(crate) owner_for_ns: Option<u64>,
     pub(crate) site: u64,
 }
 
-/// What is kept from look to look.
+/// The state kept between looks.
 #[derive(Default)]
 pub(crate) struct Model {
     before: HashMap<ProcessId, Before>,
     pub(crate) history: History,
 }
 
-/// So many locks may be kept that no look tells of any more.
+/// The number of locks that may be kept although no look shows them any more.
 const FORGOTTEN: usize = 1_000;
 
-/// A process at the look before.
+/// A process at the previous look.
 #[derive(Default)]
 struct Before {
     taken_ns: u64,
@@ -113,25 +113,25 @@ struct Before {
     holders: FxHashMap<LockId, SeenHolder>,
 }
 
-/// A lock at the look before.
+/// A lock at the previous look.
 #[derive(Default)]
 struct Kept {
     counted: Counted,
-    /// The last look that saw that threads had waited for it since the one before that.
+    /// The last look that showed new waits for it.
     waited_at_ns: Option<u64>,
 }
 
-/// Since when a thread has been seen to have a lock.
+/// The time since which a thread has been seen to hold a lock.
 #[derive(Clone, Copy)]
 struct SeenHolder {
     tid: u32,
     since_ns: u64,
-    /// Acquisitions that had waited: another number, and others had the lock in between.
+    /// The number of acquisitions after a wait: if it changes, others had the lock in between.
     waits: u64,
 }
 
 impl Model {
-    /// Takes the next look. Processes that are not in it are forgotten.
+    /// Processes the next look. Processes that are not in it are dropped.
     pub(crate) fn step(&mut self, snapshots: &[Snapshot]) -> View {
         let mut view = View::default();
         let mut next = HashMap::new();
@@ -155,7 +155,7 @@ impl Model {
     }
 }
 
-/// Adds a process to the view, and says what the next look needs to know of it.
+/// Adds a process to the view, and returns its data for the next look.
 fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Before>) -> Before {
     let first = view.threads.len();
     view.threads.extend(snapshot.threads.iter().map(|thread| thread_of(id, thread, snapshot)));
@@ -184,7 +184,7 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Befor
         } else if waited_ns > 0 {
             kept.waited_at_ns = Some(snapshot.taken_ns);
         }
-        // Up to the look before: what was recent then is left out from the next look on.
+        // Up to the previous look: a lock that was recent then is left out from the next look on.
         let was_recent = kept.waited_at_ns.is_some_and(|at| !is_old(at, last_ns));
         let is_recent = waits > 0 || !waiters.is_empty() || was_recent;
         let sites = counted.ended.as_ref().map(|ended| ended.sites.as_slice()).unwrap_or_default();
@@ -192,7 +192,7 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Befor
         let tuned = tuned(&snapshot.rules, file_rule, id.address, site, sites);
         view.locks.push(LockView { id, counted, before, waited_ns, site, waiters, holder, is_recent, tuned });
     }
-    // Locks that no look tells of any more are forgotten once they are most of those that are kept.
+    // Locks that no look shows any more are dropped once they are most of those kept.
     if next.locks.len() > 2 * (view.locks.len() - first_lock) + FORGOTTEN {
         let there: FxHashSet<LockId> = view.locks[first_lock..].iter().map(|lock| lock.id).collect();
         next.locks.retain(|id, _| there.contains(id));
@@ -200,7 +200,7 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Befor
     next
 }
 
-/// What rules set for waits for a lock, at any of its call sites. `file_rule`: the policy file's that decided about it.
+/// Returns the rules' settings for waits for a lock, at any call site. `file_rule`: the policy file's rule for it.
 fn tuned(rules: &[Rule], file_rule: Option<u32>, address: u64, site: u64, sites: &[turnwise_live::Site]) -> Values {
     let mut tuned = Values::default();
     let covers = |rule: &&Rule| {
@@ -215,7 +215,7 @@ fn tuned(rules: &[Rule], file_rule: Option<u32>, address: u64, site: u64, sites:
 }
 
 impl Before {
-    /// Notes a holder, and says since when it has been seen to be one.
+    /// Notes a holder, and returns since when it has been seen as one.
     fn follow(&mut self, id: LockId, holder: Holder, before: Option<&SeenHolder>, waits: u64, of: &Snapshot) -> Holder {
         let known = before.filter(|known| (known.tid, known.waits) == (holder.tid, waits));
         let since_ns = known.map_or(of.taken_ns, |known| known.since_ns);
@@ -236,7 +236,7 @@ fn thread_of(process: ProcessId, thread: &turnwise_live::Thread, snapshot: &Snap
     ThreadView { process, tid: thread.tid, name: thread.name.clone(), waiting }
 }
 
-/// The threads that wait for each lock, longest first.
+/// Returns the threads that wait for each lock, longest first.
 fn waiters_of(threads: &[ThreadView], first: usize) -> HashMap<LockId, Vec<usize>> {
     let mut waiters: HashMap<LockId, Vec<usize>> = HashMap::new();
     for (place, thread) in threads.iter().enumerate().skip(first) {
@@ -249,7 +249,7 @@ fn waiters_of(threads: &[ThreadView], first: usize) -> HashMap<LockId, Vec<usize
     waiters
 }
 
-/// The locks with their waiters, also those that nobody has finished a wait for yet: no counter knows these.
+/// Returns the locks with their waiters, including those without a finished wait: these are in no counter.
 fn with_waiters(
     process: ProcessId,
     snapshot: &Snapshot,
@@ -266,7 +266,7 @@ fn with_waiters(
     all
 }
 
-/// Who has a lock: the one whom most of its waiters name.
+/// Returns the holder of a lock: the one that most of its waiters name.
 fn holder_of(threads: &[ThreadView], waiters: &[usize]) -> Option<Holder> {
     let named = waiters.iter().filter_map(|waiter| {
         let waiting = threads[*waiter].waiting.as_ref()?;
@@ -282,12 +282,12 @@ fn holder_of(threads: &[ThreadView], waiters: &[usize]) -> Option<Holder> {
 }
 
 impl View {
-    /// The process of a lock or thread.
+    /// Returns the process of a lock or thread.
     pub(crate) fn process(&self, id: ProcessId) -> Option<&Process> {
         self.processes.iter().find(|process| process.id == id)
     }
 
-    /// A thread of a process.
+    /// Returns a thread of a process.
     pub(crate) fn thread(&self, process: ProcessId, tid: u32) -> Option<&ThreadView> {
         self.threads.iter().find(|thread| (thread.process, thread.tid) == (process, tid))
     }

@@ -1,4 +1,4 @@
-//! The files that addresses of a live view are in: those that are mapped, and those that were and are unloaded.
+//! The files that addresses of a live view are in: those that are mapped, and those that were unloaded.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,16 +6,16 @@ use turnwise_futex_trace::Living;
 use turnwise_live::{Channel, Unloaded, Unloads, unnumbered};
 use turnwise_profile::symbols::{Identity, Module};
 
-/// To look again takes at most one part in so many of the time.
+/// Repeated inspections take at most one part in this many of the time.
 const PART: u32 = 20;
-/// And there is so much time between two looks, at least.
+/// The minimum time between two inspections.
 const APART: Duration = Duration::from_millis(20);
 
 /// The modules of a process.
 pub(crate) struct Modules {
     pid: u32,
     pub(crate) living: Living,
-    /// How often modules had been unloaded before the process was looked at.
+    /// The number of unloads before the process was inspected.
     at: u64,
     unloads: Unloads,
     read: Instant,
@@ -23,48 +23,48 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Looks at a process; `told` says what it has unloaded.
+    /// Inspects a process; `told` returns what it has unloaded.
     pub(crate) fn of(pid: u32, told: impl Fn() -> Unloads) -> Modules {
         let (read, before) = (Instant::now(), told().count);
         let living = Living::of(pid);
         Modules { pid, living, at: before, unloads: told(), read, took: read.elapsed() }
     }
 
-    /// Of a process of which nothing can be known.
+    /// Returns the modules of a process about which no data are available.
     pub(crate) fn none() -> Modules {
         Modules::of(u32::MAX, Unloads::default)
     }
 
-    /// Learns what has been unloaded by now; says whether that is news.
+    /// Takes the current unloads; returns whether they are new.
     pub(crate) fn learn(&mut self, unloads: Unloads) -> bool {
         let is_news = unloads != self.unloads;
         self.unloads = unloads;
         is_news
     }
 
-    /// Whether the process was looked at when so much had been unloaded.
+    /// Returns whether the process was inspected at this number of unloads.
     pub(crate) fn is_of(&self, unloads: u64) -> bool {
         self.at == unloads
     }
 
-    /// Whether nothing has been unloaded since the process was looked at.
+    /// Returns whether no module has been unloaded since the process was inspected.
     pub(crate) fn is_new(&self) -> bool {
         self.is_of(self.unloads.count)
     }
 
-    /// Whether an address is in a file that is known.
+    /// Returns whether an address is in a known file.
     pub(crate) fn has(&self, address: u64) -> bool {
         let is_in = |range: &std::ops::Range<u64>| range.contains(&unnumbered(address));
         self.living.modules().iter().any(|module| is_in(&module.range))
             || self.unloads.modules.iter().any(|module| is_in(&module.range))
     }
 
-    /// Whether it is time for another look.
+    /// Returns whether it is time for another inspection.
     pub(crate) fn may_look_again(&self) -> bool {
         self.read.elapsed() > (PART * self.took).max(APART)
     }
 
-    /// Looks again. Of a process that has ended, what was read before stays.
+    /// Inspects the process again. If it has ended, the data read before stay.
     pub(crate) fn look_again(&mut self, told: impl Fn() -> Unloads) {
         let again = Modules::of(self.pid, told);
         (self.read, self.took) = (again.read, again.took);
@@ -73,19 +73,19 @@ impl Modules {
         }
     }
 
-    /// An address as it was meant when so much had been unloaded.
+    /// Returns the address with the number of its module at this number of unloads.
     pub(crate) fn numbered(&self, address: u64, unloads: u64) -> u64 {
         self.unloads.numbered(address, unloads)
     }
 
-    /// The call stack of a thread that sleeps, innermost first.
+    /// Returns the call stack of a sleeping thread, innermost first.
     pub(crate) fn stack(&mut self, tid: u32) -> Vec<u64> {
         let (stack, now) = (self.living.stack(tid), self.unloads.count);
         stack.into_iter().map(|address| self.numbered(address, now)).collect()
     }
 
-    /// All of them, those of one place in the order in which they lay there
-    /// ([`turnwise_profile::symbols::Symbols::in_order`]). What may be another than was looked at is left out.
+    /// Returns all of them, those of one place in order of loading ([`turnwise_profile::symbols::Symbols::in_order`]).
+    /// Modules that may differ from the inspected ones are left out.
     pub(crate) fn all(&self) -> Vec<Module> {
         let unloads = &self.unloads;
         let overlaps =
@@ -115,7 +115,7 @@ impl Modules {
     }
 }
 
-/// Whether what was unloaded is what was looked at: by its build id, or by its name if it has none.
+/// Returns whether the unloaded module is the inspected one: by its build id, or by its name if it has none.
 fn is_its_file(module: &Module, gone: &Unloaded) -> bool {
     let build_id = match &module.identity {
         Identity::Open(file) => Identity::of(file),
@@ -127,7 +127,7 @@ fn is_its_file(module: &Module, gone: &Unloaded) -> bool {
     }
 }
 
-/// What the process of a view has unloaded; nothing, if it cannot be read any more.
+/// Returns what the process of a view has unloaded; empty, if it can no longer be read.
 pub(crate) fn unloads_of(channel: &Channel) -> Unloads {
     channel.unloads().unwrap_or_default()
 }

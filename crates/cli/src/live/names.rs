@@ -1,4 +1,4 @@
-//! Names of locks and of places in programs that run.
+//! Names of locks and of places in running programs.
 
 use super::model::{LockId, ProcessId};
 use super::modules::{Modules, unloads_of};
@@ -11,20 +11,20 @@ use turnwise_profile::analysis::{is_lock_class, shown};
 use turnwise_profile::model::Frame;
 use turnwise_profile::symbols::Symbols;
 
-/// An address in no file that is known may be in one that was loaded since: it is looked for again after this time.
+/// The time after which an address in no known file is looked up again: it may be in one that was loaded since.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// What is known of all programs.
+/// The names of all programs.
 #[derive(Default)]
 pub(crate) struct Names {
     processes: HashMap<ProcessId, Program>,
     locks: HashMap<(ProcessId, u64), Name>,
-    /// How many locks of a process have a name.
+    /// The number of locks of a process with a name.
     taken: HashMap<(ProcessId, String), u32>,
     sites: HashMap<(ProcessId, u64), String>,
 }
 
-/// A lock's name; of several with the same, each has a number.
+/// A lock's name; several with the same name have numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Name {
     pub(crate) base: String,
@@ -40,7 +40,7 @@ impl fmt::Display for Name {
 
 /// The files of a process.
 struct Program {
-    /// Its view: it says what has been unloaded.
+    /// Its view, which contains what has been unloaded.
     channel: Option<Channel>,
     modules: Modules,
     symbols: Symbols,
@@ -57,7 +57,7 @@ impl Program {
         Program { channel, modules, symbols, read: Instant::now() }
     }
 
-    /// Looks again, if modules were unloaded, or if an address is in none that is known.
+    /// Inspects again, if modules were unloaded, or if an address is in no known one.
     fn look_for(&mut self, address: u64) {
         let news = self.modules.learn(unloads(self.channel.as_ref()));
         let is_missing = address != 0 && !self.modules.has(address) && self.read.elapsed() > AGAIN;
@@ -76,7 +76,7 @@ fn unloads(channel: Option<&Channel>) -> Unloads {
 }
 
 impl Names {
-    /// A lock's name: its variable's, or where it is taken, or its address. Of one process, no two locks have the same.
+    /// Returns a lock's name: its variable, or where it is taken, or its address. It is unique within the process.
     pub(crate) fn lock(&mut self, id: LockId, site: u64) -> Name {
         let key = (id.process, id.address);
         if let Some(name) = self.locks.get(&key) {
@@ -94,7 +94,7 @@ impl Names {
         name
     }
 
-    /// A call site by its return address: function, file and line.
+    /// Returns a call site by its return address: function, file and line.
     pub(crate) fn site(&mut self, process: ProcessId, address: u64) -> String {
         if address == 0 {
             return "unknown".to_owned();
@@ -112,7 +112,7 @@ impl Names {
         name
     }
 
-    /// The call stack of a thread that sleeps, innermost first; empty if it cannot be told.
+    /// Returns the call stack of a sleeping thread, innermost first; empty if unknown.
     pub(crate) fn stack(&mut self, process: ProcessId, tid: u32) -> Vec<String> {
         let program = self.program(process, 0);
         let mut stack = Vec::new();
@@ -123,7 +123,7 @@ impl Names {
         without_own(&frames.collect::<Vec<_>>()).iter().map(|frame| shown(frame)).collect()
     }
 
-    /// Forgets processes that are gone.
+    /// Drops processes that have ended.
     pub(crate) fn keep(&mut self, is_there: impl Fn(ProcessId) -> bool) {
         self.processes.retain(|process, _| is_there(*process));
         self.locks.retain(|(process, _), _| is_there(*process));
@@ -137,7 +137,7 @@ impl Names {
         program
     }
 
-    /// Names that no file tells.
+    /// Returns names that do not come from files.
     #[cfg(test)]
     pub(crate) fn given(locks: &[(LockId, &str)], sites: &[(ProcessId, u64, &str)]) -> Names {
         Names {
@@ -151,7 +151,7 @@ impl Names {
     }
 }
 
-/// A stack without our own frames at its inner end, by which a thread waits: all waits have the same ones.
+/// Returns a stack without our own frames at its inner end, through which a thread waits: all waits have the same ones.
 fn without_own<'a>(stack: &'a [&'a Frame]) -> &'a [&'a Frame] {
     let is_own = |frame: &&Frame| is_lock_class(frame) || frame.module.contains(PRELOAD);
     let is_libc = |frame: &&Frame| frame.module.contains("libc.so");

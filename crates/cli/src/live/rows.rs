@@ -1,4 +1,4 @@
-//! The lines of a list of locks: sorted, filtered, those of several processes apart or as one.
+//! The lines of a list of locks: sorted, filtered, with those of several processes separate or combined.
 
 use super::figures::Figures;
 use super::model::{Holder, LockId, LockView, ProcessId, View};
@@ -26,59 +26,59 @@ pub(crate) enum Sort {
 }
 
 impl Sort {
-    /// All, in the order in which a key goes through them.
+    /// All orders, in the order in which a key cycles through them.
     pub(crate) const ALL: [Sort; 6] = [Sort::Wait, Sort::Rate, Sort::P99, Sort::Now, Sort::Waiters, Sort::Name];
 
-    /// What follows this one.
+    /// Returns the order that follows this one.
     pub(crate) fn next(self) -> Sort {
         let place = Self::ALL.iter().position(|sort| *sort == self).unwrap_or(0);
         Self::ALL[(place + 1) % Self::ALL.len()]
     }
 }
 
-/// Which lines, and in which order.
+/// The lines wanted, and their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) sort: Sort,
     pub(crate) reversed: bool,
-    /// Locks of the same name of programs of the same name are one line.
+    /// Whether locks of the same name in programs of the same name are one line.
     pub(crate) as_one: bool,
     /// Part of a lock's name, call site or program; empty: all.
     pub(crate) filter: String,
 }
 
-/// A line: a lock, or several as one.
+/// A line: a lock, or several combined.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) program: String,
     pub(crate) kind: Kind,
-    /// What it stands for; the one that threads waited for longest is first.
+    /// The locks that it stands for; the one that threads waited for longest is first.
     pub(crate) locks: Vec<LockId>,
     pub(crate) now: Figures,
     pub(crate) total: Figures,
-    /// Waits a second; `None`: from when on they are counted is not known.
+    /// Waits a second; `None`: the time since which they are counted is unknown.
     pub(crate) per_s: Option<f64>,
-    /// How many threads waited, in the mean.
+    /// The mean number of waiting threads.
     pub(crate) waiting: Option<f64>,
-    /// Of the time that threads waited for any lock that is looked at.
+    /// The share of the time that threads waited for any observed lock.
     pub(crate) share: f64,
     pub(crate) longest_now_ns: Option<u64>,
     pub(crate) waiters: usize,
     pub(crate) holder: Option<(ProcessId, Holder)>,
     /// The call site of the longest wait.
     pub(crate) site: u64,
-    /// What is set for it.
+    /// The settings for it.
     pub(crate) tuned: Values,
 }
 
 impl Row {
-    /// The process of the lock that threads waited for longest.
+    /// Returns the process of the lock that threads waited for longest.
     pub(crate) fn process(&self) -> ProcessId {
         self.locks[0].process
     }
 
-    /// A name for people: with several locks, how many; with a mark if something is set for them.
+    /// Returns a readable name: for several locks, with their number; with a mark if they have settings.
     pub(crate) fn title(&self) -> String {
         let mark = if self.tuned.is_empty() { "" } else { "* " };
         let name = &self.name;
@@ -90,12 +90,12 @@ impl Row {
     }
 }
 
-/// The lines for a view, at most so many; and how many there are in all. Locks for which nobody waited within the
-/// last minute are left out.
+/// Returns the lines for a view, at most `most`, and their total number. Locks without waits within the last minute are
+/// left out.
 pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize) -> (Vec<Row>, usize) {
     let all = view.locks.iter().fold(0_u64, |sum, lock| sum.saturating_add(lock.waited_ns));
     let busy: Vec<&LockView> = view.locks.iter().filter(|lock| lock.is_recent).collect();
-    // Names cost most: only what needs them all asks for all.
+    // Names cost most: they are all looked up only if all are needed.
     if !wanted.as_one && wanted.filter.is_empty() && wanted.sort != Sort::Name {
         let found = busy.len();
         let shown = highest(view, busy, wanted, most).into_iter();
@@ -115,7 +115,7 @@ pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize)
     (first(rows, wanted, most), found)
 }
 
-/// The first so many locks in the order that is wanted, which is not by name.
+/// Returns the first locks, at most `most`, in the wanted order, which is not by name.
 fn highest<'a>(view: &View, locks: Vec<&'a LockView>, wanted: &Wanted, most: usize) -> Vec<&'a LockView> {
     let rank = |lock: &'a LockView| {
         let longest = lock.waiters.first().and_then(|waiter| view.threads[*waiter].waiting.as_ref());
@@ -142,7 +142,7 @@ fn highest<'a>(view: &View, locks: Vec<&'a LockView>, wanted: &Wanted, most: usi
     ranked.into_iter().map(|(.., lock)| lock).collect()
 }
 
-/// By how much a lock comes before others.
+/// Returns a lock's rank in the order.
 fn rank(sort: Sort, now: &Figures, span_s: Option<f64>, longest_now_ns: Option<u64>, waiters: usize) -> f64 {
     match sort {
         Sort::Wait => now.waited_ns() as f64,
@@ -154,13 +154,13 @@ fn rank(sort: Sort, now: &Figures, span_s: Option<f64>, longest_now_ns: Option<u
     }
 }
 
-/// The time that the counts of a lock are of; `None`: not known.
+/// Returns the time that a lock's counts cover; `None`: unknown.
 fn span_s(view: &View, lock: &LockView) -> Option<f64> {
     let span = view.process(lock.id.process)?.span_ns?;
     Some(span.max(1) as f64 / 1e9)
 }
 
-/// The first lines in the order that is wanted. Lines are large: they are moved once.
+/// Returns the first lines in the wanted order. Lines are large: they are moved once.
 fn first(rows: Vec<Row>, wanted: &Wanted, most: usize) -> Vec<Row> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|a, b| {
@@ -188,7 +188,7 @@ fn row(view: &View, lock: &LockView, all: u64) -> Row {
         total: lock.total(),
         waiting: span_s.map(|span| waited / 1e9 / span),
         share: if all == 0 { 0.0 } else { waited / all as f64 },
-        // 0: of a process that has ended.
+        // 0 is for a process that has ended.
         longest_now_ns: longest.map(|waiting| waiting.for_ns).filter(|ns| *ns != 0),
         waiters: lock.waiters.len(),
         holder: lock.holder.map(|holder| (lock.id.process, holder)),
@@ -202,7 +202,7 @@ fn name(row: &mut Row, names: &mut Names, as_one: bool) {
     row.name = if as_one { name.base } else { name.to_string() };
 }
 
-/// Adds up the lines that have the same name, in the same program, and are of the same kind.
+/// Adds up the lines that have the same name, in the same program, and the same kind.
 fn as_one(mut rows: Vec<Row>) -> Vec<Row> {
     rows.sort_by_key(|row| std::cmp::Reverse(row.now.waited_ns()));
     let mut places: HashMap<(String, String, Kind), usize> = HashMap::new();
@@ -241,7 +241,7 @@ fn compare(sort: Sort, a: &Row, b: &Row) -> Ordering {
     if sort == Sort::Name {
         return a.name.cmp(&b.name);
     }
-    // Rows that are sums have rates of their own.
+    // Rows that are sums have their own rates.
     let rank = |row: &Row| match sort {
         Sort::Rate => row.per_s.unwrap_or(0.0),
         _ => rank(sort, &row.now, None, row.longest_now_ns, row.waiters),

@@ -1,4 +1,4 @@
-//! `turnwise policy check`: what each rule of a policy file is about.
+//! `turnwise policy check`: what each rule of a policy file matches.
 
 use super::compile::{Compiled, Match, compile};
 use super::parse::PolicyFile;
@@ -45,7 +45,7 @@ Examples:
   turnwise policy check server.toml
   turnwise policy check server.toml -- ./server";
 
-/// Names of a match that are shown one by one.
+/// The number of names of a match that are listed.
 const SHOWN_MAX: usize = 8;
 
 /// Checks a file, and looks its rules up in the program.

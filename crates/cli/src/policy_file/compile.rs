@@ -1,4 +1,4 @@
-//! Rules and modules become a table.
+//! Compiles rules and modules to a table.
 
 use super::parse::PolicyFile;
 use super::rule::{Rule, Subject};
@@ -14,9 +14,9 @@ use turnwise_present::toml_file::{Problem, shown};
 pub(crate) struct Compiled {
     /// The table's bytes.
     pub(crate) table: Vec<u8>,
-    /// For each rule what it found.
+    /// The matches of each rule.
     pub(crate) found: Vec<Vec<Match>>,
-    /// What looks wrong, though the table can be used.
+    /// Warnings about a table that can nevertheless be used.
     pub(crate) warnings: Vec<Problem>,
 }
 
@@ -27,7 +27,7 @@ impl Compiled {
     }
 }
 
-/// Something that a rule is about.
+/// A variable, function or module that a rule matches.
 pub(crate) struct Match {
     /// The module's file name.
     pub(crate) module: String,
@@ -36,7 +36,7 @@ pub(crate) struct Match {
     pub(crate) ranges: Vec<Range<u64>>,
 }
 
-/// Looks the rules up in `program` and in the programs that they name; fails if a file cannot be read, or the rules
+/// Resolves the rules in `program` and in the programs that they name; fails if a file cannot be read, or the rules
 /// match more places than a table can have.
 pub(crate) fn compile(file: &PolicyFile, program: &Path) -> Result<Compiled> {
     let (scope, mut warnings) = LookupScope::of(program, &file.rules)?;

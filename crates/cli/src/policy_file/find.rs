@@ -1,4 +1,4 @@
-//! What a rule is about in the modules.
+//! Finds what a rule matches in the modules.
 
 use super::compile::Match;
 use super::module::Module;
@@ -14,7 +14,7 @@ use turnwise_present::toml_file::Problem;
 const LOCK_BYTES: u64 = size_of::<libc::pthread_mutex_t>() as u64;
 
 impl LookupScope {
-    /// What a rule is about; for each match the index of its module.
+    /// Returns what a rule matches; for each match with the index of its module.
     pub(super) fn find(&self, rule: &Rule, warnings: &mut Vec<Problem>) -> Vec<(usize, Match)> {
         let scope = self.scope(rule);
         let found: Vec<(usize, Match)> = scope
@@ -30,7 +30,7 @@ impl LookupScope {
     }
 }
 
-/// What of a module a rule's subject is.
+/// Returns the parts of a module that a rule's subject matches.
 fn matches(module: &Module, subject: &Subject) -> Vec<Match> {
     let nameless = |ranges| Match { module: module.name.clone(), name: String::new(), ranges };
     match subject {
@@ -44,7 +44,7 @@ fn matches(module: &Module, subject: &Subject) -> Vec<Match> {
     }
 }
 
-/// What is odd about the variables that a rule names.
+/// Returns a warning about odd variables that a rule names.
 fn odd_variables(name: &Spanned<String>, found: &[(usize, Match)]) -> Option<Problem> {
     if name.get_ref().bytes().all(|byte| byte == b'*') {
         let what = "this matches the locks in every variable of the program and of all that it loads";
@@ -54,7 +54,7 @@ fn odd_variables(name: &Spanned<String>, found: &[(usize, Match)]) -> Option<Pro
     let is_pattern = name.get_ref().contains(['*', '?']);
     let mut ranges = found.iter().flat_map(|(_, found)| found.ranges.iter().map(move |range| (&found.name, range)));
     if is_pattern && !ranges.clone().all(|(_, range)| is_too_small(range)) {
-        return None; // it is about locks and others
+        return None; // it matches locks and others
     }
     let (variable, small) = ranges.find(|(_, range)| is_too_small(range))?;
     let what = format!("`{variable}` has {} bytes, fewer than a lock", small.end - small.start);
@@ -63,11 +63,11 @@ fn odd_variables(name: &Spanned<String>, found: &[(usize, Match)]) -> Option<Pro
 }
 
 fn is_too_small(range: &Range<u64>) -> bool {
-    // One byte: the size is not known, or the rule gave a distance.
+    // One byte: the size is unknown, or the rule gave a distance.
     range.end - range.start < LOCK_BYTES && range.end - range.start > 1
 }
 
-/// The functions or variables of a module whose names match, each with where it is.
+/// Returns the functions or variables of a module whose names match, each with its place.
 fn named(module: &Module, pattern: &str, is_function: bool, distance: Option<u64>) -> Vec<Match> {
     let mut found: BTreeMap<String, Vec<Range<u64>>> = BTreeMap::new();
     if is_function {

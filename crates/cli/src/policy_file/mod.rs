@@ -2,12 +2,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `parse.rs`, `rule.rs` | the TOML: rules, and what is wrong with them |
-//! | `module.rs` | programs and shared objects: which a program starts with, their symbols; where functions and lines are in them, `turnwise_profile` reads |
+//! | `parse.rs`, `rule.rs` | the TOML: rules, and errors in them |
+//! | `module.rs` | a program's initial modules, and their symbols (functions and lines: `turnwise_profile`) |
 //! | `scope.rs` | the programs and modules that rules are looked up in |
-//! | `find.rs`, `why.rs` | what a rule is about there, and why it is about nothing |
-//! | `compile.rs` | rules and modules become a table |
-//! | `names.rs` | names that match a pattern, and those that are like it |
+//! | `find.rs`, `why.rs` | what a rule matches there, and why it matches nothing |
+//! | `compile.rs` | compiles rules and modules to a table |
+//! | `names.rs` | names that match a pattern, and similar ones |
 //! | `check.rs` | `turnwise policy check` |
 
 mod check;

@@ -14,21 +14,21 @@ use turnwise_profile::symbols::separate_file;
 
 /// A program or shared object.
 pub(crate) struct Module {
-    /// The file's name: what rules call it.
+    /// The file's name, by which rules refer to it.
     pub(crate) name: String,
     pub(crate) fingerprint: u64,
     data: Vec<u8>,
-    /// A file with what was taken out of the module's own.
+    /// The separate debug file of the module.
     separate: Option<Vec<u8>>,
     code: OnceCell<Code>,
 }
 
 /// A variable or function of a module.
 pub(crate) struct Symbol<'a> {
-    /// As the linker has it.
+    /// The linker's name.
     pub(crate) name: &'a str,
     pub(crate) is_function: bool,
-    /// As in the file; one byte if the file does not tell the size.
+    /// The range as in the file; one byte if the file does not state the size.
     pub(crate) range: Range<u64>,
 }
 
@@ -63,10 +63,10 @@ impl Module {
         Ok(Module { name, fingerprint, data, separate, code: OnceCell::new() })
     }
 
-    /// Its file, and the separate one if there is one.
+    /// Returns its file, and the separate one, if any.
     fn objects(&self) -> impl Iterator<Item = object::File<'_>> {
         [Some(&self.data), self.separate.as_ref()].into_iter().flatten().filter_map(|data| {
-            // Both have been read before, or what is damaged counts as not there.
+            // Both have been read before; a damaged one counts as missing.
             object::File::parse(data.as_slice()).ok()
         })
     }
@@ -89,12 +89,12 @@ impl Module {
         }
     }
 
-    /// Whether its own table of symbols was taken away, so that only names for other modules are left.
+    /// Returns whether its own symbol table was stripped, so that only names for other modules remain.
     pub(crate) fn is_stripped(&self) -> bool {
         self.objects().all(|file| file.symbols().next().is_none())
     }
 
-    /// Where its functions and lines are, read at the first question.
+    /// Returns where its functions and lines are, read at the first request.
     pub(crate) fn code(&self) -> &Code {
         self.code.get_or_init(|| {
             let mut all = self.objects().map(|file| Code::read(&file));
@@ -103,7 +103,7 @@ impl Module {
     }
 }
 
-/// Asks the loader which files it would load for a program, itself first. The loader runs none of their code.
+/// Returns the files that the loader would load for a program, itself first. The loader runs none of their code.
 pub(crate) fn modules_of(program: &Native) -> Result<Vec<PathBuf>> {
     let mut ask = Command::new(&program.loader);
     ask.arg("--list").arg(&program.path);

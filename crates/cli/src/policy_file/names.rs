@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use turnwise_preload_abi::matches;
 
-/// The name as its author wrote it, with the types of its parameters: C++ and Rust names are demangled.
+/// Returns the name as its author wrote it, with the types of its parameters: C++ and Rust names are demangled.
 pub(crate) fn demangled(name: &str) -> Cow<'_, str> {
     turnwise_profile::symbols::with_parameters(name)
 }
 
-/// Whether `pattern` is about the symbol or function `name` (as the linker has it): the name itself, the name as
+/// Returns whether `pattern` matches the symbol or function `name` (the linker's name): the name itself, the name as
 /// written, with or without the types of its parameters, and without what compilers append to local names.
 pub(crate) fn is_about(pattern: &str, name: &str) -> bool {
     let is = |text: &str| matches(pattern.as_bytes(), text.as_bytes());
@@ -20,7 +20,7 @@ pub(crate) fn is_about(pattern: &str, name: &str) -> bool {
     shown != name && (is(&shown) || is(without_parameters(&shown)))
 }
 
-/// `lock.0` is how gcc calls the `lock` of a function; `work.part.0` and `work.cold` are pieces of `work`.
+/// Cuts suffixes: `lock.0` is gcc's name of a function's `lock`; `work.part.0` and `work.cold` are pieces of `work`.
 fn without_suffix(name: &str) -> &str {
     if name.starts_with("_Z") || name.starts_with("_R") {
         return name;
@@ -28,7 +28,7 @@ fn without_suffix(name: &str) -> &str {
     name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(name)
 }
 
-/// `Cache::get(int) const` without what follows the name; `Cache::operator()(int)` keeps its own parentheses.
+/// Cuts `Cache::get(int) const` after the name; `Cache::operator()(int)` keeps its own parentheses.
 fn without_parameters(name: &str) -> &str {
     let mut depth = 0_usize;
     for (at, byte) in name.bytes().enumerate() {

@@ -13,7 +13,7 @@ use turnwise_preload_abi::{Policy, RULES_MAX};
 use turnwise_present::names::suggestion;
 use turnwise_present::toml_file::{Advice, Problem, explain, line_at, read, shown, unusable};
 
-/// What messages call such files.
+/// The name of such files in messages.
 const SORT: &str = "policy file";
 
 const ADVICE: Advice = Advice {
@@ -26,10 +26,10 @@ pub(crate) struct PolicyFile {
     /// The path, as the user gave it.
     pub(crate) origin: String,
     pub(crate) text: String,
-    /// For locks that no rule names.
+    /// The policy of locks that no rule names.
     pub(crate) default: Policy,
     pub(crate) rules: Vec<Rule>,
-    /// A warning for each lock that is given by an old name.
+    /// A warning for each policy given by an old name.
     old_names: Vec<Problem>,
 }
 
@@ -58,7 +58,7 @@ struct RawRule {
 }
 
 impl PolicyFile {
-    /// Reads a file; an error has every problem with its line. What is out of date in it goes to standard error.
+    /// Reads a file; an error lists every problem with its line. Warnings about outdated parts go to standard error.
     pub(crate) fn read(path: &Path) -> Result<PolicyFile> {
         let origin = path.display().to_string();
         let text = read(SORT, path).map_err(Error::msg)?;
@@ -69,7 +69,7 @@ impl PolicyFile {
         Ok(file)
     }
 
-    /// Parses a text, which messages call `origin`; an error has every problem with its line.
+    /// Parses a text, named `origin` in messages; an error lists every problem with its line.
     pub(crate) fn parse(origin: &str, text: String) -> Result<PolicyFile> {
         let (default, rules, old_names) =
             parse(&text).map_err(|problems| anyhow!(unusable(SORT, &problems, origin, &text)))?;
@@ -113,7 +113,7 @@ fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
     if problems.is_empty() { Ok((default, rules, old_names)) } else { Err(problems) }
 }
 
-/// Explains what the TOML reader does not take.
+/// Explains what the TOML reader rejects.
 fn refused(error: &toml::de::Error, text: &str) -> Problem {
     let (key, problem) = explain(error, text, &ADVICE);
     match key.rsplit('.').next().and_then(setting::gone) {
@@ -176,7 +176,7 @@ fn rule(raw: RawRule, default: Policy, place: Range<usize>, text: &str) -> Resul
     }
 }
 
-/// Reads what a rule sets, and what is wrong with it.
+/// Reads a rule's settings, and the errors in them.
 fn settings(raw: &RawRule) -> (Values, Vec<Problem>) {
     let written =
         [(Setting::Spin, &raw.spin), (Setting::FairAfter, &raw.fair_after), (Setting::YieldAfter, &raw.yield_after)];
@@ -220,7 +220,7 @@ fn subject(
     }
 }
 
-/// A symbol's name, and what stands behind a plus sign. (`operator+` has nothing there.)
+/// Returns a symbol's name, and the part after a plus sign. (`operator+` has no such part.)
 fn symbol_of(written: &str) -> (&str, Option<&str>) {
     match written.rsplit_once('+') {
         Some((name, distance)) if distance.starts_with(|first: char| first.is_ascii_digit()) => (name, Some(distance)),

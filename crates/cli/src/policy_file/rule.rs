@@ -6,10 +6,10 @@ use toml::Spanned;
 use turnwise_live::Values;
 use turnwise_preload_abi::{Policy, matches};
 
-/// A rule: conditions that must all hold, and the lock that it gives.
+/// A rule: conditions that must all be met, and the policy that it gives.
 pub(crate) struct Rule {
     pub(crate) policy: Policy,
-    /// What it sets for waits for its locks.
+    /// The settings for waits for its locks.
     pub(crate) values: Values,
     pub(crate) program: Option<Spanned<String>>,
     pub(crate) module: Option<Spanned<String>>,
@@ -19,27 +19,27 @@ pub(crate) struct Rule {
     pub(crate) line: usize,
 }
 
-/// Which lock of a module.
+/// The locks of a module that a rule matches.
 #[derive(Clone)]
 pub(crate) enum Subject {
-    /// Any.
+    /// Any lock.
     All,
-    /// One that lies in this variable, at this distance from its start, or anywhere in it.
+    /// A lock in this variable, at this distance from its start, or anywhere in it.
     Symbol(Spanned<String>, Option<u64>),
-    /// One that this function makes.
+    /// A lock that this function initialises.
     Function(Spanned<String>),
-    /// One that these lines of source make.
+    /// A lock that these lines of source initialise.
     Lines { written: Spanned<String>, file: String, first: u64, last: u64 },
 }
 
 impl Rule {
-    /// What the rule is called in messages: its place, its conditions, its lock and its settings.
+    /// Returns the rule's name in messages: its place, its conditions, its lock and its settings.
     pub(crate) fn label(&self, origin: &str) -> String {
         let settings = if self.values.is_empty() { String::new() } else { format!(", {}", shown(&self.values)) };
         format!("{origin}:{} ({}): {}{settings}", self.line, self.conditions(), self.policy.name())
     }
 
-    /// The conditions in a few words.
+    /// Returns the conditions in a few words.
     pub(crate) fn conditions(&self) -> String {
         let subject = match &self.subject {
             Subject::All => None,
@@ -53,7 +53,7 @@ impl Rule {
         all.map(|(key, value)| format!("{key} {}", value.get_ref())).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether every lock of `other` is one of this rule, as far as the text tells.
+    /// Returns whether every lock of `other` is one of this rule, as far as the text tells.
     pub(super) fn covers(&self, other: &Rule) -> bool {
         let wider = |mine: &Option<Spanned<String>>, theirs: &Option<Spanned<String>>| match (mine, theirs) {
             (None, _) => true,
@@ -76,8 +76,8 @@ impl Rule {
     }
 }
 
-/// Whether the pattern `mine` holds for all that `theirs` holds for; certain only if `theirs` is not a pattern, or is
-/// the same.
+/// Returns whether the pattern `mine` matches all that `theirs` matches; certain only if `theirs` is not a pattern, or
+/// is the same.
 fn is_wider(mine: &str, theirs: &str) -> bool {
     let literal = !theirs.contains(['*', '?']);
     mine == theirs

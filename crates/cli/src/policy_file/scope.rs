@@ -13,15 +13,15 @@ use turnwise_present::toml_file::Problem;
 
 /// The programs and modules that the rules are looked up in.
 pub(super) struct LookupScope {
-    /// Path of each program, and indices of its modules.
+    /// The path of each program, and the indices of its modules.
     programs: Vec<(PathBuf, Vec<usize>)>,
     pub(super) modules: Vec<Module>,
     by_path: BTreeMap<PathBuf, usize>,
 }
 
 impl LookupScope {
-    /// Reads `program` with all that it starts with, and what the rules name; also returns what of the latter cannot be
-    /// read.
+    /// Reads `program` with all modules that it starts with, and those that the rules name; also returns problems with
+    /// the latter.
     pub(super) fn of(program: &Path, rules: &[Rule]) -> Result<(LookupScope, Vec<Problem>)> {
         let mut scope = LookupScope { programs: Vec::new(), modules: Vec::new(), by_path: BTreeMap::new() };
         scope.add(&program::native_of(program)?)?;
@@ -29,7 +29,7 @@ impl LookupScope {
         Ok((scope, problems))
     }
 
-    /// A program with all that it starts with.
+    /// Adds a program with all modules that it starts with.
     fn add(&mut self, program: &Native) -> Result<()> {
         let path = canonicalize(&program.path).with_context(|| format!("cannot find {}", program.path.display()))?;
         if self.programs.iter().any(|(known, _)| *known == path) {
@@ -50,7 +50,7 @@ impl LookupScope {
         Ok(self.modules.len() - 1)
     }
 
-    /// The program and the module that a rule names.
+    /// Adds the program and the module that a rule names.
     fn add_named(&mut self, rule: &Rule) -> Vec<Problem> {
         [self.add_named_program(rule), self.add_named_module(rule)].into_iter().flatten().collect()
     }
@@ -84,7 +84,7 @@ impl LookupScope {
         self.programs.iter().any(|(path, _)| speaks_of(pattern, path))
     }
 
-    /// The modules that a rule is looked up in.
+    /// Returns the modules that a rule is looked up in.
     pub(super) fn scope(&self, rule: &Rule) -> Vec<usize> {
         let program = rule.program.as_ref().map(|name| name.get_ref().as_str());
         let named = rule.module.as_ref().map(|name| name.get_ref().as_str());
@@ -105,12 +105,12 @@ fn speaks_of(pattern: &str, program: &Path) -> bool {
     matches_path(real.as_bytes(), program.as_os_str().as_bytes())
 }
 
-/// Whether it is a path to a file, rather than a name or a pattern.
+/// Returns whether it is a path to a file, rather than a name or a pattern.
 pub(super) fn is_path(name: &str) -> bool {
     name.contains('/') && !name.contains(['*', '?'])
 }
 
-/// The path that the kernel tells, in which no link is left.
+/// Returns the kernel's path, without links.
 pub(super) fn real_path(path: &str) -> String {
     canonicalize(path).map_or(path.to_owned(), |path| path.to_string_lossy().into_owned())
 }

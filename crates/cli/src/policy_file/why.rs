@@ -1,4 +1,4 @@
-//! Why a rule is about nothing, and what to do.
+//! Explains why a rule matches nothing, and what to do.
 
 use super::module::Module;
 use super::names::{demangled, is_about};
@@ -11,7 +11,7 @@ use turnwise_present::toml_file::Problem;
 use turnwise_profile::symbols::code::is_end_of_path;
 
 impl LookupScope {
-    /// Why a rule found nothing in the modules `scope`; `None`: it has its warning already.
+    /// Explains why a rule found nothing in the modules `scope`; `None`: it already has a warning.
     pub(super) fn why_nothing(&self, rule: &Rule, scope: &[usize]) -> Option<Problem> {
         if scope.is_empty() {
             return self.no_module(rule);
@@ -42,7 +42,7 @@ impl LookupScope {
     fn no_symbol(&self, name: &Spanned<String>, scope: &[usize], is_function: bool) -> Problem {
         let (mut known, mut is_other) = (Vec::new(), false);
         for index in scope {
-            // Nobody means a variable of the C library's, and its names are many.
+            // A variable of the C library's is never meant, and its names are many.
             let is_offered = !is_system(&self.modules[*index].name);
             self.modules[*index].for_each_symbol(|symbol| {
                 if symbol.is_function != is_function {
@@ -78,7 +78,7 @@ impl LookupScope {
         Problem::warning(written.span(), format!("{what}: {}", written.get_ref()), remedy)
     }
 
-    /// What to do if nothing is like the name: perhaps it is in a module of which the names were taken away.
+    /// Returns the advice if no name is similar: it may be in a stripped module.
     fn without_names(&self, scope: &[usize], lacks: impl Fn(&Module) -> bool) -> String {
         let lacking: Vec<&str> =
             scope.iter().map(|index| &self.modules[*index]).filter(|m| lacks(m)).map(|m| m.name.as_str()).collect();
@@ -91,7 +91,7 @@ impl LookupScope {
     }
 }
 
-/// Whether a module is a part of the C library or of the loader, or one of the compiler's.
+/// Returns whether a module is a part of the C library or of the loader, or a module of the compiler's.
 fn is_system(module: &str) -> bool {
     const PARTS: [&str; 8] = ["libc", "libm", "libpthread", "libdl", "librt", "ld-linux", "libgcc_s", "libstdc++"];
     let stem = module.split(['.', '-']).next().unwrap_or(module);

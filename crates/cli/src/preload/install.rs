@@ -1,8 +1,7 @@
-//! Puts the files that the program carries, or makes for the programs that it starts, where the loader and `exec`
-//! find them.
+//! Puts embedded files, and those made for the programs that it starts, where the loader and `exec` find them.
 //!
-//! The directory is ours alone, so that nobody else can put a library under programs that we start; the name has a
-//! hash of the content, so that versions live side by side and a running program keeps its own.
+//! The directory is private, so that no other user can put a library under programs that we start; the name has a hash
+//! of the content, so that versions live side by side and a running program keeps its own.
 
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs::{self, DirBuilder, Permissions};
@@ -13,16 +12,16 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use turnwise_present::folder;
 
-/// A file that the program carries or makes.
+/// A file that is embedded in the program, or made by it.
 pub(crate) struct Payload<'a> {
-    /// Name without the hash, e.g. `libturnwise_preload`.
+    /// The name without the hash, e.g. `libturnwise_preload`.
     pub(crate) stem: &'static str,
-    /// E.g. `.so`.
+    /// The suffix, e.g. `.so`.
     pub(crate) suffix: &'static str,
     pub(crate) content: &'a [u8],
 }
 
-/// Writes `payload` to a private directory unless it is there already, and says where; an error has the reason against
+/// Writes `payload` to a private directory unless it exists already, and returns where; an error has the reason against
 /// each directory.
 pub(crate) fn install(payload: &Payload) -> Result<PathBuf> {
     let mut refused = String::new();
@@ -35,12 +34,12 @@ pub(crate) fn install(payload: &Payload) -> Result<PathBuf> {
     bail!("found no private directory for {}{}; set XDG_CACHE_HOME to one{refused}", payload.stem, payload.suffix)
 }
 
-/// Lasting places first: a server may start programs long after its user has logged out.
+/// Returns the candidates, permanent places first: a server may start programs long after its user has logged out.
 fn candidates() -> Vec<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
     let shared = std::env::temp_dir().join(format!("turnwise-{}", rustix::process::geteuid().as_raw()));
-    // Who logs in gets the one for the time that it runs; nobody else makes it.
+    // The login creates this one for its session; no other program creates it.
     let runtime = absolute("XDG_RUNTIME_DIR").filter(|runtime| runtime.is_dir());
     let private = [cache, runtime].into_iter().flatten().map(|path| path.join("turnwise"));
     private.chain([shared]).collect()
@@ -61,7 +60,7 @@ fn install_in(directory: &Path, payload: &Payload) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Creates `directory`; refuses one in which somebody else could replace files.
+/// Creates `directory`; refuses one in which another user could replace files.
 fn prepare_directory(directory: &Path) -> Result<()> {
     let parent = directory.parent().context("it has no parent")?;
     folder::make(parent)?;
@@ -104,11 +103,11 @@ fn write_atomically(directory: &Path, path: &Path, payload: &Payload) -> Result<
         ErrorKind::FileTooLarge => anyhow!("the limit on the size of files (ulimit -f) leaves no room for it: {error}"),
         _ => error.into(),
     })?;
-    // The umask may have taken something away.
+    // The umask may have removed permissions.
     file.as_file().set_permissions(Permissions::from_mode(0o700))?;
     // `exec` refuses a file that is open for writing: close it, then give it its name.
     match file.into_temp_path().persist_noclobber(path) {
-        // Another turnwise has put it there meanwhile, and may watch that very file: it stays.
+        // Another turnwise has created it meanwhile, and may be watching that file: it stays.
         Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists && is_in_place(path, payload) => Ok(()),
         Err(refused) => Ok(refused.path.persist(path)?),
         Ok(()) => Ok(()),

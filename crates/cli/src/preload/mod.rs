@@ -1,4 +1,4 @@
-//! The preload library: where it lies, how a program gets it, and whether a program took it.
+//! The preload library: its place, how a program gets it, and whether a program loaded it.
 
 pub(crate) mod install;
 pub(crate) mod run_probe;
@@ -30,12 +30,12 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Installs the library that this program carries.
+    /// Installs the embedded library.
     pub(crate) fn install() -> Result<Library> {
         Ok(Library { path: install(&LIBRARY)? })
     }
 
-    /// Lets `command` run under `policy`.
+    /// Makes `command` run under `policy`.
     pub(crate) fn apply(&self, policy: Policy, command: &mut Command) {
         if policy != Policy::Libc {
             set([self.path.as_path()], command);
@@ -43,19 +43,19 @@ impl Library {
         }
     }
 
-    /// Lets `command` run under a policy file's table.
+    /// Makes `command` run under a policy file's table.
     pub(crate) fn apply_table(&self, table: &Path, command: &mut Command) {
         set([self.path.as_path()], command);
         command.env(environment::POLICY_TABLE, table).env_remove(environment::LOCK);
     }
 }
 
-/// Puts a policy file's table where it stays, since a program may start others for as long as it runs; says where.
+/// Installs a policy file's table permanently, since a program may start others as long as it runs; returns where.
 pub(crate) fn install_table(compiled: &Compiled) -> Result<PathBuf> {
     install(&Payload { stem: "policy", suffix: ".table", content: &compiled.table })
 }
 
-/// Lets `command` run under `locks` with the recorder in front, which writes to `recording`.
+/// Makes `command` run under `locks` with the recorder in front, which writes to `recording`.
 pub(crate) fn apply_recorder(locks: &Variant, recording: &Path, command: &mut Command) -> Result<()> {
     let recorder = install(&RECORDER)?;
     if locks.is_interposed() {
@@ -69,7 +69,7 @@ pub(crate) fn apply_recorder(locks: &Variant, recording: &Path, command: &mut Co
     Ok(())
 }
 
-/// Has the loader load ours, then the libraries that the user has set; before all, the program's sanitizer.
+/// Makes the loader load our libraries, then the user's, and before all the program's sanitizer.
 fn set<'a>(ours: impl IntoIterator<Item = &'a Path>, command: &mut Command) {
     let others = std::env::var_os(VARIABLE).filter(|others| !others.is_empty());
     let ours = ours.into_iter().map(|path| path.as_os_str().to_owned());
@@ -77,22 +77,22 @@ fn set<'a>(ours: impl IntoIterator<Item = &'a Path>, command: &mut Command) {
     command.env(VARIABLE, all.join(OsStr::new(":")));
 }
 
-/// Sees whether the library is opened. The loader opens it once for each program that it starts with it, so a run in
-/// which nobody opened it was not interposed. (A second `turnwise` at the same time may open it too: the watch can
-/// miss that a program was not interposed, but never calls an interposed program bare.)
+/// Detects whether the library is opened. The loader opens it once for each program that it starts with it, so a run in
+/// which it was not opened was not interposed. (A second `turnwise` at the same time may also open it: the watch can
+/// miss that a program was not interposed, but never reports an interposed program as not interposed.)
 pub(crate) struct Watch {
     events: OwnedFd,
 }
 
 impl Watch {
-    /// `None`: the file system or the system's limits do not allow to watch.
+    /// Starts a watch; `None`: the file system or the system's limits do not allow it.
     pub(crate) fn new(library: &Library) -> Option<Watch> {
         let events = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC).ok()?;
         inotify::add_watch(&events, &library.path, inotify::WatchFlags::OPEN).ok()?;
         Some(Watch { events })
     }
 
-    /// Whether somebody opened it since the last call.
+    /// Returns whether it was opened since the last call.
     pub(crate) fn opened(&self) -> bool {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(&self.events, &mut buffer);
@@ -104,7 +104,7 @@ impl Watch {
     }
 }
 
-/// The loader's complaint about our library in a program's output.
+/// Returns the loader's error about our library in a program's output.
 pub(crate) fn complaint(output: &str) -> Option<&str> {
     output.lines().find(|line| line.contains(OURS) && line.contains("cannot be preloaded"))
 }

@@ -1,5 +1,5 @@
-//! What the preload library tells of a run: a small file beside the library, which all processes of the run map.
-//! A process that finds the library finds the file.
+//! The preload library's report on a run: a small file next to the library, which all processes of the run map. A
+//! process that finds the library finds the file.
 
 use serde::Serialize;
 use std::os::unix::fs::FileExt;
@@ -11,36 +11,36 @@ use turnwise_preload_abi::run_probe::{CONTENDED, LOADED, USED, WORDS};
 
 const WORD: usize = size_of::<u32>();
 
-/// What was seen of the locks in a run; nothing of it can be known if no process found the page.
+/// The observations of the locks in a run; they are unknown if no process found the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Seen {
-    /// Whether a program made or took a pthread lock, while the library was there.
+    /// Whether a program made or took a pthread lock, while the library was loaded.
     pub(crate) locks_used: bool,
-    /// Whether a thread did not get one of our locks at once.
+    /// Whether a thread did not acquire one of our locks immediately.
     pub(crate) locks_contended: bool,
 }
 
-/// The page; its file goes away with it.
+/// The page; its file is removed with it.
 pub(crate) struct RunProbe {
     page: NamedTempFile,
 }
 
 impl RunProbe {
-    /// Beside this library; `None`: there is no room.
+    /// Creates a probe next to this library; `None`: there is no room.
     pub(crate) fn new(library: &Path) -> Option<RunProbe> {
         let page = tempfile::Builder::new().prefix("run-probe-").tempfile_in(library.parent()?).ok()?;
         page.as_file().set_len((WORDS * WORD) as u64).ok()?;
         Some(RunProbe { page })
     }
 
-    /// Has `command` report to this probe, which is cleared first.
+    /// Makes `command` report to this probe, which is cleared first.
     pub(crate) fn ask(&self, command: &mut Command) {
         if self.page.as_file().write_all_at(&[0; WORDS * WORD], 0).is_ok() {
             command.env(environment::RUN_PROBE, self.page.path());
         }
     }
 
-    /// What was seen since then.
+    /// Returns what was seen since then.
     pub(crate) fn seen(&self) -> Option<Seen> {
         let mut bytes = [0; WORDS * WORD];
         self.page.as_file().read_exact_at(&mut bytes, 0).ok()?;

@@ -1,5 +1,5 @@
-//! Programs that were built with a sanitizer, whose runtime must come before every other library: it puts itself
-//! around the functions of those behind it, and AddressSanitizer ends a program in which it is not the first.
+//! Programs that were built with a sanitizer, whose runtime must come before every other library: it wraps the
+//! functions of those after it, and AddressSanitizer aborts a program in which it is not the first.
 
 use object::{Object, ReadCache};
 use std::ffi::{OsStr, OsString};
@@ -7,10 +7,10 @@ use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// What the names of such runtimes begin with: gcc's, and clang's if they are shared.
+/// The prefixes of such runtimes' names: gcc's, and clang's if they are shared.
 const RUNTIMES: [&str; 5] = ["libasan.", "libhwasan.", "libtsan.", "libclang_rt.asan", "libclang_rt.tsan"];
 
-/// The sanitizers' runtimes that a program asks for; none if the file is not a program.
+/// Returns the sanitizers' runtimes that a program requires; none if the file is not a program.
 pub(crate) fn runtimes(program: &OsStr) -> Vec<OsString> {
     needed(Path::new(program)).unwrap_or_default().into_iter().filter(|name| is_runtime(name)).collect()
 }

@@ -1,4 +1,4 @@
-//! Profiles by the kernel's futex calls: of programs that no library can be loaded into, and of processes that run.
+//! Profiles by the kernel's futex calls: of programs into which no library can be loaded, and of running processes.
 
 use super::record::{self, Signals, exit_code};
 use crate::program;
@@ -15,10 +15,10 @@ use turnwise_futex_trace::{Trace, Tracer, has_ended};
 use turnwise_present::printable;
 use turnwise_profile::model::{Ending, Profile, Program};
 
-/// How long to wait for records before looking whether all is over.
+/// How long to wait for records before checking for the end.
 const STEP: Duration = Duration::from_millis(20);
 
-/// Why a program can be traced only by its futex calls; `None`: the recorder can see its locks, or nothing can.
+/// Returns why a program can be traced only by its futex calls; `None`: the recorder sees its locks, or no method can.
 pub(super) fn only_way(path: &Path) -> Option<String> {
     if is_go(path) {
         return Some("it is a Go program, whose locks are not pthread's".to_owned());
@@ -29,7 +29,7 @@ pub(super) fn only_way(path: &Path) -> Option<String> {
     Some(told.to_owned())
 }
 
-/// Whether Go's linker made it.
+/// Returns whether Go's linker made it.
 fn is_go(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let cache = ReadCache::new(file);
@@ -37,7 +37,7 @@ fn is_go(path: &Path) -> bool {
     file.section_by_name(".go.buildinfo").is_some()
 }
 
-/// Runs a program under a trace. `reason` says why, if the user did not ask for it: then the program runs even if it
+/// Runs a program under a trace. `reason` states why, if the user did not request it: then the program runs even if it
 /// cannot be traced.
 pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profile>, ExitCode)> {
     let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
@@ -65,7 +65,7 @@ pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profi
     Ok((profile, exit_code(status)))
 }
 
-/// Traces a running process until Ctrl-C, its end, or `time` has passed. `hint` tells of a better way.
+/// Traces a running process until Ctrl-C, its end, or `time` has passed. `hint` suggests a better way.
 pub(super) fn attached(pid: u32, time: Option<Duration>, hint: Option<&str>) -> Result<Profile> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let command = running(pid);
@@ -78,12 +78,12 @@ pub(super) fn attached(pid: u32, time: Option<Duration>, hint: Option<&str>) -> 
     let trace = follow(tracer, || {
         has_ended(pid) || signals.pending().next().is_some() || time.is_some_and(|time| began.elapsed() >= time)
     });
-    // Only a child can be waited for: how it ended is not known.
+    // Only a child can be waited for: how this process ended is unknown.
     let ending = if has_ended(pid) { Ending::Ended } else { Ending::Running };
     Ok(trace.profile(about(command, started, ending)))
 }
 
-/// The command of a process that runs.
+/// Returns the command of a running process.
 pub(super) fn running(pid: u32) -> Vec<String> {
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = command.split(|byte| *byte == 0).filter(|word| !word.is_empty());
@@ -103,7 +103,7 @@ fn follow(mut tracer: Tracer, mut is_over: impl FnMut() -> bool) -> Trace {
     tracer.finish()
 }
 
-/// What is known of a program from elsewhere.
+/// Returns the data about a program from other sources.
 pub(super) fn about(command: Vec<String>, started: SystemTime, ending: Ending) -> Program {
     let command = command.iter().map(|word| printable(word).into_owned()).collect();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);

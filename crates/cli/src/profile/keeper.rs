@@ -1,4 +1,4 @@
-//! Keeps the files of a program open while it runs under the recorder: they may be gone, or replaced, when their names
+//! Keeps the files of a program open while it runs under the recorder: they may be deleted or replaced when their names
 //! are looked up.
 
 use super::source;
@@ -9,21 +9,20 @@ use std::time::Duration;
 use turnwise_profile::analysis::keep;
 use turnwise_profile::symbols::Kept;
 
-/// How long until the first look at the recordings, and between two of them later: each takes twice as long as the one
-/// before.
+/// The time until the first check of the recordings; later intervals each double.
 const FIRST: Duration = Duration::from_millis(1);
 const LATER: Duration = Duration::from_millis(128);
 
-/// A thread that does it.
+/// The thread that keeps the files.
 pub(super) struct Keeper {
     end: Sender<()>,
     recording: PathBuf,
-    /// `None`: a limit allows no more threads, so files are looked for at the end alone.
+    /// `None`: a limit allows no more threads, so files are only looked for at the end.
     thread: Option<JoinHandle<Kept>>,
 }
 
 impl Keeper {
-    /// Begins; `recording` is that of the process that is started, beside which those of its children will be.
+    /// Starts the thread; `recording` is that of the started process, next to which those of its children will be.
     pub(super) fn begin(recording: &Path) -> Keeper {
         let (end, ended) = channel();
         let watched = recording.to_owned();
@@ -39,14 +38,14 @@ impl Keeper {
         Keeper { end, recording: recording.to_owned(), thread: Builder::new().spawn(watch).ok() }
     }
 
-    /// Ends; returns what was kept.
+    /// Ends the thread; returns what was kept.
     pub(super) fn end(self) -> Kept {
         let Some(thread) = self.thread else {
             let mut kept = Kept::default();
             look(&self.recording, &mut kept);
             return kept;
         };
-        // It cannot have ended before.
+        // The thread cannot have ended before.
         let _ = self.end.send(());
         thread.join().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! `turnwise profile`: runs a program under the recorder, and says what it did with its locks.
+//! `turnwise profile`: runs a program under the recorder, and reports its use of locks.
 
 mod futex;
 mod keeper;
@@ -41,12 +41,12 @@ struct Locks {
 }
 
 impl Locks {
-    /// Whether the user asked for no other locks.
+    /// Returns whether the user requested no other locks.
     fn are_the_programs_own(&self) -> bool {
         self.policy.is_none() && self.lock.is_none_or(|lock| lock == Policy::Libc)
     }
 
-    /// `default`: without an option. What looks wrong in a policy file goes to standard error.
+    /// Returns the locks to run on; `default`: without an option. Warnings about a policy file go to standard error.
     fn on(&self, target: &Target, default: Policy) -> Result<Variant> {
         let Some(path) = &self.policy else { return Ok(Variant::policy(self.lock.unwrap_or(default))) };
         let (variant, warnings) = Variant::file(&PolicyFile::read(path)?, target)?;
@@ -112,8 +112,7 @@ Examples:
   turnwise profile --what-if-cpus 64 -- ./server --port 8080
   turnwise profile --from profile.json --flame waits.svg";
 
-/// Profiles one run on the C library's locks, without input and within bounds; passes what the program printed to
-/// `show`.
+/// Profiles one run on the C library's locks, without input and within bounds; passes the program's output to `show`.
 pub(crate) fn of_one_run(
     target: &Target,
     bounds: &Bounds,
@@ -139,12 +138,12 @@ pub(crate) fn of_one_run(
     Ok(profile)
 }
 
-/// What there is to report on.
+/// The data to report on.
 struct Source {
     profile: Profile,
-    /// Of the program.
+    /// The program's status.
     status: ExitCode,
-    /// What the profile was made from, if this run made it.
+    /// The recording that the profile was made from, if this run made it.
     recording: Option<record::RecordingFile>,
 }
 
@@ -154,7 +153,7 @@ impl Source {
     }
 }
 
-/// Runs the program, or reads what an earlier run left.
+/// Runs the program, or reads the data of an earlier run.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let what_if = args.what_if.ask()?;
     let outputs = args.outputs.open(args.recording.as_deref())?;
@@ -166,7 +165,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             Err(status) => return Ok(status),
         },
     };
-    // Whatever fails, all else is shown and written.
+    // If this fails, everything else is still shown and written.
     let forecast = what_if.map(|question| question.forecast(&profile)).transpose();
     if let Ok(Some(scaling)) = &forecast {
         profile.scaling = Some(scaling.clone());
@@ -180,7 +179,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if troubles.is_empty() { Ok(status) } else { Err(anyhow!(troubles.join("\n"))) }
 }
 
-/// Profiles a process that runs: from inside, if it has a live view, or by its futex calls.
+/// Profiles a running process: from inside, if it has a live view, or by its futex calls.
 fn of_process(pid: u32, args: &Args) -> Result<Profile> {
     let beside = Beside::process(pid);
     let view = if args.futex { None } else { live::view_of(pid)? };
@@ -195,7 +194,7 @@ fn of_process(pid: u32, args: &Args) -> Result<Profile> {
     Ok(profile)
 }
 
-/// Of a process without a live view: why there is none, and what has one.
+/// Returns for a process without a live view why there is none, and which processes have one.
 fn hint(pid: u32) -> String {
     let why = why_no_view(pid).unwrap_or_else(|| "none of its threads has waited for a lock yet".to_owned());
     format!(
@@ -204,7 +203,7 @@ fn hint(pid: u32) -> String {
     )
 }
 
-/// All that a terminal shows.
+/// Returns the report for a terminal.
 fn report(profile: &Profile) -> String {
     let advised = advice::advise(profile);
     let (advice, next) = (advice::text(&advised, profile), next::text(profile, &advised));
@@ -212,8 +211,8 @@ fn report(profile: &Profile) -> String {
     format!("{}\nADVICE\n{advice}{}\n{next}", text::report(profile), scaling.unwrap_or_default())
 }
 
-/// Runs the command under the recorder, or under a trace of its futex calls if that is asked for or is the only way.
-/// A status alone: the program ran, but could not be traced.
+/// Runs the command under the recorder, or under a trace of its futex calls if that is requested or is the only way. If
+/// it returns only a status, the program ran but could not be traced.
 fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, ExitCode>> {
     let target = Target::find(&args.command)?;
     let reason = if args.futex || args.waits { None } else { futex::only_way(&target.path) };

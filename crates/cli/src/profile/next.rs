@@ -1,10 +1,10 @@
-//! What to type after a profile.
+//! The command to enter after a profile.
 
 use crate::target;
 use turnwise_profile::advice::{Advice, is_without_locks};
 use turnwise_profile::model::{Method, Profile};
 
-/// The command that comes next, as a shell takes it, and what it is for.
+/// Returns the next command, in shell syntax, and its purpose.
 pub(super) fn text(profile: &Profile, advice: &Advice) -> String {
     let words = &profile.program.command;
     let command = target::typed(words).unwrap_or_else(|| "CMD".to_owned());

@@ -1,4 +1,4 @@
-//! The forms that a profile can be written in: one option each.
+//! The output formats of a profile: one option each.
 
 use anyhow::{Context, Result, bail};
 use clap::{Arg, ArgMatches, Command, error::Error};
@@ -7,7 +7,7 @@ use turnwise_present::output_file::OutputFile;
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::{FORMATS, Format};
 
-/// What the user asked for.
+/// The formats that the user requested.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outputs(Vec<(&'static str, PathBuf)>);
 
@@ -36,7 +36,7 @@ impl clap::FromArgMatches for Outputs {
     }
 }
 
-/// Files that are open and wait for the profile.
+/// Open files for the profile.
 pub(crate) struct Opened(Vec<(&'static Format, OutputFile)>);
 
 impl Outputs {
@@ -59,12 +59,12 @@ impl Outputs {
 }
 
 impl Opened {
-    /// Whether one of them goes to standard output, where the report for people would be in its way.
+    /// Returns whether one of them goes to standard output, where the report for people would interfere.
     pub(crate) fn take_stdout(&self) -> bool {
         self.0.iter().any(|(_, output_file)| output_file.is_stdout())
     }
 
-    /// Writes the profile in each form, whether or not that worked in another; what did not work, a line each.
+    /// Writes the profile in each form, even if another fails; returns the failures, a line each.
     pub(crate) fn write(self, profile: &Profile) -> Vec<String> {
         let write = |(format, output_file): (&Format, OutputFile)| {
             let mut bytes = Vec::new();

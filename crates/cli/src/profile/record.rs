@@ -30,10 +30,10 @@ use turnwise_recording::reader::{self, Error, Recording};
 use turnwise_recording::writer::{self, End};
 use turnwise_recording::{EXITED, MAGIC, SIGNALLED};
 
-/// Memory that a recording may need; a directory in memory with less is not taken.
+/// The memory that a recording may need; a directory in memory with less is not used.
 const ROOM_BYTES: u64 = 1 << 30;
 
-/// Signals with whom they came from.
+/// Signals with their origin.
 pub(super) type Signals = SignalsInfo<WithOrigin>;
 
 /// Runs `command`; returns its profile, its exit status, and the recording.
@@ -45,7 +45,7 @@ pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result
     Ok((profile, exit_code(status), place))
 }
 
-/// Why no recording can be made here at all: the limit on the size of files, which programs inherit.
+/// Returns why no recording can be made here at all: the limit on the size of files, which programs inherit.
 pub(super) fn no_room() -> Option<String> {
     const NEEDS: u64 = turnwise_recording::CHUNKS + turnwise_recording::PAGE;
     let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current?;
@@ -63,15 +63,15 @@ pub(super) fn run_unrecorded(target: &Target) -> Result<ExitCode> {
     wait(child, &mut signals).map(exit_code)
 }
 
-/// Starts a program. From here on Ctrl-C is the program's, which shares our terminal.
+/// Starts a program. From here on Ctrl-C belongs to the program, which shares our terminal.
 pub(super) fn spawn(mut command: Command, target: &Target) -> Result<(Child, Signals)> {
     let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let child = command.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
     Ok((child, signals))
 }
 
-/// Starts a program, waits for it in a thread of its own, and does `meanwhile` in this one: with the program's number,
-/// and a question whether it has ended.
+/// Starts a program, waits for it in a separate thread, and runs `meanwhile` in this one: with the program's number,
+/// and a function that returns whether it has ended.
 pub(super) fn wait_beside<T>(
     start: impl FnOnce() -> Result<(Child, Signals)>,
     meanwhile: impl FnOnce(u32, &dyn Fn() -> bool) -> T,
@@ -81,7 +81,7 @@ pub(super) fn wait_beside<T>(
         let (child, mut signals) = handed.recv().context("the program did not start")?;
         wait(child, &mut signals)
     };
-    // Before the program: where no thread is to be had, nothing has begun yet.
+    // Before the program: if no thread is available, it has not started yet.
     let waiter = thread::Builder::new().spawn(wait_for_it).context("no thread to wait for the program with")?;
     let (child, signals) = start()?;
     let pid = child.id();
@@ -91,14 +91,14 @@ pub(super) fn wait_beside<T>(
     Ok((seen, status))
 }
 
-/// Records what `run` runs, which is `target`; returns the profile, how the run ended, and the recording.
+/// Records the run of `target` by `run`; returns the profile, how the run ended, and the recording.
 pub(super) fn record(
     locks: &Variant,
     keep: Option<&Path>,
     target: &Target,
     run: impl FnOnce(Command) -> Result<ExitStatus>,
 ) -> Result<(Profile, ExitStatus, RecordingFile)> {
-    // What it says first is about other locks, of which there may be none.
+    // The first part of its message is about other locks, and there may be none.
     check_interposable(&target.path).map_err(|error| {
         let reasons: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
         anyhow!("cannot record what {} does: {}", target.path.display(), reasons.join(": "))
@@ -106,7 +106,7 @@ pub(super) fn record(
     let mut place = RecordingFile::new(keep)?;
     source::remove_children(&place.file).context("an earlier recording cannot be removed")?;
     let made = writer::create(&place.file);
-    // Who keeps the recording can have it replayed.
+    // A recording that is kept can be replayed.
     let made = if keep.is_some() { made.and_then(|()| writer::keep_steps(&place.file)) } else { made };
     made.with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
@@ -128,11 +128,11 @@ pub(super) fn record(
     Ok((profile, status, place))
 }
 
-/// Where the recording is.
+/// The place of the recording.
 pub(super) struct RecordingFile {
-    /// That of the process which is reported on, once this is known.
+    /// The file of the process that is reported on, once this is known.
     file: PathBuf,
-    /// Goes away with its files.
+    /// A temporary directory, removed with its files.
     directory: Option<tempfile::TempDir>,
 }
 
@@ -159,7 +159,7 @@ impl RecordingFile {
         Ok(RecordingFile { file: directory.path().join("recording"), directory: Some(directory) })
     }
 
-    /// Leaves the recording where it is; says how to use it.
+    /// Leaves the recording in place; returns how to use it.
     pub(super) fn kept(self) -> String {
         if let Some(directory) = self.directory {
             let _ = directory.keep();
@@ -168,7 +168,7 @@ impl RecordingFile {
     }
 }
 
-/// A recording takes the place of nothing but a recording.
+/// Checks that the recording replaces only a recording.
 fn check(file: &Path) -> Result<()> {
     let mut start = Vec::new();
     match input_file::open(file) {
@@ -184,7 +184,7 @@ fn check(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the program. What the terminal sends, it has got itself; what is sent to us alone is handed on.
+/// Waits for the program. The program itself gets signals from the terminal; signals sent only to us are passed on.
 pub(super) fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus> {
     let handle = signals.handle();
     let pid = rustix::process::Pid::from_child(&child);
@@ -207,7 +207,7 @@ pub(super) fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus
     })
 }
 
-/// The signal, if it did not come from the terminal.
+/// Returns the signal, if it did not come from the terminal.
 fn handed_on(origin: &Origin) -> Option<Signal> {
     let of_a_process = matches!(origin.cause, Cause::Sent(_));
     match origin.signal {
@@ -229,8 +229,7 @@ fn finish(file: &Path, status: ExitStatus, machine: &str) -> Result<(), Error> {
     Ok(writer::finish(file, &End { ending, value: value as u32, monotonic_ns, machine })?)
 }
 
-/// Writes into the children's recordings how they ended, as far as it is known. One that cannot be written can still be
-/// read.
+/// Writes into the children's recordings how they ended, as far as known. One that cannot be written can still be read.
 fn finish_children(files: &[PathBuf], machine: &str) {
     for file in files {
         let runs = |pid: u32| {
@@ -241,8 +240,8 @@ fn finish_children(files: &[PathBuf], machine: &str) {
     }
 }
 
-/// Writes into a recording that is kept by what its files can be told when it is read. Where that fails, they are told
-/// by less.
+/// Writes into a kept recording the data by which its files can be identified when it is read. If that fails, their
+/// identification is weaker.
 fn note_checksums(file: &Path) {
     if let Ok(recording) = Recording::read(file) {
         let _ = writer::note_checksums(file, &checksums(&recording));
@@ -254,42 +253,42 @@ pub(super) fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// What others take of the CPUs while a program is watched.
+/// The CPU use of others while a program is watched.
 pub(super) struct Beside {
     watch: Option<Watch>,
     began: Instant,
 }
 
 impl Beside {
-    /// From now on; what we start is no other.
+    /// Starts now; processes that we start do not count as others.
     pub(super) fn begin() -> Beside {
         Beside { watch: Watch::begin(), began: Instant::now() }
     }
 
-    /// From now on; this process is no other.
+    /// Starts now; this process does not count as another.
     pub(super) fn process(pid: u32) -> Beside {
         Beside { watch: Watch::beside(pid), began: Instant::now() }
     }
 
-    /// Up to now; `None`: not known, or so short a time that the system's ticks do not tell.
+    /// Returns the use up to now; `None`: unknown, or the time is too short for the system's ticks.
     pub(super) fn end(&self) -> Option<Others> {
         const LEAST: Duration = Duration::from_millis(200);
         self.watch.as_ref().filter(|_| self.began.elapsed() >= LEAST)?.end()
     }
 }
 
-/// This machine, and behind a zero byte what others took of it: as a recording keeps both.
+/// Returns this machine, and after a zero byte the use by others, as a recording stores both.
 fn machine_beside(others: Option<Others>) -> String {
     let others = others.map(|others| format!("\0{:.4} {:.4}", others.programs, others.host));
     machine() + &others.unwrap_or_default()
 }
 
-/// This machine, in a line.
+/// Returns this machine's description, in one line.
 pub(super) fn machine() -> String {
     Machine::here().to_string()
 }
 
-/// Says why there is no recording.
+/// Explains why there is no recording.
 fn explain(error: Error, file: &Path, target: &Target) -> anyhow::Error {
     match error {
         Error::Unused => match reader::unused(file).ok().and_then(|header| unrecorded(&header)) {
@@ -304,7 +303,7 @@ fn explain(error: Error, file: &Path, target: &Target) -> anyhow::Error {
     }
 }
 
-/// As a shell has it.
+/// Returns the exit code as in a shell.
 pub(super) fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     ExitCode::from(u8::try_from(code).unwrap_or(1))

@@ -27,14 +27,14 @@ pub(super) fn read(path: &Path) -> Result<Profile> {
     json::read(&text).with_context(|| format!("--from {shown}"))
 }
 
-/// Reads the first bytes of a file, as many as a recording's magic number has.
+/// Reads the first bytes of a file, the length of a recording's magic number.
 fn start_of(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut start = Vec::new();
     input_file::open(path)?.take(8).read_to_end(&mut start)?;
     Ok(start)
 }
 
-/// Lists the recordings of a run: the file itself, and those of its children beside it.
+/// Lists the recordings of a run: the file itself, and those of its children next to it.
 pub(super) fn family(path: &Path) -> Result<Vec<PathBuf>> {
     let name = path.file_name().context("the recording has no name")?.to_string_lossy().into_owned() + ".";
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -51,7 +51,7 @@ pub(super) fn family(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Removes what the children of an earlier run left beside a recording that is about to be made again. Other files
+/// Removes the children's recordings of an earlier run next to a recording that is about to be made again. Other files
 /// whose names look like a child's stay.
 pub(super) fn remove_children(path: &Path) -> Result<()> {
     for child in family(path)?.into_iter().filter(|file| file != path) {
@@ -79,7 +79,7 @@ pub(super) fn of_family<'a>(files: &'a [PathBuf], open: &Kept, kept: bool) -> Re
     let mut all = all.into_iter();
     let Some((main, file)) = all.next() else { return Err(first_error.unwrap_or(Error::Unused)) };
     let mut profile = analyse_with(&main, open).map_err(|_| Error::Damaged("it adds up to what no run can have"))?;
-    // The main recording counts them, whichever is reported on.
+    // The main recording counts these, whichever is reported on.
     if let Some(missing) = missing.filter(|missing| !profile.recording.missing.contains(missing)) {
         profile.recording.missing.insert(0, missing);
     }

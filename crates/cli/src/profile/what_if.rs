@@ -26,26 +26,26 @@ pub(crate) struct WhatIf {
     machine: Option<String>,
 }
 
-/// Threads that wait for one lock for more of their time have met a wall.
+/// The share of waiting time above which threads have reached a wall.
 const WALL: f64 = 0.5;
 const SEED: u64 = 1;
-/// Of the report.
+/// The width of the report.
 const COLUMNS: usize = 100;
-/// Of a lock's name in the table, which has two in a line.
+/// The width of a lock's name in the table, which has two per line.
 const NAME: usize = 18;
 
-/// The designs of locks that are compared: what follows "with", and few words.
+/// The designs of locks that are compared: the text after "with", and a short title.
 const DESIGNS: [(Locks, &str, &str); 2] = [
     (Locks::Sleeping, "locks that sleep, as the C library's", "locks that sleep"),
     (Locks::Adaptive, "Turnwise's locks", "Turnwise"),
 ];
 
-/// What a replay takes.
+/// The requirements of a replay.
 pub(super) const NEEDS: &str = "a profile of waits alone, or of a program that ran already, has no acquisitions and \
                                 hold times to replay; profile a program with pthread locks, without --futex, --pid \
                                 or --waits";
 
-/// What was asked, with the machine that it is about.
+/// The question, with its machine.
 pub(super) struct Question {
     cpus: u32,
     machine: Arc<Machine>,
@@ -95,7 +95,7 @@ impl Question {
     }
 }
 
-/// Doubling from 2, and at last what was asked for.
+/// Returns numbers of CPUs, doubling from 2, and finally the requested one.
 fn counts(most: u32) -> Vec<u32> {
     let mut counts: Vec<u32> =
         std::iter::successors(Some(2_u32), |n| n.checked_mul(2)).take_while(|n| *n < most).collect();
@@ -103,10 +103,10 @@ fn counts(most: u32) -> Vec<u32> {
     counts
 }
 
-/// What the profile says, as the simulator wants it.
+/// The profile's data, in the simulator's form.
 struct Recorded {
     program: Arc<Program>,
-    /// The locks that are replayed.
+    /// The replayed locks.
     locks: Vec<LockId>,
     crowd: Crowd,
     acquisitions_per_s: f64,
@@ -144,7 +144,7 @@ impl Recorded {
         })
     }
 
-    /// One design over numbers of CPUs.
+    /// Forecasts one design over numbers of CPUs.
     fn design(&self, machine: &Arc<Machine>, counts: &[u32], locks: Locks, name: &str, title: &str) -> Result<Design> {
         let mut design = Design { name: name.to_owned(), title: title.to_owned(), ..Design::default() };
         for &cpus in counts {
@@ -165,7 +165,7 @@ impl Recorded {
         Ok(design)
     }
 
-    /// The model at the recorded numbers of threads and CPUs.
+    /// Runs the model at the recorded numbers of threads and CPUs.
     fn check(&self, profile: &Profile, machine: &Arc<Machine>) -> Result<ScalingCheck> {
         let locks = if profile.program.policy == Policy::Libc.name() { Locks::Sleeping } else { Locks::Adaptive };
         Ok(ScalingCheck {
@@ -177,7 +177,7 @@ impl Recorded {
     }
 }
 
-/// The forecast for a terminal.
+/// Formats the forecast for a terminal.
 pub(super) fn told(profile: &Profile, scaling: &Scaling) -> String {
     let points = |design: &Design| design.points.last().map_or(0, |point| point.cpus);
     let mut text = format!("WHAT IF THERE WERE {} CPUS\n", scaling.designs.first().map_or(0, points));
@@ -191,7 +191,7 @@ pub(super) fn told(profile: &Profile, scaling: &Scaling) -> String {
     text
 }
 
-/// The locks that are held most.
+/// Returns the locks that are held most.
 fn busiest(profile: &Profile) -> Vec<LockId> {
     let mut locks: Vec<LockId> = (0..profile.locks.len() as LockId).collect();
     locks.sort_by_key(|lock| std::cmp::Reverse(profile.locks[*lock as usize].usage.hold_total_ns));
@@ -215,8 +215,8 @@ fn middles(times: &Distribution) -> Vec<(u64, u64)> {
     middles
 }
 
-/// Time that threads ran: while they neither waited for a lock or a condition nor, where threads outnumber CPUs, for a
-/// CPU.
+/// Returns the time that threads ran: when they waited neither for a lock or a condition nor, if threads outnumber
+/// CPUs, for a CPU.
 fn running_ns(profile: &Profile) -> f64 {
     let alive: u64 = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum();
     let waited: u64 = profile.threads.iter().map(|thread| thread.usage.wait.sum_ns).sum();
@@ -225,13 +225,13 @@ fn running_ns(profile: &Profile) -> f64 {
     (alive.saturating_sub(waited + conditions) as f64).min(most)
 }
 
-/// The most threads that were there at once.
+/// Returns the most threads that existed at the same time.
 fn together(profile: &Profile) -> u32 {
     let busy = profile.threads.iter().filter(|thread| thread.usage.acquisitions > 1);
     u32::try_from(at_once(busy).max(1)).unwrap_or(u32::MAX)
 }
 
-/// The lock that threads wait most for, and for what share of their time.
+/// Returns the lock that threads wait for most, and the share of their time.
 fn worst(forecast: &Forecast) -> Option<(usize, f64)> {
     forecast.waiting.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
 }
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
     use turnwise_profile::model::{Lock, Program as Ran, Site as RecordedSite, Thread, Usage};
 
-    /// Four threads for 10 ms on 2 CPUs; one mutex is held half of the time that they run.
+    /// Returns a profile of four threads for 10 ms on 2 CPUs; one mutex is held half of the time that they run.
     fn profile() -> Profile {
         let hold = Distribution { count: 100, sum_ns: 100_000, max_ns: 1_200, buckets: vec![(1_200, 100)] };
         let usage = |acquisitions, hold| Usage { acquisitions, hold, hold_total_ns: 10_000_000, ..Usage::default() };

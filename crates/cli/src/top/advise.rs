@@ -1,7 +1,7 @@
-//! `turnwise top --advise`: which settings of `turnwise tune` are worth a trial, as far as live figures can tell.
+//! `turnwise top --advise`: which settings of `turnwise tune` are worth a trial, as far as live figures can show.
 //!
-//! The rule base of `profile` (`crates/profile/src/advice`) judges by how long locks are held, by who blocked
-//! whom, and by what else happened in a recording. A live view counts waits. What can be judged by these is here.
+//! The rule base of `profile` (`crates/profile/src/advice`) judges by hold times, by which sites blocked which, and by
+//! other data of a recording. A live view counts waits. The rules that need only these are here.
 
 use super::once::summary;
 use crate::live::{Names, Process, Row, View};
@@ -12,18 +12,18 @@ use turnwise::wait::Policy;
 use turnwise_live::{Kind, Setting, Values, unnumbered};
 use turnwise_present::figures::{percent, time};
 
-/// A lock at which threads spend less than this share of their time is not worth a trial, as for a profile.
+/// The share of threads' time below which a lock is not worth a trial, as for a profile.
 const WORTHWHILE: f64 = 0.01;
-/// Nor is one with less than this of all waiting: it is worth a try only when the others are gone.
+/// The share of all waiting below which a lock is not worth a trial until the others are fixed.
 const MATTERS: f64 = 0.05;
-/// Fewer waits tell nothing.
+/// The minimum number of waits for a proposal.
 const FEW: u64 = 100;
-/// Waits that last so long find their owner in one section for longer than a spinner waits for it.
+/// The length of waits that find their owner in one section for longer than a spinner waits for it.
 const IN_VAIN_NS: u64 = 16 * Policy::DEFAULT.still_ns;
-/// After how long a waiter that was overtaken gets the next turn.
+/// The time after which an overtaken waiter gets the lock next.
 const FAIR_NS: u64 = Policy::DEFAULT.claim_after_ns;
 
-/// Rules of a profile that need what a live view has not.
+/// The rules of a profile that need data missing in a live view.
 const NOT_JUDGED: &[(&str, &str)] = &[
     ("short-holds, long-holds, saturated", "how long locks are held is not known"),
     ("off-cpu-owner, oversubscribed, late-wake-ups", "whether owners had their CPUs is not known"),
@@ -40,7 +40,7 @@ struct Proposal {
     ns: u32,
 }
 
-/// What is worth a trial, with the command for each.
+/// Returns the settings worth a trial, with the command for each.
 pub(super) fn text(view: &View, names: &mut Names, rows: &[Row]) -> String {
     let mut text = String::new();
     for process in &view.processes {
@@ -85,7 +85,7 @@ fn threads(view: &View, process: &Process) -> usize {
     view.threads.iter().filter(|thread| thread.process == process.id).count()
 }
 
-/// The trial of a proposal, as a shell takes it.
+/// Returns the trial of a proposal, in shell syntax.
 fn command(row: &Row, process: &Process, proposal: &Proposal) -> String {
     let mut values = Values::default();
     values.set(proposal.setting, proposal.ns);
@@ -93,7 +93,7 @@ fn command(row: &Row, process: &Process, proposal: &Proposal) -> String {
     format!("turnwise tune {} --trial {trial} --metric-cmd CMD", process.id.pid)
 }
 
-/// What the waits for a lock suggest.
+/// Returns the proposals that the waits for a lock suggest.
 fn proposals(row: &Row, threads: usize) -> Vec<Proposal> {
     let (now, waits) = (&row.now, row.now.waits as f64);
     let is_worthwhile = row.waiting.is_some_and(|waiting| waiting >= WORTHWHILE * threads.max(1) as f64);
@@ -131,7 +131,7 @@ mod tests {
     use crate::live::made_up::server;
     use crate::live::{Wanted, rows};
 
-    /// The hot lock of a server with waits in this bucket, a second's worth, and so many sleeps and hand-offs.
+    /// Returns the hot lock of a server with one second's waits in these buckets, and these sleeps and hand-offs.
     fn hot(waits: &[(usize, u64)], sleeps: u64, handoffs: u64) -> (View, Names, Row) {
         let (_, view, mut names) = server();
         let mut row = rows(&view, &mut names, &Wanted::default(), 1).0.remove(0);

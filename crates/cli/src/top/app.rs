@@ -1,14 +1,14 @@
-//! What the terminal's view shows, and what keys do to it. It knows no terminal.
+//! The state of the terminal's view, and the effects of keys. It is independent of the terminal.
 
 use crate::live::{LockId, Model, Names, Row, Sort, View, Wanted, rows};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use turnwise_live::Snapshot;
 
-/// What is on the screen.
+/// The contents of the screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Screen {
     Locks,
-    /// One line of the list, opened: the lock that it began with, and its name.
+    /// A line of the list in detail: the lock that it began with, and its name.
     Lock(LockId, String),
     Threads,
 }
@@ -20,23 +20,23 @@ pub(super) struct App {
     pub(super) names: Names,
     pub(super) wanted: Wanted,
     pub(super) screen: Screen,
-    /// The lines as they were drawn last.
+    /// The lines as last drawn.
     pub(super) rows: Vec<Row>,
     pub(super) selected: usize,
-    /// The line of the threads that is selected.
+    /// The selected line of the threads.
     pub(super) thread: usize,
-    /// The lock at that line, from the first key on: it stays selected where it goes. Before, the first line is.
+    /// The selected lock, from the first key on: it stays selected as it moves. Before, the first line is selected.
     followed: Option<LockId>,
     pub(super) paused: bool,
     pub(super) help: bool,
-    /// The filter is being typed.
+    /// Whether the filter is being typed.
     pub(super) typing: bool,
     pub(super) over: bool,
 }
 
-/// As many locks are listed at most: more than a person looks at.
+/// The maximum number of listed locks: more than a person reads.
 const MOST: usize = 1_000;
-/// Lines that the keys for pages go by.
+/// The number of lines that the page keys move by.
 const PAGE: usize = 10;
 
 impl App {
@@ -66,7 +66,7 @@ impl App {
         self.arrange();
     }
 
-    /// Lists the locks again, as they are wanted now.
+    /// Lists the locks again, in the current order and filter.
     pub(super) fn arrange(&mut self) {
         self.rows = rows(&self.view, &mut self.names, &self.wanted, MOST).0;
         let place = self.followed.and_then(|lock| self.rows.iter().position(|row| row.locks.contains(&lock)));
@@ -85,12 +85,12 @@ impl App {
         self.followed = self.rows.get(self.selected).map(|row| row.locks[0]);
     }
 
-    /// The lock that is opened, as a line; `None`: nobody waited for it within the last minute.
+    /// Returns the opened lock, as a line; `None`: no thread waited for it within the last minute.
     pub(super) fn opened(&self, lock: LockId) -> Option<&Row> {
         self.rows.iter().find(|row| row.locks.contains(&lock))
     }
 
-    /// Does what a key says.
+    /// Handles a key.
     pub(super) fn key(&mut self, key: KeyEvent) {
         if key.kind == KeyEventKind::Release {
             return;
@@ -185,7 +185,7 @@ impl App {
     }
 }
 
-/// What the lines are sorted by, in words.
+/// Returns what the lines are sorted by, in words.
 pub(super) fn sorted_by(sort: Sort) -> &'static str {
     match sort {
         Sort::Wait => "wait time",
@@ -202,7 +202,7 @@ pub(super) mod tests {
     use super::*;
     use crate::live::made_up::{id, server};
 
-    /// The view of a made-up server.
+    /// Returns the view of a made-up server.
     pub(in crate::top) fn app() -> App {
         let (model, view, names) = server();
         let mut app = App::new(Wanted::default());

@@ -4,7 +4,7 @@ use crate::live::{Names, Row, View};
 use turnwise_present::figures::{percent, short, time};
 use turnwise_profile::text::shortened;
 
-/// What a cell is made of.
+/// The data that a cell is made from.
 pub(super) struct Context<'a> {
     pub(super) view: &'a View,
     pub(super) names: &'a mut Names,
@@ -13,18 +13,18 @@ pub(super) struct Context<'a> {
 /// A column.
 pub(super) struct Column {
     pub(super) title: &'static str,
-    /// Columns of the terminal that it takes, at least.
+    /// Its minimum width on the terminal.
     pub(super) width: u16,
-    /// It is a name, which takes the room that is left.
+    /// Whether it is a name, which takes the remaining room.
     pub(super) grows: bool,
-    /// Narrower lists leave it out.
+    /// The width below which lists leave it out.
     from: u16,
     pub(super) cell: fn(&Row, &mut Context) -> String,
 }
 
-/// What stands before the function that a lock is named by, if nothing else names it.
+/// The text before the function by which a lock is named, if it has no other name.
 const TAKEN_IN: &str = "taken in ";
-/// In place of a figure that is not known.
+/// The text for an unknown figure.
 const NONE: &str = "-";
 
 const fn figure(title: &'static str, width: u16, from: u16, cell: fn(&Row, &mut Context) -> String) -> Column {
@@ -54,7 +54,7 @@ const COLUMNS: &[Column] = &[
     name("call site", 24, 130, |row, context| context.names.site(row.process(), row.site)),
 ];
 
-/// The process's column, where there are several.
+/// The process's column, if there are several processes.
 const PID: Column = figure("pid", 7, 0, |row, _| row.process().pid.to_string());
 
 /// Lists the columns for a list of this width.
@@ -76,33 +76,33 @@ fn holder(row: &Row, context: &mut Context) -> String {
     )
 }
 
-/// A thread's name and number.
+/// Formats a thread's name and number.
 pub(super) fn thread_name(name: &str, tid: u32) -> String {
     if name.is_empty() { tid.to_string() } else { format!("{name} {tid}") }
 }
 
-/// How long a thread has had a lock, as far as is known.
+/// Formats how long a thread has held a lock, as far as known.
 pub(super) fn held(held_ns: u64) -> String {
     if held_ns == 0 { NONE.to_owned() } else { format!("≥{}", time(held_ns as f64)) }
 }
 
-/// A length of time that may not be known.
+/// Formats a duration that may be unknown.
 pub(super) fn length(ns: Option<u64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), |ns| time(ns as f64))
 }
 
-/// Threads that wait, in the mean.
+/// Formats the mean number of waiting threads.
 pub(super) fn waiting(threads: f64) -> String {
     if threads >= 0.005 { format!("{threads:.2}") } else { "0".to_owned() }
 }
 
-/// A number of which the parts of one do not matter.
+/// Formats a number without its fraction.
 pub(super) fn whole(value: f64) -> String {
     if value >= 10.0 { short(value.round()) } else { short((value * 10.0).round() / 10.0) }
 }
 
-/// A name in at most so many columns. Of a lock that is named by a function, the function stays: first the namespaces
-/// that it is in go, then the words before it.
+/// Shortens a name to at most `columns` columns. If a lock is named by a function, the function stays: first its
+/// namespaces are removed, then the words before it.
 pub(super) fn fitting(name: &str, columns: usize) -> String {
     let mut name = name.to_owned();
     while name.chars().count() > columns
@@ -115,7 +115,7 @@ pub(super) fn fitting(name: &str, columns: usize) -> String {
     shortened(function, columns)
 }
 
-/// A name without the first namespace in it, if there is one: of a template's or a trait's arguments none is taken.
+/// Returns a name without its first namespace, if there is one: those in arguments of templates or traits stay.
 fn without_namespace(name: &str) -> Option<String> {
     let end = name.find("::")?;
     let is_part = |c: char| c.is_alphanumeric() || c == '_';

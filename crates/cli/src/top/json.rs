@@ -1,4 +1,4 @@
-//! `turnwise top --json`: a line per look.
+//! `turnwise top --json`: one line per look.
 
 use crate::live::{Names, Process, Row, ThreadView, View, Waiting};
 use crate::setting::shown;
@@ -12,10 +12,10 @@ struct Look<'a> {
     schema: u32,
     time_unix_s: f64,
     processes: Vec<ProcessLine<'a>>,
-    /// How many locks were waited for within the last minute; those beyond --limit are not in `locks`.
+    /// The number of locks with waits within the last minute; those beyond --limit are not in `locks`.
     locks_found: usize,
     locks: Vec<LockLine>,
-    /// Those that wait.
+    /// The waiting threads.
     threads: Vec<ThreadLine<'a>>,
 }
 
@@ -24,13 +24,13 @@ struct ProcessLine<'a> {
     pid: u32,
     name: &'a str,
     alive: bool,
-    /// Time that the counters are of; null: since the program began.
+    /// The time that the counters cover; null: since the program began.
     span_ns: Option<u64>,
     threads: usize,
     threads_waiting: usize,
     lost_waits: u64,
     lost_threads: u64,
-    /// What is set by `turnwise tune`.
+    /// The settings made by `turnwise tune`.
     settings: Vec<SettingsLine<'a>>,
 }
 
@@ -64,7 +64,7 @@ struct LockLine {
     total_wait_ns: u64,
     holder: Option<HolderLine>,
     site: String,
-    /// In force for its waits: `spin=off,fair-after=1ms`; null: nothing is set.
+    /// The settings in force for its waits: `spin=off,fair-after=1ms`; null: none.
     settings: Option<String>,
 }
 
@@ -88,10 +88,10 @@ struct ThreadLine<'a> {
     site: String,
 }
 
-/// Grows with every change that a reader must know of.
+/// The version of the schema, which grows with every change that a reader must know.
 const SCHEMA: u32 = 1;
 
-/// The look as one line.
+/// Returns the look as one line.
 pub(super) fn line(view: &View, names: &mut Names, rows: &[Row], found: usize) -> anyhow::Result<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let look = Look {

@@ -1,4 +1,4 @@
-//! `turnwise top`: what the locks of running programs do now.
+//! `turnwise top`: the current activity of running programs' locks.
 
 mod advise;
 mod app;
@@ -78,7 +78,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
     if time < Duration::from_millis(100) { Err("expected 0.1 or more".to_owned()) } else { Ok(time) }
 }
 
-/// Shows what was asked for.
+/// Shows what was requested.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let on_terminal = !args.once && !args.advise && !args.json && args.openmetrics.is_none();
     if on_terminal && !std::io::stdout().is_terminal() {
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// Set by Ctrl-C and by signals that ask to end.
+/// Returns a flag set by Ctrl-C and by termination signals.
 fn stop() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -125,7 +125,7 @@ fn stop() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Whether the time has passed before somebody asked to stop.
+/// Returns whether the time passed before a request to stop.
 fn sleep(time: Duration, stop: &AtomicBool) -> bool {
     let end = Instant::now() + time;
     while !stop.load(Ordering::Relaxed) {

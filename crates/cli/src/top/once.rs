@@ -9,10 +9,10 @@ use turnwise_present::figures::{count, time};
 use turnwise_present::table::{self, CellAlignment, ContentArrangement};
 use turnwise_profile::text::{shared, shortened};
 
-/// Columns of the table; figures go by it, and names are shortened to what is left.
+/// The width of the table; figures are kept, and names are shortened to the remaining room.
 const WIDTH: u16 = 100;
 
-/// The look as text. `found` locks had waits, of which `rows` are shown.
+/// Returns the look as text. `found` locks had waits, of which `rows` are shown.
 pub(super) fn text(view: &View, names: &mut Names, rows: &[Row], found: usize) -> String {
     let mut text = String::new();
     for process in &view.processes {
@@ -32,7 +32,7 @@ pub(super) fn text(view: &View, names: &mut Names, rows: &[Row], found: usize) -
     text
 }
 
-/// A process in one line.
+/// Formats a process in one line.
 pub(super) fn summary(view: &View, process: &Process) -> String {
     let threads = view.threads.iter().filter(|thread| thread.process == process.id);
     let (mut all, mut waiting) = (0, 0);
@@ -49,13 +49,13 @@ pub(super) fn summary(view: &View, process: &Process) -> String {
     text + &not_counted(process.lost)
 }
 
-/// What is set for the locks of a process, a line each.
+/// Formats the settings for the locks of a process, a line each.
 fn settings(process: &Process) -> String {
     let line = |rule: &Rule| format!("* set in {}: {}: {}\n", process.id.pid, rule.label, shown(&rule.values));
     process.rules.iter().map(line).collect()
 }
 
-/// What found no room, if anything.
+/// Describes what found no room, if anything.
 fn not_counted(lost: Lost) -> String {
     let waits = lost.waits.saturating_add(lost.nested);
     let parts = [(waits, "waits"), (lost.threads, "threads")].into_iter().filter(|(number, _)| *number > 0);

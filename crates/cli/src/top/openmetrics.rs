@@ -1,4 +1,4 @@
-//! `turnwise top --openmetrics`: all that locks have come to, as OpenMetrics text, for Prometheus and its like.
+//! `turnwise top --openmetrics`: all totals of locks, as OpenMetrics text, for Prometheus and similar tools.
 
 use crate::live::{BUCKETS, Model, Names, Row, View, Wanted, Watch, lower_bound, rows};
 use anyhow::Result;
@@ -10,20 +10,20 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 use std::fmt;
 
-/// Names of labels, and what they say of one line.
+/// The names of labels, and their values for one line.
 type Labels = Vec<(&'static str, String)>;
 
-/// A metric's name, what it is, and its value for one line.
+/// A metric's name, its description, and its value for one line.
 type Figure<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-/// Buckets of the histogram: every second power of two from about a microsecond to four seconds.
+/// The buckets of the histogram: every second power of two from about a microsecond to four seconds.
 const FIRST_BUCKET: usize = 10;
 const LAST_BUCKET: usize = BUCKETS - 1;
 
-/// Counters of damaged files may be anything; so much of one bucket can be added up.
+/// The most of one bucket that can be added up: counters of damaged files may be anything.
 const MOST: u64 = u64::MAX / BUCKETS as u64;
 
-/// Makes the text, again and again.
+/// Produces the text repeatedly.
 pub(super) struct Exporter {
     watch: Watch,
     wanted: Wanted,
@@ -36,16 +36,16 @@ impl Exporter {
         Exporter { watch, wanted, limit, names: Names::default() }
     }
 
-    /// The text for now; and whether a program still runs.
+    /// Returns the current text, and whether a program still runs.
     pub(super) fn text(&mut self) -> Result<(String, bool)> {
-        // The first look of a model is at all since the programs began.
+        // The first look of a model covers all time since the programs began.
         let view = Model::default().step(&self.watch.snapshots()?);
         let is_alive = view.processes.iter().any(|process| process.alive);
         Ok((encoded(&view, &mut self.names, &self.wanted, self.limit)?, is_alive))
     }
 }
 
-/// A first look as text.
+/// Formats a first look as text.
 fn encoded(view: &View, names: &mut Names, wanted: &Wanted, limit: usize) -> Result<String> {
     let (rows, _) = rows(view, names, wanted, limit);
     let locks = rows.into_iter().map(|row| (labels(&row), row)).collect();
@@ -62,7 +62,7 @@ fn encoded(view: &View, names: &mut Names, wanted: &Wanted, limit: usize) -> Res
     Ok(text)
 }
 
-/// Processes as one have no number, and no addresses that mean anything.
+/// Returns the labels; combined processes have no number, and no meaningful addresses.
 fn labels(row: &Row) -> Labels {
     let mut labels = vec![("program", row.program.clone())];
     if let [lock] = row.locks.as_slice() {
@@ -79,11 +79,11 @@ struct ProcessMetrics {
     labels: Labels,
     alive: bool,
     threads: u64,
-    /// Waits and threads that found no room.
+    /// The number of waits and threads that found no room.
     lost: [u64; 2],
 }
 
-/// All that is exported.
+/// All exported metrics.
 #[derive(Debug)]
 struct Metrics {
     locks: Vec<(Labels, Row)>,
@@ -179,7 +179,7 @@ fn gauge(metric: MetricEncoder, value: f64) -> fmt::Result {
     ConstGauge::new(value).encode(metric)
 }
 
-/// Upper bounds in seconds, and how many waits are in each bucket.
+/// Returns the upper bounds in seconds, and the number of waits in each bucket.
 fn buckets(histogram: &[u64; BUCKETS]) -> Vec<(f64, u64)> {
     let mut buckets: Vec<(f64, u64)> = Vec::new();
     let mut count = 0;
@@ -201,7 +201,7 @@ pub(super) mod tests {
     use std::io::Write;
     use std::process::{Command, Stdio};
 
-    /// The text for a made-up server, whose lock has a name that needs care.
+    /// Returns the text for a made-up server, whose lock has a name that needs escaping.
     pub(in crate::top) fn made_up() -> String {
         let threads = vec![waiting(11, 0x100, Some(13), BEGIN, 3_000_000), running(13)];
         let mut hot = lock(0x100, 1_000);
@@ -224,7 +224,7 @@ pub(super) mod tests {
         assert!(wild.iter().map(|(_, count)| count).sum::<u64>() > 0, "it does not overflow");
     }
 
-    /// What Prometheus's own parser reads: `sample name labels value` lines, sorted.
+    /// A script that prints what Prometheus's own parser reads: `sample name labels value` lines, sorted.
     const PARSE: &str = "
 import sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -233,7 +233,7 @@ for family in text_string_to_metric_families(sys.stdin.read()):
         print(family.type, family.unit, sample.name, sorted(sample.labels.items()), sample.value)
 ";
 
-    /// `None`: the parser is not installed.
+    /// Parses the text; `None`: the parser is not installed.
     pub(in crate::top) fn parsed(text: &str) -> Option<Vec<String>> {
         let python = |script: &str| {
             let mut command = Command::new("/usr/bin/python3");

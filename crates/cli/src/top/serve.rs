@@ -1,4 +1,4 @@
-//! Where OpenMetrics text goes: to whoever asks for it at an address, or into a file at each interval.
+//! Delivers OpenMetrics text: to clients at an address, or into a file at each interval.
 
 use super::openmetrics::Exporter;
 use super::sleep;
@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use turnwise_present::output_file::OutputFile;
 
-/// Where it goes.
+/// The destination.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Address(SocketAddr),
@@ -34,10 +34,10 @@ impl FromStr for Place {
     }
 }
 
-/// A request that takes longer, or is larger, gets no answer: nobody else is served meanwhile.
+/// The limits of a request; a longer or larger one gets no answer: no other client is served meanwhile.
 const PATIENCE: Duration = Duration::from_secs(2);
 const REQUEST_BYTES: usize = 8 * 1024;
-/// How often it is looked whether somebody asks, or wants all this to end.
+/// The interval of checks for requests, or for a request to stop.
 const STEP: Duration = Duration::from_millis(20);
 
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -66,7 +66,7 @@ pub(super) fn serve(mut exporter: Exporter, address: SocketAddr, stop: &AtomicBo
     eprintln!("turnwise: metrics are at http://{}/metrics; Ctrl-C ends", listener.local_addr()?);
     loop {
         match listener.accept() {
-            // A client that goes away harms nobody else.
+            // A client that disconnects does not affect others.
             Ok((stream, _)) => drop(answer(stream, &mut exporter)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 if !sleep(STEP, stop) {
@@ -88,7 +88,7 @@ fn answer(mut stream: TcpStream, exporter: &mut Exporter) -> Result<()> {
     Ok(())
 }
 
-/// The head of a request.
+/// Reads the head of a request.
 fn request(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let end = Instant::now() + PATIENCE;
     let mut request = Vec::new();

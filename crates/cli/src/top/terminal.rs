@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Signals are looked for so often.
+/// The interval at which signals are checked.
 const STEP: Duration = Duration::from_millis(200);
 
 /// Shows the view until the user ends it.
@@ -27,13 +27,13 @@ pub(super) fn run(mut watch: Watch, wanted: Wanted, interval: Duration) -> Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ends the process when its terminal is gone. What reads the keys would look for more, without rest and for ever.
+/// Ends the process when its terminal is gone. The key reader would otherwise poll forever without pause.
 fn end_with_the_terminal() -> Result<()> {
-    /// As a shell sees a program that SIGHUP ended.
+    /// The exit status that a shell reports for a program killed by SIGHUP.
     const HUNG_UP: i32 = 128 + 1;
     let watch = || {
         let stdout = std::io::stdout();
-        // That it is gone is told unasked, and nothing else is.
+        // A hang-up is reported unrequested, and no other event is.
         let mut terminal = [PollFd::new(&stdout, PollFlags::empty())];
         while !poll(&mut terminal, None).is_ok_and(|told| told > 0) {}
         std::process::exit(HUNG_UP);

@@ -1,4 +1,4 @@
-//! `turnwise tune`: settings of the locks of a program that runs.
+//! `turnwise tune`: settings of the locks of a running program.
 
 mod policy;
 mod report;
@@ -79,7 +79,7 @@ Examples:
     )
 });
 
-/// Lists, sets, takes back or tries settings.
+/// Lists, sets, removes or tries settings.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let channel = channel(&args.which)?;
     if let Some(name) = &args.undo {
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     list(&channel)
 }
 
-/// Adds a rule to those in force; what they set for the same waits stays, if it sets no other value.
+/// Adds a rule to those in force; existing values for the same waits stay, unless it sets others.
 fn add(now: &mut Vec<Rule>, rule: Rule) {
     match now.iter_mut().find(|known| known.target == rule.target) {
         Some(known) => {
@@ -115,7 +115,7 @@ fn add(now: &mut Vec<Rule>, rule: Rule) {
     }
 }
 
-/// The program that the user means, which runs.
+/// Returns the running program that the user means.
 fn channel(which: &Which) -> Result<Channel> {
     let mut running = which.running();
     match (running.len(), which) {
@@ -148,7 +148,7 @@ fn is_address(target: &Target, name: &str) -> bool {
     matches!(target, Target::Locks((from, _)) if name == format!("{:#x}", unnumbered(*from)))
 }
 
-/// Prints what is set.
+/// Prints the settings.
 fn list(channel: &Channel) -> Result<ExitCode> {
     let mut text = String::new();
     for rule in channel.rules()? {
@@ -161,7 +161,7 @@ fn list(channel: &Channel) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A rule in one line.
+/// Formats a rule in one line.
 fn line(rule: &Rule) -> String {
     let of = match rule.target {
         Target::All => "all waits".to_owned(),

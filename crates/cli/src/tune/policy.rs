@@ -1,4 +1,4 @@
-//! Settings from a policy file, for a program that runs.
+//! Settings from a policy file, for a running program.
 
 use super::target::Program;
 use crate::policy_file::{PolicyFile, Subject};
@@ -7,8 +7,8 @@ use std::path::Path;
 use turnwise_live::{Rule, Target};
 use turnwise_preload_abi::matches;
 
-/// The rules of the file that have settings, for the locks that the program has waited for so far. What cannot be
-/// applied goes to standard error, with the reason.
+/// Returns the rules of the file that have settings, for the locks that the program has waited for so far. Rules that
+/// cannot be applied go to standard error, with the reason.
 pub(super) fn rules(path: &Path, program: &mut Program) -> Result<Vec<Rule>> {
     let file = PolicyFile::read(path)?;
     let name = program.snapshot.name.clone();
@@ -41,7 +41,7 @@ pub(super) fn rules(path: &Path, program: &mut Program) -> Result<Vec<Rule>> {
         }
         let label = rule.conditions();
         let label = if label.is_empty() { "*".to_owned() } else { label };
-        // The first rule that fits decides.
+        // The first matching rule decides.
         for target in targets {
             if !rules.iter().any(|known: &Rule| known.target == target) {
                 rules.push(Rule { target, values: rule.values, label: label.clone() });
@@ -61,7 +61,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a variable, with `+distance` if the lock is inside, is one that a rule names.
+/// Returns whether a variable, with `+distance` if the lock is inside, is one that a rule names.
 fn is_symbol(pattern: &str, distance: Option<u64>, variable: &str) -> bool {
     let (name, inside) = match variable.rsplit_once('+') {
         Some((name, digits)) => match number(digits) {

@@ -1,4 +1,4 @@
-//! The result of a trial: `tune --trial --json` prints it as it is; its fields are described in `docs/tune.md`.
+//! The result of a trial: `tune --trial --json` prints it unchanged; its fields are described in `docs/tune.md`.
 
 use super::Args;
 use crate::compare::{Pairs, PairsReport};
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use turnwise_live::Channel;
 use turnwise_present::machine::Machine;
 
-/// Raised when a field changes its meaning or goes away.
+/// The version of the schema, raised when a field changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
 /// Everything about one trial.
@@ -35,10 +35,10 @@ struct ProcessInfo {
 
 #[derive(Serialize)]
 struct TrialInfo {
-    /// As the user typed it.
+    /// The name as the user typed it.
     name: String,
     settings: String,
-    /// How many rounds were asked for.
+    /// The number of rounds requested.
     rounds: u32,
     metric_cmd: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Which waits a name stands for, in a program that runs.
+//! Finds which waits a name stands for, in a running program.
 
 use crate::live::{LockId, Names, ProcessId};
 use anyhow::{Result, bail};
@@ -6,20 +6,20 @@ use turnwise_live::{Channel, Kind, Snapshot, Target, unnumbered};
 use turnwise_preload_abi::Lock as Policy;
 use turnwise_present::names::suggestion;
 
-/// What a name stands for.
+/// The waits that a name stands for.
 pub(crate) struct Named {
     pub(crate) label: String,
     pub(crate) targets: Vec<Target>,
 }
 
-/// A program, and the names of what is in it.
+/// A program, and the names in it.
 pub(crate) struct Program<'a> {
     pub(crate) channel: &'a Channel,
     pub(crate) snapshot: Snapshot,
     names: Names,
 }
 
-/// How many locks a message names.
+/// The number of locks that a message names.
 const TOLD: usize = 12;
 
 impl<'a> Program<'a> {
@@ -32,7 +32,7 @@ impl<'a> Program<'a> {
         ProcessId { pid: self.snapshot.pid, start: self.snapshot.start }
     }
 
-    /// The locks that threads have waited for, or wait for now: address, kind and call sites.
+    /// Returns the locks that threads have waited for, or wait for now: address, kind and call sites.
     fn locks(&self) -> Vec<(u64, Kind, Vec<u64>)> {
         let counted = self.snapshot.locks.iter().map(|lock| {
             let sites = lock.sites.iter().map(|site| site.address).collect();
@@ -42,7 +42,7 @@ impl<'a> Program<'a> {
         counted.chain(waits.map(|waiting| (waiting.lock, waiting.kind, vec![waiting.site]))).collect()
     }
 
-    /// Finds what the user calls `name`: `*`, an address, a lock's name, or a function that waits.
+    /// Finds the waits that the user calls `name`: `*`, an address, a lock's name, or a function that waits.
     pub(crate) fn named(&mut self, name: &str) -> Result<Named> {
         let label = name.to_owned();
         if name == "*" {
@@ -82,7 +82,7 @@ impl<'a> Program<'a> {
         Ok(Named { label, targets })
     }
 
-    /// The locks whose variable's name is right for a pattern of a policy file.
+    /// Returns the locks whose variable's name matches a pattern of a policy file.
     pub(crate) fn variables(&mut self, mut is_right: impl FnMut(&str) -> bool) -> Vec<(Target, Kind)> {
         let locks = self.locks().into_iter().filter_map(|(address, kind, _)| {
             let lock = LockId { process: self.id(), address, kind };

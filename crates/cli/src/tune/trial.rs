@@ -1,4 +1,4 @@
-//! `turnwise tune --trial`: a setting goes on and off, on the program as it runs, and the verdict is `compare`'s.
+//! `turnwise tune --trial`: a setting is switched on and off in the running program; the verdict is `compare`'s.
 
 use super::report::TrialReport;
 use super::target::{Named, Program};
@@ -19,13 +19,13 @@ use turnwise_present::ending::{Failure, INTERRUPTED};
 use turnwise_present::json;
 use turnwise_present::output_file::OutputFile;
 
-/// How often it is asked whether the user has enough.
+/// The interval of checks for the user's request to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Puts settings in force, and back as they were when it goes.
+/// Puts settings in force, and restores the old ones on drop.
 struct Switch {
     tuner: Tuner,
-    /// Of the same waits, as it was.
+    /// The earlier rules for the same waits.
     before: Vec<Rule>,
     rules: Vec<Rule>,
 }
@@ -60,7 +60,7 @@ impl Drop for Switch {
     }
 }
 
-/// Measures with a setting and without.
+/// A measurement with a setting and without.
 struct Trial<'a> {
     channel: &'a Channel,
     args: &'a Args,
@@ -68,7 +68,7 @@ struct Trial<'a> {
     stop: &'a AtomicBool,
 }
 
-/// Tries the setting, and says what came of it.
+/// Tries the setting, and reports the result.
 pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<ExitCode> {
     let named = Program::look(channel)?.named(&trial.name)?;
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
@@ -91,7 +91,7 @@ pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<
     Ok(if is_over { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
-/// What to type next.
+/// Returns the command to enter next.
 fn after(pid: u32, trial: &Assignment, pairs: &Pairs) -> String {
     let setting = format!("{}={}", trial.name, shown(&trial.values));
     match shlex::try_quote(&setting).ok().filter(|_| pairs.is_better()) {
@@ -100,7 +100,7 @@ fn after(pid: u32, trial: &Assignment, pairs: &Pairs) -> String {
     }
 }
 
-/// Set by Ctrl-C and by signals that ask to end, however often: the settings are taken back first.
+/// Returns a flag set by Ctrl-C and by termination signals, however often: the settings are restored first.
 fn stop() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -118,7 +118,7 @@ impl Trial<'_> {
         }
     }
 
-    /// The complete rounds: with the setting, and without.
+    /// Returns the complete rounds: with the setting, and without.
     fn rounds(&self, switch: &Switch) -> Result<Vec<(f64, f64)>> {
         let mut rng = fastrand::Rng::with_seed(self.args.seed);
         let mut rounds = Vec::new();
@@ -140,7 +140,7 @@ impl Trial<'_> {
         Ok(rounds)
     }
 
-    /// One measurement; `None`: the user has enough.
+    /// Makes one measurement; `None`: the user stopped it.
     fn measure(&self) -> Result<Option<f64>> {
         let value = match &self.args.metric_cmd {
             None => self.waiting(self.args.time.unwrap_or(Duration::from_secs(1)))?,
@@ -153,7 +153,7 @@ impl Trial<'_> {
         Ok(value)
     }
 
-    /// Lets time pass; `false`: the user has enough.
+    /// Lets time pass; `false`: the user stopped it.
     fn pass(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         while !self.stop.load(Relaxed) {
@@ -166,7 +166,7 @@ impl Trial<'_> {
         false
     }
 
-    /// How many threads wait for the locks in the mean. What began before counts a little: a fifth of the time passes
+    /// Returns how many threads wait for the locks on average. Earlier waits count little: a fifth of the time passes
     /// first.
     fn waiting(&self, time: Duration) -> Result<Option<f64>> {
         if !self.pass(time / 5) {
@@ -181,7 +181,7 @@ impl Trial<'_> {
         Ok(Some(waited as f64 / after.taken_ns.saturating_sub(before.taken_ns).max(1) as f64))
     }
 
-    /// Time that threads waited for the locks so far.
+    /// Returns the time that threads waited for the locks so far.
     fn waited(&self, snapshot: &Snapshot) -> u64 {
         let is_target = |address: u64, site: u64| self.targets.iter().any(|target| target.covers(address, site));
         let locks = snapshot.locks.iter().flat_map(|lock| lock.sites.iter().map(|site| (lock.address, site)));
@@ -192,10 +192,10 @@ impl Trial<'_> {
         ended.chain(going_on).fold(0, u64::saturating_add)
     }
 
-    /// The last number that the user's command prints.
+    /// Returns the last number that the user's command prints.
     fn command(&self, command: &str) -> Result<Option<f64>> {
         let mut shell = Command::new("sh");
-        // A group of its own: Ctrl-C is for us first, and what the command starts ends with it.
+        // A separate group: Ctrl-C is for us first, and what the command starts ends with it.
         shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
         let child = shell.spawn().context("cannot start sh for --metric-cmd")?;
         let group = child.id().cast_signed();
@@ -232,7 +232,7 @@ fn last_line(output: &str) -> &str {
     output.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// The last number of the last line that has one. Commas between digits separate thousands.
+/// Returns the last number of the last line that has one. Commas between digits separate thousands.
 fn last_number(output: &str) -> Option<f64> {
     let is_part = |letter: char| letter.is_ascii_digit() || ".,+-eE".contains(letter);
     let words = |line: &str| -> Option<f64> {

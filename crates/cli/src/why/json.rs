@@ -6,12 +6,12 @@ use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
 use turnwise_live::unnumbered;
 
-/// Everything.
+/// The whole answer.
 #[derive(Serialize)]
 struct Answer<'a> {
     schema: u32,
     time_unix_s: f64,
-    /// As the exit status says it.
+    /// Whether there is a deadlock, as in the exit status.
     deadlock: bool,
     processes: Vec<ProcessLine<'a>>,
 }
@@ -23,15 +23,15 @@ struct ProcessLine<'a> {
     alive: bool,
     threads: usize,
     threads_waiting: usize,
-    /// Threads that wait for each other in a circle.
+    /// Threads that wait for each other in a cycle.
     circles: Vec<Vec<ThreadLine<'a>>>,
-    /// Threads that wait for a lock which they have themselves, while others go on that may release it.
+    /// Threads that wait for a lock that they hold themselves, while others make progress that may release it.
     waits_for_own: Vec<ThreadLine<'a>>,
-    /// No circle is known, but all threads wait.
+    /// Whether no cycle is known, but all threads wait.
     all_wait: bool,
-    /// Threads that others wait for, and that wait for nobody known.
+    /// Threads that others wait for, and that wait for no known thread.
     holders: Vec<HolderLine<'a>>,
-    /// All that wait.
+    /// All waiting threads.
     waits: Vec<ThreadLine<'a>>,
 }
 
@@ -47,7 +47,7 @@ struct ThreadLine<'a> {
     tid: u32,
     thread: &'a str,
     waits_for: Option<WaitLine>,
-    /// From the innermost call outwards; empty where it is not read.
+    /// The stack from the innermost call outwards; empty if it is not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     stack: Option<Vec<String>>,
 }
@@ -63,10 +63,10 @@ struct WaitLine {
     held_ns: Option<u64>,
 }
 
-/// Grows with every change that a reader must know of.
+/// The version of the schema, which grows with every change that a reader must know.
 const SCHEMA: u32 = 1;
 
-/// What two looks say; and whether there is a deadlock.
+/// Returns the result of two looks, and whether there is a deadlock.
 pub(super) fn line(looks: Looks<'_>, names: &mut Names) -> anyhow::Result<(String, bool)> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut deadlock = false;

@@ -1,12 +1,12 @@
-//! Two looks at programs, and which of their threads are stuck in both.
+//! Two looks at programs, and the threads that are stuck in both.
 
 use crate::live::{Graph, Process, ThreadView, View};
 
-/// How many threads a process has, by its number; `None`: that cannot be told.
+/// Returns how many threads a process has, by its number; `None`: unknown.
 pub(super) type Count = fn(u32) -> Option<usize>;
 
-/// Whether any thread of a process but these can go on by itself, as far as can be told: it runs, or it sleeps for
-/// something that is no other thread's to give.
+/// Returns whether any thread of a process but these can make progress by itself, as far as known: it runs, or it
+/// sleeps for an event that no other thread provides.
 pub(super) type GoesOn = fn(u32, &[u32]) -> bool;
 
 /// Two looks, a moment apart.
@@ -18,32 +18,32 @@ pub(super) struct Looks<'a> {
     pub(super) goes_on: GoesOn,
 }
 
-/// The threads of a process that cannot go on by themselves.
+/// The threads of a process that cannot make progress by themselves.
 pub(super) struct Stuck<'a> {
     /// Threads that wait for each other.
     pub(super) circles: Vec<Vec<&'a ThreadView>>,
-    /// Threads that wait for a lock that they have themselves, while others go on: one of those may release it, as with
-    /// mutexes that are used as semaphores.
+    /// Threads that wait for a lock that they hold themselves, while others make progress: one of those may release it,
+    /// as with mutexes that are used as semaphores.
     pub(super) own: Vec<&'a ThreadView>,
-    /// There is no circle, but all threads wait: then none can release a lock, whoever has them.
+    /// Whether there is no cycle, but all threads wait: then none can release a lock, whichever holds them.
     pub(super) all_wait: bool,
 }
 
 impl Stuck<'_> {
-    /// Whether there is a deadlock.
+    /// Returns whether there is a deadlock.
     pub(super) fn is_deadlock(&self) -> bool {
         self.all_wait || !self.circles.is_empty()
     }
 }
 
 impl<'a> Looks<'a> {
-    /// The threads of a process at the second look.
+    /// Returns the threads of a process at the second look.
     pub(super) fn threads(self, process: &Process) -> impl Iterator<Item = &'a ThreadView> + use<'a> {
         let id = process.id;
         self.second.threads.iter().filter(move |thread| thread.process == id)
     }
 
-    /// Finds what is stuck in both looks.
+    /// Finds the threads that are stuck in both looks.
     pub(super) fn stuck(self, process: &Process, graph: &Graph<'a>) -> Stuck<'a> {
         let is_lasting = |circle: &Vec<&ThreadView>| self.are_lasting(process, circle.iter().copied());
         let lasting = graph.circles().into_iter().filter(is_lasting);
@@ -53,7 +53,7 @@ impl<'a> Looks<'a> {
         Stuck { circles, own: own.into_iter().flatten().collect(), all_wait }
     }
 
-    /// Whether a thread goes on that may release what others wait for, though it does not have it.
+    /// Returns whether a thread makes progress that may release what others wait for, though it does not hold it.
     fn may_be_helped(self, process: &Process) -> bool {
         let (waiting, passing): (Vec<&ThreadView>, Vec<&ThreadView>) = self
             .threads(process)
@@ -63,8 +63,8 @@ impl<'a> Looks<'a> {
         process.alive && (!passing.is_empty() || (self.goes_on)(process.id.pid, &waiting))
     }
 
-    /// Whether each of these threads waited already at the look before, and for the same. What a program left behind
-    /// changes no more.
+    /// Returns whether each of these threads already waited at the first look, and for the same lock. The view that an
+    /// ended program left no longer changes.
     fn are_lasting<'t>(self, process: &Process, mut threads: impl Iterator<Item = &'t ThreadView>) -> bool {
         let apart_ns = self.second.taken_ns.saturating_sub(self.first.taken_ns);
         threads.all(|thread| {
@@ -76,7 +76,7 @@ impl<'a> Looks<'a> {
         })
     }
 
-    /// Whether all threads of a process wait for locks: then none can release one, whoever has them.
+    /// Returns whether all threads of a process wait for locks: then none can release one, whichever holds them.
     fn all_wait(self, process: &Process) -> bool {
         let threads: Vec<&ThreadView> = self.threads(process).collect();
         let there = (self.count)(process.id.pid);

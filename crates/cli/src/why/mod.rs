@@ -1,4 +1,4 @@
-//! `turnwise why`: who waits for whom, right now.
+//! `turnwise why`: which threads wait for which, right now.
 
 mod json;
 mod looks;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use turnwise_present::ending::{STUCK, print};
 
-/// A wait that goes on from one look to the next is no passing one.
+/// The time between two looks: a wait that lasts from one to the next is not transient.
 const APART: Duration = Duration::from_millis(200);
 
 /// Say why a program is stuck: who waits for whom
@@ -37,7 +37,7 @@ Examples:
   turnwise why --json 1234 | jq .deadlock
   turnwise why server || echo deadlock or no such program";
 
-/// Says it.
+/// Prints the answer.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut watch = Watch::open(args.which.clone())?;
     let mut model = Model::default();
@@ -50,13 +50,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(if is_stuck { ExitCode::from(STUCK) } else { ExitCode::SUCCESS })
 }
 
-/// How many threads a process has.
+/// Returns how many threads a process has.
 fn threads_of(pid: u32) -> Option<usize> {
     std::fs::read_dir(format!("/proc/{pid}/task")).ok().map(Iterator::count)
 }
 
-/// Whether any thread of a process but these can go on by itself. One that waits in the kernel for another to wake
-/// it, without a time (a condition variable, a join), cannot.
+/// Returns whether any thread of a process but these can make progress by itself. One that waits in the kernel to be
+/// woken by another, without a timeout (a condition variable, a join), cannot.
 fn goes_on(pid: u32, but: &[u32]) -> bool {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let others = tasks.filter(|task| {
@@ -66,17 +66,17 @@ fn goes_on(pid: u32, but: &[u32]) -> bool {
     let read = |task: &std::fs::DirEntry, name: &str| std::fs::read_to_string(task.path().join(name)).ok();
     others.into_iter().any(|task| match (read(&task, "syscall"), read(&task, "wchan")) {
         (Some(call), _) => !waits_to_be_woken(&call),
-        // Only a debugger may see the call; this tells less.
+        // Only a debugger may see the call; this shows less.
         (None, Some(place)) => !place.starts_with("futex"),
         (None, None) => true,
     })
 }
 
-/// Whether a line of `/proc/PID/task/TID/syscall` is of a call that lasts until another thread ends it.
+/// Returns whether a line of `/proc/PID/task/TID/syscall` is of a call that lasts until another thread ends it.
 fn waits_to_be_woken(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let is_futex = words.next().and_then(|number| number.parse().ok()) == Some(libc::SYS_futex);
-    // The fourth argument is the time.
+    // The fourth argument is the timeout.
     is_futex && words.nth(3) == Some("0x0")
 }
 

@@ -1,4 +1,4 @@
-//! Who waits for whom, as text.
+//! The wait graph as text.
 
 use super::looks::Looks;
 use crate::live::{Graph, Names, Process, ThreadView, View, Waiting};
@@ -8,15 +8,15 @@ use turnwise_live::unnumbered;
 use turnwise_present::figures::time;
 use turnwise_profile::text::shortened;
 
-/// Columns of the report.
+/// The width of the report.
 const COLUMNS: usize = 100;
-/// Frames of a stack that are shown.
+/// The number of frames of a stack that are shown.
 const FRAMES: usize = 12;
-/// Threads behind one holder that are shown, and how far behind.
+/// The number of threads shown behind one holder, and the depth.
 const WAITERS: usize = 12;
 const DEPTH: usize = 4;
 
-/// What two looks say; and whether, in both of them, threads wait for each other in a circle, or all wait.
+/// Returns the result of two looks, and whether, in both of them, threads wait for each other in a cycle, or all wait.
 pub(super) fn text(looks: Looks<'_>, names: &mut Names) -> (String, bool) {
     let mut report = Report { looks, names, text: String::new() };
     let mut is_stuck = false;
@@ -27,7 +27,7 @@ pub(super) fn text(looks: Looks<'_>, names: &mut Names) -> (String, bool) {
     (report.text, is_stuck)
 }
 
-/// What to type next.
+/// Returns the command to enter next.
 fn after(looks: Looks<'_>, is_stuck: bool) -> String {
     if is_stuck {
         return next("turnwise profile -- CMD", "runs the program again, and tells in which order it takes its locks");
@@ -79,14 +79,14 @@ impl<'a> Report<'a> {
         self.members(graph, circle);
     }
 
-    /// A thread that waits for what it has, while others go on.
+    /// Describes a thread that waits for a lock that it holds, while others make progress.
     fn own(&mut self, graph: &Graph, thread: &'a ThreadView) {
         self.line(0, "");
         self.line(0, "A thread waits for a lock that it has: a deadlock, unless another thread releases it");
         self.members(graph, &[thread]);
     }
 
-    /// The threads of a circle, and those behind them.
+    /// Describes the threads of a cycle, and those behind them.
     fn members(&mut self, graph: &Graph, circle: &[&ThreadView]) {
         for thread in circle {
             self.waits(2, thread);
@@ -136,7 +136,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Threads that wait for somebody who is not known, if nobody waits for them: the others are told already.
+    /// Describes threads that wait for an unknown thread, if no thread waits for them: the others are already listed.
     fn unknown(&mut self, process: &Process) {
         let graph = Graph::of(self.looks.second, process.id);
         let is_known =
@@ -202,7 +202,7 @@ mod tests {
         snapshot(at, Vec::new(), threads)
     }
 
-    /// The report on two looks a second apart.
+    /// Returns the report on two looks a second apart.
     fn report(first: &Snapshot, second: &Snapshot) -> (String, bool) {
         let mut model = Model::default();
         let first = model.step(std::slice::from_ref(first));
@@ -211,7 +211,7 @@ mod tests {
         text(looks, &mut Names::default())
     }
 
-    /// 1 and 2 wait for each other, 3 behind 1; each since a second before the first look.
+    /// Returns threads 1 and 2, which wait for each other, and 3 behind 1; each since a second before the first look.
     fn circle(at: u64) -> Vec<Thread> {
         let since = at - BEGIN + SECOND;
         let pairs = [(1, 0x40, 2), (2, 0x80, 1), (3, 0x80, 1)];

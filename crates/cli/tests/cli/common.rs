@@ -1,11 +1,11 @@
-//! What the tests of both programs share.
+//! The code shared by the tests of both programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use turnwise_preload_abi::environment::LOCK;
 
-/// The program under test, with a cache directory of its own and nothing preloaded.
+/// Returns the program under test, with its own cache directory and nothing preloaded.
 pub(crate) fn turnwise(arguments: &[&str]) -> Command {
     let mut command = Command::new(crate::PROGRAM);
     command.args(arguments).env_remove("LD_PRELOAD").env_remove(LOCK).stdin(Stdio::null());
@@ -13,7 +13,7 @@ pub(crate) fn turnwise(arguments: &[&str]) -> Command {
     command
 }
 
-/// Its output; a hang fails the test.
+/// Returns its output; a hang fails the test.
 pub(crate) fn output(command: &mut Command) -> Output {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("turnwise starts");
     let pid = i32::try_from(child.id()).expect("a process number");
@@ -29,7 +29,7 @@ pub(crate) fn output(command: &mut Command) -> Output {
     waiter.join().expect("the waiter ends").expect("turnwise can be waited for")
 }
 
-/// Sends a signal with the tool that every system has.
+/// Sends a signal with the tool available on every system.
 pub(crate) fn signal(pid: i32, name: &str) {
     let sent = Command::new("kill").args(["-s", name, &pid.to_string()]).status().expect("kill runs");
     assert!(sent.success(), "kill -s {name} {pid} failed");
@@ -41,7 +41,7 @@ pub(crate) fn expect(status: i32, arguments: &[&str]) -> (String, String) {
     expect_of(status, &mut turnwise(arguments))
 }
 
-/// As [`expect`], of a prepared command.
+/// Does the work of [`expect`] for a prepared command.
 #[track_caller]
 pub(crate) fn expect_of(status: i32, command: &mut Command) -> (String, String) {
     let output = output(command);
@@ -59,12 +59,12 @@ pub(crate) fn expect_complaint(status: i32, arguments: &[&str], parts: &[&str]) 
     }
 }
 
-/// Bytes as text.
+/// Returns bytes as text.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A directory that goes away with the value.
+/// Creates a directory that is removed with the value.
 pub(crate) fn scratch() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("turnwise-cli").tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
 }
@@ -88,7 +88,7 @@ pub(crate) fn executable(directory: &Path, name: &str, content: &[u8]) -> PathBu
     path
 }
 
-/// A path as an argument.
+/// Returns a path as an argument.
 pub(crate) fn shown(path: &Path) -> &str {
     path.to_str().expect("the path is text")
 }

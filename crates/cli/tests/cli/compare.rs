@@ -1,16 +1,16 @@
-//! `turnwise compare` measures what it says, and says what went wrong.
+//! `turnwise compare` measures what it claims, and reports what went wrong.
 
 use crate::common::{executable, expect, expect_complaint, output, scratch, shown, signal, text, turnwise};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A program whose printed speed and time depend on its policy, and on nothing else.
+/// A program whose printed speed and time depend on its policy, and on no other factor.
 const MODEL: &str = "case $TURNWISE_LOCK in adaptive) echo 'ops: 250, time: 4';; queued) echo 'ops: 50, time: 20';; \
                      *) echo 'ops: 100, time: 10';; esac";
 const OPS: &str = "ops: (?<ops>[0-9]+)";
 
-/// `compare` with few runs, unless told otherwise, of a shell script.
+/// Returns the arguments of `compare` with few runs, unless specified otherwise, of a shell script.
 fn of_script<'a>(options: &[&'a str], script: &'a str) -> Vec<&'a str> {
     let runs: &[&str] = if options.contains(&"--runs") { &[] } else { &["--runs", "2"] };
     [&["compare", "--warmup", "0"], runs, options, &["--", "sh", "-c", script]].concat()
@@ -57,7 +57,7 @@ fn wall_time_decides_without_a_metric() {
         assert_eq!(report["verdicts"][0]["metric"], "wall_s");
         report["verdicts"][0]["finding"] == "better"
     };
-    // Where the machine stands still, the short ones are long.
+    // If the machine stalls, the short ones are long.
     assert!((0..10).any(|_| is_better()), "a hundredth of a second is never better than four tenths");
 }
 
@@ -158,7 +158,7 @@ fn json_goes_to_a_file_beside_the_text() {
     assert!(stdout.contains("libc's ops"), "{stdout}");
     let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(report["schema"], 2);
-    // A comparison that fails leaves the old result alone, and no litter.
+    // A comparison that fails leaves the old result unchanged, and no temporary files.
     expect(2, &of_script(&["--json", option, "--metric", "nothing: (.)"], MODEL));
     assert_eq!(serde_json::from_slice::<Value>(&std::fs::read(&file).unwrap()).unwrap(), report);
     assert_eq!(directory.path().read_dir().unwrap().count(), 1);
@@ -227,7 +227,7 @@ fn programs_that_leave_children_behind_are_cleaned_up() {
     assert!(left.lines().all(is_gone), "a child of the program survived");
 }
 
-/// Whether a process ends within moments (or is a zombie that nobody has collected).
+/// Returns whether a process ends within moments (or is a zombie that has not been reaped).
 fn is_gone(pid: &str) -> bool {
     let stat = format!("/proc/{}/stat", pid.trim());
     let ended = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
@@ -290,7 +290,7 @@ fn the_loaders_complaint_is_an_error() {
 
 #[test]
 fn programs_that_shake_off_the_library_are_caught() {
-    // A program with a loader of its own, which knows nothing of LD_PRELOAD: the check of headers cannot see it.
+    // A program with its own loader, which does not support LD_PRELOAD: the check of headers cannot see it.
     let directory = tempfile::Builder::new().prefix("tw").rand_bytes(4).tempdir_in("/tmp").unwrap();
     let (source, loader) = (directory.path().join("x.c"), directory.path().join("ld"));
     let code = "#ifdef __x86_64__\nvoid _start(void) { __asm__(\"mov $60, %eax; xor %edi, %edi; syscall\"); }\n#else\n\
@@ -304,7 +304,7 @@ fn programs_that_shake_off_the_library_are_caught() {
     let name = [shown(&loader).as_bytes(), b"\0"].concat();
     program[place..place + name.len()].copy_from_slice(&name);
     let program = executable(directory.path(), "program", &program);
-    // Other tests load the same library: a run beside them proves nothing, one of many is alone.
+    // Other tests load the same library: a run alongside them proves nothing, but one of many runs alone.
     let complaint = ": the program never loaded the preload library";
     expect_complaint(
         2,
@@ -313,7 +313,7 @@ fn programs_that_shake_off_the_library_are_caught() {
     );
 }
 
-/// The notes of a comparison.
+/// Returns the notes of a comparison.
 fn notes(arguments: &[&str]) -> String {
     json(&[&["compare", "--warmup", "0", "--runs", "2", "--json", "-"], arguments].concat())["notes"].to_string()
 }
@@ -443,7 +443,7 @@ fn it_goes_on_until_it_can_tell() {
 
 #[test]
 fn a_difference_within_the_margin_is_none() {
-    // By turns 100 and 101, whatever the locks.
+    // Alternately 100 and 101, whatever the locks.
     let directory = scratch();
     let count = directory.path().join("count");
     let script = format!("echo x >>{0}; echo ops: $((100 + $(wc -l <{0}) % 2))", shown(&count));
@@ -476,7 +476,7 @@ fn it_gives_up_at_its_bounds() {
     assert!(time["notes"].to_string().contains(note), "{time}");
 }
 
-/// The JSON of a comparison of a shell script that makes as many runs as it needs.
+/// Returns the JSON of a comparison of a shell script that makes as many runs as it needs.
 fn of_whole(options: &[&str], script: &str) -> Value {
     json(&[&["compare", "--warmup", "0", "--json", "-"], options, &["--", "sh", "-c", script]].concat())
 }

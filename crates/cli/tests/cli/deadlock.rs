@@ -1,4 +1,4 @@
-//! `turnwise profile` of threads that wait for each other: that is the first thing it says, in every form, and no other
+//! `turnwise profile` of threads that wait for each other: that is its first statement, in every form, and no other
 //! lock is proposed.
 
 use crate::common::{expect_of, scratch, shown, turnwise};
@@ -15,7 +15,7 @@ fn build(directory: &Path) -> PathBuf {
     program
 }
 
-/// Whether a report's first line, and its first finding, are the deadlock.
+/// Checks that a report's first line, and its first finding, are the deadlock.
 #[track_caller]
 fn is_told(report: &str, summary: &str) {
     let first = report.lines().next().unwrap_or_default();
@@ -53,7 +53,7 @@ fn a_deadlock_comes_first_in_text_page_and_json() {
     }
 }
 
-/// The program, stuck.
+/// Starts the program, and waits until it is stuck.
 fn stuck(command: &mut Command, mode: &str) -> Child {
     let mut child = command.args([mode, "stay"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = [0; 6];

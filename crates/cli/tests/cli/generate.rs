@@ -3,7 +3,7 @@
 use crate::common::expect;
 use std::process::{Command, Stdio};
 
-/// The subcommands, as the help lists them.
+/// Returns the subcommands that the help lists.
 fn subcommands() -> Vec<String> {
     let (help, _) = expect(0, &["--help"]);
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());

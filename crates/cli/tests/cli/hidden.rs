@@ -1,4 +1,4 @@
-//! Programs whose file lies nowhere when their names are looked up.
+//! Programs whose file no longer exists when their names are looked up.
 
 use crate::common::{compiled, expect, scratch, shown};
 

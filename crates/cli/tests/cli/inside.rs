@@ -12,7 +12,7 @@ use turnwise_profile::model::{Method, Profile};
 
 const LONG: Duration = Duration::from_secs(120);
 
-/// The program of `inside.c` under `turnwise run`, with a folder for its live view that no other test has.
+/// The program of `inside.c` under `turnwise run`, with a folder for its live view that no other test uses.
 struct Running {
     child: Child,
     to: ChildStdin,
@@ -29,7 +29,7 @@ impl Running {
         let mut child = command.spawn().unwrap();
         let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let mut running = Running { child, to, from, folder };
-        // The first wait makes the view.
+        // The first wait creates the view.
         running.wait(2);
         running
     }
@@ -38,7 +38,7 @@ impl Running {
         self.child.id().to_string()
     }
 
-    /// So many threads wait once each.
+    /// Makes `threads` threads wait once each.
     fn wait(&mut self, threads: usize) {
         writeln!(self.to, "w {threads}").unwrap();
         assert_eq!(self.hear(), format!("waited {}\n", self.pid()));
@@ -68,7 +68,7 @@ impl Running {
         Profiling { child, said }
     }
 
-    /// The file of the live view of a process.
+    /// Returns the file of the live view of a process.
     fn view(&self, pid: &str) -> PathBuf {
         let folder = std::fs::read_dir(self.folder.path().join("turnwise")).unwrap();
         let mut files = folder.map(|entry| entry.unwrap().path());
@@ -76,7 +76,7 @@ impl Running {
         files.find(|file| file.file_name().unwrap().to_str().unwrap().starts_with(&start)).expect("a view")
     }
 
-    /// Until when the recorder of a process is on; 0: it is off.
+    /// Returns until when the recorder of a process is on; 0: it is off.
     fn switch(&self, pid: &str) -> u64 {
         let mut until = [0; 8];
         let file = std::fs::File::open(self.view(pid)).unwrap();
@@ -92,7 +92,7 @@ impl Drop for Running {
     }
 }
 
-/// A profiler at work.
+/// A running profiler.
 struct Profiling {
     child: Child,
     said: String,
@@ -117,7 +117,7 @@ fn json(file: &Path) -> Profile {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }
 
-/// Names of a stack's frames, innermost first.
+/// Returns the names of a stack's frames, innermost first.
 fn functions(profile: &Profile, stack: u32) -> Vec<&str> {
     profile.stacks[stack as usize].iter().map(|frame| profile.frames[*frame as usize].function.as_str()).collect()
 }
@@ -145,7 +145,7 @@ fn all_waits_of_the_time_are_counted_with_their_stacks() {
     );
     // All are long, so each is recorded.
     assert_eq!((profile.episodes.len(), profile.recording.episodes_dropped), (20, 0));
-    // (How long a tick of the processor is, the program learns as it goes.)
+    // (The program measures the length of a processor tick while it runs.)
     let recorded: u64 = profile.episodes.iter().map(|wait| wait.acquired_ns - wait.began_ns).sum();
     assert!(
         recorded.abs_diff(gate.usage.wait.sum_ns) < gate.usage.wait.sum_ns / 10,
@@ -158,7 +158,7 @@ fn all_waits_of_the_time_are_counted_with_their_stacks() {
         let stack = functions(&profile, wait.stack.unwrap());
         assert_eq!(stack[..3], ["pass_gate", "walk_up", "walker"], "{stack:?}");
     }
-    // Who waits behind another waiter waits for it, too, as long as that says who has the lock.
+    // A thread behind another waiter also waits for it, as long as that one reports the lock's holder.
     assert!(profile.episodes.iter().any(|wait| wait.released_ns.is_some()));
     let hold = &gate.usage.hold;
     assert!(hold.count > 0 && hold.mean_ns() >= 2_000_000, "{hold:?}");
@@ -228,7 +228,7 @@ fn a_busy_lock_is_sampled_by_its_wait_time() {
     let cache = &profile.locks[0];
     assert_eq!(cache.name, "cache");
     assert!((800_000_000..20_000_000_000).contains(&profile.program.duration_ns));
-    // The sample of stacks comes to about what was counted.
+    // The sample of stacks sums to about the counts.
     let sampled: u64 = profile.sites.iter().flat_map(|site| &site.stacks).map(|stack| stack.wait_ns).sum();
     let counted = cache.usage.wait.sum_ns;
     assert!((counted / 2..counted * 2).contains(&sampled), "{sampled} of {counted}");

@@ -1,5 +1,5 @@
-//! Limits on what the tool itself may have (`ulimit`): it does its work, or says which limit is in the way and what to
-//! do. It never panics, hangs or dies of a signal, and neither does the program that it runs.
+//! Resource limits on the tool itself (`ulimit`): it does its work, or reports which limit prevents that and what to
+//! do. It never panics, hangs or is killed by a signal, and neither is the program that it runs.
 
 use crate::common::{output, scratch, shown, text, turnwise};
 use crate::top::{Running, compiled};
@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A program that needs little itself.
+/// A program that itself needs few resources.
 const PROGRAM: &str = "
 #include <pthread.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ int main(void) {
 
 const MIB: u64 = 1 << 20;
 
-/// What is limited, by which letter of `ulimit`, and to what: from what the loader needs to what nearly suffices.
+/// The limited resource, its letter for `ulimit`, and the limits: from what the loader needs to what nearly suffices.
 const LIMITS: &[(libc::__rlimit_resource_t, &str, &[u64])] = &[
     (libc::RLIMIT_NOFILE, "-n", &[4, 5, 6, 8, 10, 12]),
     (libc::RLIMIT_NPROC, "-u", &[1, 2]),
@@ -34,7 +34,7 @@ const LIMITS: &[(libc::__rlimit_resource_t, &str, &[u64])] = &[
     (libc::RLIMIT_STACK, "-s", &[MIB / 16, MIB / 4]),
 ];
 
-/// `PROGRAM` is the program, `OUT` a file that is not there yet, `PID` a program that runs under `turnwise run`.
+/// `PROGRAM` is the program, `OUT` a file that does not exist yet, `PID` a program that runs under `turnwise run`.
 const COMMANDS: &[&str] = &[
     "run -- PROGRAM",
     "profile -- PROGRAM",
@@ -45,7 +45,7 @@ const COMMANDS: &[&str] = &[
     "tune PID",
 ];
 
-/// Somebody who runs nothing else, where this is root: root has no limit on processes.
+/// A user without other processes, if this is root: root has no limit on processes.
 const SOMEBODY: u32 = 734_512;
 
 #[test]
@@ -62,7 +62,7 @@ fn each_limit_is_met_with_a_sentence() {
             continue;
         }
         for (&value, words) in values.iter().flat_map(|value| COMMANDS.iter().map(move |words| (value, words))) {
-            // The views of others are not shown.
+            // Other users' views are not shown.
             if user.is_some() && words.contains("PID") {
                 continue;
             }
@@ -88,7 +88,7 @@ fn each_limit_is_met_with_a_sentence() {
     }
 }
 
-/// Has the command run with this limit, and with few variables: they lie on its stack.
+/// Makes the command run with this limit, and with few variables: they are on its stack.
 fn limited(command: &mut Command, resource: libc::__rlimit_resource_t, value: u64) {
     let kept = ["PATH", "TMPDIR"].map(|name| (name, std::env::var_os(name)));
     let set: Vec<_> =
@@ -100,11 +100,11 @@ fn limited(command: &mut Command, resource: libc::__rlimit_resource_t, value: u6
         let refused = unsafe { libc::setrlimit(resource, &limit) } != 0;
         if refused { Err(std::io::Error::last_os_error()) } else { Ok(()) }
     };
-    // SAFETY: one system call, and nothing that allocates or locks.
+    // SAFETY: one system call, which neither allocates nor locks.
     unsafe { command.pre_exec(limit) };
 }
 
-/// Whether this user may run the tool and the program.
+/// Returns whether this user may run the tool and the program.
 fn may_run(user: u32, program: &Path) -> bool {
     let runs = |path: &Path| Command::new(path).arg("--version").uid(user).gid(user).output();
     [Path::new(crate::PROGRAM), program].iter().all(|path| runs(path).is_ok_and(|output| output.status.success()))
@@ -117,7 +117,7 @@ fn judge(output: &Output, letter: &str, what: &str) {
     let crashed = ["panicked", "memory allocation of", "overflowed", "SIGXFSZ", "killed by signal"];
     assert!(!crashed.iter().any(|word| stderr.contains(word)), "{said}");
     match output.status.code() {
-        // What is printed of a program that was profiled or compared is another's business.
+        // The output about a profiled or compared program is checked by other tests.
         Some(0) => assert!(!what.contains("\"run\"") || stdout.contains("answer 42"), "{said}"),
         Some(2) => assert!(stderr.contains("ulimit") && stderr.contains(letter), "{said}"),
         _ => panic!("{said}"),

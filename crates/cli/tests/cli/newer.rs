@@ -1,5 +1,5 @@
-//! Files of a turnwise that is newer than this one, as far as this one can make them up: they are read, or it is said
-//! that they are newer, with the file's number and ours.
+//! Files of a turnwise that is newer than this one, as far as this one can imitate them: they are read, or reported as
+//! newer, with the file's number and ours.
 
 use crate::common::{expect, expect_complaint, output, scratch, shown, text};
 use crate::top::{LONG, Running};
@@ -9,10 +9,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Where each kind has the number of its format: after the eight bytes that say which kind it is. That stays so.
+/// The offset of each kind's format number: after the eight bytes that identify the kind. That is permanent.
 const NUMBER_AT: u64 = 8;
 
-/// Adds one to the number of the file's format; what is to be said of it.
+/// Adds one to the number of the file's format; returns the expected message.
 fn raise(file: &Path) -> [String; 2] {
     let open = File::options().read(true).write(true).open(file).unwrap();
     let mut number = [0; 4];
@@ -30,7 +30,7 @@ fn a_newer_recording_is_refused_with_its_number_whatever_follows() {
     let [theirs, ours] = raise(&file);
     let parts = [shown(&file), &theirs, &ours, "read it with the one that made it"];
     expect_complaint(2, &["profile", "--from", shown(&file)], &parts);
-    // What lies where is the newer one's affair: a shorter file is not called damaged.
+    // The layout is up to the newer version: a shorter file is not called damaged.
     File::options().write(true).open(&file).unwrap().set_len(4096).unwrap();
     expect_complaint(2, &["profile", "--from", shown(&file)], &parts);
 }
@@ -72,7 +72,7 @@ fn a_newer_live_view_is_refused_with_its_number_by_each_command() {
         &["profile", "--pid", &pid, "--for", "1s"],
     ];
     for command in commands {
-        // Whoever names no program is shown those of others, as long as there are some.
+        // Without a named program, those of others are shown, as long as there are some.
         let begun = Instant::now();
         let found = loop {
             let found = output(&mut running.turnwise(command));

@@ -1,10 +1,10 @@
-//! Names that a terminal or a browser would obey: of files, threads and arguments.
+//! Names that a terminal or a browser would interpret: of files, threads and arguments.
 
 use crate::common::{compiled, expect, expect_of, output, scratch, shown, text, turnwise};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// What a terminal obeys.
+/// Returns whether a terminal interprets a character.
 fn is_obeyed(c: char) -> bool {
     c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c)
 }
@@ -29,7 +29,7 @@ fn names_are_text_wherever_they_are_shown() {
         assert!(!report.contains(is_obeyed) && report.contains("[2J</"), "{mode:?} {report:?}");
         let written = std::fs::read_to_string(&json).unwrap();
         assert!(!written.contains(is_obeyed), "{mode:?}");
-        // It refuses what a terminal would obey.
+        // It refuses text that a terminal would interpret.
         let (again, _) = expect(0, &["profile", "--from", shown(&json)]);
         assert_eq!(again, report, "{mode:?}");
         let html = std::fs::read_to_string(&page).unwrap();

@@ -1,4 +1,4 @@
-//! Plug-ins that land where others were: nothing that happened in one is told of another.
+//! Plug-ins that are loaded where others were: no event in one is attributed to another.
 
 use crate::common::{compiled, expect_of, output, scratch, shown, text, turnwise};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use turnwise_profile::model::Profile;
 
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
 
-/// How to call the program with these plug-ins, one after the other.
+/// Returns the command for the program with these plug-ins, one after another.
 fn call(folder: &Path, plugins: &[&str]) -> Vec<String> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/plugin.c");
     for name in NAMES {
@@ -23,7 +23,7 @@ fn call(folder: &Path, plugins: &[&str]) -> Vec<String> {
     [shown(&program).to_owned(), "100".to_owned()].into_iter().chain(plugins).collect()
 }
 
-/// Of each lock that threads waited for: its name, and the functions that waited, with their files.
+/// Returns for each lock that threads waited for its name, and the functions that waited, with their files.
 fn told(profile: &Profile) -> Vec<(String, Vec<String>)> {
     let waits =
         |id: usize| profile.sites.iter().filter(move |site| site.lock as usize == id && site.usage.contended > 0);
@@ -64,10 +64,10 @@ fn waits_of_a_plug_in_are_not_told_of_one_that_lay_there_before() {
             let profile: Profile = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
             let mut found = told(&profile);
             if mode == ["--futex"] {
-                // The condition of a thread's end is a futex, too.
+                // The condition of a thread's end is also a futex.
                 found.retain(|(name, _)| name.ends_with("_lock"));
             }
-            // One that comes back is the same, or has a number; as long as nothing was there in between.
+            // One that is loaded again is the same, or has a number, as long as no other was there in between.
             found.dedup();
             let mut expected = expected(plugins);
             expected.dedup();

@@ -24,7 +24,7 @@ impl Bench {
         shown(&path).to_owned()
     }
 
-    /// Runs the program under a policy file; what it printed, and standard error.
+    /// Runs the program under a policy file; returns its output, and standard error.
     #[track_caller]
     fn run(&self, text: &str) -> (String, String) {
         let policy = self.policy(text);
@@ -69,7 +69,7 @@ fn locks_by_symbol_function_and_line() {
             && stderr.contains("1 lock went by")
             && stderr.contains("(symbol hot): queued")
     );
-    // By the name of an inlined function, by the line of the call that was inlined, and with a pattern.
+    // By the name of an inlined function, by the line of the inlined call, and with a pattern.
     assert!(bench.run(&rule("function = \"make_inlined\"", "ttas")).0.contains("inlined ttas\n"));
     assert!(bench.run(&rule("line = \"locks.c:63-64\"", "ttas")).0.contains("inlined ttas\n"));
     assert!(bench.run(&rule("function = \"make_*\"", "ttas")).0.contains("job ttas\ninlined ttas\n"));
@@ -122,7 +122,7 @@ fn programs_that_others_start() {
         let (stdout, stderr) = expect(0, &[&["run", "--policy", &policy, "--"], command].concat());
         assert!(stdout.contains("hot queued\n") && stderr.is_empty(), "{stdout}{stderr}");
     }
-    // By its name alone, the file of a program that another starts cannot be found.
+    // Only by its name, the file of a program that another starts cannot be found.
     let (stdout, stderr) = expect(0, &["run", "--policy", &of_program("lo*s"), "--", "sh", "-c", program]);
     assert!(stdout.contains("hot adaptive\n") && stderr.contains("no program of this name is known here"), "{stderr}");
     let (stdout, _) = expect(0, &["run", "--policy", &of_program("lo*s"), "--", program]);
@@ -275,7 +275,7 @@ fn the_table_is_private_and_a_second_run_replaces_it() {
 fn advice_is_tried_and_only_what_wins_is_kept() {
     let advised = ["compare", "--advise", "--runs", "2", "--warmup", "0", "--", "@sample", "-t", "4", "-s", "0.1"];
     let (stdout, _) = expect(0, &advised);
-    // Two runs prove nothing, and on some machines the sample's threads hardly meet.
+    // Two runs prove nothing, and on some machines the sample's threads hardly contend.
     let (nothing, unproved) = ("None of the findings can be tried", "No other lock was proved better");
     assert!(stdout.contains(nothing) != stdout.contains(unproved), "{stdout}");
     assert_eq!(stdout.contains("throughput"), stdout.contains(unproved), "{stdout}");
@@ -306,7 +306,7 @@ fn a_policy_that_wins_is_proved_and_kept_in_words_and_in_json() {
     let tried = &starved["experiment"];
     assert_eq!((&tried["policy"], &tried["scope"]), (&"adaptive".into(), &"locks".into()));
     assert_eq!((&tried["finding"], &tried["kept"]), (&"better".into(), &true.into()));
-    // The median is a tenth, mostly. The upper end is only as good as one disturbed pair of the six allows.
+    // The median is usually a tenth. The upper end is only as good as one disturbed pair of the six allows.
     let to_baseline = |end: &str| tried["to_baseline"][end].as_f64().expect("a number");
     assert!(to_baseline("ratio") < 0.5 && to_baseline("high") < 1.0, "{tried}");
     assert!(tried["policy_file"].as_str().unwrap().contains("symbol = \"table\""), "{tried}");

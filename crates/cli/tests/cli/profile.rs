@@ -34,11 +34,11 @@ fn the_sample_has_one_hot_lock() {
 
 #[test]
 fn a_kept_recording_of_the_sample_can_be_replayed_in_order() {
-    // Beside other programs most of a run may be waits for a CPU, which no model foresees.
+    // Alongside other programs most of a run may be waits for a CPU, which no model foresees.
     assert!((0..20).any(|_| a_replay_is_of_its_run()), "no replay comes near its run");
 }
 
-/// Records the sample, and replays it; whether there was enough to replay, and it went about as fast.
+/// Records the sample, and replays it; returns whether there was enough to replay, and the speed was similar.
 fn a_replay_is_of_its_run() -> bool {
     let directory = scratch();
     let file = directory.path().join("recording");
@@ -56,7 +56,7 @@ fn a_replay_is_of_its_run() -> bool {
     let replay = Replay::new(trace).unwrap();
     let machine = Arc::new(turnwise_sim::spec::load("graviton4").unwrap());
     let predicted = replay.on(&machine, 2, LIBC, 1).unwrap();
-    // What it is worth depends on the machine; that it is of this run does not.
+    // Its accuracy depends on the machine; that it is of this run does not.
     println!("{predicted:?}");
     (0.2..5.0).contains(&(predicted.per_s() / predicted.recorded_per_s()))
 }
@@ -183,7 +183,7 @@ fn an_interrupt_for_turnwise_alone_reaches_the_program() {
     assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// A static program whose waits are known; see its source.
+/// Builds a static program whose waits are known; see its source.
 fn static_waits(directory: &std::path::Path) -> std::path::PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../futex-trace/tests/c/waits.c");
     let program = directory.join("waits");
@@ -253,7 +253,7 @@ fn running_processes_are_traced_for_a_time() {
     expect_complaint(2, &["profile", "--pid", "1", "--seconds", "0"], &["above zero"]);
     let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let pid = sleeper.id().to_string();
-    // The kernel shows the arguments of a new program a moment after it has told its parent that it runs.
+    // The kernel shows the arguments of a new program a moment after it has notified its parent that it runs.
     let mut has_arguments = (0..10_000).map(|_| {
         std::thread::sleep(std::time::Duration::from_millis(1));
         std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())

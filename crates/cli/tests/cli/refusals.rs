@@ -1,10 +1,10 @@
-//! Bad input gets a message that says what to do, and exit status 2.
+//! Bad input gets a message that states what to do, and exit status 2.
 
 use crate::common::{executable, expect, expect_complaint, scratch, shown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A small program, compiled with these flags; `None` if the compiler cannot.
+/// Compiles a small program with these flags; `None` if the compiler cannot.
 fn compiled(directory: &Path, flags: &[&str]) -> Option<PathBuf> {
     let source = directory.join("small.c");
     std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
@@ -13,7 +13,7 @@ fn compiled(directory: &Path, flags: &[&str]) -> Option<PathBuf> {
     built.status.success().then_some(program)
 }
 
-/// A copy of a program of the system with one run of bytes replaced.
+/// Returns a copy of a system program with one run of bytes replaced.
 fn patched(directory: &Path, at: impl Fn(&[u8]) -> usize, patch: &[u8]) -> PathBuf {
     let mut content = std::fs::read("/bin/true").unwrap();
     let place = at(&content);
@@ -57,7 +57,7 @@ fn static_programs() {
     for subcommand in ["run", "compare"] {
         expect_complaint(2, &[subcommand, shown(&program)], &["statically linked", "-static"]);
     }
-    // On the C library's locks there is nothing to refuse.
+    // On the C library's locks there is no reason to refuse.
     expect(0, &["run", "--lock", "libc", shown(&program)]);
     let script = executable(directory.path(), "script", format!("#!{}\n", shown(&program)).as_bytes());
     expect_complaint(2, &["run", shown(&script)], &["is a script for", "statically linked"]);
@@ -156,7 +156,7 @@ fn files_without_an_end_and_pipes_without_a_writer_are_refused_at_once() {
             &["run", "--policy", file, "--", "true"],
             &["policy", "check", file],
         ] {
-            // A wait is for ever: the harness ends it.
+            // A wait would last forever: the harness ends it.
             expect_complaint(2, command, &[file, "it is not a regular file; name one"]);
         }
     }

@@ -53,7 +53,7 @@ fn arguments_input_and_name_arrive() {
     assert_eq!(stdout, "--version");
 }
 
-/// At any instruction of ours, which must let the unwinder pass, and leave nothing that others wait for.
+/// At any of our instructions, which must let the unwinder pass, and leave no state that others wait for.
 #[test]
 fn threads_may_end_in_the_middle_of_a_lock_call() {
     let folder = scratch();
@@ -117,7 +117,7 @@ fn an_old_name_of_a_policy_works_and_is_told() {
 /// argument they have a race.
 const SANITIZED: [(&str, &str); 2] = [("cc", "sanitized.c"), ("c++", "sanitized.cpp")];
 
-/// Builds one with a sanitizer; `None`: such programs do not work here.
+/// Builds a program with a sanitizer; `None`: such programs do not work here.
 fn sanitized(directory: &std::path::Path, sanitizer: &str, (compiler, source): (&str, &str)) -> Option<PathBuf> {
     let program = directory.join(format!("{source}-{sanitizer}"));
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../preload/tests/c/").to_owned() + source;
@@ -142,7 +142,7 @@ fn programs_with_a_sanitizer_run_and_are_told_of_their_own_races_only() {
                 assert!(!complaint.contains("Sanitizer"), "{how:?}: {complaint}");
             }
             if finds_races {
-                // The sanitizer's own status of a program that it has found something in.
+                // The sanitizer's own exit status for a program with findings.
                 let (_, complaint) = expect(66, &["run", "--", shown(&program), "race"]);
                 assert!(complaint.contains("data race") && complaint.contains("races"), "{complaint}");
             }

@@ -1,4 +1,4 @@
-//! `turnwise top` and `turnwise why`, on programs that run.
+//! `turnwise top` and `turnwise why`, on running programs.
 
 use crate::common::{expect_of, output, scratch, shown, signal, text, turnwise};
 use serde_json::Value;
@@ -10,10 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Longer than anything takes, however busy the machine is.
+/// A time longer than any step takes, however busy the machine is.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
-/// A program under `turnwise run` that ends with the value, and the folder of its live view, which no other test has.
+/// A program under `turnwise run` that ends with the value, and the folder of its live view, which no other test uses.
 pub(crate) struct Running {
     pub(crate) child: Child,
     pub(crate) folder: TempDir,
@@ -24,12 +24,12 @@ impl Running {
         Running::under("adaptive", arguments)
     }
 
-    /// A program on the locks of this policy.
+    /// Starts a program on the locks of this policy.
     pub(crate) fn under(policy: &str, arguments: &[&str]) -> Running {
         Running::with(&["--lock", policy], arguments)
     }
 
-    /// A program under `turnwise run` with these options.
+    /// Starts a program under `turnwise run` with these options.
     pub(crate) fn with(options: &[&str], arguments: &[&str]) -> Running {
         let folder = scratch();
         let mut command = turnwise(&[&["run"], options, &["--"], arguments].concat());
@@ -37,7 +37,7 @@ impl Running {
         Running { child: command.spawn().unwrap(), folder }
     }
 
-    /// The sample: four threads on one mutex, which its source calls `cache`.
+    /// Starts the sample: four threads on one mutex, which its source calls `cache`.
     pub(crate) fn sample() -> Running {
         Running::start(&["@sample", "-t", "4", "-s", "600"])
     }
@@ -52,7 +52,7 @@ impl Running {
         command
     }
 
-    /// Waits until threads wait for a lock: only then there is something to look at.
+    /// Waits until threads wait for a lock: only then is there data to look at.
     pub(crate) fn contended(&self) {
         let begun = Instant::now();
         while !output(&mut self.turnwise(&["top", "--once", "--interval", "0.1", &self.pid()])).status.success() {
@@ -90,7 +90,7 @@ pub(crate) fn compiled(folder: &Path, name: &str, source: &str) -> PathBuf {
 fn the_hot_lock_is_named_within_two_seconds() {
     let sample = Running::sample();
     sample.contended();
-    // On a machine that stands still now and then, not every time.
+    // On a machine that stalls occasionally, not every time.
     let in_time = |_| {
         let begun = Instant::now();
         let look = sample.json(&[]);
@@ -123,7 +123,7 @@ fn a_program_that_is_killed_leaves_its_last_state() {
     assert!(look["locks"][0]["waits"].as_u64().unwrap() > 0, "{look}");
     assert_eq!((&look["processes"][0]["alive"], &look["locks"][0]["waits_per_s"]), (&false.into(), &Value::Null));
     assert_eq!(look["locks"][0]["longest_now_ns"], Value::Null, "nobody waits any more: {look}");
-    // Who names no program is shown those that run; of other tests, there may be some.
+    // Without a named program, the running ones are shown; there may be some of other tests.
     let all = text(&output(&mut sample.turnwise(&["top", "--once", "--interval", "0.1"])).stdout);
     assert!(!all.contains(&format!(" {pid}:")), "{all}");
 }
@@ -249,7 +249,7 @@ int main(int words, char **unused)
 }
 ";
 
-/// What `turnwise why` says once all three threads wait.
+/// Returns the output of `turnwise why` once all three threads wait.
 fn why_stuck(stuck: &Running) -> String {
     let begun = Instant::now();
     loop {
@@ -276,7 +276,7 @@ fn a_deadlock_is_named_with_both_stacks() {
     }
     let stacks = report.matches("start_thread").count() + report.matches("clone").count();
     assert!(stacks >= 2, "stacks go to where the threads began:\n{report}");
-    // All wait, so nothing changes any more; the list still shows it.
+    // All wait, so no count changes any more; the list still shows it.
     let look = stuck.json(&["--interval", "0.3"]);
     let locks = look["locks"].as_array().unwrap();
     let waiting: f64 = locks.iter().map(|lock| lock["threads_waiting_mean"].as_f64().unwrap()).sum();
@@ -293,7 +293,7 @@ fn where_all_threads_wait_it_is_a_deadlock_whoever_has_the_locks() {
 }
 
 /// Two threads that take two mutexes, or write locks, in opposite order. It is the first time that any thread waits for
-/// a lock, and a third one sleeps elsewhere: so it is not that all threads wait.
+/// a lock, and a third one sleeps elsewhere: so not all threads wait.
 const FIRST_CONTENTION: &str = "
 #include <poll.h>
 #include <pthread.h>
@@ -400,7 +400,7 @@ fn processes_of_a_server_are_shown_apart_or_as_one() {
         look
     };
     let begun = Instant::now();
-    // Each child makes its view at its first wait.
+    // Each child creates its view at its first wait.
     let apart = loop {
         let look = look(&[]);
         if look["locks_found"] == 2 {
@@ -425,7 +425,7 @@ fn processes_of_a_server_are_shown_apart_or_as_one() {
 fn a_program_is_found_by_the_name_by_which_it_was_called() {
     let directory = scratch();
     let program = compiled(directory.path(), "prefork", PREFORK);
-    // A name that no other program of this machine has, with a view of its own left over.
+    // A name that no other program of this machine has, with its own view left over.
     let called = directory.path().join("called-otherwise");
     std::os::unix::fs::symlink(&program, &called).unwrap();
     let server = Running::start(&[shown(&called)]);
@@ -447,7 +447,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// `None`: there is no tmux here.
+    /// Starts a terminal; `None`: there is no tmux here.
     fn start(running: &Running, size: (u32, u32), colours: bool, arguments: &str) -> Option<Terminal> {
         let terminal = Terminal { folder: scratch() };
         let setting = if colours { "-u NO_COLOR" } else { "NO_COLOR=1" };
@@ -460,7 +460,7 @@ impl Terminal {
         Some(terminal)
     }
 
-    /// What tmux says, and whether it was content.
+    /// Returns tmux's output, and whether it succeeded.
     fn tmux(&self, arguments: &[&str]) -> Option<(String, bool)> {
         let mut command = Command::new("tmux");
         command.arg("-S").arg(self.folder.path().join("socket")).args(["-f", "/dev/null"]).args(arguments);
@@ -506,7 +506,7 @@ fn in_a_terminal_keys_are_typed_and_the_screen_is_read() {
     };
     let screen = terminal.shows(&["cache ", "waits/s", "by wait time", "threads wait; over"]);
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
-    // Threads wait for another lock, too; on a busy machine that may come first for a moment.
+    // Threads also wait for another lock; on a busy machine that may come first for a moment.
     let begun = Instant::now();
     loop {
         terminal.press(&["g", "Enter"]);
@@ -575,7 +575,7 @@ fn it_ends_when_its_terminal_is_gone() {
     assert!(stat.exists(), "{pid}");
     drop(terminal);
     let begun = Instant::now();
-    // A zombie is gone, too: who has to wait for it may not do so soon.
+    // A zombie also counts as ended: its parent may not reap it soon.
     while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
         assert!(begun.elapsed() < LONG, "it still runs");
         std::thread::sleep(Duration::from_millis(20));

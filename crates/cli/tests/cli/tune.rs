@@ -1,4 +1,4 @@
-//! `turnwise tune`, on programs that run.
+//! `turnwise tune`, on running programs.
 
 use crate::common::{expect_of, scratch, shown, signal, text};
 use crate::top::{LONG, Running, compiled};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// Other tests keep the machine busy enough.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Threads that hold a mutex for some microseconds each, and stay away for as long: short enough to spin for.
+/// Threads that hold a mutex for some microseconds each, and do other work for as long: short enough to spin for.
 const SECTIONS: &str = "
 #include <pthread.h>
 #include <unistd.h>
@@ -64,7 +64,7 @@ impl Server {
         assert!(parts.iter().all(|part| told.contains(part)), "{parts:?} in {told}");
     }
 
-    /// Hand-offs for each wait, over nearly half a second in which the machine let the threads run.
+    /// Returns the hand-offs for each wait, over nearly half a second in which the machine let the threads run.
     fn handoffs(&self) -> f64 {
         let begun = Instant::now();
         loop {

@@ -1,10 +1,10 @@
-//! `turnwise why`, on a thread that waits for what it has.
+//! `turnwise why`, on a thread that waits for a lock that it holds.
 
 use crate::common::{output, scratch, shown, text};
 use crate::top::{LONG, Running, compiled};
 use std::time::{Duration, Instant};
 
-/// One thread waits for a mutex that it has; another releases it after a while, or waits for the first to end.
+/// One thread waits for a mutex that it holds; another releases it after a while, or waits for the first to end.
 const OWN: &str = "
 #include <poll.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-//! Waits that had not ended when their thread or the trace did: a deadlock is made of them.
+//! Waits that had not ended when their thread or the trace ended: a deadlock consists of such waits.
 
 use super::remarks::plural;
 use crate::pairing::Pending;
@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use turnwise_profile::analysis::circles;
 use turnwise_profile::model::{Deadlock, Profile, StuckWait};
 
-/// Waits told one by one.
+/// The number of waits that are listed individually.
 const SHOWN: usize = 4;
 
-/// What to say of them.
+/// Returns the remarks about them.
 pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
     let names: HashMap<u64, &str> = profile.locks.iter().map(|lock| (lock.address, lock.name.as_str())).collect();
     let unfinished = &process.pairing.unfinished;
     let (with_thread, mut still): (Vec<&Pending>, Vec<&Pending>) = unfinished.iter().partition(|wait| wait.with_thread);
     let circle = circles(&process.owners).concat();
-    // Whom somebody can help comes first.
+    // Waits that the reader can act on come first.
     still.sort_by_key(|wait| (!circle.contains(&wait.tid), !process.owners.contains_key(&wait.tid), wait.tid));
     let list = |waits: &[&Pending]| {
         let told: Vec<String> = waits.iter().take(SHOWN).map(|wait| told(process, &names, wait)).collect();
@@ -48,7 +48,7 @@ pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
     remarks
 }
 
-/// The threads that wait for one another.
+/// Returns the threads that wait for one another.
 pub(super) fn deadlocks(process: &Process, profile: &Profile) -> Vec<Deadlock> {
     let still = |tid: u32| process.pairing.unfinished.iter().find(|wait| wait.tid == tid && !wait.with_thread);
     let stuck = |tid: &u32| {

@@ -1,4 +1,4 @@
-//! Call sites of call stacks: where the program calls what sleeps for it.
+//! Call sites of call stacks: where the program calls the function that sleeps.
 
 use crate::pairing::StackId;
 use crate::process::Process;
@@ -10,7 +10,7 @@ use turnwise_profile::symbols::Symbols;
 
 /// Libraries whose functions only pass a wait on to the kernel.
 const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "ld-linux"];
-/// Functions of other files that only pass a wait on to the kernel, by the beginnings of their names.
+/// Functions of other files that only pass a wait on to the kernel, by the prefixes of their names.
 const FUNCTIONS: &[&str] = &[
     "__futex",
     "__lll_",
@@ -32,12 +32,12 @@ const FUNCTIONS: &[&str] = &[
     "lock_api::",
 ];
 
-/// A stack as a profile has it.
+/// A stack in a profile's form.
 #[derive(Clone, Debug)]
 pub(super) struct StackNames {
     /// The call site's frames, innermost first.
     pub(super) site: Vec<FrameId>,
-    /// The stack from there on.
+    /// The stack from there outwards.
     pub(super) stack: u32,
 }
 
@@ -81,14 +81,14 @@ impl<'a> Places<'a> {
         StackNames { site, stack: self.stacks.insert_full(whole).0 as u32 }
     }
 
-    /// The stacks, the frames, and files whose names could not be read.
+    /// Returns the stacks, the frames, and files whose names could not be read.
     pub(super) fn finish(self) -> (Vec<Vec<FrameId>>, Vec<Frame>, Vec<String>) {
         let (frames, troubles) = self.symbols.finish();
         (self.stacks.into_iter().collect(), frames, troubles)
     }
 }
 
-/// The innermost call with a frame that is not so.
+/// Returns the innermost call with a frame that does not satisfy `so`.
 fn first_not(calls: &[(u64, Vec<FrameId>)], so: impl Fn(&FrameId) -> bool) -> Option<usize> {
     calls.iter().position(|(_, frames)| !frames.iter().all(&so))
 }
@@ -97,7 +97,7 @@ fn is_of_library(frame: &Frame) -> bool {
     LIBRARIES.iter().any(|name| frame.module.starts_with(name))
 }
 
-/// Whether a function only passes a wait on to the kernel.
+/// Returns whether a function only passes a wait on to the kernel.
 pub(super) fn passes_on(frame: &Frame) -> bool {
     let library = is_of_library(frame);
     let function = frame.function == "syscall" || FUNCTIONS.iter().any(|name| frame.function.starts_with(name));

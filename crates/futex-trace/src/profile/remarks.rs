@@ -1,4 +1,4 @@
-//! What a reader of the profile should know.
+//! Remarks for the reader of the profile.
 
 use super::pending;
 use crate::process::Process;
@@ -8,7 +8,7 @@ use turnwise_profile::model::Profile;
 pub(super) struct Known<'a> {
     pub(super) trace: &'a Trace,
     pub(super) process: &'a Process,
-    /// Futexes that are not in the profile.
+    /// The number of futexes that are not in the profile.
     pub(super) left_out: usize,
 }
 

@@ -9,22 +9,22 @@ pub(super) struct Cursor {
 
 impl Cursor {
     /// # Safety
-    /// The bytes are mapped, and stay so.
+    /// The bytes are mapped, and stay mapped.
     pub(super) unsafe fn new(at: usize, end: usize) -> Cursor {
         Cursor { at, end }
     }
 
-    /// Where it is.
+    /// Returns its address.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
-    /// Whether nothing is left.
+    /// Returns whether no bytes remain.
     pub(super) fn is_at_end(&self) -> bool {
         self.at >= self.end
     }
 
-    /// A value of plain bytes.
+    /// Takes a value of plain bytes.
     pub(super) fn take<T: Copy>(&mut self) -> Option<T> {
         if self.end.saturating_sub(self.at) < size_of::<T>() {
             return None;
@@ -39,20 +39,20 @@ impl Cursor {
         self.take()
     }
 
-    /// Goes on behind so many bytes.
+    /// Skips this many bytes.
     pub(super) fn skip(&mut self, bytes: usize) -> Option<()> {
         self.at = self.at.checked_add(bytes).filter(|at| *at <= self.end)?;
         Some(())
     }
 
-    /// The next bytes by themselves, and goes on behind them.
+    /// Returns a cursor over the next bytes, and skips them.
     pub(super) fn part(&mut self, bytes: usize) -> Option<Cursor> {
         let at = self.at;
         self.skip(bytes)?;
         Some(Cursor { at, end: self.at })
     }
 
-    /// An unsigned number of variable length; bits beyond 64 are dropped.
+    /// Takes an unsigned number of variable length; bits beyond 64 are dropped.
     pub(super) fn unsigned(&mut self) -> Option<usize> {
         let (mut value, mut shift) = (0, 0);
         loop {
@@ -65,7 +65,7 @@ impl Cursor {
         }
     }
 
-    /// A signed number of variable length.
+    /// Takes a signed number of variable length.
     pub(super) fn signed(&mut self) -> Option<isize> {
         let (mut value, mut shift) = (0_isize, 0);
         loop {
@@ -79,7 +79,7 @@ impl Cursor {
         }
     }
 
-    /// A pointer in one of the encodings of exception tables; `None`: in another.
+    /// Takes a pointer in one of the encodings of exception tables; `None`: it is in another.
     pub(super) fn pointer(&mut self, encoding: u8) -> Option<usize> {
         const RELATIVE: u8 = 0x10;
         let place = self.at;

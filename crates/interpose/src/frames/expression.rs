@@ -1,13 +1,13 @@
-//! Rules that are computed: those of the C library's signal frames and of linkage tables, and what is like them.
+//! Computed rules: those of the C library's signal frames and of linkage tables, and similar ones.
 
 use super::cursor::Cursor;
 use super::memory::Memory;
 use super::{Frame, RETURN_ADDRESS};
 
-/// Words that an expression has at work at a time.
+/// The most words that an expression has on its stack at a time.
 const DEPTH: usize = 8;
 
-/// The value of an expression. `None`: it has operations that are not known, or reads what cannot be read.
+/// Computes an expression's value. `None`: it has unknown operations, or reads unreadable memory.
 pub(super) fn value(mut code: Cursor, frame: &Frame, first: Option<usize>, memory: &mut Memory) -> Option<usize> {
     let mut stack = Stack { words: [0; DEPTH], used: 0 };
     if let Some(first) = first {
@@ -48,7 +48,7 @@ pub(super) fn value(mut code: Cursor, frame: &Frame, first: Option<usize>, memor
 }
 
 fn register(frame: &Frame, number: usize) -> Option<usize> {
-    // On x86-64 the place in the code is a register, too.
+    // On x86-64 the place in the code is also a register.
     if cfg!(target_arch = "x86_64") && number == RETURN_ADDRESS {
         return Some(frame.pc);
     }
@@ -72,7 +72,7 @@ impl Stack {
         Some(self.words[self.used])
     }
 
-    /// An operation on two words: the upper one is the right one.
+    /// Applies an operation to two words: the upper one is the right operand.
     fn both(&mut self, operation: u8) -> Option<usize> {
         let (right, left) = (self.pop()?, self.pop()?);
         let [signed_left, signed_right] = [left, right].map(usize::cast_signed);

@@ -1,11 +1,11 @@
-//! Reads the program's memory, of which nobody knows whether it can be read.
+//! Reads the program's memory, which may be unreadable.
 
-/// Granule of the question, on every machine.
+/// The granule of the check, on every machine.
 const PAGE: usize = 4096;
-/// Pages that a walk asks for at most.
+/// The most pages that a walk checks.
 const MOST_PAGES: u32 = 64;
 
-/// What is known of the memory.
+/// What is known about the memory.
 #[derive(Default)]
 pub(super) struct Memory {
     /// The last pages that can be read, newest first.
@@ -42,8 +42,8 @@ impl Memory {
     }
 }
 
-/// Whether a page can be read. The system reads a set of signals there, and then refuses what is to be done with it:
-/// there is no such way. No sandbox forbids this call, which the C library makes, too, where threads begin and end.
+/// Returns whether a page can be read: the system reads a set of signals there, and then refuses the request, whose
+/// operation does not exist. No sandbox forbids this call, which the C library also makes when threads begin and end.
 fn is_readable(page: usize) -> bool {
     const NO_WAY: libc::c_int = -1;
     const SET_BYTES: usize = 8;
@@ -72,7 +72,7 @@ mod tests {
         for at in [0, 8, usize::MAX - 7, 0xdead_beef_dead_beef & !7] {
             assert_eq!(memory.word(at), None, "{at:#x}");
         }
-        // SAFETY: a new mapping, that nobody else uses.
+        // SAFETY: a new mapping, not used elsewhere.
         let guard = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             libc::mmap(core::ptr::null_mut(), 4096, libc::PROT_NONE, flags, -1, 0)

@@ -1,22 +1,21 @@
-//! Call stacks of the calling thread, taken where anything may be locked and where a stack may end in anything.
+//! Call stacks of the calling thread, taken while anything may be locked and where a stack may end in any data.
 //!
-//! The system's unwinders are not asked: libgcc's takes a mutex in programs that have registered unwind tables of their
-//! own, and where it does not know an address it reads the bytes there, which need not be readable. Coroutines put
-//! words there that nobody returns to.
+//! The system's unwinders are not used: libgcc's takes a mutex in programs that have registered their own unwind
+//! tables, and at an unknown address it reads the bytes there, which may be unreadable. Coroutines put words there that
+//! are not return addresses.
 //!
-//! The rules of [`table`] lead from a frame to its caller's. An address that no table knows may be that of code made
-//! at run time: from there the chain of frame pointers is followed, and what it shows is kept if it leads to known
-//! code.
+//! The rules of [`table`] lead from a frame to its caller's. An address in no table may be in code generated at run
+//! time: from there the chain of frame pointers is followed, and its frames are kept if it leads to known code.
 //!
 //! Invariants:
-//! 1. Memory of the program is read only after the system has said that its page can be read ([`memory`]).
-//! 2. Each frame lies above the one before, unless a signal lies between them: so a walk ends.
+//! 1. Memory of the program is read only after the system has confirmed that its page can be read ([`memory`]).
+//! 2. Each frame lies above the one before, unless there is a signal between them: so a walk ends.
 //!
 //! | file | what |
 //! |---|---|
 //! | `table.rs` | finds the entry of an address |
 //! | `rules.rs` | where a function keeps its caller's registers |
-//! | `expression.rs` | rules that are computed |
+//! | `expression.rs` | computed rules |
 //! | `cursor.rs` | reads the tables |
 //! | `memory.rs` | reads the program's memory |
 
@@ -48,23 +47,23 @@ const STACK_POINTER: usize = 31;
 #[cfg(target_arch = "aarch64")]
 const RETURN_ADDRESS: usize = 30;
 
-/// Frames that are looked at, however few of them are kept.
+/// The most frames that are visited, however few of them are kept.
 const MOST_FRAMES: usize = 256;
-/// Frames of unknown code one after the other.
+/// The most consecutive frames of unknown code.
 const MOST_UNKNOWN: usize = 16;
 /// The longest frame of unknown code.
 const UNKNOWN_FRAME_BYTES: usize = 1 << 20;
 
-/// A frame: the registers as they are when its call returns.
+/// A frame: the registers' values when its call returns.
 struct Frame {
     registers: [usize; REGISTERS],
     pc: usize,
-    /// A signal came here: `pc` is no return address.
+    /// A signal interrupted here: `pc` is not a return address.
     is_interrupted: bool,
 }
 
-/// Fills `to` with the addresses that the calls under way return to, innermost first, from `first` outwards; returns
-/// how many there are. 0: none returns to `first`, or nothing can be found without locks.
+/// Fills `to` with the return addresses of the active calls, innermost first, from `first` outwards; returns how many
+/// there are. 0: none returns to `first`, or nothing can be found without locks.
 #[inline(never)]
 pub fn stack(first: usize, to: &mut [u64]) -> usize {
     let (mut frame, memory) = (Frame::here(), &mut Memory::default());
@@ -93,13 +92,13 @@ pub fn stack(first: usize, to: &mut [u64]) -> usize {
 }
 
 impl Frame {
-    /// The caller's own frame.
+    /// Returns the caller's own frame.
     #[inline(always)]
     fn here() -> Frame {
         let mut registers = [0; REGISTERS];
         let pc: usize;
         let to = registers.as_mut_ptr();
-        // SAFETY: writes registers that functions keep for their callers into the array, which has room for them.
+        // SAFETY: writes callee-saved registers into the array, which has room for them.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             core::arch::asm!(
@@ -121,14 +120,14 @@ impl Frame {
         Frame { registers, pc, is_interrupted: true }
     }
 
-    /// The rules at the frame's place; `None`: no table knows it.
+    /// Returns the rules at the frame's place; `None`: no table has it.
     fn rules(&self) -> Option<Rules> {
         // A call may be a function's last instruction.
         let place = if self.is_interrupted { self.pc } else { self.pc.checked_sub(1)? };
         Rules::at(place, table::entry(place)?)
     }
 
-    /// The frame of the caller; `None`: there is none, or it cannot be read.
+    /// Returns the caller's frame; `None`: there is none, or it cannot be read.
     fn caller(&self, rules: &Rules, memory: &mut Memory) -> Option<Frame> {
         let cfa = match rules.cfa() {
             Rule::Register(register, offset) => self.registers.get(register)?.wrapping_add_signed(offset),
@@ -160,7 +159,7 @@ impl Frame {
         (pc != 0).then_some(Frame { registers, pc, is_interrupted: rules.is_signal_frame() })
     }
 
-    /// The frame of the caller of code that no table knows, if it keeps a frame pointer.
+    /// Returns the frame of the caller of code in no table, if that code keeps a frame pointer.
     fn caller_by_frame_pointer(&self, memory: &mut Memory) -> Option<Frame> {
         let at = self.registers[FRAME_POINTER];
         let above = at.checked_sub(self.registers[STACK_POINTER])?;
@@ -175,7 +174,7 @@ impl Frame {
     }
 }
 
-/// The address in a return address: processors may sign it in its upper bits.
+/// Returns the address in a return address, whose upper bits a processor may sign.
 fn address_of(word: usize) -> usize {
     if cfg!(target_arch = "aarch64") { word & ((1 << 48) - 1) } else { word }
 }

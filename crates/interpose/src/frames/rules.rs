@@ -4,22 +4,22 @@ use super::cursor::Cursor;
 use super::table::Entry;
 use super::{REGISTERS, STACK_POINTER};
 
-/// How the caller's value of a register is found.
+/// The way to find the caller's value of a register.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
     /// It is still there.
     Same,
-    /// It is gone; of the return address: there is no caller.
+    /// It is lost; for the return address: there is no caller.
     Undefined,
-    /// It lies so far from the frame's end.
+    /// It is stored at this offset from the frame's end.
     At(isize),
-    /// It is the frame's end and this.
+    /// It is the frame's end plus this.
     Value(isize),
-    /// It is another register's value and this.
+    /// It is another register's value plus this.
     Register(usize, isize),
-    /// The expression at this place says where it lies.
+    /// The expression at this place computes its address.
     ExpressionAt(Cursor),
-    /// The expression at this place says what it is.
+    /// The expression at this place computes it.
     Expression(Cursor),
 }
 
@@ -37,11 +37,11 @@ struct State {
     registers: [Rule; REGISTERS],
 }
 
-/// States that instructions keep in mind, one inside the other.
+/// The most states that instructions save, nested.
 const MOST_KEPT: usize = 3;
 
 impl Rules {
-    /// The rules that an entry has for a place in its function.
+    /// Returns an entry's rules for a place in its function.
     pub(super) fn at(place: usize, entry: Entry) -> Option<Rules> {
         let none = State { cfa: Rule::Undefined, registers: [Rule::Same; REGISTERS] };
         let mut run = Run { at: entry.start, place, entry: &entry, state: none, kept: [none; MOST_KEPT], depth: 0 };
@@ -65,15 +65,15 @@ impl Rules {
         self.return_register
     }
 
-    /// Whether a signal came to the caller, which called nothing.
+    /// Returns whether a signal interrupted the caller, which made no call.
     pub(super) fn is_signal_frame(&self) -> bool {
         self.is_signal_frame
     }
 }
 
-/// A run through instructions.
+/// An execution of instructions.
 struct Run<'a> {
-    /// For which the next instructions hold.
+    /// The address from which the next instructions apply.
     at: usize,
     place: usize,
     entry: &'a Entry,
@@ -83,7 +83,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs instructions up to the place; `None`: one of them is not known.
+    /// Runs instructions up to the place; `None`: one of them is unknown.
     fn instructions(&mut self, mut program: Cursor, initial: &State) -> Option<()> {
         while !program.is_at_end() && self.at <= self.place {
             let code = program.byte()?;
@@ -134,7 +134,7 @@ impl Run<'_> {
                     if is_value { Rule::Expression(expression) } else { Rule::ExpressionAt(expression) },
                 );
             }
-            // Whether return addresses are signed: their upper bits are cut off anyway.
+            // Toggles whether return addresses are signed: their upper bits are cut off anyway.
             0x2d if cfg!(target_arch = "aarch64") => {}
             0x2e => _ = program.unsigned()?,
             _ => return None,
@@ -142,7 +142,7 @@ impl Run<'_> {
         Some(())
     }
 
-    /// Instructions that say how far from the frame's end a register lies.
+    /// Executes an instruction that sets a register's offset from the frame's end.
     fn offset(&mut self, code: u8, program: &mut Cursor) -> Option<()> {
         let register = program.unsigned()?;
         let offset = match code {
@@ -155,7 +155,7 @@ impl Run<'_> {
         Some(())
     }
 
-    /// Instructions that say where the frame ends.
+    /// Executes an instruction that sets the frame's end.
     fn end_of_frame(&mut self, code: u8, program: &mut Cursor) -> Option<()> {
         let (register, offset) = match self.state.cfa {
             Rule::Register(register, offset) => (register, offset),
@@ -193,7 +193,7 @@ impl Run<'_> {
         offset.wrapping_mul(self.entry.data_unit)
     }
 
-    /// Registers that are not followed, of floating point, are left out.
+    /// Sets a register's rule; floating-point registers, which are not tracked, are skipped.
     fn set(&mut self, register: usize, rule: Rule) {
         if let Some(place) = self.state.registers.get_mut(register) {
             *place = rule;

@@ -1,14 +1,14 @@
-//! Finds what a module's unwind table (`.eh_frame_hdr`, `.eh_frame`) says of an address. No lock is taken: the loader
-//! tells by `_dl_find_object` (glibc 2.35 and later), and tables that the program registered itself are not asked.
+//! Finds the entry for an address in a module's unwind table (`.eh_frame_hdr`, `.eh_frame`). No lock is taken: the
+//! loader locates it by `_dl_find_object` (glibc 2.35 and later), and tables registered by the program are ignored.
 
 use super::cursor::Cursor;
 use crate::module::unwind_table;
 
-/// What a table has for a function.
+/// A table's data for a function.
 pub(super) struct Entry {
-    /// First address of the function.
+    /// The first address of the function.
     pub(super) start: usize,
-    /// Instructions that hold for all functions of the kind, and for this one.
+    /// The instructions for all functions of the kind, and for this one.
     pub(super) programs: [Cursor; 2],
     pub(super) code_unit: usize,
     pub(super) data_unit: isize,
@@ -16,14 +16,14 @@ pub(super) struct Entry {
     pub(super) is_signal_frame: bool,
 }
 
-/// The entry for an address; `None`: there is none, or none of a form that is known.
+/// Returns the entry for an address; `None`: there is none, or none of a known form.
 pub(super) fn entry(place: usize) -> Option<Entry> {
     let at = search(unwind_table(place)?, place)?;
     let mut entry = record(at)?;
     let kind_at = entry.at().checked_sub(entry.take::<u32>()? as usize)?;
     let kind = Kind::read(record(kind_at)?)?;
     let start = entry.pointer(kind.encoding)?;
-    // The length is no address.
+    // The length is not an address.
     let length = entry.pointer(kind.encoding & 0x0f)?;
     if place.wrapping_sub(start) >= length {
         return None;
@@ -36,24 +36,24 @@ pub(super) fn entry(place: usize) -> Option<Entry> {
     Some(Entry { start, programs: [program, entry], code_unit, data_unit, return_register, is_signal_frame })
 }
 
-/// The bytes of a record behind its length.
+/// Returns the bytes of a record after its length.
 fn record(at: usize) -> Option<Cursor> {
-    /// Stands for a length of 64 bits, which nobody needs.
+    /// Marks a length of 64 bits, which is not supported.
     const LONG: u32 = u32::MAX;
-    // SAFETY: the table is part of a module that is in use, and ends in a length of 0. (Where its segments are not side
-    // by side, the loader does not tell where that module ends.)
+    // SAFETY: the table is part of a module that is in use, and ends in a length of 0. (If its segments are not
+    // contiguous, the loader does not report where that module ends.)
     let mut record = unsafe { Cursor::new(at, usize::MAX) };
     let length = record.take::<u32>().filter(|length| *length != LONG && *length != 0)?;
     record.part(length as usize)
 }
 
-/// Searches the sorted table, whose pairs are distances from its head: to a function, and to its entry.
+/// Searches the sorted table, whose pairs are offsets from its head: of a function, and of its entry.
 fn search(table: usize, place: usize) -> Option<usize> {
     const VERSION: u8 = 1;
-    /// Distances of 32 bits from the head. No linker writes others.
+    /// Offsets of 32 bits from the head. No linker writes others.
     const PAIRS: u8 = 0x3b;
     const PAIR: usize = 8;
-    // SAFETY: the loader says that the table begins here; it is part of a module that is in use.
+    // SAFETY: the loader reports that the table begins here; it is part of a module that is in use.
     let mut head = unsafe { Cursor::new(table, usize::MAX) };
     let [version, pointer, count, pairs] = head.take::<[u8; 4]>()?;
     if version != VERSION || pairs != PAIRS {
@@ -77,7 +77,7 @@ fn search(table: usize, place: usize) -> Option<usize> {
     Some(pair(low.checked_sub(1)?)?[1])
 }
 
-/// What entries of one kind have in common.
+/// The data shared by entries of one kind.
 struct Kind {
     encoding: u8,
     has_lengths: bool,
@@ -126,7 +126,7 @@ impl Kind {
                 b'L' => _ = extra.byte()?,
                 b'P' => {
                     let encoding = extra.byte()?;
-                    // Where it leads to is nobody's business here; nor whether it is relative to something.
+                    // Its target is irrelevant here, and so is whether it is relative.
                     extra.pointer(encoding & 0x0f)?;
                 }
                 b'S' => self.is_signal_frame = true,

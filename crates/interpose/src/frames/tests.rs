@@ -1,4 +1,4 @@
-//! Stacks as the compiler's unwinder has them, too.
+//! Compares stacks with those of the compiler's unwinder.
 
 extern crate std;
 
@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 use std::sync::Mutex;
 use std::vec::Vec;
 
-// SAFETY: as the C++ ABI has them; the standard library links the unwinder.
+// SAFETY: as the C++ ABI declares them; the standard library links the unwinder.
 unsafe extern "C" {
     fn _Unwind_Backtrace(each: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int, argument: *mut c_void)
     -> c_int;
@@ -20,7 +20,7 @@ unsafe extern "C" fn note(frame: *mut c_void, frames: *mut c_void) -> c_int {
     0
 }
 
-/// The stack of the caller by the compiler's unwinder, and by ours.
+/// Returns the caller's stack by the compiler's unwinder, and by ours.
 #[inline(never)]
 fn both() -> (Vec<u64>, Vec<u64>) {
     let mut theirs: Vec<u64> = Vec::new();
@@ -28,7 +28,7 @@ fn both() -> (Vec<u64>, Vec<u64>) {
     unsafe { _Unwind_Backtrace(note, (&raw mut theirs).cast()) };
     // The first address is a place in this function, whose own two calls differ.
     theirs.remove(0);
-    // And the last is no place.
+    // The last is not a code address.
     theirs.retain(|address| *address != 0);
     let mut ours = std::vec![0; 128];
     let count = stack(theirs[0] as usize, &mut ours);
@@ -67,7 +67,7 @@ extern "C" fn handler(_: c_int) {
 fn a_stack_goes_on_below_a_signal_handler_on_a_stack_of_its_own() {
     let room = std::vec![0_u8; 1 << 18].leak();
     let other = libc::stack_t { ss_sp: room.as_mut_ptr().cast(), ss_flags: 0, ss_size: room.len() };
-    // SAFETY: the stack stays, and the handler is one; `raise` comes back when it has run.
+    // SAFETY: the stack persists, and the handler is valid; `raise` returns when it has run.
     unsafe {
         assert_eq!(libc::sigaltstack(&raw const other, core::ptr::null_mut()), 0);
         let mut action: libc::sigaction = core::mem::zeroed();

@@ -1,6 +1,6 @@
-//! The live view of the program that this is called in: for programs that link the locks of crate turnwise, in Rust or
-//! through the C library. What the preload library does for programs that nobody rebuilt: `turnwise top`, `why` and
-//! `tune` work on them, and the program sees what its locks have come to.
+//! The live view of the calling program, for programs that link the locks of crate turnwise, in Rust or through the C
+//! library. It provides what the preload library does for programs that are not rebuilt: `turnwise top`, `why` and
+//! `tune` work on them, and the program can read its locks' totals.
 //!
 //! ```
 //! use std::time::Duration;
@@ -21,9 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Counted are waits for `Mutex` (after a condition variable's, too), `ReentrantMutex` and `RwSem`. Call sites are
+//! Waits for `Mutex` (also after a condition variable's), `ReentrantMutex` and `RwSem` are counted. Call sites are
 //! known on x86-64 with glibc 2.35 or later, unless the program's symbols were stripped. A thread is known as a lock's
-//! owner once it has waited for a lock itself.
+//! owner once it has itself waited for a lock.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod site;
@@ -46,12 +46,12 @@ use turnwise::wait::Tuned;
 use turnwise_interpose::race_checker;
 use turnwise_preload_abi::{Lock as Policy, environment, libraries};
 
-/// Why a program has no live view of its own.
+/// The reason that a program has no live view of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotStarted {
-    /// The user does not want one (`TURNWISE_LIVE=0`), or a tool that looks for races is there.
+    /// The user disabled it (`TURNWISE_LIVE=0`), or a race detector is present.
     TurnedOff,
-    /// The preload library is there: a process has one view, and that has the program's pthread locks.
+    /// The preload library is loaded: a process has one view, which then shows the program's pthread locks.
     Taken,
 }
 
@@ -70,19 +70,19 @@ impl core::error::Error for NotStarted {}
 
 static STARTED: OnceLock<Result<(), NotStarted>> = OnceLock::new();
 
-/// Whether [`start`] was called, and keeps a view.
+/// Returns whether [`start`] was called and maintains a view.
 #[must_use]
 pub fn is_started() -> bool {
     STARTED.get().is_some_and(Result::is_ok)
 }
 
-/// Keeps a live view of this process's locks from now on. Calls after the first change nothing.
+/// Maintains a live view of this process's locks from now on. Calls after the first change nothing.
 ///
-/// The file is made when a thread waits for a lock. Where it cannot be made, and in programs that run with other rights
-/// than their user's, there is no view, and the locks work all the same.
+/// The file is created when a thread first waits for a lock. If it cannot be created, and in programs that run with
+/// other rights than their user's, there is no view, and the locks work as usual.
 ///
 /// # Errors
-/// The user or a tool does not want it, or there is another view.
+/// The user or a tool disabled it, or there is another view.
 pub fn start() -> Result<(), NotStarted> {
     *STARTED.get_or_init(|| {
         let asked = var_os(environment::LIVE);
@@ -105,15 +105,15 @@ pub fn start() -> Result<(), NotStarted> {
     })
 }
 
-/// Whether the preload library is in this process.
+/// Returns whether the preload library is in this process.
 fn is_preloaded() -> bool {
     let preloaded = var_os("LD_PRELOAD").unwrap_or_default();
     let mut paths = preloaded.as_bytes().split(|byte| matches!(byte, b':' | b' '));
     paths.any(|path| libraries::is_library(path, libraries::PRELOAD))
 }
 
-/// Returns the locks for which threads of this process have waited, the one with most wait time first. There is none
-/// before the first wait has ended, and where the view could not be made.
+/// Returns the locks for which threads of this process have waited, the one with most wait time first. There are none
+/// before the first wait has ended, or if the view could not be created.
 ///
 /// # Errors
 /// The view cannot be read.
@@ -121,8 +121,8 @@ pub fn locks() -> Result<impl Iterator<Item = Arc<Lock>>, Error> {
     Ok(snapshot()?.map(|snapshot| snapshot.locks).unwrap_or_default().into_iter())
 }
 
-/// Returns what the locks of this process have come to, and who waits now; `None`: there is no view
-/// of [`start`]'s, or none yet.
+/// Returns the totals of this process's locks, and the current waiters; `None`: there is no view by [`start`], or none
+/// yet.
 ///
 /// # Errors
 /// The view cannot be read.
@@ -132,7 +132,7 @@ pub fn snapshot() -> Result<Option<Snapshot>, Error> {
     }
     match Channel::of(std::process::id()).and_then(|channel| channel.snapshot()) {
         Ok(snapshot) => Ok(Some(snapshot)),
-        // The first waiter has yet to make it, or is about to.
+        // The first waiter has not created it yet, or is about to.
         Err(error) if matches!(error.fault, Fault::NoView(_) | Fault::Unfinished) => Ok(None),
         Err(error) => Err(error),
     }
@@ -159,7 +159,7 @@ fn wait(wait: &Wait, acquire: &mut dyn FnMut(Option<Tuned>) -> bool) {
     }
 }
 
-/// Notes that this thread has released a mutex. It takes its token now, by which those that wait know it.
+/// Notes that this thread has released a mutex. It takes its token now, by which waiters identify it.
 fn released(lock: usize) {
     let _ = Native::me();
     writer::released(lock, &me());

@@ -1,11 +1,11 @@
-//! The call site of a wait: the address to which the program's call of a lock returns, past the library's own frames.
+//! Finds the call site of a wait: the return address of the program's call of a lock, beyond the library's own frames.
 //!
 //! A function of the library keeps its frame at a fixed distance from its caller's, so one word for each place in it
-//! that calls another leads to the next return address. The C library's unwinder is asked for that word once, and only
-//! where it needs neither the loader's lock nor memory; otherwise, and on other processors than x86-64, call sites are
-//! not known. Which functions are the library's says the symbol table (`symbols.rs`).
+//! that calls another function leads to the next return address. The C library's unwinder runs once for that word, and
+//! only where it needs neither the loader's lock nor memory; otherwise, and on processors other than x86-64, call sites
+//! are unknown. The symbol table tells which functions are the library's (`symbols.rs`).
 //!
-//! Invariant: a word of [`STEPS`] is as the unwinder found it, for a place in a function of the library.
+//! Invariant: a word of [`STEPS`] holds what the unwinder found, for a place in a function of the library.
 
 use super::symbols;
 use core::arch::asm;
@@ -15,12 +15,12 @@ use core::sync::atomic::Ordering::Relaxed;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// So many frames of the library lie at most between its watcher and the program: seven do without optimisation.
+/// The most frames of the library between its watcher and the program: there are seven without optimisation.
 const FRAMES: usize = 24;
-/// The longest frame of the library's.
+/// The longest frame in the library.
 const FRAME_BYTES: usize = 1 << 14;
 
-/// Where functions of the library lie, in order; unset, or empty: call sites are not known.
+/// Where functions of the library lie, in order; unset, or empty: call sites are unknown.
 static OWN: OnceLock<Vec<Range<usize>>> = OnceLock::new();
 
 /// For places in the library's code: the place, and the distance from the stack pointer there to the return address.
@@ -28,17 +28,17 @@ static STEPS: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
 /// The lower bits of a word are the distance; those above are the place.
 const DISTANCE_BITS: u32 = 16;
 
-/// Gets ready. `watcher`: the address of the function that calls [`of_caller`].
+/// Prepares [`of_caller`]. `watcher`: the address of its calling function.
 pub(super) fn start(watcher: usize) {
     // SAFETY: the name is a string; the call has no other conditions.
     let unwinds_without_locks = !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) }.is_null();
     if unwinds_without_locks && OWN.set(symbols::of_library(watcher)).is_ok() {
-        // The unwinder gets ready, too, at its first call.
+        // The unwinder also initialises itself at its first call.
         let _ = step(0);
     }
 }
 
-/// Returns the call site of the wait that the caller was told of; 0: it is not known.
+/// Returns the call site of the wait that the caller was notified of; 0: unknown.
 #[inline(always)]
 pub(super) fn of_caller() -> usize {
     let Some(own) = OWN.get().filter(|own| !own.is_empty()) else { return 0 };
@@ -58,7 +58,7 @@ fn walk(own: &[Range<usize>], mut place: usize, mut stack: usize) -> usize {
         // SAFETY: the invariant: the frame of the function at `place` ends with its return address there.
         place = unsafe { returns.read() };
         stack += distance + size_of::<usize>();
-        // The return address may belong to the next function already; the call does not.
+        // The return address may already belong to the next function; the call does not.
         if !has(own, place.wrapping_sub(1)) {
             return place;
         }
@@ -71,7 +71,7 @@ fn has(own: &[Range<usize>], place: usize) -> bool {
     after.checked_sub(1).and_then(|at| own.get(at)).is_some_and(|range| range.contains(&place))
 }
 
-/// The words in which a place may be, in the order in which they are looked at.
+/// Returns the words that may hold a place, in the order in which they are searched.
 fn words(place: usize) -> impl Iterator<Item = &'static AtomicU64> {
     const PROBES: usize = 8;
     let start = place.wrapping_mul(0x9e37_79b9) >> 16;
@@ -81,7 +81,7 @@ fn words(place: usize) -> impl Iterator<Item = &'static AtomicU64> {
 #[inline]
 fn known(place: usize) -> Option<usize> {
     for word in words(place) {
-        // ORDERING live.steps: relaxed; a word says all by itself.
+        // ORDERING live.steps: relaxed; a word is complete by itself.
         match word.load(Relaxed) {
             0 => return None,
             found if found >> DISTANCE_BITS == place as u64 => return Some(found as usize & 0xffff),
@@ -91,13 +91,13 @@ fn known(place: usize) -> Option<usize> {
     None
 }
 
-/// Asks the unwinder for the distance at a place, and keeps it if there is room.
+/// Obtains the distance at a place from the unwinder, and stores it if there is room.
 #[cold]
 #[inline(never)]
 fn learn(place: usize, stack: usize) -> Option<usize> {
     let (returns, to) = step(stack)?;
     let distance = returns.checked_sub(stack).filter(|distance| *distance < FRAME_BYTES)?;
-    // SAFETY: the unwinder has just come by there.
+    // SAFETY: the unwinder has just passed there.
     let stands_there = unsafe { (returns as *const usize).read() };
     if stands_there != to {
         return None;
@@ -107,7 +107,7 @@ fn learn(place: usize, stack: usize) -> Option<usize> {
     Some(distance)
 }
 
-/// What [`step`] looks for, and has found.
+/// The search of [`step`], and its result.
 struct Step {
     stack: usize,
     is_next: bool,
@@ -115,7 +115,7 @@ struct Step {
     frames: usize,
 }
 
-/// Returns where the function with this stack pointer keeps its return address, and that.
+/// Returns where the function with this stack pointer keeps its return address, and that address.
 fn step(stack: usize) -> Option<(usize, usize)> {
     let mut step = Step { stack, is_next: false, found: None, frames: 0 };
     // SAFETY: `look` gets the frames of this thread, and `step` as its second argument.
@@ -139,7 +139,7 @@ unsafe extern "C" fn look(frame: *mut c_void, step: *mut c_void) -> c_int {
     if step.frames < 2 * FRAMES { GO_ON } else { END }
 }
 
-// SAFETY: as the C++ ABI for x86-64 has them; the standard library links the unwinder.
+// SAFETY: as the C++ ABI for x86-64 declares them; the standard library links the unwinder.
 unsafe extern "C" {
     fn _Unwind_Backtrace(
         look: unsafe extern "C" fn(frame: *mut c_void, argument: *mut c_void) -> c_int,

@@ -1,4 +1,4 @@
-//! Which functions of the program are the library's.
+//! Finds which functions of the program are the library's.
 
 use core::ffi::{CStr, c_int, c_void};
 use object::{Object, ObjectSymbol, ReadCache, SymbolKind};
@@ -12,14 +12,14 @@ use std::path::PathBuf;
 struct Module {
     path: PathBuf,
     is_program: bool,
-    /// What addresses in it have more than in the file.
+    /// The difference between its addresses in memory and in the file.
     bias: usize,
-    /// Where its code lies.
+    /// The ranges of its code.
     code: Vec<Range<usize>>,
 }
 
-/// Returns where the library's functions lie, in order: those of the file that the function `watcher` is in. Empty: its
-/// symbols do not tell.
+/// Returns the ranges of the library's functions, in order: those of the file that contains the function `watcher`.
+/// Empty: its symbols do not tell.
 pub(super) fn of_library(watcher: usize) -> Vec<Range<usize>> {
     module_of(watcher).and_then(|module| functions(&module, watcher)).unwrap_or_default()
 }
@@ -27,7 +27,7 @@ pub(super) fn of_library(watcher: usize) -> Vec<Range<usize>> {
 fn functions(module: &Module, watcher: usize) -> Option<Vec<Range<usize>>> {
     let cache = ReadCache::new(File::open(&module.path).ok()?);
     let file = object::File::parse(&cache).ok()?;
-    // The C library as a file of its own: all of it is the library.
+    // The C API as a separate file: all of it is the library.
     if !module.is_program && file.dynamic_symbols().any(|symbol| symbol.name() == Ok("tw_stats_start")) {
         return Some(module.code.clone());
     }
@@ -39,11 +39,11 @@ fn functions(module: &Module, watcher: usize) -> Option<Vec<Range<usize>>> {
     };
     let mut ranges: Vec<_> = own.map(range).collect();
     ranges.sort_by_key(|range| range.start);
-    // Another file lies there now under this path.
+    // Another file may now be at this path.
     ranges.iter().any(|range| range.start == watcher).then_some(ranges)
 }
 
-/// Whether a function is of one of our crates, or of the one through which Rust programs use their locks.
+/// Returns whether a function is of one of our crates, or of the one through which Rust programs use their locks.
 fn is_own(mangled: &str) -> bool {
     const CRATES: [&str; 4] = ["turnwise", "turnwise_live", "turnwise_c", "lock_api"];
     if mangled.starts_with("tw_") {
@@ -74,7 +74,7 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut 
     // SAFETY: contract of `dl_iterate_phdr` in `module_of`.
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
     let bias = info.dlpi_addr as usize;
-    // SAFETY: the loader says so many are there.
+    // SAFETY: the loader states that this many are there.
     let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let is_code = |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0;
     let range = |header: &libc::Elf64_Phdr| {

@@ -1,4 +1,4 @@
-//! Why a process has no live view, as far as it can be seen from outside.
+//! Finds why a process has no live view, as far as can be seen from outside.
 
 use super::process::{is_gone, user};
 use crate::layout::FILE_BYTES;
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use turnwise_preload_abi::libraries::PRELOAD;
 
-/// What keeps a process that runs from having a view; `None`: nothing that can be seen.
+/// Returns what prevents a running process from having a view; `None`: nothing visible.
 #[must_use]
 pub fn why_no_view(pid: u32) -> Option<String> {
     let folder = format!("/proc/{pid}");
@@ -25,7 +25,7 @@ pub fn why_no_view(pid: u32) -> Option<String> {
         .or_else(|| filtered(&fs::read_to_string(format!("{folder}/status")).unwrap_or_default()))
 }
 
-/// Which of a process's limits leaves no room for a view.
+/// Returns which of a process's limits leaves no room for a view.
 #[must_use]
 pub fn no_room(pid: u32) -> Option<String> {
     limits(&fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default())
@@ -35,9 +35,9 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// What its limits leave no room for.
+/// Returns which limit in `text` leaves no room for a view.
 fn limits(text: &str) -> Option<String> {
-    /// A view's file, its folder, and those that say what the process is, one after the other.
+    /// Those for a view's file, its folder, and the files that describe the process, one after another.
     const DESCRIPTORS: u64 = 8;
     let limit = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -55,14 +55,14 @@ fn limits(text: &str) -> Option<String> {
     ))
 }
 
-/// Whether its root directory is not ours.
+/// Returns whether its root directory is not ours.
 fn elsewhere(folder: &str) -> Option<String> {
     let root = |process: &str| fs::metadata(format!("{process}/root/.")).ok().map(|found| (found.dev(), found.ino()));
     let [own, theirs] = [root("/proc/self")?, root(folder)?];
     (own != theirs).then(|| "it changed its root directory before it could make one (chroot)".to_owned())
 }
 
-/// Whether its system calls are filtered.
+/// Returns whether its system calls are filtered.
 fn filtered(status: &str) -> Option<String> {
     let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:"))?.trim();
     (mode != "0").then(|| "its system calls are filtered; TURNWISE_LIVE=1 has a view all the same".to_owned())

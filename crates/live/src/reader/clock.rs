@@ -1,4 +1,4 @@
-//! Turns ticks of a view into nanoseconds of `CLOCK_MONOTONIC`.
+//! Converts ticks of a view to nanoseconds of `CLOCK_MONOTONIC`.
 
 use crate::layout::{CLOCK_COUNTER, Header};
 use core::sync::atomic::Ordering::Relaxed;
@@ -7,16 +7,16 @@ use turnwise_preload_abi::counter::counter_and;
 
 /// The view's clock.
 pub(crate) struct Clock {
-    /// Now, in ticks and in nanoseconds.
+    /// The current time, in ticks and in nanoseconds.
     ticks: u64,
     pub(crate) ns: u64,
     ns_per_tick: f64,
-    /// In the program's own figures.
+    /// The program's own scale.
     scale: u64,
 }
 
 impl Clock {
-    /// Looks at the clock now.
+    /// Reads the clock.
     pub(crate) fn of(header: &Header) -> Clock {
         if header.clock.load(Relaxed) != CLOCK_COUNTER {
             let ns = monotonic_ns();
@@ -30,28 +30,28 @@ impl Clock {
                 (Some(ns), Some(ticks @ 1..)) => ns as f64 / ticks as f64,
                 _ => told,
             };
-        // A file of before the machine started has another beginning of both clocks.
+        // In a file from before the machine started, both clocks have another origin.
         let ns_per_tick = if (0.5..2.0).contains(&(measured / told)) { measured } else { told };
         Clock { ticks, ns, ns_per_tick, scale }
     }
 
-    /// The time of a reading of the ticks.
+    /// Returns the time of a reading of the ticks.
     pub(crate) fn at(&self, ticks: u64) -> u64 {
         self.ns.saturating_sub((self.ticks.saturating_sub(ticks) as f64 * self.ns_per_tick) as u64)
     }
 
-    /// The ticks at a time.
+    /// Returns the ticks at a time.
     pub(crate) fn ticks_at(&self, ns: u64) -> u64 {
         let away = (ns.abs_diff(self.ns) as f64 / self.ns_per_tick) as u64;
         if ns >= self.ns { self.ticks.saturating_add(away) } else { self.ticks.saturating_sub(away) }
     }
 
-    /// The number of ticks in a time.
+    /// Returns the number of ticks in a duration.
     pub(crate) fn ticks_in(&self, ns: u64) -> u64 {
         (ns as f64 / self.ns_per_tick) as u64
     }
 
-    /// The length of a number of ticks, as the program counts it.
+    /// Returns the length of a number of ticks, as the program computes it.
     pub(crate) fn length(&self, ticks: u64) -> u64 {
         ((u128::from(ticks) * u128::from(self.scale)) >> 32).min(u128::from(u64::MAX)) as u64
     }

@@ -1,8 +1,8 @@
-//! Copies a view out of its file, while the program goes on.
+//! Copies a view out of its file, while the program continues.
 //!
-//! The file is read and not mapped: one that is cut short ends in an error, where a mapping would end in a signal. Each
-//! word of it is a counter or is under a sequence number (`layout.rs`), so a copy is made of three readings: what was
-//! the same before and after stood so in between.
+//! The file is read and not mapped: a truncated file causes an error, where a mapping would cause a signal. Each word
+//! of it is a counter or is under a sequence number (`layout.rs`), so a copy consists of three readings: a word that
+//! was the same before and after was so in between.
 
 use super::error::{Error, Fault};
 use super::table::Table;
@@ -16,15 +16,15 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-/// A copy of a file, but for its table.
+/// A copy of a file, except for its table.
 pub(crate) struct Copy {
     pub(crate) header: Header,
     pub(crate) blocks: Vec<BlockCopy>,
-    /// Whether nothing changed place while it was read.
+    /// Whether no entry moved while it was read.
     pub(crate) is_exact: bool,
 }
 
-/// Three readings of a block, one after the other.
+/// Three successive readings of a block.
 pub(crate) struct BlockCopy {
     pub(crate) before: Block,
     pub(crate) block: Block,
@@ -32,22 +32,22 @@ pub(crate) struct BlockCopy {
 }
 
 impl BlockCopy {
-    /// Whether a word under a sequence number stood still in the middle reading.
+    /// Returns whether a word under a sequence number was stable in the middle reading.
     pub(crate) fn stood(&self, sequence: fn(&Block) -> &AtomicU32) -> bool {
         let [before, after] = [&self.before, &self.after].map(|block| sequence(block).load(Relaxed));
         before == after && before.is_multiple_of(2)
     }
 
-    /// Whether nothing was counted twice, or left out.
+    /// Returns whether no entry was counted twice or omitted.
     fn is_whole(&self) -> bool {
         self.stood(|block| &block.wait.sequence) && self.stood(|block| &block.moves)
     }
 }
 
-/// How often a copy is tried again, if entries moved meanwhile.
+/// The number of times that a copy is tried, if entries moved meanwhile.
 const TRIES: u32 = 4;
 
-/// Copies the file; `table` has what was copied of its table before.
+/// Copies the file; `table` holds the earlier copy of its table.
 pub(crate) fn copy(path: &Path, file: &File, table: &mut Table) -> Result<Copy, Error> {
     let mut copied = copy_once(path, file, table)?;
     for _ in 1..TRIES {
@@ -62,8 +62,8 @@ pub(crate) fn copy(path: &Path, file: &File, table: &mut Table) -> Result<Copy, 
 fn copy_once(path: &Path, file: &File, table: &mut Table) -> Result<Copy, Error> {
     let before = header(path, file)?;
     let fault = |error| Error::io(path, error);
-    // The table first: an entry that moves meanwhile is missing, and not counted twice. How many records there are is
-    // read after the number of moves, not with it: else it could be without the last move's.
+    // The table comes first: an entry that moves meanwhile is missing, rather than counted twice. The number of records
+    // is read after the number of moves, not with it: otherwise it could lack the last move's.
     let mut locks_used = AtomicU32::new(0);
     file.read_exact_at(locks_used.as_mut_bytes(), offset_of!(Header, locks_used) as u64).map_err(fault)?;
     table.read(file, (locks_used.into_inner() as usize).min(LOCKS)).map_err(fault)?;
@@ -101,7 +101,7 @@ pub(crate) fn header(path: &Path, file: &File) -> Result<Header, Error> {
     Ok(header)
 }
 
-/// Reads blocks, some at a time. Those that changed meanwhile are read again, one at a time: that is a matter of
+/// Reads blocks, several at a time. Those that changed meanwhile are read again, one at a time, which takes
 /// microseconds.
 fn blocks(file: &File, count: usize) -> io::Result<Vec<BlockCopy>> {
     const AT_A_TIME: usize = 32;
@@ -123,7 +123,7 @@ fn blocks(file: &File, count: usize) -> io::Result<Vec<BlockCopy>> {
     Ok(copies)
 }
 
-/// Reads some blocks three times.
+/// Reads several blocks three times.
 fn read_thrice(file: &File, first: usize, count: usize) -> io::Result<Vec<BlockCopy>> {
     let mut readings = [(); 3].map(|()| vec![0; count * size_of::<Block>()]);
     for bytes in &mut readings {

@@ -1,4 +1,4 @@
-//! Why a file is not a view that can be read.
+//! The reasons that a file is not a readable view.
 
 use super::absent::why_no_view;
 use super::process::is_gone;
@@ -11,40 +11,40 @@ use std::{fmt, io};
 pub struct Error {
     /// The file, or the folder.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What is wrong with a file.
+/// A fault of a file.
 #[derive(Debug)]
 pub enum Fault {
-    /// The system does not let us.
+    /// The system refuses access.
     Io(io::Error),
-    /// It is no file, but a link, a folder, a pipe or a device.
+    /// It is not a file, but a link, a folder, a pipe or a device.
     NoFile,
-    /// It belongs to another user, whose number this is, than we are or than its folder does.
+    /// It belongs to the user of this number, not to the calling user or to its folder's owner.
     Owner(u32),
-    /// It begins otherwise.
+    /// It does not begin like a view.
     Foreign,
-    /// The program is about to make it.
+    /// The program is about to create it.
     Unfinished,
     /// Another version of turnwise made it: version and layout.
     Version(u32, u32),
     /// It ends too early: the bytes that it has, and those that it should have.
     Truncated(u64, u64),
-    /// What it says about itself cannot be.
+    /// Its description of itself is impossible.
     Damaged(&'static str),
     /// No such process has a live view.
     NoView(u32),
     /// It cannot be written to, so that no recorder can be switched on.
     NotOurs(io::Error),
-    /// This process has the waits recorded already.
+    /// This process is already recording the waits.
     Recorded(u64),
     /// Another file has its name now: the process runs another program.
     Replaced,
     /// The process has ended.
     Gone(u32),
-    /// It has no room for so many rules, but for this many.
+    /// It has no room for the first number of rules, but for the second.
     TooManyRules(usize, usize),
 }
 

@@ -1,4 +1,4 @@
-//! Finds the files.
+//! Finds the files of live views.
 
 use super::error::{Error, Fault};
 use super::process::user;
@@ -52,7 +52,7 @@ fn files_in(folder: &Path) -> impl Iterator<Item = Found> {
     })
 }
 
-/// Finds the file of a process by what it has mapped: wherever it lies.
+/// Finds the file of a process among its mappings, wherever it is.
 pub(crate) fn file_of(pid: u32) -> Option<PathBuf> {
     let maps = fs::read(format!("/proc/{pid}/maps")).ok()?;
     let path = maps.split(|byte| *byte == b'\n').find_map(|line| {
@@ -66,7 +66,7 @@ pub(crate) fn file_of(pid: u32) -> Option<PathBuf> {
     [path, inside].into_iter().find(|path| path.symlink_metadata().is_ok())
 }
 
-/// Whether nobody but its owner can have put something into the folder; returns the owner.
+/// Checks that only its owner can have put files into the folder; returns the owner.
 pub(crate) fn check_folder(folder: &Path) -> Result<u32, Error> {
     let found = folder.symlink_metadata().map_err(|error| Error::io(folder, error))?;
     if !found.is_dir() {
@@ -83,12 +83,12 @@ fn check_user(path: &Path, owner: u32) -> Result<(), Error> {
     if user() == 0 || owner == user() { Ok(()) } else { Err(Error::new(path, Fault::Owner(owner))) }
 }
 
-/// Opens a file that is its folder's owner's, and no link.
+/// Opens a file that belongs to its folder's owner and is not a link.
 pub(crate) fn open(path: &Path) -> Result<fs::File, Error> {
     open_to(path, fs::OpenOptions::new().read(true))
 }
 
-/// Opens such a file to read it and to write to it.
+/// Opens such a file for reading and writing.
 pub(crate) fn open_to_write(path: &Path) -> Result<fs::File, Error> {
     open_to(path, fs::OpenOptions::new().read(true).write(true))
 }
@@ -96,7 +96,7 @@ pub(crate) fn open_to_write(path: &Path) -> Result<fs::File, Error> {
 fn open_to(path: &Path, how: &mut fs::OpenOptions) -> Result<fs::File, Error> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let owner = check_folder(folder)?;
-    // Without waiting for the other end of a pipe.
+    // This does not wait for the other end of a pipe.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
     let opened = how.custom_flags(flags.bits().cast_signed()).open(path);
     let file = opened.map_err(|error| match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
@@ -114,13 +114,13 @@ fn open_to(path: &Path, how: &mut fs::OpenOptions) -> Result<fs::File, Error> {
     Ok(file)
 }
 
-/// Whether two open files are the same.
+/// Returns whether two open files are the same.
 pub(crate) fn is_same(one: &fs::File, other: &fs::File) -> io::Result<bool> {
     let [one, other] = [one.metadata()?, other.metadata()?];
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
-/// Whether a file still has a name: a program that was replaced by another makes a new one under the same.
+/// Returns whether a file still has a name: a program that replaces another by `exec` makes a new one of that name.
 pub(crate) fn has_name(file: &fs::File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
 }

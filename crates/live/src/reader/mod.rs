@@ -57,24 +57,24 @@ impl Channel {
         Ok(Channel { file, path: path.to_owned(), pid, start, names, policy: policy.copied() })
     }
 
-    /// Opens the view of a process that runs, wherever its file lies.
+    /// Opens the view of a running process, wherever its file is.
     ///
     /// # Errors
-    /// The process has none, or as [`Channel::open`] says.
+    /// The process has none, or as for [`Channel::open`].
     pub fn of(pid: u32) -> Result<Channel, Error> {
         let by_name = folders::files().into_iter().find(|f| f.pid == pid && process::is_alive(f.pid, f.start));
         let path = by_name.map(|found| found.path).or_else(|| folders::file_of(pid));
         Channel::open(&path.ok_or_else(|| Error::new(Path::new("/proc"), Fault::NoView(pid)))?)
     }
 
-    /// Returns the views of the caller's processes that run; of all processes for root. Files that cannot be read are
+    /// Returns the views of the caller's running processes; of all processes for root. Files that cannot be read are
     /// left out.
     #[must_use]
     pub fn list() -> Vec<Channel> {
         Channel::all(true)
     }
 
-    /// Returns the views of processes that are gone, as [`Channel::list`] does for those that run.
+    /// Returns the views of ended processes, as [`Channel::list`] does for running ones.
     #[must_use]
     pub fn list_gone() -> Vec<Channel> {
         Channel::all(false)
@@ -95,32 +95,32 @@ impl Channel {
         files.map(|file| Channel::open(&file.path))
     }
 
-    /// The file.
+    /// Returns the file's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The process.
+    /// Returns the process's number.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// When the process began, as its `/proc/PID/stat` says it.
+    /// Returns the time at which the process began, from its `/proc/PID/stat`.
     #[must_use]
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// The program's name, without its folder.
+    /// Returns the program's name, without its folder.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.names.program
     }
 
-    /// Whether users call the program so: by its file's name, by that of its first word, or as the system does, which
-    /// keeps 15 bytes of the name of a script that runs by its first line, and what the program has chosen since.
+    /// Returns whether this is a name of the program: its file's, its first argument's, or the system's, which is 15
+    /// bytes of the name of a script run by its first line, or a name that the program chose later.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         let now = || process::thread_name(self.pid, self.pid).filter(|_| self.is_alive());
@@ -133,13 +133,13 @@ impl Channel {
         self.policy
     }
 
-    /// Whether the process runs, and this is still its view: after `exec` there is another, under the same name.
+    /// Returns whether the process runs, and this is still its view: after `exec` there is another of the same name.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         process::is_alive(self.pid, self.start) && folders::has_name(&self.file).unwrap_or(false)
     }
 
-    /// Reads what the locks have come to, and who waits now. The process does not notice.
+    /// Reads the locks' totals, and the current waiters. The process does not notice.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
@@ -147,15 +147,15 @@ impl Channel {
         self.look(&mut Memory::default(), |_, _, _| ()).map(|(snapshot, ())| snapshot)
     }
 
-    /// Reads the same, and besides what the waits come to at each call site of each lock.
+    /// Reads a snapshot, and the totals of the waits at each call site of each lock.
     ///
     /// # Errors
-    /// As [`Channel::snapshot`] says.
+    /// As for [`Channel::snapshot`].
     pub fn sums(&self) -> Result<(Snapshot, Vec<SiteSum>), Error> {
         self.look(&mut Memory::default(), sum::by_site)
     }
 
-    /// Which modules the process has unloaded.
+    /// Returns which modules the process has unloaded.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
@@ -163,7 +163,7 @@ impl Channel {
         unloads::read(&self.path, &self.file, &copy::header(&self.path, &self.file)?)
     }
 
-    /// Has the program record its waits one by one: see [`Recorder`].
+    /// Makes the program record its individual waits: see [`Recorder`].
     ///
     /// # Errors
     /// The file cannot be written to, or another profiler does so.
@@ -201,15 +201,15 @@ impl Channel {
     }
 }
 
-/// What is kept of a look for the next one.
+/// The data of a look that is kept for the next one.
 #[derive(Default)]
 struct Memory {
     sums: Sums,
     names: ThreadNames,
 }
 
-/// Looks at a view again and again, for less than a snapshot costs each: what has not changed is not added up anew.
-/// Names of threads may be some seconds old.
+/// Reads a view repeatedly, each time for less than a snapshot costs: unchanged parts are not added up again. Names of
+/// threads may be some seconds old.
 pub struct Follower {
     channel: Channel,
     memory: Memory,
@@ -222,23 +222,23 @@ impl Follower {
         Follower { channel, memory: Memory::default() }
     }
 
-    /// The view.
+    /// Returns the view.
     #[must_use]
     pub fn channel(&self) -> &Channel {
         &self.channel
     }
 
-    /// Makes a snapshot. Locks that have not changed are those of the snapshot before.
+    /// Makes a snapshot. Locks that have not changed are shared with the previous snapshot.
     ///
     /// # Errors
-    /// As [`Channel::snapshot`] says.
+    /// As for [`Channel::snapshot`].
     pub fn look(&mut self) -> Result<Snapshot, Error> {
         self.channel.look(&mut self.memory, |_, _, _| ()).map(|(snapshot, ())| snapshot)
     }
 }
 
-/// Removes files of processes that are gone: those that are older than a day, and the oldest of more than
-/// [`STALE_FILES`]. Returns how many.
+/// Removes files of ended processes: those older than a day, and the oldest of more than [`STALE_FILES`]. Returns their
+/// number.
 pub fn remove_stale() -> usize {
     let gone = folders::files().into_iter().filter(|file| !process::is_alive(file.pid, file.start));
     let mut aged: Vec<(Duration, PathBuf)> = gone

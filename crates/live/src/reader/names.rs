@@ -1,5 +1,5 @@
-//! Names of programs and of threads. To read a thread's takes three system calls, so they are read again now and then
-//! only; which threads are there is asked at each look.
+//! Names of programs and of threads. Reading a thread's name takes three system calls, so names are reread only
+//! occasionally; the list of threads is read at each look.
 
 use super::process::{printable, thread_name, threads};
 use crate::layout::{Header, TITLE};
@@ -7,21 +7,21 @@ use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The names that a program has, without folders and without characters that a terminal would obey.
+/// The names that a program has, without folders and without characters that a terminal would interpret.
 #[derive(Debug)]
 pub(crate) struct ProgramNames {
-    /// Its file's: the one that is shown.
+    /// Its file's name, which is shown.
     pub(crate) program: String,
-    /// That of the word by which it was called; empty: none.
+    /// The name from its first argument; empty: none.
     called: String,
-    /// Its first thread's, as it was when the view was made.
+    /// Its first thread's name, when the view was created.
     title: String,
 }
 
 impl ProgramNames {
-    /// Reads them.
+    /// Reads the names.
     pub(crate) fn of(header: &Header) -> ProgramNames {
-        // Of a word that is cut short, the last part is none.
+        // The last part of a truncated argument is not a name.
         let is_whole = header.called.iter().any(|byte| byte.load(Relaxed) == 0);
         ProgramNames {
             program: file_name(&header.name),
@@ -30,13 +30,13 @@ impl ProgramNames {
         }
     }
 
-    /// Whether it is one of them.
+    /// Returns whether `name` is one of them.
     pub(crate) fn have(&self, name: &str) -> bool {
         [&self.program, &self.called].into_iter().any(|known| known == name) || is_title(&self.title, name)
     }
 }
 
-/// Whether the system calls a program of this name so: it keeps the beginning.
+/// Returns whether `title` is the system's name of a program of this name: it keeps the beginning.
 pub(crate) fn is_title(title: &str, name: &str) -> bool {
     const KEPT: usize = TITLE - 1;
     !title.is_empty() && (title == name || title.len() == KEPT && name.as_bytes().get(..KEPT) == Some(title.as_bytes()))
@@ -51,8 +51,8 @@ fn text(bytes: &[AtomicU8]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A name is read again when it is so old: threads name themselves soon after they begin, as a rule, and a number may
-/// be another thread's by then.
+/// The age at which a name is read again: threads usually name themselves soon after they begin, and a number may have
+/// passed to another thread.
 const OLD_NS: u64 = 5_000_000_000;
 
 /// The names of a process's threads.
@@ -60,13 +60,13 @@ const OLD_NS: u64 = 5_000_000_000;
 pub(crate) struct ThreadNames {
     /// The names, and when they were read.
     names: FxHashMap<u32, (String, u64)>,
-    /// The threads that are there; `None`: the process is gone.
+    /// The threads that exist; `None`: the process has ended.
     there: Option<FxHashSet<u32>>,
     now_ns: u64,
 }
 
 impl ThreadNames {
-    /// Finds out which threads are there, at the time that is given. `None`: the process is gone.
+    /// Determines which threads exist, at the given time. `None`: the process has ended.
     pub(crate) fn look(&mut self, process: Option<u32>, now_ns: u64) {
         self.now_ns = now_ns;
         self.there = process.map(|process| threads(process).collect());
@@ -75,7 +75,7 @@ impl ThreadNames {
         }
     }
 
-    /// Returns a thread's name; `None`: it is gone. Of a process that is gone threads have no names.
+    /// Returns a thread's name; `None`: it has exited. Threads of an ended process have no names.
     pub(crate) fn of(&mut self, process: Option<u32>, thread: u32) -> Option<String> {
         let (Some(process), Some(there)) = (process, &self.there) else { return Some(String::new()) };
         if !there.contains(&thread) {
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(name(2 + OLD_NS).as_deref(), Some("second"));
         go.send(()).unwrap();
         thread.join().unwrap();
-        // The kernel may take a moment longer to forget it.
+        // The kernel may forget it a moment later.
         while name(3 + OLD_NS).is_some() {
             std::thread::yield_now();
         }

@@ -1,10 +1,10 @@
-//! What the system says about a process.
+//! Reads the system's data about a process.
 
 use crate::place::parse_stat;
 use std::fs;
 use turnwise_preload_abi::terminal::is_obeyed;
 
-/// Whether the process that began then still runs.
+/// Returns whether the process that began at `start` still runs.
 pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
     let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
     match parse_stat(&stat) {
@@ -15,26 +15,26 @@ pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
     }
 }
 
-/// Whether no such process runs.
+/// Returns whether there is no such process.
 pub(crate) fn is_gone(pid: u32) -> bool {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok();
     stat.and_then(|stat| parse_stat(&stat))
         .is_none_or(|(state, threads, _)| matches!(state, b'Z' | b'X') && threads <= 1)
 }
 
-/// Returns the threads of a process; none, if it is gone.
+/// Returns the threads of a process; none if it has ended.
 pub(crate) fn threads(pid: u32) -> impl Iterator<Item = u32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Returns the name of a thread; `None`: it is gone.
+/// Returns the name of a thread; `None`: it has exited.
 pub(crate) fn thread_name(pid: u32, tid: u32) -> Option<String> {
     let name = fs::read(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
     Some(printable(String::from_utf8_lossy(&name).trim_end()))
 }
 
-/// Returns the text without characters that a terminal would obey, or that set the direction of writing.
+/// Returns the text without characters that a terminal would interpret, or that set the direction of writing.
 pub(crate) fn printable(text: &str) -> String {
     text.replace(is_obeyed, "\u{fffd}")
 }

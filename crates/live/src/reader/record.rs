@@ -1,4 +1,4 @@
-//! Has a program record its waits one by one, and takes the records.
+//! Makes a program record its individual waits, and reads the records.
 
 use super::clock::Clock;
 use super::copy;
@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-/// The program records for so long without hearing from us.
+/// The time for which the program records without a renewed request.
 const LASTS: Duration = Duration::from_secs(2);
-/// So often a slot that is being written is looked at again before it is given up: its thread may be gone.
+/// The number of times that a slot being written is checked again before it is skipped: its thread may have exited.
 const PATIENCE: u32 = 100;
 
-/// What unwinding begins with.
+/// The registers with which unwinding begins.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Registers {
     /// The instruction pointer.
@@ -41,7 +41,7 @@ pub struct Registers {
 pub struct Recorded {
     /// The thread.
     pub tid: u32,
-    /// Where the lock lies.
+    /// The lock's address.
     pub lock: u64,
     /// The way of waiting.
     pub kind: Kind,
@@ -51,19 +51,19 @@ pub struct Recorded {
     pub began_ns: u64,
     /// When it ended.
     pub ended_ns: u64,
-    /// By which its release is known: [`Released::wait`].
+    /// The number that identifies its release: [`Released::wait`].
     pub wait: u64,
-    /// How many such waits it stands for: 1 of long ones, and the more the shorter it is.
+    /// The number of such waits that it stands for: 1 for long ones, and more the shorter it is.
     pub weight: f64,
     /// Whether it ended with the lock.
     pub acquired: bool,
-    /// Sleeps, acquisitions past threads that slept, acquisitions by a promised turn.
+    /// Sleeps, acquisitions past threads that slept, acquisitions by a hand-off.
     pub events: [u32; EVENTS],
-    /// The thread that had the lock when the wait began, if that is known.
+    /// The thread that held the lock when the wait began, if known.
     pub holder: Option<u32>,
-    /// The call site at which that thread had got it by a wait; 0: unknown.
+    /// The call site at which that thread had acquired it by a wait; 0: unknown.
     pub holder_site: u64,
-    /// How often modules had been unloaded by then ([`super::Unloads::count`]).
+    /// The number of times that modules had been unloaded until then ([`super::Unloads::count`]).
     pub unloads: u64,
     /// The thread's registers.
     pub registers: Registers,
@@ -71,20 +71,20 @@ pub struct Recorded {
     pub stack: Vec<u8>,
 }
 
-/// A lock that was got by a recorded wait was released, while others waited for it.
+/// The release of a lock that was acquired by a recorded wait, while others waited for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Released {
     /// The thread.
     pub tid: u32,
-    /// Which of its waits: [`Recorded::wait`].
+    /// The number of its wait: [`Recorded::wait`].
     pub wait: u64,
-    /// When.
+    /// The time of the release.
     pub at_ns: u64,
 }
 
-/// The recorder of a program, switched on. It goes off with this value, and by itself soon after this process is gone.
+/// The recorder of a program, switched on. It goes off with this value, and soon after this process ends.
 ///
-/// One process at a time can have it. Its records must be taken some times in a second, or newer ones take their place.
+/// One process can have it at a time. Records must be taken several times a second, or newer ones replace them.
 #[derive(Debug)]
 pub struct Recorder {
     file: File,
@@ -96,11 +96,11 @@ pub struct Recorder {
     period_ns: u64,
 }
 
-/// How far a ring has been read.
+/// The position up to which a ring has been read.
 #[derive(Debug, Default)]
 struct Ring {
     next: u64,
-    /// How often the next one was found unfinished.
+    /// The number of times that the next record was found unfinished.
     looks: u32,
     lost: u64,
 }
@@ -138,8 +138,8 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Has the program record for the next two seconds each wait that lasts for `period_ns` or longer, and of the
-    /// shorter ones one for each `period_ns` of a thread's waiting.
+    /// Makes the program record, for the next two seconds, each wait that lasts `period_ns` or longer, and one of the
+    /// shorter waits for each `period_ns` of a thread's waiting.
     ///
     /// # Errors
     /// The file cannot be read or written.
@@ -153,7 +153,7 @@ impl Recorder {
         self.write(offset_of!(Switch, until), clock.ticks_at(until))
     }
 
-    /// Ends the recording. What is recorded by then can still be taken.
+    /// Ends the recording. Existing records can still be taken.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -161,7 +161,7 @@ impl Recorder {
         self.write(offset_of!(Switch, until), 0)
     }
 
-    /// Takes what was recorded since the last time.
+    /// Takes the records since the last call.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -176,7 +176,7 @@ impl Recorder {
             |slot| {
                 let at = RECORDS_START + slot * size_of::<Record>();
                 let record: Record = self.read(at)?;
-                // The second look: it must still be the same.
+                // The second read: the number must still be the same.
                 let again: AtomicU64 = self.read(at + offset_of!(Record, number))?;
                 let number = record.number.load(Relaxed);
                 Ok(if again.load(Relaxed) == number { (number, of_record(&record, &clock)) } else { (0, None) })
@@ -200,8 +200,8 @@ impl Recorder {
         Ok((waits, releases))
     }
 
-    /// The records that were overwritten, or found no room, since the recorder was switched on; and those without a
-    /// stack.
+    /// Returns the number of records that were overwritten, or found no room, since the recorder was switched on, and
+    /// of those without a stack.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -209,7 +209,7 @@ impl Recorder {
         let counts: Counts = self.read(LOG_START)?;
         let no_room = copy::header(&self.path, &self.file)?.lost_records.load(Relaxed).saturating_sub(self.lost_before);
         let no_stack = counts.no_stack.load(Relaxed).saturating_sub(self.no_stack_before);
-        // A slot that no thread got is in both.
+        // A slot that no thread obtained is in both.
         Ok((no_room.max(self.records.lost.saturating_add(self.releases.lost)), no_stack))
     }
 
@@ -229,15 +229,15 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // If that fails, the program ends it by itself.
+        // If that fails, the program ends the recording by itself.
         let _ = self.stop();
         let _ = self.write(offset_of!(Switch, profiler), 0);
     }
 }
 
 impl Ring {
-    /// Reads the slots that were written since the last time: `read` gives the number that a slot has, and what it
-    /// says. Stops at one that is still being written, for some times.
+    /// Reads the slots that were written since the last time: `read` returns a slot's number and content. It stops at a
+    /// slot that is still being written, a limited number of times.
     fn each<T>(
         &mut self,
         written: u64,
@@ -273,7 +273,7 @@ fn read_at<T: FromZeros + FromBytes + IntoBytes>(file: &File, at: usize) -> io::
     Ok(value)
 }
 
-/// `None`: it says what no program can have written.
+/// Converts a record; `None`: no program can have written it.
 fn of_record(record: &Record, clock: &Clock) -> Option<Recorded> {
     let key = Key::read(record.key.load(Relaxed))?;
     let [since, until, weight] = [&record.since, &record.until, &record.weight].map(|word| word.load(Relaxed));
@@ -317,7 +317,7 @@ fn of_release(release: &Release, clock: &Clock) -> Released {
 mod tests {
     use super::*;
 
-    /// Slots with these numbers.
+    /// Returns slots with these numbers.
     fn read(slots: &[u64]) -> impl FnMut(usize) -> Result<(u64, Option<u64>), Error> {
         |slot| Ok((slots[slot], Some(slots[slot])))
     }
@@ -336,7 +336,7 @@ mod tests {
         let (mut ring, mut taken) = (Ring::default(), Vec::new());
         ring.each(9, 4, read(&[9, 6, 7, 8]), &mut taken).unwrap();
         assert_eq!((&taken[..], ring.lost), (&[6, 7, 8, 9][..], 5));
-        // A slot that was taken again meanwhile.
+        // The slot was taken again meanwhile.
         ring.each(11, 4, read(&[9, 14, 11, 8]), &mut taken).unwrap();
         assert_eq!((&taken[4..], ring.lost), (&[11][..], 6));
     }

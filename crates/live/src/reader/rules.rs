@@ -1,4 +1,4 @@
-//! What is set for the locks of a program, and setting it.
+//! Reads and changes the settings for the locks of a program.
 
 use super::error::{Error, Fault};
 use super::{Channel, folders, process};
@@ -15,25 +15,25 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 use zerocopy::{FromZeros, IntoBytes};
 
-/// For which waits a rule is.
+/// The waits to which a rule applies.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Target {
-    /// For all.
+    /// All waits.
     All,
-    /// For those at call sites in this range of addresses.
+    /// Waits at call sites in this range of addresses.
     Sites(Addresses),
-    /// For those for locks in this range of addresses.
+    /// Waits for locks in this range of addresses.
     Locks(Addresses),
-    /// For those for locks that the rule of this number of the program's policy file decides: from the program's start,
-    /// and not to be changed. Which locks that are, the view does not tell. The other rules go before it.
+    /// Waits for locks to which the rule of this number of the program's policy file applies: from the program's start,
+    /// and unchangeable. The view does not tell which locks these are. The other rules take precedence.
     FileRule(u32),
 }
 
-/// A range of addresses: the first, and the one behind the last.
+/// A range of addresses: the first, and the one after the last.
 pub type Addresses = (u64, u64);
 
 impl Target {
-    /// Whether the rule is for a wait for the lock at `address` at the call site `site`.
+    /// Returns whether the rule applies to a wait for the lock at `address` at the call site `site`.
     #[must_use]
     pub fn covers(&self, address: u64, site: u64) -> bool {
         let has = |(from, to): Addresses, place: u64| (from..to).contains(&place);
@@ -55,21 +55,21 @@ impl Target {
     }
 }
 
-/// What is set for some waits. Of several rules for a wait, those for locks go before those for call sites, and these
-/// before those for all.
+/// The settings for some waits. Among several rules for a wait, those for locks take precedence over those for call
+/// sites, and these over those for all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// For which waits.
+    /// The waits that it applies to.
     pub target: Target,
-    /// What is set.
+    /// The settings.
     pub values: Values,
-    /// What the user called these waits.
+    /// The user's name for these waits.
     pub label: String,
 }
 
-/// How long to wait for others that change settings.
+/// The time to wait for other processes that change settings.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How often a table that changes meanwhile is read again.
+/// The number of times that a table that changes meanwhile is read.
 const TRIES: u32 = 8;
 
 /// Changes the settings of one process. Any number of them may do so at the same time.
@@ -80,7 +80,7 @@ pub struct Tuner {
 }
 
 impl Channel {
-    /// Returns the rules in force: those of the program's policy file that set something, then those that were set.
+    /// Returns the rules in force: those of the program's policy file that have settings, then those set at run time.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -102,7 +102,7 @@ impl Channel {
 }
 
 impl Tuner {
-    /// Opens a file to write settings there.
+    /// Opens a file to write settings to it.
     ///
     /// # Errors
     /// As for [`Channel::open`]; or the file is not the caller's to write.
@@ -112,10 +112,10 @@ impl Tuner {
         Ok(Tuner { file, path: path.to_owned() })
     }
 
-    /// Changes the rules, while nobody else does. A rule without values is dropped.
+    /// Changes the rules, while no other process does. A rule without values is dropped.
     ///
     /// # Errors
-    /// There are more rules than there is room for: then nothing is changed. Or the file cannot be written.
+    /// There are more rules than there is room for; then no rule is changed. Or the file cannot be written.
     pub fn change<T>(&self, change: impl FnOnce(&mut Vec<Rule>) -> T) -> Result<T, Error> {
         let fault = |error| Error::io(&self.path, error);
         self.lock().map_err(fault)?;
@@ -161,7 +161,7 @@ impl Tuner {
     }
 }
 
-/// Returns what the program's policy file sets, if it has one.
+/// Returns the settings of the program's policy file, if it has one.
 fn file_rules(file: &File) -> io::Result<Vec<Rule>> {
     let mut policy = [0; 4];
     file.read_exact_at(&mut policy, offset_of!(Header, policy) as u64)?;
@@ -181,7 +181,7 @@ fn file_rules(file: &File) -> io::Result<Vec<Rule>> {
     Ok(found)
 }
 
-/// Returns the rules in force. What the program would not take is none.
+/// Returns the rules in force. Rules that the program would reject are omitted.
 fn rules(file: &File) -> io::Result<Vec<Rule>> {
     for _ in 0..TRIES {
         let before = word(file)?;
@@ -197,14 +197,14 @@ fn place(number: usize) -> u64 {
     (SETTINGS_START + number * size_of::<Table>()) as u64
 }
 
-/// Reads which settings are in force.
+/// Reads the word that states which settings are in force.
 fn word(file: &File) -> io::Result<u64> {
     let mut bytes = [0; 8];
     file.read_exact_at(&mut bytes, offset_of!(Header, settings) as u64)?;
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// Reads the table in force; `None`: there is none, or it cannot be one.
+/// Reads the table in force; `None`: there is none, or it is invalid.
 fn table(file: &File, word: u64) -> io::Result<Option<Vec<Rule>>> {
     let number = (word as u32 as usize).wrapping_sub(1);
     if number >= TABLES {
@@ -216,7 +216,7 @@ fn table(file: &File, word: u64) -> io::Result<Option<Vec<Rule>>> {
     Ok(taken.map(|rule| read(rule).filter(|rule| !matches!(rule.target, Target::FileRule(_)))).collect())
 }
 
-/// Reads a rule; `None`: it cannot be one.
+/// Reads a rule; `None`: it is invalid.
 fn read(rule: &settings::Rule) -> Option<Rule> {
     let range = (rule.from.load(Relaxed), rule.to.load(Relaxed));
     let target = match rule.kind.load(Relaxed) {

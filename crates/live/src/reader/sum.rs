@@ -1,7 +1,7 @@
-//! Adds up what the table and the blocks say of each lock.
+//! Adds up the figures of the table and the blocks for each lock.
 //!
-//! From look to look the sums are kept: of a lock's records only those are read again that have changed. What blocks
-//! say is added anew each time; there are at most some twenty locks in each.
+//! The sums are kept between looks: only those of a lock's records that have changed are read again. The blocks'
+//! figures are added afresh each time; each has at most some twenty locks.
 
 use super::clock::Clock;
 use super::copy::BlockCopy;
@@ -16,21 +16,21 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// So many locks are kept in mind, also those that found no room in the table and have left their block since.
+/// The number of locks remembered, including those that found no room in the table and have since left their block.
 const MANY: usize = 4 * LOCKS;
 
-/// What all locks came to at the last look.
+/// The totals of all locks at the last look.
 #[derive(Default)]
 pub(crate) struct Sums {
     pub(crate) table: Table,
     locks: Vec<Known>,
-    /// Places in `locks`.
+    /// Indices in `locks`.
     places: FxHashMap<Key, usize>,
-    /// Of each record of the table, the lock that it is linked to, and the lock's next record.
+    /// For each record of the table, the lock that it is linked to, and the lock's next record.
     links: Vec<Link>,
-    /// Places of locks that blocks had a part in.
+    /// Indices of locks to which blocks contributed.
     in_blocks: Vec<usize>,
-    /// Locks of former looks, the oldest first.
+    /// Locks of earlier looks, the oldest first.
     old: VecDeque<Arc<Lock>>,
 }
 
@@ -50,7 +50,7 @@ struct Link {
 }
 
 impl Sums {
-    /// Adds up what was read into the table, and the blocks; returns the locks, the one with most wait time first.
+    /// Adds up the data read into the table, and the blocks; returns the locks, the one with most wait time first.
     pub(crate) fn look(&mut self, blocks: &[BlockCopy], clock: &Clock) -> Vec<Arc<Lock>> {
         let mut again = self.changed();
         again.append(&mut self.in_blocks);
@@ -90,7 +90,7 @@ impl Sums {
         {
             return places;
         }
-        // Most locks are gone, or a record is another lock's than before, which no program does: all begins anew.
+        // Most locks are gone, or a record has passed to another lock, which no program does: start afresh.
         self.links.clear();
         self.locks.clear();
         self.places.clear();
@@ -130,7 +130,7 @@ impl Sums {
         place
     }
 
-    /// What the table says of a lock: the only reference to it.
+    /// Returns the table's totals of a lock, as the only reference to them.
     fn of_table(&mut self, place: usize) -> Arc<Lock> {
         let mut shared = self.empty(self.locks[place].key);
         let mut next = self.locks[place].first;
@@ -143,10 +143,10 @@ impl Sums {
         shared
     }
 
-    /// Returns a lock for which nobody has waited, in memory of an old one if nobody has that any more: asking for so
-    /// much memory at each look costs more than all sums.
+    /// Returns a lock without waits, in the memory of an old one if that is no longer referenced: allocating that much
+    /// memory at each look costs more than all sums.
     fn empty(&mut self, key: Key) -> Arc<Lock> {
-        // Who keeps snapshots keeps them from being used again.
+        // Snapshots that are kept by the caller cannot be reused.
         while self.old.len() > 3 * self.locks.len() {
             self.old.pop_front();
         }
@@ -172,7 +172,7 @@ impl Sums {
     }
 }
 
-/// Returns what the waits come to at each call site of each lock.
+/// Returns the totals of the waits at each call site of each lock.
 pub(crate) fn by_site(table: &Table, blocks: &[BlockCopy], clock: &Clock) -> Vec<SiteSum> {
     let mut places: FxHashMap<(Key, u64), usize> = FxHashMap::default();
     let mut sites: Vec<SiteSum> = Vec::new();
@@ -197,14 +197,14 @@ fn merge(site: &mut SiteSum, sum: &SiteSum) {
     site.histogram.iter_mut().zip(sum.histogram).for_each(|(count, more)| grow(count, more));
 }
 
-/// What a block says: the entries that stood still, and the wait that ended last.
+/// Returns a block's figures: the entries that were stable, and the wait that ended last.
 fn of_block(block: &BlockCopy, clock: &Clock) -> impl Iterator<Item = (Key, SiteSum)> {
     let is_free = block.block.state.load(Relaxed) == state::FREE;
     let entries = (0..layout::ENTRIES).filter_map(|index| steady(block, index)).filter_map(of_entry);
     entries.chain(ended(block).and_then(|wait| of_wait(wait, clock))).filter(move |_| !is_free)
 }
 
-/// An entry whose lock did not change in the three readings. It only grows while it is the same entry.
+/// Returns an entry whose lock did not change in the three readings. It only grows while it is the same entry.
 fn steady(block: &BlockCopy, index: usize) -> Option<&Entry> {
     let readings = [&block.before, &block.block, &block.after].map(|block| &block.entries[index]);
     let [before, entry, after] = readings.map(|e| {
@@ -215,14 +215,14 @@ fn steady(block: &BlockCopy, index: usize) -> Option<&Entry> {
     (is_same && before.2 <= entry.2 && entry.2 <= after.2).then_some(readings[1])
 }
 
-/// The last wait of a block's thread, if it has ended.
+/// Returns the last wait of a block's thread, if it has ended.
 fn ended(block: &BlockCopy) -> Option<&Wait> {
     let wait = &block.block.wait;
     let is_over = wait.flags.load(Relaxed) & (flags::ACQUIRED | flags::GAVE_UP) != 0;
     (is_over && block.stood(|block| &block.wait.sequence)).then_some(wait)
 }
 
-/// What a block's thread waited for last, and when that ended.
+/// Returns the lock that a block's thread last waited for, and when that wait ended.
 fn last(block: &BlockCopy, clock: &Clock) -> Option<(Key, u64)> {
     let wait = ended(block).filter(|_| block.block.state.load(Relaxed) != state::FREE)?;
     Some((Key::read(wait.key.load(Relaxed))?, clock.at(wait.until.load(Relaxed))))
@@ -268,7 +268,7 @@ fn of_wait(wait: &Wait, clock: &Clock) -> Option<(Key, SiteSum)> {
     ))
 }
 
-/// The number of a rule.
+/// Returns the number of a rule.
 fn rule(word: &AtomicU64) -> Option<u32> {
     word.load(Relaxed).checked_sub(1)?.try_into().ok()
 }
@@ -293,7 +293,7 @@ fn empty(key: Key, sites: Vec<Site>) -> Lock {
     }
 }
 
-/// Adds without overflow, whatever a damaged file says.
+/// Adds without overflow, whatever a damaged file contains.
 fn add(lock: &mut Lock, sum: &SiteSum) {
     let waits = sum.histogram.iter().fold(0_u64, |all, count| all.saturating_add(*count));
     let grow = |count: &mut u64, more: u64| *count = count.saturating_add(more);
@@ -308,7 +308,7 @@ fn add(lock: &mut Lock, sum: &SiteSum) {
     grow(&mut lock.gave_up, sum.gave_up);
     lock.rule = lock.rule.max(sum.rule);
     if waits > 0 {
-        // Of sites with as long a wait the first, in whichever order they are added.
+        // Among sites with equally long waits the first, independent of the order in which they are added.
         let is_first = sum.address != 0 && (lock.site == 0 || sum.address < lock.site);
         if sum.longest_ns > lock.longest_ns || sum.longest_ns == lock.longest_ns && is_first {
             (lock.longest_ns, lock.site) = (sum.longest_ns, sum.address);

@@ -1,4 +1,4 @@
-//! The table's records as they were read last. Few change from one look to the next, and no others are added up anew.
+//! The table's records as last read. Few change from one look to the next, and only those are added up again.
 
 use crate::layout::{Entry, LOCKS_START};
 use core::sync::atomic::Ordering::Relaxed;
@@ -7,20 +7,20 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use zerocopy::{FromZeros, IntoBytes};
 
-/// So many records are read at a time.
+/// The number of records that are read at a time.
 const AT_A_TIME: usize = 256;
 
 /// The records of the table.
 #[derive(Default)]
 pub(crate) struct Table {
-    /// All that are taken.
+    /// All records that are taken.
     records: Vec<Entry>,
     part: Vec<Entry>,
     changed: Vec<usize>,
 }
 
 impl Table {
-    /// Reads the first so many records anew.
+    /// Rereads the first `used` records.
     pub(crate) fn read(&mut self, file: &File, used: usize) -> io::Result<()> {
         if used > self.records.len() {
             self.records.resize_with(used, Entry::new_zeroed);

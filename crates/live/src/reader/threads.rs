@@ -1,4 +1,4 @@
-//! Which threads wait now, and for whom.
+//! Finds which threads wait now, and for which owners.
 
 use super::clock::Clock;
 use super::copy::{BlockCopy, Copy};
@@ -9,16 +9,16 @@ use crate::layout::{Block, THREADS, Wait, flags, state};
 use core::sync::atomic::Ordering::Relaxed;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A thread that has a lock at some time, as far as was seen; `None`: it is not known.
+/// An observation of a lock's owner at some time; `None`: the owner is unknown.
 #[derive(Clone, Copy)]
 struct Sight {
     at: u64,
     owner: Option<u32>,
-    /// When it got the lock by a wait.
+    /// When it acquired the lock by a wait.
     since: Option<u64>,
 }
 
-/// Returns the threads of a copy. Those of a process that is gone have no names.
+/// Returns the threads of a copy. Those of an ended process have no names.
 pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>, names: &mut ThreadNames) -> Vec<Thread> {
     names.look(alive, clock.ns);
     let living: Vec<(&BlockCopy, String)> = copy
@@ -34,7 +34,7 @@ pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>, names: &mu
     let mut threads: BTreeMap<u32, (u64, Thread)> = BTreeMap::new();
     for (copy, name) in living {
         let (tid, since) = (copy.block.tid.load(Relaxed), copy.block.wait.since.load(Relaxed));
-        // A thread's number may have been another's, whose block is still there.
+        // A thread's number may have been another's, whose block still exists.
         if threads.get(&tid).is_none_or(|(other, _)| *other <= since) {
             let waiting = current(copy).and_then(|wait| waiting(wait, &owners, clock));
             threads.insert(tid, (since, Thread { tid, name, waiting }));
@@ -45,7 +45,7 @@ pub(crate) fn threads(copy: &Copy, clock: &Clock, alive: Option<u32>, names: &mu
     threads.into_values().collect()
 }
 
-/// Adds threads that never waited, for those that wait for them; forgets owners that are gone.
+/// Adds threads that never waited but that others wait for; drops owners that have exited.
 fn add_owners(threads: &mut BTreeMap<u32, Thread>, alive: Option<u32>, names: &mut ThreadNames) {
     let owners: BTreeSet<u32> = threads.values().filter_map(|thread| thread.waiting.as_ref()?.owner).collect();
     for tid in owners {
@@ -64,7 +64,7 @@ fn add_owners(threads: &mut BTreeMap<u32, Thread>, alive: Option<u32>, names: &m
     }
 }
 
-/// The last wait of a block's thread, if it has not ended.
+/// Returns the last wait of a block's thread, if it has not ended.
 fn current(copy: &BlockCopy) -> Option<&Wait> {
     let wait = &copy.block.wait;
     let waits = wait.key.load(Relaxed) != 0 && wait.flags.load(Relaxed) == 0;
@@ -84,10 +84,10 @@ fn waiting(wait: &Wait, owners: &HashMap<u64, Sight>, clock: &Clock) -> Option<W
     })
 }
 
-/// Finds the owner of each lock: what was seen last. Whoever gets a lock that others sleep for gets it by a wait, and
-/// says so; whoever begins to wait sees who has it.
+/// Finds the owner of each lock: the last one observed. A thread that acquires a lock that others sleep for does so by
+/// a wait, and records it; a thread that begins to wait sees the owner.
 fn owners<'a>(blocks: impl Iterator<Item = &'a BlockCopy> + Clone) -> HashMap<u64, Sight> {
-    // A thread pointer may have been another thread's, whose block is still there: the later one has it.
+    // A thread pointer may have been another thread's, whose block still exists: the later one owns it.
     let mut by_age: Vec<&BlockCopy> = blocks.clone().collect();
     by_age.sort_by_key(|copy| copy.block.wait.since.load(Relaxed));
     let named: HashMap<u64, (u32, &Block)> = by_age
@@ -124,7 +124,7 @@ fn owners<'a>(blocks: impl Iterator<Item = &'a BlockCopy> + Clone) -> HashMap<u6
     owners
 }
 
-/// The locks that a thread got by waits, and is not known to have released; and when.
+/// Returns the locks that a thread acquired by waits, and is not known to have released, with their times.
 fn holds(block: &Block) -> impl Iterator<Item = (u64, u64)> {
     let wait = &block.wait;
     let has = wait.flags.load(Relaxed) & (flags::ACQUIRED | flags::RELEASED) == flags::ACQUIRED;
@@ -133,7 +133,7 @@ fn holds(block: &Block) -> impl Iterator<Item = (u64, u64)> {
     last.into_iter().chain(before).filter(|(key, _)| *key != 0)
 }
 
-/// When a thread got a lock by a wait.
+/// Returns when a thread acquired a lock by a wait.
 fn got(block: &Block, key: u64) -> Option<u64> {
     let address = Key::read(key)?.address();
     holds(block).find(|(held, _)| Key::read(*held).is_some_and(|held| held.address() == address)).map(|(_, at)| at)

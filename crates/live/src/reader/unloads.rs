@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use zerocopy::FromBytes;
 
-/// Reads them, as far as the header has them.
+/// Reads the unloads that the header counts.
 pub(crate) fn read(path: &Path, file: &File, header: &Header) -> Result<Unloads, Error> {
     let number = (header.unloaded.load(Relaxed) as usize).min(UNLOADED);
     let mut bytes = vec![0; number * size_of::<layout::Unloaded>()];
@@ -29,7 +29,7 @@ fn before_zero(from: &[AtomicU8]) -> Vec<u8> {
     from.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect()
 }
 
-/// The loader has no name of the program itself.
+/// Converts a module; the loader has no name for the program itself.
 fn module(one: &layout::Unloaded, program: &[u8]) -> Unloaded {
     let path = Some(before_zero(&one.path)).filter(|path| !path.is_empty()).unwrap_or_else(|| program.to_owned());
     let bytes = (one.build_id_bytes.load(Relaxed) as usize).min(one.build_id.len());

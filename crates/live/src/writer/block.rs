@@ -1,5 +1,5 @@
-//! A thread's waits, in its block. But for [`move_all`] only the block's thread is here (invariant 1 of the layout),
-//! and its signal handlers.
+//! A thread's waits, in its block. Except for [`move_all`], only the block's thread (invariant 1 of the layout) and its
+//! signal handlers run this.
 
 use super::{End, Me, Start, clock, log, sys, table, view};
 use crate::Key;
@@ -7,7 +7,7 @@ use crate::layout::{Block, ENTRIES, Entry, HELD, Wait, bucket, flags};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
 
-/// Begins a wait, after the last one is counted; `false`: the thread is inside another one, which a signal has
+/// Begins a wait, after counting the last one; `false`: the thread is inside another one, which a signal has
 /// interrupted.
 #[inline]
 pub(super) fn begin(block: &Block, start: &Start, inside: u64) -> bool {
@@ -75,8 +75,8 @@ pub(super) fn released(block: &Block, address: usize) {
     log::released(block, address);
 }
 
-/// Whether the thread is inside a wait that began further out on its stack. One that began further in was left by a
-/// jump, and is over.
+/// Returns whether the thread is inside a wait that began further out on its stack. One that began further in was left
+/// by a jump, and is over.
 fn is_nested(block: &Block, inside: u64) -> bool {
     let began = block.inside.load(Relaxed);
     began != 0 && inside < began
@@ -89,7 +89,7 @@ fn enter(block: &Block, inside: u64) {
     compiler_fence(Release);
 }
 
-/// Runs `change` where readers see that the wait changes (invariant 2).
+/// Runs `change` such that readers see that the wait changes (invariant 2).
 #[inline(always)]
 fn change(wait: &Wait, change: impl FnOnce()) {
     under(&wait.sequence, change);
@@ -103,11 +103,11 @@ fn under(sequence: &AtomicU32, change: impl FnOnce()) {
     // ORDERING live.sequence: Release fence, then the changes; the reader's system calls order its three readings.
     fence(Release);
     change();
-    // ORDERING live.sequence: Release; who reads the even number reads what changed before.
+    // ORDERING live.sequence: Release; a thread that reads the even number reads the earlier changes.
     sequence.store(before.wrapping_add(2), Release);
 }
 
-/// Keeps in mind that the thread has the lock of its last wait, before it waits for another; it has none that it waits
+/// Remembers that the thread holds the lock of its last wait, before it waits for another; it holds none that it waits
 /// for.
 #[inline]
 fn keep(block: &Block, next: Key) {
@@ -154,7 +154,7 @@ fn count(block: &Block, generation: u32) {
     }
 }
 
-/// Finds the entry for a wait; takes one over if there is none.
+/// Finds the entry for a wait; takes over another one if there is none.
 #[inline]
 fn entry<'a>(block: &'a Block, wait: &Wait, view: &view::View) -> &'a Entry {
     let (key, site) = (wait.key.load(Relaxed), wait.site.load(Relaxed));
@@ -185,7 +185,7 @@ fn entry<'a>(block: &'a Block, wait: &Wait, view: &view::View) -> &'a Entry {
     &block.entries[place]
 }
 
-/// Moves all of a block to the table, whose thread is gone.
+/// Moves all entries of a block whose thread has exited to the table.
 pub(super) fn move_all(block: &Block, generation: u32) {
     let Some(view) = view::of(generation) else { return };
     under(&block.wait.sequence, || {
@@ -199,7 +199,7 @@ pub(super) fn move_all(block: &Block, generation: u32) {
     });
 }
 
-/// Makes a block as it was, but for its state, its sequence numbers and its entries.
+/// Resets a block, except for its state, its sequence numbers and its entries.
 fn clear(block: &Block) {
     let wait = &block.wait;
     for word in [&wait.key, &wait.site, &wait.since, &wait.until, &wait.owner, &block.thread_pointer, &block.inside] {
@@ -220,13 +220,13 @@ pub(super) fn take(block: &Block, thread_pointer: u64) {
     log::know(block, thread_pointer);
 }
 
-/// A number of a lock and a call site, which is not 0.
+/// Returns a number for a lock and a call site, which is not 0.
 #[inline(always)]
 fn tag(key: u64, site: u64) -> u32 {
     table::hash(key, site) as u32 | 1
 }
 
-/// Adds to a counter that only the block's thread writes, which spares the locked instruction.
+/// Adds to a counter that only the block's thread writes, which avoids a locked instruction.
 #[inline(always)]
 fn add(counter: &AtomicU64, value: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(value), Relaxed);

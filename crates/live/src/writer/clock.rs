@@ -1,7 +1,7 @@
-//! Ticks: the processor's counter if it runs at one rate everywhere, else the system's clock.
+//! Ticks: the processor's counter if it runs at one rate everywhere, otherwise the system's clock.
 //!
-//! How long a tick is shows between the process's start and now, and is found again each time that this has doubled. So
-//! no wait is needed to find it, and no constant of the machine.
+//! The length of a tick is measured from the process's start to now, and again each time that this has doubled. So
+//! measuring it takes no wait, and no constant of the machine.
 
 use super::sys;
 use crate::layout::{CLOCK_COUNTER, CLOCK_MONOTONIC, Header};
@@ -15,26 +15,26 @@ static BASE_TICKS: AtomicU64 = AtomicU64::new(0);
 static BASE_NS: AtomicU64 = AtomicU64::new(0);
 /// Nanoseconds in 2^32 ticks.
 static SCALE: AtomicU64 = AtomicU64::new(1 << 32);
-/// The ticks at which the scale is to be found again.
+/// The ticks at which the scale is to be determined again.
 static NEXT: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// The time over which the scale is known well enough for good: reading a clock takes some ten nanoseconds.
+/// The time after which the scale is accurate enough permanently: reading a clock takes some ten nanoseconds.
 const LONG_NS: u64 = 20_000_000_000;
-/// The time before which it is not known at all.
+/// The time before which the scale is unknown.
 const SHORT_NS: u64 = 20_000;
 
-/// Notes the time at which the process begins. Which clock is taken is found out later: asking the processor costs a
-/// virtual machine dearly.
+/// Notes the time at which the process begins. The clock is chosen later: querying the processor is expensive in a
+/// virtual machine.
 pub(super) fn start() {
     let (ticks, ns) = counter_and(sys::monotonic_ns);
     BASE_TICKS.store(ticks, Relaxed);
     BASE_NS.store(ns, Relaxed);
 }
 
-/// Finds out which clock to take, before the first wait.
+/// Chooses the clock, before the first wait.
 pub(super) fn choose() {
     if CLOCK.load(Relaxed) != CLOCK_COUNTER && counter::has_invariant_counter() {
-        // Until it is known: the counter of a common processor.
+        // Until the scale is known: that of a common processor's counter.
         SCALE.store(1 << 31, Relaxed);
         NEXT.store(0, Relaxed);
         CLOCK.store(CLOCK_COUNTER, Relaxed);
@@ -48,7 +48,7 @@ pub(super) fn ticks() -> u64 {
     if CLOCK.load(Relaxed) == CLOCK_COUNTER { counter::counter() } else { sys::monotonic_ns() }
 }
 
-/// Returns the length of a number of ticks that were over at `now`.
+/// Returns the length of a number of ticks that ended at `now`.
 #[inline(always)]
 pub(super) fn length(ticks: u64, now: u64, header: &Header) -> u64 {
     if now >= NEXT.load(Relaxed) && find_scale() {
@@ -57,8 +57,8 @@ pub(super) fn length(ticks: u64, now: u64, header: &Header) -> u64 {
     ((u128::from(ticks) * u128::from(SCALE.load(Relaxed))) >> 32) as u64
 }
 
-/// Finds out how long a tick is, as far as it can be known by now; `false`: it is too early. Threads may race here;
-/// they find about the same.
+/// Determines the length of a tick, as far as it can be known now; `false`: it is too early. Threads may race here;
+/// they find about the same length.
 #[cold]
 fn find_scale() -> bool {
     let (ticks, ns) = counter_and(sys::monotonic_ns);
@@ -72,7 +72,7 @@ fn find_scale() -> bool {
     true
 }
 
-/// Tells readers what the clock is.
+/// Publishes the clock's parameters to readers.
 pub(super) fn tell(header: &Header) {
     header.clock.store(CLOCK.load(Relaxed), Relaxed);
     header.base_ticks.store(BASE_TICKS.load(Relaxed), Relaxed);
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Readers turn the last wait of a thread into nanoseconds at each look: it must not change its length.
+    /// Readers convert the last wait of a thread to nanoseconds at each look: it must not change its length.
     #[test]
     fn a_tick_is_known_before_the_first_wait() {
         start();

@@ -1,4 +1,4 @@
-//! Makes the file.
+//! Creates the file.
 
 use super::folder::{self, Path};
 use super::sys::{self, At, Descriptor};
@@ -11,19 +11,19 @@ use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use libc::{O_CREAT, O_EXCL, O_RDONLY, O_RDWR};
 
-/// The number of blocks where all of the file takes room at once.
+/// The number of blocks for which the whole file is allocated at once.
 const FEW_BLOCKS: usize = 128;
 
-/// A file that was made, and is mapped.
+/// A file that was created, and is mapped.
 pub(super) struct Made {
     pub(super) base: NonNull<u8>,
     pub(super) process: u32,
     pub(super) blocks: usize,
-    /// Whether all pages of it but those of the log can be written; otherwise none but the first.
+    /// Whether all of its pages except those of the log can be written; otherwise only the first can.
     pub(super) is_all_there: bool,
 }
 
-/// Makes the process's file; `None`: it cannot be had.
+/// Creates the process's file; `None`: that is impossible.
 pub(super) fn make(runtime: Option<&CStr>) -> Option<Made> {
     if !sys::may_be_long(FILE_BYTES) {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn make(runtime: Option<&CStr>) -> Option<Made> {
     }
     folder::remove_stale(&folder);
     let name = Path::new(format_args!("{process}-{start}{ENDING}"));
-    // Of the program that this process ran before `exec`.
+    // The file of the program that this process ran before `exec`.
     sys::remove(folder.at(), name.text());
     let file = Descriptor::open(folder.at(), name.text(), O_RDWR | O_CREAT | O_EXCL, 0o600)?;
     let made = map(&file, process);
@@ -46,15 +46,15 @@ pub(super) fn make(runtime: Option<&CStr>) -> Option<Made> {
     made
 }
 
-/// Reads when the process began.
+/// Reads the time at which the process began.
 fn start_of_process() -> Option<u64> {
     let mut bytes = [0; 512];
     let stat = Descriptor::open(At::ROOT, c"/proc/self/stat", O_RDONLY, 0)?;
     Some(parse_stat(stat.read(&mut bytes)?)?.2)
 }
 
-/// Whether a page of a file there that can be written once can be written again. Where files are copied on each write,
-/// or are on another machine, a write to a mapping may find no room at any time, which is a signal.
+/// Returns whether a page of a file in `folder` that can be written once can be written again. If files are copied on
+/// each write, or are on another machine, a write to a mapping may find no room at any time, which causes a signal.
 fn keeps_room(folder: &Descriptor) -> bool {
     /// tmpfs, ext2 to ext4, xfs, overlayfs.
     const KINDS: [libc::c_long; 4] = [0x0102_1994, 0xef53, 0x5846_5342, 0x794c_7630];
@@ -68,7 +68,7 @@ fn map(file: &Descriptor, process: u32) -> Option<Made> {
     let base = file.map(FILE_BYTES)?;
     let made = match sys::populate(base.as_ptr(), PAGE) {
         Ok(()) => Some(Made { base, process, blocks: BLOCKS, is_all_there: false }),
-        // Kernels before 5.14 do not know the request.
+        // Kernels before 5.14 do not support the request.
         Err(libc::EINVAL) => file.take_room(BLOCKS_START + FEW_BLOCKS * size_of::<Block>()).then_some(Made {
             base,
             process,
@@ -85,7 +85,7 @@ fn map(file: &Descriptor, process: u32) -> Option<Made> {
 }
 
 fn fill(made: &Made, start: u64) {
-    // SAFETY: the mapping begins with the header, whose page is there; it is made of atomics, valid with any bytes.
+    // SAFETY: the mapping begins with the header, whose page is present; it consists of atomics, valid with any bytes.
     let header: &Header = unsafe { made.base.cast().as_ref() };
     header.version.store(VERSION, Relaxed);
     header.layout.store(LAYOUT, Relaxed);
@@ -102,7 +102,7 @@ fn fill(made: &Made, start: u64) {
     header.magic.store(MAGIC, Release);
 }
 
-/// Copies the beginning of what the system says about the process.
+/// Copies the beginning of a system file about the process.
 fn copy(path: &CStr, to: &[AtomicU8]) {
     let mut bytes = [0; CALLED];
     let Some(file) = Descriptor::open(At::ROOT, path, O_RDONLY, 0) else { return };

@@ -1,5 +1,4 @@
-//! In which folder the file lies: one that nobody but the user can have put anything into. Stale files in it are
-//! removed.
+//! Finds the file's folder: one in which only the user can have put files. Stale files in it are removed.
 
 use super::sys::{self, At, Descriptor};
 use crate::place::{FOLDER, RUNTIME, STALE_FILES, STALE_SECONDS, TEMPORARY, parse_name};
@@ -7,14 +6,14 @@ use core::ffi::CStr;
 use core::fmt::{self, Write};
 use libc::{O_DIRECTORY, O_RDONLY};
 
-/// A short text that ends in a zero byte, as the system wants path names.
+/// A short text that ends in a zero byte, as the system requires for path names.
 pub(super) struct Path {
     bytes: [u8; 80],
     used: usize,
 }
 
 impl Path {
-    /// Formats a path; it is cut if it is too long.
+    /// Formats a path; it is truncated if it is too long.
     pub(super) fn new(text: fmt::Arguments<'_>) -> Path {
         let mut path = Path { bytes: [0; 80], used: 0 };
         let _ = path.write_fmt(text);
@@ -36,13 +35,13 @@ impl Write for Path {
     }
 }
 
-/// Opens the folder of this user's files; makes it if there is none.
+/// Opens the folder of this user's files; creates it if there is none.
 pub(super) fn open(runtime: Option<&CStr>) -> Option<Descriptor> {
     let user = sys::user();
     let session = Path::new(format_args!("{RUNTIME}/{user}"));
     let folder = Path::new(format_args!("{FOLDER}"));
     let inside = |parent: &CStr| {
-        // In a folder of somebody else, or one that others may write to, ours could be replaced.
+        // In another user's folder, or one that others may write to, ours could be replaced.
         let parent = own(Descriptor::open(At::ROOT, parent, O_RDONLY | O_DIRECTORY, 0)?, user, 0o022)?;
         make_and_open(parent.at(), folder.text(), user)
     };
@@ -55,14 +54,14 @@ fn make_and_open(at: At, path: &CStr, user: u32) -> Option<Descriptor> {
     own(Descriptor::open(at, path, O_RDONLY | O_DIRECTORY, 0)?, user, 0o077)
 }
 
-/// Returns the folder if it is the user's and lets nobody else do what `denied` says.
+/// Returns the folder if it is the user's and its mode grants nothing in `denied`.
 fn own(folder: Descriptor, user: u32, denied: u32) -> Option<Descriptor> {
     let status = folder.status()?;
     (status.st_uid == user && status.st_mode & denied == 0).then_some(folder)
 }
 
-/// Removes files of processes that are gone, if there are many files: those that are old, and all but some of the
-/// others. A thread of the program waits, so it does no more than read the names as a rule.
+/// Removes files of ended processes, if there are many files: the old ones, and all but some of the others. A thread of
+/// the program waits, so usually it only reads the names.
 pub(super) fn remove_stale(folder: &Descriptor) {
     let mut files = 0;
     each_name(folder, |name| files += usize::from(parse_name(name.to_bytes()).is_some()));
@@ -87,10 +86,10 @@ pub(super) fn remove_stale(folder: &Descriptor) {
     });
 }
 
-/// Calls `act` with the names in a folder; not with more than some hundreds, since a thread of the program waits.
+/// Calls `act` with the names in a folder; but not with more than some hundreds, since a thread of the program waits.
 fn each_name(folder: &Descriptor, mut act: impl FnMut(&CStr)) {
     const READINGS: usize = 16;
-    /// From the start of a record to its length, and to its name.
+    /// The offsets of a record's length and of its name.
     const LENGTH: usize = 16;
     const NAME: usize = 19;
     let mut bytes = [0_u8; 1024];

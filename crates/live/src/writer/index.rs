@@ -1,9 +1,9 @@
-//! Finds records of the table by lock and call site. It is in the process's own memory: nothing in the file decides
-//! where is written.
+//! Finds records of the table by lock and call site. It is in the process's own memory: nothing in the file determines
+//! where writes go.
 //!
-//! It has parts, of which the first is a page, and each is as long as those before it: a record is in the part that its
+//! It has parts: the first is a page, and each other is as long as all before it; a record is in the part that its
 //! place belongs to. So at most half the slots of a part are taken, few pages are touched while there are few records,
-//! and nothing ever moves. Who looks for a record goes from the first part to the newest.
+//! and no entry ever moves. A search for a record goes from the first part to the newest.
 
 use crate::layout::{LOCKS, PAGE};
 use core::sync::atomic::AtomicU32;
@@ -13,9 +13,9 @@ use core::sync::atomic::Ordering::Relaxed;
 const FIRST: usize = PAGE / size_of::<AtomicU32>();
 /// The number of parts.
 pub(super) const PARTS: usize = (2 * LOCKS / FIRST).ilog2() as usize + 1;
-/// So many slots are looked at in a part.
+/// The number of slots that are probed in a part.
 const PROBES: usize = 32;
-/// The low bits of a slot are 1 more than a record's place; the others are the record's tag.
+/// The low bits of a slot are 1 plus a record's place; the others are the record's tag.
 const PLACE_BITS: u32 = 16;
 
 const _: () = assert!(2 * LOCKS == FIRST << (PARTS - 1) && PROBES < FIRST && LOCKS < 1 << PLACE_BITS);
@@ -23,7 +23,7 @@ const _: () = assert!(2 * LOCKS == FIRST << (PARTS - 1) && PROBES < FIRST && LOC
 #[repr(C, align(4096))]
 struct Slots([AtomicU32; 2 * LOCKS]);
 
-/// What [`word`] returns; 0: nothing.
+/// Results of [`word`]; 0: empty.
 static SLOTS: Slots = Slots([const { AtomicU32::new(0) }; 2 * LOCKS]);
 
 /// Returns the slots of a part.
@@ -32,12 +32,12 @@ fn part(number: usize) -> &'static [AtomicU32] {
     &SLOTS.0[if number == 0 { 0 } else { end / 2 }..end]
 }
 
-/// The part that a record belongs to; of a place behind the last one, [`PARTS`].
+/// Returns the part that a record belongs to; [`PARTS`] for a place after the last one.
 pub(super) fn part_of(place: usize) -> usize {
     (2 * place / FIRST).checked_ilog2().map_or(0, |power| power as usize + 1)
 }
 
-/// The word for a record. Of two records few have the same tag: so hardly one is looked at in vain, which is far away.
+/// Returns the word for a record. Two records rarely have the same tag, so distant memory is rarely read for nothing.
 pub(super) fn word(hash: u64, place: usize) -> u32 {
     (hash as u32) >> PLACE_BITS << PLACE_BITS | (place as u32 + 1)
 }
@@ -48,7 +48,7 @@ pub(super) fn place_in(word: u32, hash: u64) -> Option<usize> {
     ((word ^ hash as u32) >> PLACE_BITS == 0).then(|| place.checked_sub(1)).flatten()
 }
 
-/// The word for a record that is not to be found any more: nobody looks for its lock under another tag.
+/// Returns the word for a record that must no longer be found: no search for its lock uses another tag.
 pub(super) fn hidden(word: u32) -> u32 {
     word ^ 1 << PLACE_BITS
 }
@@ -65,7 +65,7 @@ pub(super) fn memory(number: usize) -> Option<&'static [AtomicU32]> {
     (number < PARTS).then(|| part(number))
 }
 
-/// Empties the index, in a forked child of a process that had so many records.
+/// Empties the index, in a forked child of a process that had `records` records.
 pub(super) fn clear(records: usize) {
     for number in 0..=part_of(records).min(PARTS - 1) {
         part(number).iter().filter(|slot| slot.load(Relaxed) != 0).for_each(|slot| slot.store(0, Relaxed));

@@ -1,7 +1,7 @@
-//! Records waits one by one, while a profiler asks for it.
+//! Records individual waits, while a profiler requests it.
 //!
-//! While it does not, a wait costs a look at [`Switch::until`] where it begins and where it ends, and a contended
-//! release one. Which slot is written is counted in the process's own memory: nothing in the file decides it.
+//! Otherwise, a wait costs a load of [`Switch::until`] at its beginning and its end, and a contended release costs one.
+//! The slot to write is counted in the process's own memory: nothing in the file determines it.
 
 use super::view::{self, View};
 use super::{clock, sys, table};
@@ -12,33 +12,33 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release as ReleaseOrder};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
 use turnwise_interpose::thread_variable;
 
-/// A period that is shorter is taken for this one, whatever the file says: some microseconds.
+/// The shortest period, which replaces any shorter one in the file: some microseconds.
 const SHORTEST_PERIOD: u64 = 10_000;
-/// And for a longer one, this: some minutes.
+/// The longest period, which replaces any longer one: some minutes.
 const LONGEST_PERIOD: u64 = 1 << 40;
 
-/// 1 more than the place of an owner's block, by the hash of the owner, as was last seen; 0: there was none. Of two
-/// owners with one hash, the later is known.
+/// 1 plus the place of an owner's block, by the hash of the owner, as last seen; 0: none. Of two owners with the same
+/// hash, the later is known.
 static BLOCK_AT: [AtomicU16; 1 << 12] = [const { AtomicU16::new(0) }; 1 << 12];
 
 thread_variable! {
-    /// Returns the place of what a thread keeps for its records.
+    /// Returns the place of a thread's data for its records.
     fn place() -> "turnwise_live_log" of 48 bytes
 }
 
-/// What a thread keeps. Zeros are valid.
+/// A thread's data. Zeros are valid.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Words {
     /// The state of its random numbers; 0: none yet.
     random: u64,
-    /// When the wait began whose holder is known.
+    /// When the wait whose holder is known began.
     looked: u64,
     /// That holder's call site.
     holder_site: u64,
-    /// The lock that it got by its last recorded wait, until it releases it; 0: none.
+    /// The lock that it acquired by its last recorded wait, until it releases it; 0: none.
     held: u64,
-    /// When it got that.
+    /// When it acquired that lock.
     held_since: u64,
     /// The holder.
     holder: u32,
@@ -57,7 +57,7 @@ fn keep(words: Words) {
     unsafe { place().1.cast::<Words>().write_volatile(words) }
 }
 
-/// Keeps in mind which block is that of an owner: a thread's number, or its pointer.
+/// Remembers which block belongs to an owner: a thread's number, or its pointer.
 #[cold]
 pub(super) fn know(block: &Block, owner: u64) {
     if let Some(view) = view::current() {
@@ -65,7 +65,7 @@ pub(super) fn know(block: &Block, owner: u64) {
     }
 }
 
-/// Where an owner's block is kept in mind.
+/// Returns where an owner's block is remembered.
 fn known(owner: u64) -> &'static AtomicU16 {
     &BLOCK_AT[table::hash(owner, 0) as usize % BLOCK_AT.len()]
 }
@@ -94,13 +94,13 @@ pub(super) fn released(block: &Block, address: usize) {
     }
 }
 
-/// Returns the view, if it was ever asked for records.
+/// Returns the view, if records were ever requested from it.
 #[inline(always)]
 fn asked() -> Option<View> {
     view::current().filter(|view| view.header().switch.until.load(Relaxed) != 0)
 }
 
-/// Whether waits are recorded now. Whoever finds the time over switches the recorder off: a profiler was killed.
+/// Returns whether waits are recorded now. Past the end, it switches the recorder off: a profiler was killed.
 fn is_on(switch: &Switch, now: u64) -> bool {
     let until = switch.until.load(Relaxed);
     if now >= until && until != 0 {
@@ -118,12 +118,12 @@ fn begun_recorded(wait: &Wait, view: &View) {
     }
     let (key, mine) = (wait.key.load(Relaxed), words());
     let (holder, holder_site) = holder(key, wait.owner.load(Relaxed), view).unwrap_or_default();
-    // Who waits for a lock does not have it any more.
+    // A thread that waits for a lock no longer holds it.
     let held = if mine.held == key { 0 } else { mine.held };
     keep(Words { looked: since, holder, holder_site, held, ..mine });
 }
 
-/// Returns the thread that has a lock, and where it got it by a wait.
+/// Returns the thread that holds a lock, and where it acquired it by a wait.
 fn holder(key: u64, owner: u64, view: &View) -> Option<(u32, u64)> {
     if owner == 0 {
         return None;
@@ -135,7 +135,7 @@ fn holder(key: u64, owner: u64, view: &View) -> Option<(u32, u64)> {
         return None;
     }
     let (wait, tid) = (&block.wait, block.tid.load(Relaxed));
-    // ORDERING live.sequence: Acquire pairs with the Release of `under`; the fence orders the second look.
+    // ORDERING live.sequence: Acquire pairs with the Release of `under`; the fence orders the second load.
     let before = wait.sequence.load(Acquire);
     let last = (wait.key.load(Relaxed), wait.flags.load(Relaxed), wait.site.load(Relaxed));
     // ORDERING live.sequence: Acquire fence, as above.
@@ -166,8 +166,8 @@ fn ended_recorded(block: &Block, view: &View) {
     sys::keeping_errno(|| record(block, weight, &mine, view));
 }
 
-/// Whether a wait is recorded, and as how many ticks of waiting it counts; 0: as its own. A short one is by chance, the
-/// more likely the longer it is. `random` is the thread's own; it begins with `seed`.
+/// Returns whether a wait is recorded, and how many ticks of waiting it counts for; 0: its own. A short one is recorded
+/// at random, with a probability that grows with its length. `random` is the thread's own; it begins with `seed`.
 fn weight(random: &mut u64, length: u64, period: u64, seed: u64) -> Option<u64> {
     if length >= period {
         return Some(0);
@@ -182,7 +182,7 @@ fn weight(random: &mut u64, length: u64, period: u64, seed: u64) -> Option<u64> 
     (chance < length).then_some(period)
 }
 
-/// Writes a record, in whole.
+/// Writes a complete record.
 fn record(block: &Block, weight: u64, mine: &Words, view: &View) {
     let Some(counts) = view.counts() else { return lose(view) };
     let (number, slot) = view.next_record();
@@ -244,7 +244,7 @@ fn released_recorded(block: &Block, address: u64, view: &View) {
     sys::keeping_errno(|| release(block, &mine, now, view));
 }
 
-/// Writes that a lock was released.
+/// Writes the release of a lock.
 fn release(block: &Block, mine: &Words, now: u64, view: &View) {
     let Some(counts) = view.counts() else { return lose(view) };
     let (number, slot) = view.next_release();
@@ -264,27 +264,27 @@ fn lose(view: &View) {
 
 /// Makes a slot the caller's (invariant 1 of the log).
 fn take(busy: &AtomicU32) -> bool {
-    // ORDERING log.busy: Acquire pairs with the Release in `write`: what the former writer stored comes before.
+    // ORDERING log.busy: Acquire pairs with the Release in `write`: the previous writer's stores come before.
     busy.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
 }
 
-/// Fills a slot that [`take`] gave, where readers see that it changes (invariant 2 of the log).
+/// Fills a slot obtained by [`take`], such that readers see that it changes (invariant 2 of the log).
 fn write(number: &AtomicU64, busy: &AtomicU32, value: u64, fill: impl FnOnce()) {
     number.store(0, Relaxed);
     // ORDERING log.number: Release fence, then the changes; the reader's system calls order its two readings.
     fence(ReleaseOrder);
     fill();
-    // ORDERING log.number: Release; who reads the number reads what was written before.
+    // ORDERING log.number: Release; a thread that reads the number reads what was written before.
     number.store(value + 1, ReleaseOrder);
     // ORDERING log.busy: Release pairs with the Acquire in `take`.
     busy.store(0, ReleaseOrder);
 }
 
-/// What unwinding begins with: instruction, stack pointer, frame pointer, link register.
+/// The registers with which unwinding begins: instruction, stack pointer, frame pointer, link register.
 struct Registers([u64; 4]);
 
 impl Registers {
-    /// Those of the function that this is inlined into.
+    /// Returns the registers of the function that this is inlined into.
     #[inline(always)]
     fn here() -> Registers {
         let (instruction, stack, frame, link): (u64, u64, u64, u64);
@@ -327,7 +327,7 @@ mod tests {
 
     const PERIOD: u64 = 1_000;
 
-    /// Whether a sum over records is about right: each stands for [`PERIOD`], so its deviation is known.
+    /// Returns whether a sum over records is about right: each stands for [`PERIOD`], so the deviation is known.
     fn is_about(told: u64, all: u64) -> bool {
         let deviation = (all as f64 / PERIOD as f64).sqrt() * PERIOD as f64;
         (told.abs_diff(all) as f64) < 5.0 * deviation
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn sites_are_told_by_their_share_of_the_waiting() {
-        // One wait of 90 ticks and ten of 1 take turns: the first is nine tenths of the waiting.
+        // One wait of 90 ticks and ten of 1 alternate: the first is nine tenths of the waiting.
         const ROUNDS: u64 = 100_000;
         let (mut random, mut first, mut others) = (0, 0, 0);
         for _ in 0..ROUNDS {

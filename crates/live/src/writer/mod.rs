@@ -1,30 +1,30 @@
 //! Counts the waits of a process's threads in a file, inside the preload library.
 //!
-//! Nothing here allocates, takes a lock, or asks the loader, and whatever fails costs the view and never the program: a
-//! page of the file is made writable, with an answer, before anything touches it. A thread waits for another in one
-//! place, for a bounded time, where it is about to wait anyway: for the view that the other makes (`threads.rs`).
+//! None of this code allocates, takes a lock, or calls the loader, and a failure costs the view and never the program:
+//! a page of the file is made writable, with an error result, before it is touched. A thread waits for another in only
+//! one place, for a bounded time, where it is about to wait anyway: for the view that the other creates (`threads.rs`).
 //!
 //! | file | what |
 //! |---|---|
-//! | `block.rs` | a thread's waits: what a wait costs is here |
-//! | `table.rs` | what moves from the blocks to the table of locks |
+//! | `block.rs` | a thread's waits: the cost of a wait is here |
+//! | `table.rs` | moves from the blocks to the table of locks |
 //! | `index.rs` | finds a lock's record in it |
-//! | `log.rs` | waits one by one, while a profiler asks for them |
-//! | `threads.rs` | gives blocks to threads, and takes them from those that are gone |
-//! | `modules.rs` | which modules were unloaded, so that nothing is taken for what lay there before |
-//! | `view.rs` | the process's view: its mapping, which pages of it are there, forked children |
-//! | `file.rs` | makes the file |
-//! | `settings.rs` | what is set for a wait: the one thing that is read |
-//! | `folder.rs` | in which folder, and which files of it are stale |
+//! | `log.rs` | individual waits, while a profiler requests them |
+//! | `threads.rs` | gives blocks to threads, and reclaims them from exited ones |
+//! | `modules.rs` | the unloaded modules, so that no address is attributed to an earlier one |
+//! | `view.rs` | the process's view: its mapping, which pages of it are present, forked children |
+//! | `file.rs` | creates the file |
+//! | `settings.rs` | the settings for a wait: the only data that is read |
+//! | `folder.rs` | the folder, and its stale files |
 //! | `clock.rs` | ticks, and how long they are |
-//! | `tls.rs` | the words that every thread has of its own |
+//! | `tls.rs` | the per-thread words |
 //! | `sys.rs` | system calls, none of which is a cancellation point |
 //!
-//! A wait is counted when the thread's next one begins: the thread then has nothing better to do, while it would keep
-//! others waiting with the lock in hand. So the end of a wait costs a look at the clock and some stores.
+//! A wait is counted when the thread's next one begins: the thread is then about to wait, while counting with the lock
+//! held would delay others. So the end of a wait costs a clock reading and some stores.
 //!
-//! In a forked child nothing of the parent's file is touched: all that is in hand is void if the process's generation
-//! is another. The child makes a file of its own at its first wait.
+//! A forked child does not touch the parent's file: all inherited state is void if the process's generation differs.
+//! The child creates its own file at its first wait.
 
 mod block;
 mod clock;
@@ -44,7 +44,7 @@ use crate::layout::{Block, EVENTS};
 use crate::{Key, Values};
 use core::ffi::CStr;
 
-/// What is known as a wait begins.
+/// What is known when a wait begins.
 #[derive(Clone, Copy)]
 pub struct Start {
     /// The lock, and the way of waiting.
@@ -53,23 +53,23 @@ pub struct Start {
     pub site: usize,
     /// The lock's owner: the thread's number, or its thread pointer; 0: unknown.
     pub owner: usize,
-    /// 1 and the number of the policy file's rule for the lock; 0: none is, or it sets nothing.
+    /// 1 plus the number of the policy file's rule for the lock; 0: there is none, or it has no settings.
     pub rule: u32,
-    /// The thread, now.
+    /// The thread's current state.
     pub me: Me,
 }
 
-/// What the caller knows of the calling thread.
+/// The caller's data about the calling thread.
 #[derive(Clone, Copy)]
 pub struct Me {
-    /// The process's generation: 0, and another number in each forked child.
+    /// The process's generation: 0, and a different number in each forked child.
     pub generation: u32,
     /// The thread's counters of sleeps, steals and hand-offs, modulo 2^32.
     pub events: [u32; EVENTS],
 }
 
 impl Start {
-    /// Numbers the lock's address and the call site where modules came one after the other.
+    /// Numbers the lock's address and the call site where one module replaced another.
     #[inline(always)]
     #[must_use]
     pub fn numbered(self) -> Start {
@@ -86,32 +86,32 @@ impl Start {
 pub struct Begun {
     block: &'static Block,
     generation: u32,
-    /// About where the stack ended: [`Block::inside`].
+    /// The approximate end of the stack: [`Block::inside`].
     inside: u64,
 }
 
-/// What a rule of a policy file sets, for readers of the view: the program goes by the file.
+/// The settings of a policy file's rule, for readers of the view: the program itself uses the file.
 pub struct FileRule {
-    /// What it sets; nothing: it is not told.
+    /// Its settings; if there are none, it is not published.
     pub values: Values,
-    /// What readers call it: of more than [`crate::settings::LABEL`] bytes, the first.
+    /// Its name for readers, truncated to [`crate::settings::LABEL`] bytes.
     pub label: &'static [u8],
 }
 
-/// Has views tell readers of a policy file's rules, which `rules` has by their numbers. To be called before [`start`].
+/// Makes views publish a policy file's rules, which `rules` returns by number. Must be called before [`start`].
 pub fn tell_rules(rules: fn(usize) -> Option<FileRule>) {
     view::tell_rules(rules);
 }
 
-/// Has views ask `announced` whether there may be a filter of system calls: then they make none. To be called before
-/// [`start`].
+/// Makes views call `announced` to learn of a possible filter of system calls: then they make none. Must be called
+/// before [`start`].
 pub fn tell_of_filters(announced: fn() -> bool) {
     view::tell_of_filters(announced);
 }
 
-/// Turns the view on, as the process begins. `runtime`: the folder for files that end with the session, if there is
-/// one. `policy`: [`crate::layout::Header::policy`]. `in_sandbox`: also where system calls are filtered, which a filter
-/// may answer by ending the process.
+/// Turns the view on, at the start of the process. `runtime`: the folder for files that end with the session, if there
+/// is one. `policy`: [`crate::layout::Header::policy`]. `in_sandbox`: also where system calls are filtered, to which a
+/// filter may react by ending the process.
 ///
 /// Programs that run with other rights than their user's have no view.
 pub fn start(runtime: Option<&CStr>, in_sandbox: bool, policy: u32) {
@@ -122,12 +122,12 @@ pub fn start(runtime: Option<&CStr>, in_sandbox: bool, policy: u32) {
     view::turn_on(runtime, in_sandbox, policy);
 }
 
-/// Turns the view off, as the process begins.
+/// Turns the view off, at the start of the process.
 pub fn turn_off() {
     view::turn_off();
 }
 
-/// Begins a wait, of which the caller tells the end by [`end`]; `None`: it is not counted.
+/// Begins a wait, whose end the caller reports by [`end`]; `None`: it is not counted.
 #[inline]
 #[must_use]
 pub fn begin(start: &Start) -> Option<Begun> {
@@ -137,14 +137,14 @@ pub fn begin(start: &Start) -> Option<Begun> {
     block::begin(block, start, inside).then_some(Begun { block, generation: start.me.generation, inside })
 }
 
-/// Returns what its owner has set for a wait that has begun; `None`: nothing.
+/// Returns the owner's settings for a wait that has begun; `None`: there are none.
 #[inline(always)]
 #[must_use]
 pub fn settings(begun: &Begun, start: &Start) -> Option<Values> {
     settings::of(begun.generation, start.key.address(), start.site as u64)
 }
 
-/// Makes the process's view now, if it may have one: its file may soon be out of reach.
+/// Creates the process's view now, if it may have one: its file may soon be out of reach.
 #[cold]
 pub fn make_now(me: &Me) {
     if !view::is_undecided() {
@@ -152,12 +152,12 @@ pub fn make_now(me: &Me) {
     }
 }
 
-/// How a wait ended.
+/// The way a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// With the lock, whose release is told by [`released`] if others wait for it.
+    /// With the lock, whose release is reported by [`released`] if others wait for it.
     Owner,
-    /// With the lock, or a part in it, whose release is not told: nobody is known to have it.
+    /// With the lock, or a share of it, whose release is not reported: no owner is known.
     Acquired,
     /// Without the lock.
     GaveUp,
@@ -166,7 +166,7 @@ pub enum End {
 /// Ends a wait.
 #[inline]
 pub fn end(begun: &Begun, how: End, me: &Me) {
-    // Otherwise a signal handler has forked, and this is the child.
+    // If not, a signal handler has forked, and this is the child.
     if begun.generation == me.generation {
         block::end(begun.block, begun.inside, how, me);
     }
@@ -180,15 +180,15 @@ pub fn released(address: usize, me: &Me) {
     }
 }
 
-/// Notes which modules are loaded, for readers after the end of the process, which begins. `me` tells of the calling
-/// thread.
+/// Notes which modules are loaded, for readers after the end of the process, which is beginning. `me` describes the
+/// calling thread.
 pub fn ending(me: &Me) {
     if let Some(view) = view::of(me.generation) {
         sys::keeping_errno(|| modules::Loaded::now(true).note_all(&view, me.generation));
     }
 }
 
-/// Runs `unload`, which unloads modules, and notes which are gone afterwards. `me` tells of the calling thread.
+/// Runs `unload`, which unloads modules, and notes which are gone afterwards. `me` describes the calling thread.
 pub fn unloading<T>(me: impl Fn() -> Me, unload: impl FnOnce() -> T) -> T {
     let loaded = view::of(me().generation).map(|_| modules::Loaded::now(false));
     let result = unload();

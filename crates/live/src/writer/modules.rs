@@ -1,11 +1,11 @@
-//! Which modules the program has unloaded.
+//! Tracks which modules the program has unloaded.
 //!
-//! Another may be loaded in the place of one, with locks and call sites at the addresses of the old one's. So who
-//! unloads modules notes which are gone, and a wait that begins then has in its addresses how many have gone from
+//! Another module may be loaded in the place of one, with locks and call sites at the old one's addresses. So a thread
+//! that unloads modules notes which are gone, and the addresses of later waits include how many have been unloaded
 //! there.
 //!
-//! Whether a module has come back, or another is in its place, is asked when somebody waits there the next time: by
-//! `_dl_find_object`, which takes no lock (glibc 2.35 and later; elsewhere it is taken for another).
+//! Whether a module was loaded again, or replaced by another, is determined at the next wait there: by
+//! `_dl_find_object`, which takes no lock (glibc 2.35 and later; elsewhere it counts as another).
 
 use super::sys;
 use super::view::{self, View};
@@ -17,19 +17,19 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use turnwise_interpose::{Module, find_quickly, hash, whole_name};
 
-/// [`Place::state`]: nothing has been seen there since.
+/// [`Place::state`]: no module has been seen there since.
 const GONE: u32 = 1;
-/// The module has come back.
+/// The module was loaded again.
 const BACK: u32 = 2;
-/// Something else is there, or was.
+/// Another module is there, or was.
 const REPLACED: u32 = 3;
 
-/// What this process needs to know of a module that was unloaded: nothing in the file decides.
+/// This process's data about an unloaded module: nothing in the file is used for decisions.
 struct Place {
     start: AtomicU64,
     end: AtomicU64,
     base: AtomicU64,
-    /// Of its name and its build id.
+    /// A hash of its name and its build id.
     identity: AtomicU64,
     state: AtomicU32,
 }
@@ -44,20 +44,20 @@ static PLACES: [Place; UNLOADED] = [const {
     }
 }; UNLOADED];
 static COUNT: AtomicU32 = AtomicU32::new(0);
-/// From where to where modules lay of which not all unloads are known.
+/// The range of modules of which not all unloads are known.
 static UNSURE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-/// 1, and the generation of the process that these are of; 0: nothing was unloaded.
+/// 1 plus the generation of the process that these belong to; 0: no module was unloaded.
 static OF: AtomicU32 = AtomicU32::new(0);
-/// 1, and the generation of the process of which a thread writes [`PLACES`]; 0: none does.
+/// 1 plus the generation of the process of which a thread writes [`PLACES`]; 0: none does.
 static BUSY: AtomicU32 = AtomicU32::new(0);
 
-/// Whether anything was unloaded since the view of the process of this generation was made.
+/// Returns whether any module was unloaded since the view of the process of this generation was made.
 #[inline(always)]
 pub(super) fn are_unloaded(generation: u32) -> bool {
     OF.load(Relaxed) == generation + 1
 }
 
-/// The address with the number of modules that have gone from there before the one that is there now.
+/// Returns the address with the number of modules that were unloaded there before the current one.
 #[inline(always)]
 pub(super) fn numbered(address: u64, generation: u32) -> u64 {
     if are_unloaded(generation) { number(address) } else { address }
@@ -73,7 +73,7 @@ fn number(address: u64) -> u64 {
     with_number(address, gone.count() as u64)
 }
 
-/// Forgets what the process that forked this one knew: a new view has no waits from before.
+/// Discards the data of the parent process: a new view has no earlier waits.
 fn begin(generation: u32) {
     if OF.load(Relaxed) != generation + 1 {
         COUNT.store(0, Relaxed);
@@ -83,7 +83,7 @@ fn begin(generation: u32) {
 }
 
 fn places() -> impl Iterator<Item = &'static Place> {
-    // ORDERING live.unloaded: Acquire pairs with the Release in `note`: who sees the number sees the places.
+    // ORDERING live.unloaded: Acquire pairs with the Release in `note`: a thread that sees the number sees the places.
     PLACES[..COUNT.load(Acquire) as usize].iter()
 }
 
@@ -92,14 +92,14 @@ impl Place {
         (self.start.load(Relaxed)..self.end.load(Relaxed)).contains(&address)
     }
 
-    /// Whether something else is at an address of the module, which is in use.
+    /// Returns whether another module is at an address of the module, which is in use.
     fn is_replaced(&self, address: u64) -> bool {
         if self.state.load(Relaxed) == GONE {
             let found = find_quickly(address as usize);
             // SAFETY: the address is in use, so its module stays loaded.
             let is_back = found.is_some_and(|found| unsafe { self.is_of(&Known::of(&found)) });
             let now = if is_back { BACK } else { REPLACED };
-            // Else another thread has found the same.
+            // If not, another thread has found the same.
             let _ = self.state.compare_exchange(GONE, now, Relaxed, Relaxed);
         }
         self.state.load(Relaxed) == REPLACED
@@ -114,7 +114,7 @@ impl Place {
     }
 }
 
-/// What tells a module.
+/// The identity of a module.
 #[derive(Clone, Copy)]
 struct Known {
     start: u64,
@@ -125,7 +125,7 @@ struct Known {
 
 impl Known {
     /// # Safety
-    /// The module is loaded, and stays so meanwhile.
+    /// The module is loaded, and stays loaded meanwhile.
     unsafe fn of(module: &Module) -> Known {
         // SAFETY: contract of `of`.
         let (name, id) = unsafe { (module.name().to_bytes(), module.build_id(module.headers())) };
@@ -138,7 +138,7 @@ impl Known {
     }
 }
 
-/// A module that was loaded, in memory of its own: the loader's is gone with it.
+/// A copy of a loaded module's data: the loader's goes away with the module.
 #[repr(C)]
 struct Copy {
     known: Known,
@@ -148,7 +148,7 @@ struct Copy {
     path: [u8; 440],
 }
 
-/// So many modules are looked at.
+/// The most modules that are considered.
 const MOST_LOADED: usize = 1024;
 const SCRATCH: usize = MOST_LOADED * size_of::<Copy>();
 
@@ -156,9 +156,9 @@ const SCRATCH: usize = MOST_LOADED * size_of::<Copy>();
 pub(super) struct Loaded {
     copies: Option<NonNull<Copy>>,
     count: usize,
-    /// Not all are known.
+    /// Whether not all are known.
     is_part: bool,
-    /// The program itself is among them.
+    /// Whether the program itself is among them.
     with_program: bool,
 }
 
@@ -168,8 +168,8 @@ impl Loaded {
         let mut loaded =
             Loaded { copies: copies.map(NonNull::cast), count: 0, is_part: copies.is_none(), with_program };
         if loaded.copies.is_some() {
-            // SAFETY: the callback has this type, and the argument outlives the call. Who unloads modules asks for the
-            // loader's lock in any case.
+            // SAFETY: the callback has this type, and the argument outlives the call. A thread that unloads modules
+            // takes the loader's lock in any case.
             unsafe { libc::dl_iterate_phdr(Some(each), from_mut(&mut loaded).cast()) };
         }
         loaded
@@ -188,7 +188,7 @@ impl Loaded {
         self.forget();
     }
 
-    /// Notes all of them, as far as there is room: the process ends, and nobody can ask it for them any more.
+    /// Notes all of them, as far as there is room: the process is ending, after which they cannot be queried.
     pub(super) fn note_all(self, view: &View, generation: u32) {
         for copy in self.all() {
             if COUNT.load(Relaxed) as usize >= UNLOADED {
@@ -201,13 +201,13 @@ impl Loaded {
 
     fn forget(self) {
         if let Some(copies) = self.copies {
-            // SAFETY: the mapping that `now` made, which nobody uses any more.
+            // SAFETY: the mapping that `now` made, which is no longer used.
             unsafe { sys::unmap(copies.as_ptr().cast(), SCRATCH) };
         }
     }
 
     fn all(&self) -> &[Copy] {
-        // SAFETY: so many were written.
+        // SAFETY: this many were written.
         self.copies.map_or(&[], |copies| unsafe { core::slice::from_raw_parts(copies.as_ptr(), self.count) })
     }
 }
@@ -217,7 +217,7 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut 
     unsafe {
         let (module, loaded) = (Module::described(&*info), &mut *loaded.cast::<Loaded>());
         let name = module.name().to_bytes();
-        // The kernel's own has no path.
+        // The kernel's own module has no path.
         let is_program = name.is_empty() && loaded.with_program;
         if !name.contains(&b'/') && !is_program {
             return 0;
@@ -242,10 +242,10 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut 
     0
 }
 
-/// Whether a module is not there any more; another may be.
+/// Returns whether a module is no longer loaded; another may be in its place.
 fn is_gone(known: &Known) -> bool {
     let found = turnwise_interpose::find(known.start as usize);
-    // SAFETY: found just now; a thread that unloads it at this moment is about to ask here itself.
+    // SAFETY: found just now; a thread that unloads it at this moment is about to call this itself.
     found.is_none_or(|found| unsafe { Known::of(&found) }.words() != known.words())
 }
 
@@ -259,7 +259,7 @@ fn note(view: &View, copy: &Copy, generation: u32) {
     let last = places().enumerate().filter(|(_, place)| place.overlaps(&copy.known)).last();
     match last.filter(|(_, place)| place.is_of(&copy.known) && place.state.load(Relaxed) != REPLACED) {
         Some((index, place)) => {
-            // Of two threads that unload at a time, both find what either has unloaded.
+            // Two threads that unload concurrently both find all modules that either has unloaded.
             place.state.store(GONE, Relaxed);
             if let Some(unloaded) = view.unloaded(index) {
                 unloaded.at.store(at, Relaxed);
@@ -267,7 +267,7 @@ fn note(view: &View, copy: &Copy, generation: u32) {
         }
         None => add(view, copy, at, generation),
     }
-    // ORDERING live.unloads: Release; who reads the number reads the places, too.
+    // ORDERING live.unloads: Release; a thread that reads the number also reads the places.
     view.header().unloads.store(at, Release);
     // ORDERING live.unloaded_busy: Release pairs with the Acquire in `take`.
     BUSY.store(0, Release);
@@ -279,7 +279,7 @@ fn add(view: &View, copy: &Copy, at: u64, generation: u32) {
     let Some(unloaded) = (index < UNLOADED).then(|| view.unloaded(index)).flatten() else {
         return note_unsure(view, known.start, known.end, generation);
     };
-    // What was there before has been replaced by this one, whether anybody waited in it or not.
+    // Earlier modules there have been replaced by this one, whether or not any thread waited in it.
     for place in places().filter(|place| place.overlaps(known)) {
         place.state.store(REPLACED, Relaxed);
     }
@@ -299,7 +299,7 @@ fn add(view: &View, copy: &Copy, at: u64, generation: u32) {
         word.store(value, Relaxed);
     }
     place.state.store(GONE, Relaxed);
-    // ORDERING live.unloaded: Release; the place, and what the file says of it, are complete.
+    // ORDERING live.unloaded: Release; the place, and its record in the file, are complete.
     COUNT.store(index as u32 + 1, Release);
     view.header().unloaded.store(index as u32 + 1, Release);
 }
@@ -308,7 +308,7 @@ fn store(to: &[AtomicU8], bytes: &[u8]) {
     to.iter().zip(bytes).for_each(|(to, byte)| to.store(*byte, Relaxed));
 }
 
-/// Notes that nothing is known of modules there.
+/// Notes that modules in this range are unknown.
 fn note_unsure(view: &View, start: u64, end: u64, generation: u32) {
     begin(generation);
     let [first, last] = &UNSURE;
@@ -322,12 +322,12 @@ fn note_unsure(view: &View, start: u64, end: u64, generation: u32) {
     }
 }
 
-/// Makes the places the caller's; `false`: another thread has them for long. (A signal handler may have interrupted
+/// Makes the places the caller's; `false`: another thread holds them for long. (A signal handler may have interrupted
 /// it.)
 fn take(generation: u32) -> bool {
     const TURNS: u32 = 200_000;
     for _ in 0..TURNS {
-        // A thread of the process that forked this one is not here.
+        // A thread of the process that forked this one does not exist here.
         let busy = BUSY.load(Relaxed);
         // ORDERING live.unloaded_busy: Acquire pairs with the Release in `note`.
         if busy != generation + 1 && BUSY.compare_exchange(busy, generation + 1, Acquire, Relaxed).is_ok() {

@@ -1,5 +1,5 @@
-//! Reads what is set for a wait, and writes what a policy file sets, for readers. Whoever may write to the file may
-//! write anything: invariant 1 of `settings.rs`.
+//! Reads the settings for a wait, and writes a policy file's settings, for readers. A process with write access to the
+//! file may write anything: invariant 1 of `settings.rs`.
 
 use super::view::{self, View};
 use super::{FileRule, Values};
@@ -7,8 +7,8 @@ use crate::settings::{FILE_RULES, RULES, Rule, SETTINGS, Setting, kind};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::fence;
 
-/// Tells readers what the rules of a policy file set: `rule` has them by their numbers. Where there is no room for one
-/// in the file, readers see those before it.
+/// Publishes the settings of a policy file's rules to readers: `rule` returns them by number. If there is no room for
+/// one in the file, readers see those before it.
 pub(super) fn tell(view: &View, rule: impl Fn(usize) -> Option<FileRule>) {
     let found = (0..FILE_RULES).map_while(|number| Some((number, rule(number)?)));
     let set = found.filter(|(_, rule)| !rule.values.is_empty());
@@ -25,8 +25,8 @@ pub(super) fn tell(view: &View, rule: impl Fn(usize) -> Option<FileRule>) {
     }
 }
 
-/// Returns what is set for a wait for the lock at `address`, at this call site, in the process of this generation;
-/// `None`: nothing is.
+/// Returns the settings for a wait for the lock at `address`, at this call site, in the process of this generation;
+/// `None`: there are none.
 #[inline(always)]
 pub(super) fn of(generation: u32, address: u64, site: u64) -> Option<Values> {
     let view = view::of(generation)?;
@@ -52,24 +52,24 @@ fn find(view: &View, address: u64, site: u64) -> Option<Values> {
             add(rule, &mut values)?;
         }
     }
-    // ORDERING live.settings: Acquire fence: the second look at the word comes after the table's words.
+    // ORDERING live.settings: Acquire fence: the second load of the word comes after the table's words.
     fence(Acquire);
     (word.load(Relaxed) == before && !values.is_empty()).then_some(values)
 }
 
-/// Whether a rule is for this wait; `None`: it cannot be one.
+/// Returns whether a rule applies to this wait; `None`: it is invalid.
 fn covers(rule: &Rule, address: u64, site: u64) -> Option<bool> {
     let range = rule.from.load(Relaxed)..rule.to.load(Relaxed);
     match rule.kind.load(Relaxed) {
         kind::ALL => Some(true),
-        // The return address may belong to the next function already; the call does not.
+        // The return address may already belong to the next function; the call does not.
         kind::SITE => Some(site != 0 && range.contains(&(site - 1))),
         kind::LOCK => Some(range.contains(&address)),
         _ => None,
     }
 }
 
-/// Adds what a rule sets; `None`: it cannot be one.
+/// Adds a rule's settings; `None`: it is invalid.
 fn add(rule: &Rule, values: &mut Values) -> Option<()> {
     let set = rule.set.load(Relaxed);
     if set >> SETTINGS != 0 {

@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_int, c_long};
 use core::ptr::{self, NonNull};
 use libc::{MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE};
 
-/// A file descriptor that is closed in the end.
+/// A file descriptor that is closed on drop.
 pub(super) struct Descriptor(c_int);
 
 impl Drop for Descriptor {
@@ -15,12 +15,12 @@ impl Drop for Descriptor {
     }
 }
 
-/// A folder that path names begin at.
+/// A folder at which path names begin.
 #[derive(Clone, Copy)]
 pub(super) struct At(c_int);
 
 impl At {
-    /// The names are of the whole file system.
+    /// Path names begin at the root of the file system.
     pub(super) const ROOT: At = At(libc::AT_FDCWD);
 }
 
@@ -29,7 +29,7 @@ impl Descriptor {
         At(self.0)
     }
 
-    /// Opens a file or a folder, if it is no link.
+    /// Opens a file or a folder, if it is not a link.
     pub(super) fn open(at: At, path: &CStr, flags: c_int, mode: u32) -> Option<Descriptor> {
         let flags = flags | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         // SAFETY: the path is a string.
@@ -37,27 +37,27 @@ impl Descriptor {
         Some(Descriptor(c_int::try_from(file).ok().filter(|file| *file >= 0)?))
     }
 
-    /// Reads from the beginning, as much as there is or fits.
+    /// Reads from the beginning, up to the end or the buffer's size.
     pub(super) fn read<'a>(&self, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
         // SAFETY: the bytes are writable.
         let read = unsafe { libc::syscall(libc::SYS_read, self.0, bytes.as_mut_ptr(), bytes.len()) };
         bytes.get(..usize::try_from(read).ok()?)
     }
 
-    /// Reads what comes next of a folder.
+    /// Reads the next entries of a folder.
     pub(super) fn read_folder<'a>(&self, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
         // SAFETY: the bytes are writable.
         let read = unsafe { libc::syscall(libc::SYS_getdents64, self.0, bytes.as_mut_ptr(), bytes.len()) };
         bytes.get(..usize::try_from(read).ok()?)
     }
 
-    /// Begins to read a folder anew.
+    /// Rewinds a folder.
     pub(super) fn rewind(&self) {
-        // SAFETY: changes the descriptor's position alone.
+        // SAFETY: changes only the descriptor's position.
         unsafe { libc::lseek(self.0, 0, libc::SEEK_SET) };
     }
 
-    /// What the system says about a file.
+    /// Returns the system's data about a file.
     pub(super) fn status(&self) -> Option<libc::stat> {
         // SAFETY: zeros are a valid result, which is writable.
         unsafe {
@@ -66,7 +66,7 @@ impl Descriptor {
         }
     }
 
-    /// The kind of file system that it is on.
+    /// Returns the kind of file system that it is on.
     pub(super) fn file_system(&self) -> Option<c_long> {
         // SAFETY: zeros are a valid result, which is writable.
         unsafe {
@@ -76,22 +76,22 @@ impl Descriptor {
     }
 
     pub(super) fn set_mode(&self, mode: u32) -> bool {
-        // SAFETY: changes the file's mode alone.
+        // SAFETY: changes only the file's mode.
         unsafe { libc::fchmod(self.0, mode) == 0 }
     }
 
     pub(super) fn set_length(&self, bytes: usize) -> bool {
-        // SAFETY: changes the file's length alone.
+        // SAFETY: changes only the file's length.
         unsafe { libc::ftruncate(self.0, bytes as libc::off_t) == 0 }
     }
 
-    /// Takes room on the disk for the file's first bytes.
+    /// Allocates room on the disk for the file's first bytes.
     pub(super) fn take_room(&self, bytes: usize) -> bool {
-        // SAFETY: changes the file alone.
+        // SAFETY: changes only the file.
         unsafe { libc::syscall(libc::SYS_fallocate, self.0, 0, 0 as libc::off_t, bytes as libc::off_t) == 0 }
     }
 
-    /// Maps the file's first bytes, shared. In two steps: where `mlockall` asks for all future mappings to be in
+    /// Maps the file's first bytes, shared. It takes two steps: if `mlockall` requires all future mappings to be in
     /// memory, one step would fetch the whole file.
     pub(super) fn map(&self, bytes: usize) -> Option<NonNull<u8>> {
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
@@ -101,25 +101,25 @@ impl Descriptor {
         }
         // SAFETY: the mapping is new.
         if unsafe { libc::mprotect(map, bytes, PROT_READ | PROT_WRITE) } != 0 {
-            // SAFETY: the mapping is new, and nobody uses it.
+            // SAFETY: the mapping is new, and unused.
             unsafe { unmap(map.cast(), bytes) };
             return None;
         }
-        // Else the first fault reads ahead, as far as the disk is set to: 8 MB of holes took 4 to 10 ms.
+        // Otherwise the first fault reads ahead, by the disk's setting: 8 MB of holes took 4 to 10 ms.
         // SAFETY: the mapping is new.
         unsafe { libc::madvise(map, bytes, libc::MADV_RANDOM) };
         NonNull::new(map.cast())
     }
 }
 
-/// Makes pages of a mapped file writable now, so that a full disk is an answer here and no signal later.
+/// Makes pages of a mapped file writable now, so that a full disk is an error here and not a signal later.
 pub(super) fn populate(start: *mut u8, bytes: usize) -> Result<(), c_int> {
     const MADV_POPULATE_WRITE: c_int = 23;
-    // SAFETY: the pages are of a mapping of ours.
+    // SAFETY: the pages are in our mapping.
     if unsafe { libc::madvise(start.cast(), bytes, MADV_POPULATE_WRITE) } == 0 { Ok(()) } else { Err(errno()) }
 }
 
-/// Puts memory of nobody else in the place of a mapping: who still writes there disturbs nobody.
+/// Replaces a mapping by private memory: later writes to it have no effect elsewhere.
 ///
 /// # Safety
 /// The mapping is ours.
@@ -132,7 +132,7 @@ pub(super) unsafe fn replace(start: *mut u8, bytes: usize) {
 /// Maps memory of zeros, for a moment.
 pub(super) fn scratch(bytes: usize) -> Option<NonNull<u8>> {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    // SAFETY: a new mapping, wherever the system likes.
+    // SAFETY: a new mapping, at an address of the kernel's choice.
     let map = unsafe { libc::mmap(core::ptr::null_mut(), bytes, PROT_READ | PROT_WRITE, flags, -1, 0) };
     if map == libc::MAP_FAILED { None } else { NonNull::new(map.cast()) }
 }
@@ -140,7 +140,7 @@ pub(super) fn scratch(bytes: usize) -> Option<NonNull<u8>> {
 /// Unmaps a mapping.
 ///
 /// # Safety
-/// The mapping is ours, and nobody uses it.
+/// The mapping is ours, and is not used.
 pub(super) unsafe fn unmap(start: *mut u8, bytes: usize) {
     // SAFETY: contract of `unmap`.
     unsafe { libc::munmap(start.cast(), bytes) };
@@ -156,14 +156,14 @@ pub(super) fn remove(at: At, path: &CStr) {
     unsafe { libc::syscall(libc::SYS_unlinkat, at.0, path.as_ptr(), 0) };
 }
 
-/// Writes where a link leads.
+/// Writes a link's target.
 pub(super) fn read_link(path: &CStr, to: *mut u8, room: usize) {
     // SAFETY: the path is a string; the caller's memory has that room.
     unsafe { libc::syscall(libc::SYS_readlinkat, libc::AT_FDCWD, path.as_ptr(), to, room) };
 }
 
 pub(super) fn process() -> u32 {
-    // SAFETY: only returns a number. (Not a copy that the C library keeps: there may be none in a forked child.)
+    // SAFETY: only returns a number. (The C library's cached copy is not used: it may be missing in a forked child.)
     unsafe { libc::syscall(libc::SYS_getpid) as u32 }
 }
 
@@ -177,26 +177,26 @@ pub(super) fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// Whether no such process is there.
+/// Returns whether there is no such process.
 pub(super) fn is_process_gone(process: u32) -> bool {
-    // SAFETY: signal 0 is none.
+    // SAFETY: signal 0 sends no signal.
     unsafe { libc::syscall(libc::SYS_kill, process, 0) != 0 && errno() == libc::ESRCH }
 }
 
-/// Whether a process has no such thread.
+/// Returns whether a process has no such thread.
 pub(super) fn is_thread_gone(process: u32, thread: u32) -> bool {
-    // SAFETY: signal 0 is none.
+    // SAFETY: signal 0 sends no signal.
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread, 0) != 0 && errno() == libc::ESRCH }
 }
 
-/// Whether the process has other rights than its user's.
+/// Returns whether the process has other rights than its user's.
 pub(super) fn is_secure() -> bool {
-    // SAFETY: reads what the kernel told the process at its start.
+    // SAFETY: reads data that the kernel passed to the process at its start.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Whether the thread's system calls are filtered: the kernel says so, or the filter refuses the question. A kernel
-/// without filters, and qemu's user mode, do not know the question.
+/// Returns whether the thread's system calls are filtered: the kernel reports it, or the filter refuses the query. A
+/// kernel without filters, and qemu's user mode, do not support the query.
 pub(super) fn is_sandboxed() -> bool {
     // SAFETY: only returns a number.
     match unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_SECCOMP, 0, 0, 0, 0) } {
@@ -206,7 +206,7 @@ pub(super) fn is_sandboxed() -> bool {
     }
 }
 
-/// Whether the process may make a file so long. It is asked first: trying is answered by a signal.
+/// Returns whether the process may create a file of this length. It is checked first, since trying may cause a signal.
 pub(super) fn may_be_long(bytes: usize) -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the result is writable.
@@ -218,14 +218,14 @@ pub(super) fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    // A library that fakes clocks may set this one to before its beginning.
+    // A library that fakes clocks may set this one to before its origin.
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
-/// Sleeps, or less where a signal comes.
+/// Sleeps, for less time if a signal arrives.
 pub(super) fn sleep_ns(ns: u64) {
     let time = libc::timespec { tv_sec: 0, tv_nsec: ns as libc::c_long };
-    // SAFETY: the time is one, and nobody asks for the rest.
+    // SAFETY: the time is valid, and the remainder is not requested.
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, ptr::null_mut::<libc::timespec>()) };
 }
 
@@ -237,15 +237,15 @@ pub(super) fn wall_seconds() -> u64 {
     time.tv_sec.max(0) as u64
 }
 
-/// Copies memory of this process, as far as there is any; returns how much. Reading it ourselves could be a signal.
+/// Copies memory of this process, as far as it is mapped; returns how much. Reading it directly could cause a signal.
 pub(super) fn copy_own(process: u32, from: u64, to: *mut u8, most: usize) -> usize {
     let local = libc::iovec { iov_base: to.cast(), iov_len: most };
-    // Of a part that is not all there, nothing is copied: a part for each page.
+    // A part that is not fully mapped is not copied at all, so each page is one part.
     let first = most.min(PAGE - from as usize % PAGE);
     let part = |start: usize, bytes: usize| libc::iovec { iov_base: (from as usize + start) as *mut _, iov_len: bytes };
     let parts = [part(0, first), part(first, most - first)];
-    // SAFETY: the caller's memory has that room; of what is read, the kernel sees whether it is there.
-    // All arguments are words: of a narrower one on the stack, the rest would be anything.
+    // SAFETY: the caller's memory has that room; the kernel checks whether the source is mapped. All arguments are
+    // words: the rest of a narrower one on the stack would be undefined.
     let copied = unsafe {
         let (process, flags) = (process as usize, 0_usize);
         libc::syscall(
@@ -266,7 +266,7 @@ fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Runs something that may change errno, and puts it back: the program must not see our system calls.
+/// Runs something that may change errno, and restores it: the program must not see our system calls.
 pub(super) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
     let saved = errno();
     let result = run();

@@ -1,7 +1,7 @@
-//! The table of locks: what threads that are gone waited for, and what found no room in a thread's block.
+//! The table of locks: the waits of exited threads, and those that found no room in a thread's block.
 //!
-//! Records are taken one after the other, so that few pages are touched, and are never freed. An index by hash finds
-//! them. All threads add to them.
+//! Records are taken in sequence, so that few pages are touched, and are never freed. An index by hash finds them. All
+//! threads add to them.
 
 use super::index;
 use super::view::View;
@@ -9,9 +9,9 @@ use crate::layout::{Block, Entry};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64, fence};
 
-/// A counter of an entry that has so much has it moved to the table.
+/// An entry with a counter of this value is moved to the table.
 pub(super) const MANY: u32 = 1 << 24;
-/// A record with a counter of so much is left as it is: a hundred threads may just be about to add [`MANY`].
+/// A record with a counter of this value is no longer changed: a hundred threads may be about to add [`MANY`].
 const FULL: u32 = 1 << 31;
 /// Fibonacci hashing: the high bits of the product mix all bits of a word.
 const FIBONACCI: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -22,7 +22,7 @@ pub(super) fn hash(key: u64, site: u64) -> u64 {
     (key >> 2 ^ site.rotate_left(32)).wrapping_mul(FIBONACCI).rotate_left(32)
 }
 
-/// Moves an entry of a block to the table, and frees it; its tag stays. Readers see that it moves (invariant 3).
+/// Moves an entry of a block to the table, and frees it; its tag stays. Readers can see that it moves (invariant 3).
 #[cold]
 pub(super) fn move_entry(block: &Block, entry: &Entry, view: &View) {
     let header = view.header();
@@ -43,18 +43,18 @@ pub(super) fn move_entry(block: &Block, entry: &Entry, view: &View) {
     clear(entry);
     // ORDERING live.moves: Release, as for live.sequence.
     block.moves.store(before.wrapping_add(2), Release);
-    // ORDERING live.moves: Release; who reads that the move has ended reads what it changed.
+    // ORDERING live.moves: Release; a thread that reads that the move has ended reads its changes.
     header.moves_ended.fetch_add(1, Release);
 }
 
-/// A record, and the slot of the index that it was found by, with what it was.
+/// A record, and the slot of the index by which it was found, with the slot's value.
 struct Found {
     lock: &'static Entry,
     by: Option<(&'static AtomicU32, u32)>,
 }
 
 impl Found {
-    /// Has nobody find the record any more: the lock's next waits are in another one.
+    /// Prevents the record from being found again: the lock's next waits go to another one.
     #[cold]
     fn hide(&self) {
         if let Some((slot, word)) = self.by {
@@ -63,13 +63,13 @@ impl Found {
     }
 }
 
-/// Finds a record, or makes it; `None`: there is no room, on the disk or in the table.
+/// Finds or creates a record; `None`: there is no room, on the disk or in the table.
 fn find(key: u64, site: u64, view: &View) -> Option<Found> {
     let hash = hash(key, site);
     let mut made = None;
     for part in 0..index::PARTS {
         for slot in index::slots(part, hash) {
-            // ORDERING live.index: Acquire pairs with the Release below: who sees the place sees whose the record is.
+            // ORDERING live.index: Acquire pairs with the Release below: a thread that sees the place sees its owner.
             let mut found = slot.load(Acquire);
             if found == 0 {
                 if made.is_none() && part < index::part_of(view.locks_used()) {
@@ -86,7 +86,7 @@ fn find(key: u64, site: u64, view: &View) -> Option<Found> {
                     break;
                 }
                 let word = index::word(hash, place);
-                // ORDERING live.index: Release pairs with the Acquire above, and Acquire does, too.
+                // ORDERING live.index: Release pairs with the Acquire above, and so does Acquire.
                 match slot.compare_exchange(0, word, AcqRel, Acquire) {
                     Ok(_) => return Some(Found { lock, by: Some((slot, word)) }),
                     Err(other) => found = other,
@@ -103,7 +103,7 @@ fn find(key: u64, site: u64, view: &View) -> Option<Found> {
     made.map(|(_, lock)| Found { lock, by: None })
 }
 
-/// Adds an entry to a record; `false`: then the record is as good as full.
+/// Adds an entry to a record; `false`: the record is nearly full.
 fn add(lock: &Entry, entry: &Entry) -> bool {
     let raise = |most: &AtomicU64, value: u64| {
         if value > most.load(Relaxed) {
@@ -123,7 +123,7 @@ fn add(lock: &Entry, entry: &Entry) -> bool {
     has_room
 }
 
-/// The narrow counters of an entry.
+/// Returns the narrow counters of an entry.
 fn counters(entry: &Entry) -> impl Iterator<Item = &AtomicU32> {
     [&entry.sleeps, &entry.steals, &entry.handoffs, &entry.gave_up].into_iter().chain(&entry.histogram)
 }

@@ -1,7 +1,7 @@
-//! Gives blocks to threads, and takes them from those that are gone.
+//! Gives blocks to threads, and reclaims them from threads that have exited.
 //!
-//! Nobody tells when a thread exits: a thread that asks for a block looks at two others', whether their threads are
-//! still there. So there are about as many blocks of threads that are gone as of others.
+//! A thread's exit is not reported: a thread that requests a block checks two others, whether their threads still
+//! exist. So there are about as many blocks of exited threads as of running ones.
 
 use super::tls::{self, Words};
 use super::view::{self, Missing, View};
@@ -11,24 +11,24 @@ use core::ptr::null;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// So many blocks are looked at when a thread asks for one.
+/// The number of blocks that are checked when a thread requests one.
 const LOOKS: usize = 2;
-/// So many are when all are taken.
+/// The number that is checked when all are taken.
 const MANY_LOOKS: usize = 64;
 
-/// Which block is looked at next.
+/// The block that is checked next.
 static HAND: AtomicU32 = AtomicU32::new(0);
 
-/// A thread that begins its first wait while another makes the view looks whether it is there after sleeps of this
-/// length, which doubles up to the second, and for as long as the third. Making it takes some hundred microseconds, and
-/// more only if that thread loses its CPU or the disk is slow: a deadlock at a program's first contention would then
-/// have a thread that nobody sees.
+/// A thread that begins its first wait while another creates the view checks for it after sleeps of this length, which
+/// doubles up to the second constant, for at most the third. Creating it takes some hundred microseconds, and more only
+/// if that thread loses its CPU or the disk is slow: a deadlock at a program's first contention would then have a
+/// thread that is not visible.
 const FIRST_SLEEP_NS: u64 = 100_000;
 const LONGEST_SLEEP_NS: u64 = 10_000_000;
 const PATIENCE_NS: u64 = 5_000_000_000;
 
-/// 1, and the generation of the process in which a thread has waited in vain for the view; 0: none has. Where a view
-/// takes that long, on a file system that hangs, no other wait of the process is to take longer for it.
+/// 1 plus the generation of the process in which a thread has waited for the view without success; 0: none has. If a
+/// view takes that long, on a file system that hangs, it must not delay other waits of the process.
 static IN_VAIN: AtomicU32 = AtomicU32::new(0);
 
 /// Returns the calling thread's block; `None`: it has none. `for_a_wait`: the thread is about to wait for a lock, so it
@@ -37,7 +37,7 @@ static IN_VAIN: AtomicU32 = AtomicU32::new(0);
 pub(super) fn block(me: &Me, for_a_wait: bool) -> Option<&'static Block> {
     let words = tls::get();
     if words.generation == u64::from(me.generation) + 1 {
-        // SAFETY: the pointer is null, or of a block of this process's view, which stays mapped.
+        // SAFETY: the pointer is null, or to a block of this process's view, which stays mapped.
         return unsafe { words.block.as_ref() };
     }
     ask(me, for_a_wait)
@@ -50,7 +50,7 @@ fn ask(me: &Me, for_a_wait: bool) -> Option<&'static Block> {
         return None;
     }
     let words = |block| Words { block, generation: u64::from(me.generation) + 1 };
-    tls::set(words(null())); // a signal handler gets none meanwhile
+    tls::set(words(null())); // a signal handler obtains none meanwhile
     match sys::keeping_errno(|| find(me, for_a_wait)) {
         Ok(block) => {
             tls::set(words(block));
@@ -75,13 +75,13 @@ fn find(me: &Me, for_a_wait: bool) -> Result<&'static Block, Missing> {
         return Err(Missing::ForGood);
     };
     block::take(found, tls::thread_pointer());
-    // ORDERING live.block: Release pairs with the Acquire in `reap`: who takes it away sees whose it is.
+    // ORDERING live.block: Release pairs with the Acquire in `reap`: a thread that reclaims it sees its owner.
     found.state.store(state::LIVE, Release);
     Ok(found)
 }
 
-/// Waits for the view that another thread makes, for a bounded time. Whoever begins to wait for a lock in a program's
-/// first contended moment may never wait again: without this, it would not be seen.
+/// Waits for the view that another thread creates, for a bounded time. A thread that waits for a lock at a program's
+/// first contention may never wait again: without this, it would not be visible.
 fn await_view(generation: u32) -> Result<View, Missing> {
     let (mut slept_ns, mut sleep_ns) = (0, FIRST_SLEEP_NS);
     while IN_VAIN.load(Relaxed) != generation + 1 && view::may_call_system() {
@@ -106,7 +106,7 @@ fn find_in(view: &View, me: &Me) -> Option<&'static Block> {
         .or_else(|| reap(view, me, MANY_LOOKS))
 }
 
-/// Looks at some blocks; returns the first whose thread is gone, marked. Of the others the waits are saved, too.
+/// Checks some blocks; returns the first whose thread has exited, marked. The waits of the others are also saved.
 fn reap(view: &View, me: &Me, looks: usize) -> Option<&'static Block> {
     let used = view.blocks_used();
     let mut found = None;
@@ -123,7 +123,7 @@ fn reap(view: &View, me: &Me, looks: usize) -> Option<&'static Block> {
             if found.is_none() {
                 found = Some(other);
             } else {
-                // ORDERING live.block: Release; who takes it sees it empty.
+                // ORDERING live.block: Release; a thread that takes it sees it empty.
                 other.state.store(state::FREE, Release);
             }
         }
@@ -131,7 +131,7 @@ fn reap(view: &View, me: &Me, looks: usize) -> Option<&'static Block> {
     found
 }
 
-/// Makes a block the caller's alone, if its state is still `from`.
+/// Makes a block exclusively the caller's, if its state is still `from`.
 fn mark(block: &Block, from: u32) -> bool {
     // ORDERING live.block: Acquire pairs with the Release of the former owner's; one thread wins.
     block.state.compare_exchange(from, state::REAPED, AcqRel, Relaxed).is_ok()

@@ -1,4 +1,4 @@
-//! The words that every thread has of its own.
+//! The per-thread words.
 
 use crate::layout::Block;
 use turnwise_interpose::thread_variable;
@@ -8,13 +8,13 @@ thread_variable! {
     fn place() -> "turnwise_live_words" of 16 bytes
 }
 
-/// The words of a thread. Zeros: it has not asked for a block yet.
+/// The words of a thread. Zeros: it has not requested a block yet.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Words {
     /// Its block; null: it has none.
     pub(super) block: *const Block,
-    /// 1, and the generation of the process that the block is of.
+    /// 1 plus the generation of the process that the block belongs to.
     pub(super) generation: u64,
 }
 

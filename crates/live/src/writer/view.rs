@@ -1,6 +1,6 @@
-//! The process's view: its mapping, and which pages of it are there.
+//! The process's view: its mapping, and which of its pages are present.
 //!
-//! Nothing that decides where we write is read from the file: whoever may write to it may write anything.
+//! No data that determines where we write is read from the file: a process with write access may write anything to it.
 
 use super::{FileRule, file, index, settings, sys};
 use crate::layout::{
@@ -18,41 +18,41 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
 /// The pages of the file.
 pub(super) const PAGES: usize = FILE_BYTES / PAGE;
 
-/// [`MODE`]: nobody has said yet.
+/// [`MODE`]: not decided yet.
 const UNDECIDED: u32 = 0;
 const ON: u32 = 1;
 const OFF: u32 = 2;
 
 static MODE: AtomicU32 = AtomicU32::new(UNDECIDED);
-/// A copy: programs write their titles over their environment. It ends in zeros.
+/// A copy, since programs write their titles over their environment. It ends in zeros.
 static RUNTIME: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 static IN_SANDBOX: AtomicBool = AtomicBool::new(false);
 static POLICY: AtomicU32 = AtomicU32::new(0);
-/// A function that says whether there may be a filter of system calls, or null.
+/// A function that returns whether there may be a filter of system calls, or null.
 static FILTER_ANNOUNCED: AtomicPtr<()> = AtomicPtr::new(null_mut());
 /// A function of type [`FileRules`], or null.
 static FILE_RULES_OF: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// 1, and the generation of the process that began to make a view; 0: none did.
+/// 1 plus the generation of the process that began to create a view; 0: none did.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
-/// 1, and the generation of the process whose view [`BASE`] is.
+/// 1 plus the generation of the process whose view [`BASE`] is.
 static READY: AtomicU32 = AtomicU32::new(0);
-/// 1, and the generation of the process that could make none.
+/// 1 plus the generation of the process that could not create one.
 static FAILED: AtomicU32 = AtomicU32::new(0);
 static BASE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS_USED: AtomicU32 = AtomicU32::new(0);
 static LOCKS_USED: AtomicU32 = AtomicU32::new(0);
-/// The number of the next recorded wait, and of the next release: nothing in the file decides where is written.
+/// The number of the next recorded wait, and of the next release: nothing in the file determines where writes go.
 static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
 static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
-/// Which pages can be written, a bit each.
+/// The pages that can be written, one bit each.
 static THERE: [AtomicU64; PAGES.div_ceil(64)] = [const { AtomicU64::new(0) }; PAGES.div_ceil(64)];
 
 /// The pages of the table.
 const LOCK_PAGES: Range<usize> = LOCKS_START / PAGE..BLOCKS_START.div_ceil(PAGE);
-/// The table grows by as many pages as it has, within these bounds: a call for each would cost more than a page does.
+/// The table doubles its pages, by a number within these bounds: a call for each would cost more than a page does.
 const FEWEST_PAGES: usize = 2;
 const MOST_PAGES: usize = 16;
 
@@ -62,7 +62,7 @@ pub(super) struct View {
     base: *mut u8,
 }
 
-/// Why there is no view.
+/// The reason that there is no view.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     /// Another thread is making it.
@@ -74,12 +74,12 @@ pub(super) enum Missing {
 /// The rules of the process's policy file, by their numbers.
 type FileRules = fn(usize) -> Option<FileRule>;
 
-/// Has views tell of these rules from now on.
+/// Makes views publish these rules from now on.
 pub(super) fn tell_rules(rules: FileRules) {
     FILE_RULES_OF.store(rules as *mut (), Relaxed);
 }
 
-/// Has views ask `announced` before all calls of the system.
+/// Makes views call `announced` before all system calls.
 pub(super) fn tell_of_filters(announced: fn() -> bool) {
     FILTER_ANNOUNCED.store(announced as *mut (), Relaxed);
 }
@@ -92,36 +92,36 @@ pub(super) fn turn_on(runtime: Option<&CStr>, in_sandbox: bool, policy: u32) {
     }
     IN_SANDBOX.store(in_sandbox, Relaxed);
     POLICY.store(policy, Relaxed);
-    // ORDERING live.mode: Release pairs with the Acquire in `is_undecided`: who sees the mode sees the rest.
+    // ORDERING live.mode: Release pairs with the Acquire in `is_undecided`: a thread that sees the mode sees the rest.
     MODE.store(ON, Release);
 }
 
-/// Lets no process have a view.
+/// Forbids a view to this process and its children.
 pub(super) fn turn_off() {
     // ORDERING live.mode: Release, as in `turn_on`.
     MODE.store(OFF, Release);
 }
 
-/// Whether it is too early to ask for a view.
+/// Returns whether it is too early to request a view.
 pub(super) fn is_undecided() -> bool {
     // ORDERING live.mode: Acquire pairs with the Release in `turn_on`.
     MODE.load(Acquire) == UNDECIDED
 }
 
-/// Whether system calls are ours to make here. A filter that nobody announced is asked for: the calls that would follow
-/// are no more usual than the question.
+/// Returns whether system calls may be made here. A filter that was not announced is queried: the calls that would
+/// follow are no more usual than the query.
 pub(super) fn may_call_system() -> bool {
     IN_SANDBOX.load(Relaxed) || !is_filter_announced() && !sys::is_sandboxed()
 }
 
-/// Whether the locks know of a filter of system calls.
+/// Returns whether the locks know of a filter of system calls.
 fn is_filter_announced() -> bool {
     let announced = FILTER_ANNOUNCED.load(Relaxed);
     // SAFETY: `tell_of_filters` stored a function of this type there, or null, which is `None`.
     unsafe { core::mem::transmute::<*mut (), Option<fn() -> bool>>(announced) }.is_some_and(|announced| announced())
 }
 
-/// The policy of the process's locks.
+/// Returns the policy of the process's locks.
 pub(super) fn policy() -> u32 {
     POLICY.load(Relaxed)
 }
@@ -129,7 +129,7 @@ pub(super) fn policy() -> u32 {
 /// Returns the view of the process of this generation, if it was made.
 #[inline(always)]
 pub(super) fn of(generation: u32) -> Option<View> {
-    // ORDERING live.view: Acquire pairs with the Release in `make`: who sees that it is ready sees the mapping.
+    // ORDERING live.view: Acquire pairs with the Release in `make`: a thread that sees it ready sees the mapping.
     (READY.load(Acquire) == generation + 1).then(|| View { base: BASE.load(Relaxed) })
 }
 
@@ -140,7 +140,7 @@ pub(super) fn current() -> Option<View> {
     (!base.is_null()).then_some(View { base })
 }
 
-/// Returns the view, and makes it if there is none.
+/// Returns the view, and creates it if there is none.
 pub(super) fn of_or_make(generation: u32) -> Result<View, Missing> {
     if let Some(view) = of(generation) {
         return Ok(view);
@@ -155,15 +155,15 @@ pub(super) fn of_or_make(generation: u32) -> Result<View, Missing> {
     make(mine).inspect_err(|_| FAILED.store(mine, Relaxed))
 }
 
-/// Makes the view. One thread of a process does it.
+/// Creates the view. One thread of a process does it.
 fn make(mine: u32) -> Result<View, Missing> {
     let runtime = RUNTIME.each_ref().map(|byte| byte.load(Relaxed));
     let runtime = CStr::from_bytes_until_nul(&runtime).ok().filter(|path| !path.is_empty());
     let made = may_call_system().then(|| file::make(runtime)).flatten().ok_or(Missing::ForGood)?;
     let parents = BASE.swap(made.base.as_ptr(), Relaxed);
     if !parents.is_null() {
-        // The file of the process that forked this one. Its memory stays taken: a signal handler may have forked while
-        // a thread was about to write there.
+        // This is the parent process's file. Its memory stays mapped: a signal handler may have forked while a thread
+        // was about to write there.
         // SAFETY: it is a mapping that an ancestor made here.
         unsafe { sys::replace(parents, FILE_BYTES) };
         index::clear(LOCKS_USED.load(Relaxed) as usize);
@@ -175,7 +175,7 @@ fn make(mine: u32) -> Result<View, Missing> {
     LOCKS_USED.store(0, Relaxed);
     NEXT_RECORD.store(0, Relaxed);
     NEXT_RELEASE.store(0, Relaxed);
-    // Not those of the log: who can have no answer for a page records no waits one by one.
+    // Not the log's pages: if a page's allocation cannot be checked, individual waits are not recorded.
     let there = if made.is_all_there { LOG_START / PAGE } else { 0 };
     for (place, word) in THERE.iter().enumerate() {
         let pages = there.saturating_sub(64 * place);
@@ -190,7 +190,7 @@ fn make(mine: u32) -> Result<View, Missing> {
     Ok(view)
 }
 
-/// Takes the next of so many places; `None`: all are taken.
+/// Takes the next of `places` places; `None`: all are taken.
 fn take_next(used: &AtomicU32, places: u32) -> Option<u32> {
     used.fetch_update(Relaxed, Relaxed, |used| (used < places).then_some(used + 1)).ok()
 }
@@ -208,13 +208,13 @@ impl View {
         unsafe { &*self.base.cast() }
     }
 
-    /// The process whose view it is: a child of `vfork` runs in its parent's memory.
+    /// Returns the process whose view it is: a child of `vfork` runs in its parent's memory.
     pub(super) fn process(&self) -> u32 {
         PROCESS.load(Relaxed)
     }
 
-    /// Returns a table of settings; `None`: there is none of this number, or no room for it. A page that nobody wrote
-    /// is made writable like others, since also a look at one may find no room.
+    /// Returns a table of settings; `None`: there is none of this number, or no room for it. A page that was never
+    /// written is made writable like others, since even reading it may find no room.
     pub(super) fn settings(&self, number: usize) -> Option<&'static Table> {
         if number >= TABLES {
             return None;
@@ -237,14 +237,14 @@ impl View {
         unsafe { self.reach(UNLOADED_START + place * size_of::<Unloaded>()) }
     }
 
-    /// The number of records of the table that were ever taken.
+    /// Returns the number of records of the table that were ever taken.
     pub(super) fn locks_used(&self) -> usize {
         LOCKS_USED.load(Relaxed) as usize
     }
 
     /// Returns a record of the table that was never taken, and its place; `None`: there is no room for it.
     pub(super) fn new_lock(&self) -> Option<(usize, &'static Entry)> {
-        // A disk that is full now may not stay so: no place is taken before there is a page for one.
+        // A disk that is full now may have room later: no place is taken before there is a page for one.
         if !self.has_lock(self.locks_used()) {
             return None;
         }
@@ -258,11 +258,11 @@ impl View {
         Some((place as usize, lock))
     }
 
-    /// Whether there is a record of this place; makes the table longer if need be.
+    /// Returns whether there is a record of this place; extends the table if necessary.
     fn has_lock(&self, place: usize) -> bool {
         let last = (LOCKS_START + (place + 1) * size_of::<Entry>() - 1) / PAGE;
         let more = (last - LOCK_PAGES.start).clamp(FEWEST_PAGES, MOST_PAGES);
-        // Else a page less than these may still have room.
+        // If not, fewer pages may still have room.
         place < LOCKS
             && (is_there(last)
                 || self.make_pages(last..(last + more).min(LOCK_PAGES.end))
@@ -276,7 +276,7 @@ impl View {
         unsafe { self.reach(LOCKS_START + place * size_of::<Entry>()) }
     }
 
-    /// The number of blocks that were ever taken.
+    /// Returns the number of blocks that were ever taken.
     pub(super) fn blocks_used(&self) -> usize {
         BLOCKS_USED.load(Relaxed) as usize
     }
@@ -294,12 +294,12 @@ impl View {
         unsafe { self.reach(BLOCKS_START + place * size_of::<Block>()) }
     }
 
-    /// The place of a block.
+    /// Returns the place of a block.
     pub(super) fn place_of(&self, block: &Block) -> usize {
         core::ptr::from_ref(block).addr().wrapping_sub(self.base.addr() + BLOCKS_START) / size_of::<Block>()
     }
 
-    /// Returns how much the log has.
+    /// Returns the counts of the log.
     pub(super) fn counts(&self) -> Option<&'static Counts> {
         // SAFETY: the log begins with them.
         unsafe { self.reach(LOG_START) }
@@ -332,7 +332,7 @@ impl View {
         Some(block)
     }
 
-    /// Returns a record whose pages are there; `None`: there is no room for them.
+    /// Returns a record whose pages are present; `None`: there is no room for them.
     ///
     /// # Safety
     /// At `offset` there is such a record, of atomics, within the file.
@@ -359,7 +359,7 @@ impl View {
     }
 }
 
-/// Makes the memory of a part of the index before anybody reads it: a page that is read before it is written is made
+/// Populates the memory of a part of the index before it is read: a page that is read before it is written is allocated
 /// twice, and the second time interrupts all CPUs that run the process.
 fn make_index(part: usize) {
     if let Some(slots) = index::memory(part) {
@@ -367,12 +367,12 @@ fn make_index(part: usize) {
     }
 }
 
-/// Makes memory of ours writable; `false`: some of it cannot be had now.
+/// Makes our memory writable; `false`: some of it is not available now.
 fn populate(start: *mut u8, bytes: usize) -> bool {
     sys::keeping_errno(|| may_call_system() && sys::populate(start, bytes).is_ok())
 }
 
-/// Whether a page can be written.
+/// Returns whether a page can be written.
 fn is_there(page: usize) -> bool {
     THERE[page / 64].load(Relaxed) >> (page % 64) & 1 != 0
 }

@@ -15,7 +15,7 @@ use turnwise_live::layout::{
     bucket, state,
 };
 
-/// A file of a view, alone in a folder of its own. It is mapped: what is stored is in the file.
+/// A file of a view, alone in its own folder. It is mapped: stores go to the file.
 pub(crate) struct File {
     folder: TempDir,
     path: PathBuf,
@@ -23,14 +23,14 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// A view of this process, without locks and threads. Its ticks are nanoseconds.
+    /// Creates a view of this process, without locks and threads. Its ticks are nanoseconds.
     pub(crate) fn new() -> File {
         let stat = fs::read("/proc/self/stat").expect("proc");
         let (_, _, start) = turnwise_live::place::parse_stat(&stat).expect("a state");
         File::of(process::id(), start)
     }
 
-    /// A view of a process that is gone.
+    /// Creates a view of an ended process.
     pub(crate) fn gone() -> File {
         File::of(0x3fff_fff0, 1)
     }
@@ -40,7 +40,7 @@ impl File {
         let path = folder.path().join(format!("{pid}-{start}.live"));
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).expect("a file");
         file.set_len(FILE_BYTES as u64).expect("room");
-        // SAFETY: the file is this test's alone; who shortens it does not use the mapping any more.
+        // SAFETY: the file is this test's alone; a test that shortens it no longer uses the mapping.
         let map = unsafe { MmapMut::map_mut(&file) }.expect("a mapping");
         let made = File { folder, path, map };
         let header = made.header();
@@ -66,7 +66,7 @@ impl File {
         self.folder.path()
     }
 
-    /// Cuts the file short.
+    /// Truncates the file.
     pub(crate) fn cut(&self, bytes: usize) {
         OpenOptions::new().write(true).open(&self.path).and_then(|f| f.set_len(bytes as u64)).expect("can be cut");
     }
@@ -75,13 +75,13 @@ impl File {
         self.at(0)
     }
 
-    /// A record of the table, and that it is taken.
+    /// Returns a record of the table, marked as taken.
     pub(crate) fn lock(&self, index: usize) -> &Entry {
         self.header().locks_used.fetch_max(index as u32 + 1, Relaxed);
         self.at(LOCKS_START + index * size_of::<Entry>())
     }
 
-    /// The block of a thread.
+    /// Returns the block of a thread.
     pub(crate) fn thread(&self, index: usize, tid: u32) -> &Block {
         self.header().blocks_used.fetch_max(index as u32 + 1, Relaxed);
         let block: &Block = self.at(BLOCKS_START + index * size_of::<Block>());
@@ -90,15 +90,15 @@ impl File {
         block
     }
 
-    /// A part of the file, of atomics.
+    /// Returns a part of the file, of atomics.
     pub(crate) fn at<T>(&self, offset: usize) -> &T {
         assert!(offset.is_multiple_of(align_of::<T>()) && offset + size_of::<T>() <= self.map.len());
-        // SAFETY: within the mapping and aligned; the records are made of atomics, valid with any bytes.
+        // SAFETY: within the mapping and aligned; the records consist of atomics, valid with any bytes.
         unsafe { &*self.map.as_ptr().add(offset).cast() }
     }
 }
 
-/// Adds waits to an entry: lengths, and how many of each.
+/// Adds waits to an entry: lengths, and the number of each.
 pub(crate) fn fill(entry: &Entry, key: Key, site: u64, waits: &[(u64, u32)]) {
     entry.key.store(key.word(), Relaxed);
     entry.site.store(site, Relaxed);
@@ -109,7 +109,7 @@ pub(crate) fn fill(entry: &Entry, key: Key, site: u64, waits: &[(u64, u32)]) {
     }
 }
 
-/// Gives a file to another user; `false`: that takes root.
+/// Gives a file to another user; `false`: that requires root.
 pub(crate) fn give_away(path: &Path) -> bool {
     const SOMEBODY: u32 = 65_000;
     chown(path, Some(SOMEBODY), None).is_ok()

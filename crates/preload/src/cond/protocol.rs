@@ -4,7 +4,7 @@
 //!
 //! ORDERING cond.word: all accesses of `word` are relaxed. A signal that must not miss a waiter comes from a thread
 //! that locked the mutex after the waiter released it, and the mutex's release and acquire order the two; the futex
-//! compares and queues under the kernel's own lock.
+//! compares and queues under the kernel's lock.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -35,24 +35,24 @@ pub(crate) struct Words<'a, P: Platform> {
     pub(crate) word: &'a P::U64,
     /// Bit 0: a destroyer waits; bits 1..32: the number of threads that may yet touch the object.
     pub(crate) inside: &'a P::U32,
-    /// What the looks so far have taught.
+    /// What past polls have shown.
     pub(crate) lookout: &'a Lookout<P>,
 }
 
-/// How a wait has begun.
+/// The beginning of a wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// The sequence, which the waiter has seen.
+    /// The sequence that the waiter has seen.
     pub(crate) seen: u32,
-    /// Whether it looks before it sleeps: [`Words::look`].
+    /// Whether it polls before it sleeps: [`Words::look`].
     pub(crate) looks: bool,
 }
 
-/// A notification that somebody waited for.
+/// A notification for which a thread waited.
 struct Notified {
-    /// The word with it.
+    /// The word after it.
     word: u64,
-    /// A waiter looked, and has it.
+    /// A polling waiter received it.
     looked: bool,
     /// Waiters sleep, or are about to.
     slept: bool,
@@ -61,11 +61,11 @@ struct Notified {
 /// How a waiter's sleep ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leave {
-    /// Its time was up, it was notified as it looked, or it never slept.
+    /// Its timeout expired, it was notified while it polled, or it never slept.
     ByItself,
     /// Another thread woke it.
     Woken,
-    /// It is being cancelled, and may have been woken, too.
+    /// It is being cancelled, and may also have been woken.
     Cancelled,
 }
 
@@ -89,10 +89,10 @@ impl<P: Platform> Words<'_, P> {
         }
     }
 
-    /// Sets `LOOKING` if nobody else waits and looks have paid; returns the sequence if it did.
+    /// Sets `LOOKING` if no other thread waits and polling has paid; returns the sequence if it did.
     fn begin_to_look(&self) -> Option<u32> {
         if P::cpus() < 2 {
-            return None; // whoever will signal needs that CPU
+            return None; // the signalling thread needs that CPU
         }
         let word = self.word.load(Relaxed);
         if count(word) > 0 || self.is_looked_at(word) {
@@ -101,18 +101,18 @@ impl<P: Platform> Words<'_, P> {
         self.lookout.begin(self.word, word, word & !LOOKING, word | LOOKING).then_some(sequence(word))
     }
 
-    /// Whether a thread of this process looks at the sequence.
+    /// Returns whether a thread of this process polls the sequence.
     fn is_looked_at(&self, word: u64) -> bool {
         word & LOOKING != 0 && self.lookout.is_of_this_process()
     }
 
-    /// Looks for a notification for some microseconds, after an arrival with that; returns whether one came. If not,
-    /// the caller is counted, and goes to sleep.
+    /// Polls for a notification for some microseconds, after an arrival that allows it; returns whether one came.
+    /// Otherwise the caller is counted, and goes to sleep.
     pub(crate) fn look(&self, seen: u32, deadline: Option<Deadline>) -> bool {
         self.lookout.watch(self.word, |now| sequence(now) != seen, deadline) || self.stop_looking(seen)
     }
 
-    /// Clears `LOOKING` and counts the caller, who set it; returns whether it was notified instead.
+    /// Clears `LOOKING` and counts the caller, which set it; returns whether it was notified instead.
     fn stop_looking(&self, seen: u32) -> bool {
         let mut word = self.word.load(Relaxed);
         while sequence(word) == seen {
@@ -124,7 +124,7 @@ impl<P: Platform> Words<'_, P> {
         true
     }
 
-    /// Ends a wait whose mutex could not be released. What it was notified of meanwhile may have been another's.
+    /// Ends a wait whose mutex could not be released. Notifications since its start may have been for another waiter.
     pub(crate) fn give_up(&self, arrival: Arrival, may_overtake: fn() -> bool) {
         if arrival.looks && self.stop_looking(arrival.seen) {
             self.signal();
@@ -150,7 +150,7 @@ impl<P: Platform> Words<'_, P> {
         }
     }
 
-    /// Takes 1 back from the count if the sequence is still `seen` (invariant 1); returns whether it is.
+    /// Subtracts 1 from the count if the sequence is still `seen` (invariant 1); returns whether it is.
     fn uncount(&self, seen: u32) -> bool {
         let mut word = self.word.load(Relaxed);
         while sequence(word) == seen && count(word) > 0 {
@@ -162,7 +162,7 @@ impl<P: Platform> Words<'_, P> {
         sequence(word) == seen
     }
 
-    /// Wakes all threads that sleep or are about to, whatever the count: all are changed afterwards.
+    /// Wakes all threads that sleep or are about to, whatever the count; all are changed afterwards.
     #[cold]
     fn wake_all(&self) {
         let mut word = self.word.load(Relaxed);
@@ -188,7 +188,7 @@ impl<P: Platform> Words<'_, P> {
         }
     }
 
-    /// Whether any waiter is counted, or looks.
+    /// Returns whether any waiter is counted or polls.
     #[inline(always)]
     fn is_waited_for(&self) -> bool {
         self.word.load(Relaxed) >= COUNT_ONE
@@ -211,13 +211,13 @@ impl<P: Platform> Words<'_, P> {
         }
     }
 
-    /// Adds 1 to the sequence, clears `LOOKING`, and changes the count, which `change` is given with whether a thread
-    /// looks; does nothing if nobody waits.
+    /// Adds 1 to the sequence, clears `LOOKING`, and changes the count, by `change`, which receives it and whether a
+    /// thread polls; does nothing if no thread waits.
     fn advance(&self, change: impl Fn(u64, bool) -> u64) -> Option<Notified> {
         let mut old = self.word.load(Relaxed);
         loop {
             let looked = self.is_looked_at(old);
-            // A flag without its thread, from before a `fork`: the thread that forked may have been the one.
+            // A flag without its thread, from before a `fork`: it may have been set by the thread that forked.
             let slept = count(old) > 0 || old & LOOKING != 0 && !looked;
             if !looked && !slept {
                 return None;
@@ -230,8 +230,7 @@ impl<P: Platform> Words<'_, P> {
         }
     }
 
-    /// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while a thread
-    /// sleeps.
+    /// Waits until no waiter touches the object any more. Like the C library's, it waits forever while a thread sleeps.
     pub(crate) fn destroy(&self) {
         // ORDERING cond.inside: pairs with the Release in `leave`.
         let mut inside = self.inside.load(Acquire);

@@ -1,7 +1,7 @@
 //! The functions `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
 //!
-//! Most are exported under names of our own: on x86-64 the C library has two functions of each name, and `build.rs`
-//! tells the linker which of ours is which. Those of the older ABI are in `old_cond.rs`.
+//! Most are exported under our own names: on x86-64 the C library has two functions of each name, and `build.rs` maps
+//! ours to them for the linker. Those of the older ABI are in `old_cond.rs`.
 
 use crate::cond::{self, Leave};
 use crate::layout::{Cond, Mutex};
@@ -15,7 +15,7 @@ use turnwise_interpose::export_with_static;
 /// Initialises a condition variable.
 ///
 /// # Safety
-/// As POSIX says; so for all functions here.
+/// As POSIX states; also for all functions below.
 #[unsafe(export_name = "turnwise_pthread_cond_init")]
 pub(crate) unsafe extern "C" fn pthread_cond_init(
     object: *mut pthread_cond_t,
@@ -55,10 +55,10 @@ pub(crate) unsafe extern "C" fn pthread_cond_broadcast(object: *mut pthread_cond
     unsafe { either(object, cond::broadcast, real::cond_broadcast) }
 }
 
-/// Calls `ours`, or `theirs` for a condition variable of the C library.
+/// Calls `ours`, or `theirs` if the condition variable is the C library's.
 ///
 /// # Safety
-/// `object` is the caller's condition variable, of which `theirs` may be called.
+/// `object` is the caller's condition variable, for which `theirs` may be called.
 unsafe fn either(
     object: *mut pthread_cond_t,
     ours: fn(&Cond),
@@ -105,12 +105,12 @@ pub(super) struct Waiter {
     sequence: u32,
     counted: Counted,
     caller: Caller,
-    /// Until when; null: without end.
+    /// The deadline; null: none.
     time: *const timespec,
     turned: timespec,
 }
 
-/// The functions that `c/wait.c` may call: its `struct turnwise_ops`.
+/// The functions that `c/wait.c` may call; its `struct turnwise_ops`.
 #[repr(C)]
 pub(super) struct Ops {
     begin: unsafe extern "C" fn(*mut Waiter, *mut clockid_t, *const timespec) -> c_int,
@@ -125,16 +125,16 @@ pub(super) struct Ops {
 /// The functions for condition variables of today's ABI.
 pub(super) static OPS: Ops = Ops { begin, end, unlock, lock, real_unlock, real_lock, foreign_waits };
 
-/// The results of `begin`, beside errno values.
+/// The results of `begin`, other than errno values.
 const SLEEP: c_int = 0;
 const FOREIGN: c_int = -1;
 const FOREIGN_COND_ONLY: c_int = -2;
-/// Notified as it looked.
+/// Notified while it polled.
 const NOTIFIED: c_int = -3;
 /// The clock of a wait that does not name one.
 const OWN_CLOCK: clockid_t = -1;
 
-/// Checks the arguments, finds the clock, arrives, releases the mutex, and may look for a notification.
+/// Checks the arguments, finds the clock, arrives, releases the mutex, and may poll for a notification.
 ///
 /// # Safety
 /// `waiter` and `clock` are valid; `time` is valid or null.

@@ -1,9 +1,9 @@
-//! Functions that begin a thread: it takes its token before anything else, so that the locks that it takes name it,
-//! also before it ever waits. Without, who waits for a thread that never waited could not be told (`turnwise why`).
+//! Functions that start a thread: it takes its token first, so that the locks it takes name it even if it never waits.
+//! Otherwise a thread that never waited could not be identified as an owner that others wait for (`turnwise why`).
 //!
-//! What the thread is to run travels in a static place: nothing here allocates. Where all places are taken, the thread
-//! takes its token when it first waits. The program's function is jumped to, so the stack is as without us. (A forked
-//! child finds the places taken whose threads were about to begin: it has as many less.)
+//! The thread's function is passed in a static slot: nothing here allocates. If all slots are taken, the thread takes
+//! its token when it first waits. The program's function is jumped to, so the stack looks as it does without this
+//! library. (In a forked child, slots of threads that were about to start remain taken.)
 
 use crate::live;
 use crate::real::{self, Routine};
@@ -13,9 +13,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use libc::{c_int, c_void, pthread_attr_t, pthread_t};
 use turnwise::platform::native::introduce;
 
-/// A place for what a new thread is to run.
+/// A slot for the function that a new thread is to run.
 struct Place {
-    /// Null: the place is free.
+    /// Null: the slot is free.
     routine: AtomicPtr<c_void>,
     argument: AtomicPtr<c_void>,
 }
@@ -31,19 +31,19 @@ struct Call {
 }
 
 impl Place {
-    /// Takes a free place.
+    /// Takes a free slot.
     fn take(call: &Call) -> Option<&'static Place> {
         let is_free = |place: &&Place| {
             // ORDERING preload.place: Acquire pairs with the Release in `leave`: our argument comes after its reading.
             place.routine.compare_exchange(null_mut(), call.routine, Acquire, Relaxed).is_ok()
         };
         let place = PLACES.iter().find(is_free)?;
-        // The thread begins after this: `pthread_create` orders the two.
+        // The thread starts after this: `pthread_create` orders the two.
         place.argument.store(call.argument, Relaxed);
         Some(place)
     }
 
-    /// Reads the place, and frees it.
+    /// Reads the slot and frees it.
     fn leave(&self) -> Call {
         let call = Call { routine: self.routine.load(Relaxed), argument: self.argument.load(Relaxed) };
         // ORDERING preload.place: Release pairs with the Acquire in `take`.
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// Begins a thread by `create`, one of the C library's functions.
+/// Starts a thread by `create`, one of the C library's functions.
 fn begin(
     routine: Option<Routine>,
     argument: *mut c_void,
@@ -70,7 +70,7 @@ fn begin(
     answer
 }
 
-/// Introduces the thread to the locks; returns what it is to run.
+/// Introduces the thread to the locks; returns the call that it is to make.
 ///
 /// # Safety
 /// `place` is one of [`PLACES`], taken for this thread.
@@ -80,7 +80,7 @@ unsafe extern "C" fn introduced(place: *mut c_void) -> Call {
     unsafe { (*place.cast::<Place>()).leave() }
 }
 
-/// Runs what is in a place.
+/// Runs the call in a slot.
 ///
 /// # Safety
 /// As for [`introduced`].
@@ -108,7 +108,7 @@ unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
     );
 }
 
-/// Begins a thread.
+/// Starts a thread.
 ///
 /// # Safety
 /// As POSIX says.
@@ -123,7 +123,7 @@ pub(crate) unsafe extern "C" fn pthread_create(
     begin(routine, argument, |routine, argument| unsafe { real::create(thread, attributes, routine, argument) })
 }
 
-/// Begins a thread.
+/// Starts a thread.
 ///
 /// # Safety
 /// As C11 says.

@@ -1,7 +1,7 @@
 //! The functions by which a program installs a filter of system calls (seccomp): `prctl` and `syscall`. From just
-//! before that on, the locks avoid calls that the C library's own would not make ([`assume_filtered`]). All else
-//! passes on untouched, in a jump: the arguments, however many there are, and the answer. The linker gives them the C
-//! library's names (`crates/interpose/versions.rs`).
+//! before that, the locks avoid calls that the C library's own would not make ([`assume_filtered`]). All other calls
+//! pass on untouched, by a jump: arguments of any number, and the result. The linker gives them the C library's names
+//! (`crates/interpose/versions.rs`).
 
 use core::ffi::{c_long, c_void};
 use core::sync::atomic::AtomicPtr;
@@ -9,13 +9,13 @@ use core::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::native::assume_filtered;
 use turnwise_interpose::Symbol;
 
-/// A function of the next library, and what stands in for it until it is looked up.
+/// A function of the next library, and its stand-in until it is looked up.
 type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize) -> c_long;
 
 static PRCTL: AtomicPtr<c_void> = AtomicPtr::new(first_prctl as *mut c_void);
 static SYSCALL: AtomicPtr<c_void> = AtomicPtr::new(first_syscall as *mut c_void);
 
-/// Looks up both, so that no call asks the loader.
+/// Looks up both, so that no call enters the loader.
 pub(crate) fn look_up() {
     for (symbol, address) in [(Symbol::plain(c"prctl"), &PRCTL), (Symbol::plain(c"syscall"), &SYSCALL)] {
         let found = symbol.find();
@@ -25,7 +25,7 @@ pub(crate) fn look_up() {
     }
 }
 
-/// Defines what stands in for a function before the constructor.
+/// Defines the stand-in for a function before the constructor runs.
 macro_rules! first {
     ($name:ident, $address:ident) => {
         #[cold]
@@ -35,8 +35,8 @@ macro_rules! first {
             if found == $name as *mut c_void {
                 return -1; // there is no such function
             }
-            // SAFETY: the C library's function of this name, which takes no more than these, all in the places where
-            // a caller of any of its forms has put them.
+            // SAFETY: the C library's function of this name, which takes no more than these arguments, in the places
+            // where a caller of any of its forms has put them.
             unsafe { core::mem::transmute::<*mut c_void, Function>(found)(a, b, c, d, e, f, g) }
         }
     };
@@ -45,7 +45,7 @@ macro_rules! first {
 first!(first_prctl, PRCTL);
 first!(first_syscall, SYSCALL);
 
-/// Notes a call of `prctl` that installs a filter, or by which a program without rights prepares that.
+/// Notes a call of `prctl` that installs a filter, or by which an unprivileged program prepares one.
 extern "C" fn note_prctl(option: i32) {
     if matches!(option, libc::PR_SET_SECCOMP | libc::PR_SET_NO_NEW_PRIVS) {
         assume_filtered();
@@ -63,8 +63,8 @@ extern "C" fn note_syscall(number: c_long, first: usize) {
     }
 }
 
-/// Defines an exported function that lets `$note` see the first two arguments, if the given instructions jump to label
-/// 2, and then jumps to the next library's.
+/// Defines an exported function that passes `$note` the first two arguments, if the given instructions jump to label 2,
+/// and then jumps to the next library's.
 macro_rules! noting {
     ($(#[$doc:meta])* $name:ident, $note:ident, $next:ident, $x86:literal, $arm:literal) => {
         $(#[$doc])*

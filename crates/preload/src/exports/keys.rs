@@ -1,5 +1,5 @@
-//! Functions on keys of thread-specific data: the library has one key of its own (see `exit.rs` of the locks), which
-//! the program neither misses nor reaches. Getting values is left to the C library.
+//! Functions on keys of thread-specific data: the library has its own key (see `exit.rs` of the locks), which the
+//! program neither misses nor can access. Getting values is left to the C library.
 
 use crate::real;
 use libc::{EAGAIN, EINVAL, c_int, c_void, pthread_key_t};
@@ -12,14 +12,14 @@ type Destructor = Option<unsafe extern "C" fn(*mut c_void)>;
 const SUCCESS: c_int = 0;
 const ERROR: c_int = 2;
 
-/// Makes a key, by the C library; gives up our own if there is no other.
+/// Makes a key with the C library; gives up our own if there is no other.
 ///
 /// # Safety
 /// As POSIX says of `pthread_key_create`.
 unsafe fn create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
     // SAFETY: contract of `create`, which is that of `real::key_create`.
     match unsafe { real::key_create(key, destructor) } {
-        // The program gets the last key, too; its threads do without what needs ours.
+        // The program gets even the last key; its threads do without the features that need ours.
         // SAFETY: contract of `create`, which is that of `real::key_create`.
         EAGAIN if end_exit_key() => unsafe { real::key_create(key, destructor) },
         answer => answer,
@@ -45,7 +45,7 @@ unsafe fn set(key: pthread_key_t, value: *const c_void) -> c_int {
     if is_alien_key(key) { EINVAL } else { unsafe { real::setspecific(key, value) } }
 }
 
-/// Makes a key; the program can make as many as with the C library alone.
+/// Makes a key; the program can make the same number as with the C library alone.
 ///
 /// # Safety
 /// As POSIX says.
@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C" fn pthread_setspecific(key: pthread_key_t, value: *
     unsafe { set(key, value) }
 }
 
-/// Makes a key; the program can make as many as with the C library alone.
+/// Makes a key; the program can make the same number as with the C library alone.
 ///
 /// # Safety
 /// As C11 says.

@@ -1,9 +1,9 @@
-//! `dlclose`: what is loaded afterwards may land where the plug-in was.
+//! `dlclose`: a module loaded afterwards may land where the plug-in was.
 
 use crate::{live, real};
 use core::ffi::{c_int, c_void};
 
-/// Unloads a shared object that nobody else needs.
+/// Unloads a shared object that no other user needs.
 ///
 /// # Safety
 /// As POSIX says.

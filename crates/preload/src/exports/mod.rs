@@ -1,4 +1,4 @@
-//! The functions that programs see, and nothing else. The linker adds the C library's symbol versions
+//! The functions that programs see, and no others. The linker adds the C library's symbol versions
 //! (`crates/interpose/versions.rs`).
 
 mod cond;

@@ -30,7 +30,7 @@ with_caller! {
 /// that store their owner a load and a store of it.
 ///
 /// # Safety
-/// As POSIX says; so for all functions here.
+/// As POSIX states; also for all functions below.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_lock(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: contract of `pthread_mutex_lock` (POSIX): the pointer is to a live object.
@@ -63,7 +63,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_
     }
 }
 
-/// Acquires the mutex if that is possible at once; EBUSY otherwise.
+/// Acquires the mutex if it is available immediately; EBUSY otherwise.
 ///
 /// # Safety
 /// As POSIX says.

@@ -1,5 +1,5 @@
 //! `pthread_cond_*@GLIBC_2.2.5`: condition variables of binaries that were linked on x86-64 before 2003. They have 24
-//! bytes, of which ours takes 16, and are never process-shared. No other bytes may be written or read.
+//! bytes, of which ours uses 16, and are never process-shared. No other bytes may be written or read.
 
 use crate::cond;
 use crate::layout::Cond;
@@ -9,7 +9,7 @@ use turnwise_interpose::export_with_static;
 /// Initialises a condition variable. As in the C library, attributes other than the default ones are refused.
 ///
 /// # Safety
-/// As POSIX says; so for all functions here.
+/// As POSIX states; also for all functions below.
 #[unsafe(export_name = "turnwise_pthread_cond_init_2_2_5")]
 unsafe extern "C" fn init(object: *mut pthread_cond_t, attributes: *const pthread_condattr_t) -> c_int {
     // SAFETY: contract of `init` (POSIX): the attributes are initialised; in this ABI they are an `int`.

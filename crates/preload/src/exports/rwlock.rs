@@ -36,7 +36,7 @@ with_caller! {
     trywrlock_slowly(Object) -> trywrlock, "rsi", "x1";
 }
 
-/// Defines the functions that acquire without a time limit: the fast path, and the function that it goes on to.
+/// Defines the functions that acquire without a time limit: the fast path, and the function that it continues with.
 macro_rules! acquire {
     ($($(#[$doc:meta])* $name:ident, $slow:ident, $slowly:ident: $quick:expr, $ours:expr, $theirs:path;)*) => {
         $(
@@ -67,7 +67,7 @@ macro_rules! acquire {
     };
 }
 
-/// Acquires a lock that is ours for sure for reading, if that is possible at once.
+/// Acquires a lock that is certainly ours for reading, if it is available immediately.
 fn read_quickly(lock: &RwLock) -> Option<c_int> {
     lock.lock.try_read_unbarred().then_some(0)
 }
@@ -76,18 +76,18 @@ acquire! {
     /// Acquires the lock for reading; EDEADLK for the thread that holds it for writing, EAGAIN at 2^20 read locks.
     pthread_rwlock_rdlock, rdlock, rdlock_slowly:
         read_quickly, |lock, caller| rwlock::read(lock, None, caller), real::rwlock_rdlock;
-    /// Acquires the lock for reading if that is possible at once; EBUSY otherwise, EAGAIN at 2^20 read locks.
+    /// Acquires the lock for reading if it is available immediately; EBUSY otherwise, EAGAIN at 2^20 read locks.
     pthread_rwlock_tryrdlock, tryrdlock, tryrdlock_slowly:
         read_quickly, |lock, _| rwlock::try_read(lock), real::rwlock_tryrdlock;
     /// Acquires the lock for writing; EDEADLK for the thread that holds it for writing.
     pthread_rwlock_wrlock, wrlock, wrlock_slowly:
         rwlock::write_quickly, |lock, caller| rwlock::write(lock, None, caller), real::rwlock_wrlock;
-    /// Acquires the lock for writing if that is possible at once; EBUSY otherwise.
+    /// Acquires the lock for writing if it is available immediately; EBUSY otherwise.
     pthread_rwlock_trywrlock, trywrlock, trywrlock_slowly:
         |lock| Some(rwlock::try_write(lock)), |lock, _| rwlock::try_write(lock), real::rwlock_trywrlock;
 }
 
-/// Destroys a lock; as in the C library, there is nothing to do and nothing that can fail.
+/// Destroys a lock; as in the C library, there is nothing to do and no error can occur.
 ///
 /// # Safety
 /// As POSIX says.
@@ -97,10 +97,10 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: Object) -> c_int 
     unsafe { either(object, Caller::UNKNOWN, |_| 0, real::rwlock_destroy) }
 }
 
-/// Calls `ours`, or `theirs` for a lock of the C library.
+/// Calls `ours`, or `theirs` if the lock is the C library's.
 ///
 /// # Safety
-/// `object` is the caller's lock, of which `theirs` may be called.
+/// `object` is the caller's lock, for which `theirs` may be called.
 #[inline(always)]
 unsafe fn either(
     object: Object,
@@ -168,7 +168,7 @@ acquire_until! {
     clockwrlock(clock) on clock, "pthread_rwlock_clockwrlock": rwlock::write, real::rwlock_clockwrlock;
 }
 
-/// Releases a read lock or the write lock, whichever the caller holds.
+/// Releases the read lock or the write lock that the caller holds.
 ///
 /// # Safety
 /// As POSIX says.

@@ -1,4 +1,4 @@
-//! The function `pthread_spin_lock`. The other functions on spin locks stay the C library's.
+//! The function `pthread_spin_lock`. The other spin-lock functions remain the C library's.
 
 use crate::spin;
 use core::sync::atomic::AtomicU32;

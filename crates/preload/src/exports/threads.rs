@@ -1,5 +1,5 @@
 //! C11's functions `mtx_*` and `cnd_*`. The C library's own call its pthread functions internally, where nothing can be
-//! interposed. `mtx_t` and `cnd_t` are the pthread types under different names.
+//! interposed. `mtx_t` and `cnd_t` are the pthread types by other names.
 
 use super::{cond, mutex as exports};
 use crate::layout::Mutex;
@@ -67,7 +67,7 @@ unsafe extern "C" fn init(object: *mut Mtx, kind: c_int, caller: Caller) -> c_in
     }
 }
 
-/// Defines functions that do what another does, and answer with C11's codes.
+/// Defines functions that call another and return C11's codes.
 macro_rules! coded {
     ($($(#[$attribute:meta])* $vis:vis $name:ident($($argument:ident: $type:ty),*) = $target:path;)*) => {$(
         $(#[$attribute])*
@@ -103,14 +103,14 @@ coded! {
 /// Acquires the mutex.
 ///
 /// # Safety
-/// As C11 says; so for all functions here.
+/// As C11 states; also for all functions below.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
     // SAFETY: contract of `mtx_lock` (C11): the pointer is to a live object.
     let mutex = unsafe { Mutex::of(object) };
     match mutex.path() {
         // SAFETY: contract of `mtx_lock` (C11), which includes that of `lock_plain`. A plain mutex causes no error, and
-        // success is 0 here, too.
+        // success is 0 here as well.
         Path::Plain => unsafe { mutex::lock_plain(object) },
         // SAFETY: contract of `mtx_lock` (C11), which includes that of `lock_owned`.
         Path::Owned => code(unsafe { mutex::lock_owned(object) }),
@@ -119,7 +119,7 @@ pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
     }
 }
 
-/// Acquires the mutex if that is possible at once; `thrd_busy` otherwise.
+/// Acquires the mutex if it is available immediately; `thrd_busy` otherwise.
 ///
 /// # Safety
 /// As C11 says.

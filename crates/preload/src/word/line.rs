@@ -1,17 +1,17 @@
-//! A spin lock with a line of waiters in its word, which a forked child makes anew. It is generic over the platform, so
+//! A spin lock with a queue of waiters in its word, which a forked child rebuilds. It is generic over the platform, so
 //! that the models run it.
 //!
-//! In a forked child the waiters do not exist. A lock with the line of another process is made anew, held or not as it
-//! was, before any thread looks at it.
+//! In a forked child the waiters do not exist. A lock with the queue of another process is rebuilt, held or free as it
+//! was, before any thread reads it.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::RawLock;
 use turnwise::platform::{Patience, Platform, Word};
 
-/// Set in [`Lined::line`], beside this process's generation, while a thread of this process makes the lock anew.
+/// Set in [`Lined::line`], alongside this process's generation, while a thread of this process rebuilds the lock.
 pub(crate) const RENEWING: u32 = 1 << 31;
 
-/// A lock that consists of one word of the platform, and the process that its line belongs to.
+/// A lock that consists of one word of the platform, and the process that its queue belongs to.
 #[repr(C, align(8))]
 pub(crate) struct Lined<P: Platform> {
     pub(crate) spin: P::U32,
@@ -28,12 +28,12 @@ fn spin_lock<P: Platform, R: RawLock<Platform = P>>(word: &P::U32) -> &R {
 }
 
 impl<P: Platform> Lined<P> {
-    /// Views the word as a spin lock, whichever process its line belongs to.
+    /// Views the word as a spin lock, whichever process its queue belongs to.
     pub(crate) fn view<R: RawLock<Platform = P>>(&self) -> &R {
         spin_lock(&self.spin)
     }
 
-    /// Views the word as a spin lock whose line belongs to this process.
+    /// Views the word as a spin lock whose queue belongs to this process.
     #[inline]
     pub(crate) fn with_line<R: RawLock<Platform = P>>(&self) -> &R {
         if !self.has_own_line::<R>() {
@@ -42,7 +42,7 @@ impl<P: Platform> Lined<P> {
         self.view()
     }
 
-    /// Waits for the thread that makes the lock anew.
+    /// Waits for the thread that rebuilds the lock.
     #[cold]
     fn await_own_line<R: RawLock<Platform = P>>(&self) {
         let mut patience = Patience::new();
@@ -51,7 +51,7 @@ impl<P: Platform> Lined<P> {
         }
     }
 
-    /// Makes the line this process's if it is not; returns `false` while another thread does that.
+    /// Makes the queue this process's if it is not; returns `false` while another thread does so.
     #[inline]
     pub(crate) fn has_own_line<R: RawLock<Platform = P>>(&self) -> bool {
         let own = P::generation();
@@ -60,9 +60,9 @@ impl<P: Platform> Lined<P> {
         seen == own || self.renew::<R>(seen, own)
     }
 
-    /// Makes the lock anew in a forked child, held or not as it was, without waiters. The first thread to come does it,
-    /// alone: all others look at `line` before they touch the lock. A fork meanwhile leaves a line that does not belong
-    /// to the new child, which begins again; so one store must do, or the child of an owner might find its lock free.
+    /// Rebuilds the lock in a forked child, held or free as it was, without waiters. The first thread to arrive does
+    /// so, alone: all others read `line` before they touch the lock. A fork meanwhile leaves a `line` that is not the
+    /// new child's, which starts over; so one store must suffice, or the child of an owner might find its lock free.
     #[cold]
     fn renew<R: RawLock<Platform = P>>(&self, seen: u32, own: u32) -> bool {
         if seen == own | RENEWING || self.line.compare_exchange(seen, own | RENEWING, Relaxed, Relaxed).is_err() {

@@ -12,7 +12,7 @@ pub(crate) const POLICIES: [&str; 4] = ["adaptive", "queued", "ttas", "ticket"];
 /// Longer than any program takes; a hang ends as exit status 124 or 137.
 const LIMIT_S: &str = "300";
 
-/// The shared object that cargo built for this test: beside the test's own executable, or one folder up.
+/// Returns the shared object that cargo built for this test: next to the test's own executable, or one folder up.
 pub(crate) fn library() -> PathBuf {
     let name = format!("{}.so", libraries::PRELOAD);
     let test = std::env::current_exe().expect("the test's own path");
@@ -22,8 +22,8 @@ pub(crate) fn library() -> PathBuf {
     })
 }
 
-/// The name of a program of the toolchain for the processor under test: where that is not this machine's,
-/// `CROSS_COMPILE` says what it begins with, as for the makefiles of Linux.
+/// Returns the name of a toolchain program for the processor under test: if that is not this machine's, `CROSS_COMPILE`
+/// is its prefix, as for the makefiles of Linux.
 pub(crate) fn tool(name: &str) -> String {
     std::env::var("CROSS_COMPILE").unwrap_or_default() + name
 }
@@ -77,7 +77,7 @@ impl Build {
     }
 }
 
-/// A path of this test run alone, in a folder of its own.
+/// Returns a path for this test run only, in its own folder.
 pub(crate) fn output_path(name: &str) -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -93,7 +93,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Runs with this in its environment.
+    /// Adds this to its environment.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push(format!("{name}={value}"));
         self
@@ -104,7 +104,7 @@ impl Program {
         &self.path
     }
 
-    /// A command to which variables and the program can be added: stopped if it hangs, and on the C library's locks.
+    /// Returns a command to which variables and the program are added: stopped if it hangs, on the C library's locks.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", LIMIT_S, "env", "-u", "LD_PRELOAD", "-u", environment::LOCK]);
@@ -165,7 +165,7 @@ impl Program {
     }
 }
 
-/// What a program wrote to stdout and to stderr.
+/// The output of a program to stdout and to stderr.
 struct Written {
     output: String,
     error: String,

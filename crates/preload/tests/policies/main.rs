@@ -1,4 +1,4 @@
-//! C programs whose locks go by a policy table: which lock gets which policy, and that all of them work together.
+//! C programs whose locks follow a policy table: which lock gets which policy, and that all of them work together.
 
 #[path = "../harness/mod.rs"]
 mod harness;
@@ -67,7 +67,7 @@ fn modules_that_are_loaded_later() {
     program.run_with(&rules, &[&plugin]);
 }
 
-/// Which rule holds is asked of the loader, which must not need its lock: `first_use.c` says why.
+/// Finding the rule that applies uses the loader, which must not need its lock: `first_use.c` says why.
 #[test]
 fn first_calls_while_a_constructor_waits_for_them() {
     let library = Program::shared("first_use_library.c");
@@ -116,7 +116,7 @@ fn the_programs_of_the_other_tests_under_tables() {
 macro_rules! conformance {
     ($($name:ident: $source:literal;)*) => {
         $(
-            /// What the standard says holds as on the C library, also where each call finds its way by a table.
+            /// The standard's rules hold as on the C library, even if each call is dispatched by a table.
             #[test]
             fn $name() {
                 let program = Program::build(concat!("../conformance/", $source));
@@ -149,7 +149,7 @@ fn tables_that_cannot_be_used_end_the_process_before_main() {
         "{told}"
     );
     let damaged = program.beside("damaged");
-    // What follows the number of a newer version is its own affair.
+    // The contents after the number of a newer version are unspecified.
     let newer = [&b"twpolicy"[..], &u32::MAX.to_le_bytes(), &[7; 100]].concat();
     for (content, complaint) in [
         (&b"twpolicy\x01"[..], "is damaged"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use turnwise_preload_abi::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, SETTINGS, environment, fingerprint};
 
-/// What a rule goes by.
+/// The criterion of a rule.
 pub(crate) enum By {
     Symbol(&'static str),
     Function(&'static str),
@@ -30,7 +30,7 @@ impl Rules {
         self
     }
 
-    /// The table for a program.
+    /// Returns the table for a program.
     fn table(&self, program: &Path) -> Vec<u8> {
         let file = FileImage(std::fs::read(program).expect("the program"));
         let fingerprint = fingerprint(&file).expect("a program");
@@ -71,7 +71,7 @@ impl Image for FileImage {
     }
 }
 
-/// Where a symbol is, as `nm` tells.
+/// Returns the address of a symbol, from `nm`.
 fn place(program: &Path, symbol: &str) -> Range<u64> {
     let output =
         Command::new(harness::tool("nm")).args(["-S", "--defined-only"]).arg(program).output().expect("nm of binutils");
@@ -130,7 +130,7 @@ impl Program {
     fn run_for(&self, rules: &Rules, arguments: &[&str]) -> (String, String) {
         let (program, table) = (self.0.path(), self.beside("table"));
         std::fs::write(&table, rules.table(program)).expect("a table");
-        // A table makes the variable void; some programs look whether it is there before they look into an object.
+        // A table overrides the variable; some programs check that it is set before they inspect an object.
         let lock = if rules.default == Policy::ADAPTIVE { environment::LOCK } else { "A" };
         let (status, answers, told) = self.start(&format!("{lock}=adaptive"), table.to_str().expect("text"), arguments);
         assert_eq!(status, Some(0), "{}, default {}:\n{told}", program.display(), rules.default.name());

@@ -1,4 +1,4 @@
-//! Programs that are started: one with another loader than ours runs as without us.
+//! Programs that are started: one with a loader other than ours runs as without our library.
 
 use crate::harness::{Build, Program, library};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +10,7 @@ const LOADER: &str =
 /// Another library that the user has preloaded.
 const OTHER: &str = "libm.so.6";
 
-/// Starts a target by a function, and returns what it was given.
+/// Starts a target by a function, and returns what the target received.
 fn given(starter: &Program, function: &str, target: &Path) -> String {
     let folder = target.parent().expect("a folder");
     let mut command = starter.command();
@@ -25,7 +25,7 @@ fn given(starter: &Program, function: &str, target: &Path) -> String {
 #[test]
 fn a_program_with_another_loader_is_started_as_without_us() {
     let starter = Build::new("starts.c").program();
-    // It names its loader by another name, which leads to the same.
+    // It names its loader by another path to the same file.
     let other = Build::new("starts.c").flags(&["-Wl,--dynamic-linker=ld-other.so.1"]).program();
     let folder = other.path().parent().expect("a folder");
     symlink(LOADER, folder.join("ld-other.so.1")).expect("a link");
@@ -50,7 +50,7 @@ fn a_program_with_another_loader_is_started_as_without_us() {
     ] {
         assert_eq!(given(&starter, function, starter.path()), ours, "{function}");
         assert_eq!(given(&starter, function, other.path()), without, "{function}");
-        // Whoever reads a script by its descriptor finds that closed.
+        // An interpreter that opens a script by its descriptor finds that closed.
         if function != "fexecve" {
             assert_eq!(given(&starter, function, &script), without, "{function} of a script");
         }

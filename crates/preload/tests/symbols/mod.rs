@@ -1,15 +1,15 @@
-//! The symbols that a shared object exports, with their versions. The recorder's tests use it, too.
+//! The symbols that a shared object exports, with their versions. The recorder's tests also use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The name of a program of the toolchain for the processor under test, as in `harness`.
+/// Returns the name of a toolchain program for the processor under test, as in `harness`.
 fn tool(name: &str) -> String {
     std::env::var("CROSS_COMPILE").unwrap_or_default() + name
 }
 
-/// Versions by name, as `nm` writes them: `@OLD`, `@@DEFAULT`, or nothing.
+/// Symbol versions by name, as `nm` writes them: `@OLD`, `@@DEFAULT`, or nothing.
 pub(crate) struct Symbols(BTreeMap<String, BTreeSet<String>>);
 
 impl Symbols {
@@ -20,7 +20,7 @@ impl Symbols {
         symbols
     }
 
-    /// Reads the symbols of this C library. Before 2.34 functions on threads are in a library of their own.
+    /// Reads the symbols of this C library. Before 2.34 functions on threads are in a separate library.
     pub(crate) fn of_c_library() -> Symbols {
         let mut symbols = Symbols(BTreeMap::new());
         for name in ["libc.so.6", "libpthread.so.0"] {
@@ -42,7 +42,7 @@ impl Symbols {
             .expect("nm of binutils");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         for symbol in String::from_utf8(output.stdout).expect("names").lines() {
-            // The versions themselves are symbols, too; and what rustc calls functions that have others' names.
+            // The versions themselves are also symbols, and so are rustc's names of functions exported by other names.
             if ["GLIBC_", "TURNWISE", "turnwise_pthread_cond_"].iter().any(|start| symbol.starts_with(start)) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What several rules ask of a profile.
+//! Queries on a profile that several rules share.
 
 use super::{Experiment, Finding, Scope};
 use crate::figures::{percent, plural, share, time};
@@ -7,10 +7,10 @@ use crate::output::{headlines, names};
 use turnwise_preload_abi::Policy;
 use turnwise_present::others::Others;
 
-/// A lock at which threads spend less than this share of their time is not worth anybody's: even without it the
-/// program would hardly be faster.
+/// A lock at which threads spend less than this share of their time is not worth attention: even without it the program
+/// would hardly be faster.
 pub(super) const WORTHWHILE: f64 = 0.01;
-/// Fewer waits, if they are also short altogether, may have come about by chance.
+/// The number of waits below which waits with a short total may be chance.
 const FEW_WAITS: u64 = 100;
 const SHORT_NS: u64 = 200_000_000;
 
@@ -18,13 +18,13 @@ pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
     /// The sites of each lock.
     sites: Vec<Vec<SiteId>>,
-    /// How long threads were there, together.
+    /// The total lifetime of threads.
     pub(super) thread_ns: u64,
-    /// Threads that were there at the same time.
+    /// The number of threads that existed at the same time.
     pub(super) threads_at_once: usize,
 }
 
-/// Where something could not be recorded, and in the rest there is no wait.
+/// The verdict if recording was incomplete, and the recorded part has no wait.
 const UNKNOWN: &str = "No verdict: what could not be recorded may have waited.";
 
 impl<'a> Context<'a> {
@@ -42,28 +42,28 @@ impl<'a> Context<'a> {
         (0..).zip(&self.profile.locks)
     }
 
-    /// The locks at which threads wait long enough to matter.
+    /// Returns the locks at which threads wait long enough to matter.
     pub(super) fn busy_locks(&self) -> impl Iterator<Item = (LockId, &'a Lock)> {
         self.locks().filter(|(_, lock)| self.worthwhile(lock.usage.wait.sum_ns) && !waited_rarely(lock))
     }
 
-    /// What others took of the CPUs, if that was much: then long waits may be theirs.
+    /// Returns the CPU use of others, if it was high: then they may have caused long waits.
     pub(super) fn others(&self) -> Option<String> {
         self.profile.recording.others.filter(Others::took_much).map(|others| others.taken())
     }
 
-    /// Whether so much time is worth a finding.
+    /// Returns whether this much time is worth a finding.
     pub(super) fn worthwhile(&self, ns: u64) -> bool {
         share(ns, self.thread_ns) >= WORTHWHILE
     }
 
-    /// A lock's call sites, by wait time.
+    /// Returns a lock's call sites, by wait time.
     pub(super) fn sites_of(&self, lock: LockId) -> impl Iterator<Item = (SiteId, &'a Site)> {
         let profile = self.profile;
         self.sites[lock as usize].iter().map(|&number| (number, &profile.sites[number as usize]))
     }
 
-    /// Who blocked whom at a lock.
+    /// Returns which sites blocked which at a lock.
     pub(super) fn blocked_at(&self, lock: LockId) -> impl Iterator<Item = &'a Blocked> {
         let profile = self.profile;
         profile.blocked.iter().filter(move |pair| profile.sites[pair.waiter as usize].lock == lock)
@@ -77,7 +77,7 @@ impl<'a> Context<'a> {
         names::brief_site(self.profile, &self.profile.sites[site as usize])
     }
 
-    /// The first line of evidence for a lock: what it costs.
+    /// Returns the first line of evidence for a lock: its cost.
     pub(super) fn cost(&self, lock: LockId) -> String {
         let usage = &self.profile.locks[lock as usize].usage;
         let worst = self.sites_of(lock).next().map(|(site, _)| format!("; most of it at {}", self.site_name(site)));
@@ -91,21 +91,21 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// A finding about one lock, with what it costs as its first evidence.
+    /// Returns a finding about one lock, with its cost as the first evidence.
     pub(super) fn about(&self, rule: &'static str, lock: LockId, title: String, hoped_ns: u64) -> Finding {
         let evidence = vec![self.cost(lock)];
         Finding { rule, title, evidence, hoped_ns, locks: vec![lock], ..Finding::default() }
     }
 
-    /// The adaptive lock for this one lock, unless it had it.
+    /// Returns the experiment of the adaptive lock for this one lock, unless it had it.
     pub(super) fn adaptive(&self, lock: LockId) -> Option<Experiment> {
         let scope = Scope::Locks(vec![lock]);
         (self.profile.program.policy != Policy::ADAPTIVE.name())
             .then_some(Experiment { policy: Policy::ADAPTIVE, scope })
     }
 
-    /// Of a trace of futex calls: without acquisitions and holds no rule can judge.
-    /// Of a profile that has waits only.
+    /// Returns the verdict on a profile that has only waits, as of a trace of futex calls: without acquisitions and
+    /// holds no rule can judge.
     pub(super) fn waits_verdict(&self) -> String {
         let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
         if self.profile.recording.method == Method::Live {
@@ -172,12 +172,12 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Whether threads waited too rarely for a lock to judge it by that.
+/// Returns whether threads waited for a lock too rarely to judge it by that.
 pub(super) fn waited_rarely(lock: &Lock) -> bool {
     lock.usage.wait.count < FEW_WAITS && lock.usage.wait.sum_ns < SHORT_NS
 }
 
-/// The greatest number of threads that were there at one time.
+/// Returns the greatest number of threads that existed at one time.
 pub fn at_once<'a>(threads: impl IntoIterator<Item = &'a Thread>) -> usize {
     let mut changes: Vec<(u64, i64)> =
         threads.into_iter().flat_map(|thread| [(thread.began_ns, 1), (thread.ended_ns, -1)]).collect();

@@ -1,7 +1,7 @@
-//! What a profile advises: at most five findings, each with its evidence, and the cheapest experiment that would prove
+//! Advice from a profile: at most five findings, each with its evidence, and the cheapest experiment that would prove
 //! it or, where no other lock can help, what to change in the program.
 //!
-//! A rule is a function from the profile to findings. It judges by named thresholds, whose reasons stand beside them.
+//! A rule is a function from the profile to findings. It judges by named thresholds, whose reasons are next to them.
 
 mod context;
 mod rules;
@@ -17,48 +17,48 @@ pub(crate) use text::proposal;
 pub use text::text;
 use turnwise_preload_abi::Policy;
 
-/// More than this nobody tries.
+/// The most findings; users do not try more.
 pub const MOST_FINDINGS: usize = 5;
 
-/// What is to be said of a profile.
+/// The advice on a profile.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Advice {
     /// How much contention there is, in one sentence.
     pub verdict: String,
-    /// Those from which most is to be gained first; a deadlock that may come is never left out.
+    /// The findings, those with the most to gain first; a possible deadlock is never left out.
     pub findings: Vec<Finding>,
-    /// Findings left out since there were more.
+    /// The number of findings left out.
     pub left_out: usize,
 }
 
-/// One thing to try or to change.
+/// One item to try or to change.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Finding {
     /// The rule's name.
     pub rule: &'static str,
-    /// What is wrong, in one sentence.
+    /// The problem, in one sentence.
     pub title: String,
-    /// The figures that say so.
+    /// The figures that support it.
     pub evidence: Vec<String>,
-    /// The cheapest try; `None`: only a change of the program helps.
+    /// The cheapest experiment; `None`: only a change of the program helps.
     pub experiment: Option<Experiment>,
-    /// What to change in the program, in words.
+    /// The change of the program, in words.
     pub change: Option<String>,
-    /// Wait time (or time of the CPUs) that the rule hopes to save in this run: for the order of the findings only.
+    /// Wait time (or CPU time) that the rule hopes to save in this run: only for the order of the findings.
     pub hoped_ns: u64,
-    /// The locks that it is about.
+    /// The locks concerned.
     pub locks: Vec<LockId>,
-    /// The call sites that it is about.
+    /// The call sites concerned.
     pub sites: Vec<SiteId>,
 }
 
-/// The unmodified program again, some of its locks under another policy.
+/// Another run of the unmodified program, with some of its locks under another policy.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Experiment {
-    /// The other one.
+    /// The other policy.
     #[serde(serialize_with = "by_name")]
     pub policy: Policy,
-    /// What runs on it.
+    /// The locks that use it.
     pub scope: Scope,
 }
 
@@ -66,18 +66,18 @@ fn by_name<S: Serializer>(policy: &Policy, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(policy)
 }
 
-/// What an experiment changes.
+/// The scope of an experiment.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// All locks of the program.
     Program,
-    /// These.
+    /// These locks.
     Locks(Vec<LockId>),
 }
 
 impl Advice {
-    /// Each finding with its evidence, less what an earlier one has said already.
+    /// Returns each finding with its evidence, without what an earlier one has already stated.
     pub(crate) fn told(&self) -> impl Iterator<Item = (&Finding, Vec<&str>)> {
         self.findings.iter().enumerate().map(|(place, finding)| {
             let earlier = &self.findings[..place];
@@ -87,13 +87,13 @@ impl Advice {
     }
 }
 
-/// Whether the program took no lock that the recorder sees.
+/// Returns whether the program took no lock that the recorder sees.
 #[must_use]
 pub fn is_without_locks(profile: &Profile) -> bool {
     crate::output::headlines::took_none(profile)
 }
 
-/// Advises what to try, and what to change.
+/// Returns advice on what to try, and what to change.
 #[must_use]
 pub fn advise(profile: &Profile) -> Advice {
     let context = Context::new(profile);
@@ -121,7 +121,7 @@ pub fn advise(profile: &Profile) -> Advice {
     Advice { verdict: context.verdict(findings.is_empty()), findings, left_out }
 }
 
-/// On a program whose threads wait for one another: no other lock can help, and what the waits cost is no measure.
+/// Advises on a program whose threads wait for one another: no other lock can help; the waits are not a measure.
 fn on_deadlock(context: &Context, mut findings: Vec<Finding>) -> Advice {
     let left_out = findings.len().saturating_sub(MOST_FINDINGS);
     findings.truncate(MOST_FINDINGS);
@@ -133,7 +133,7 @@ fn on_deadlock(context: &Context, mut findings: Vec<Finding>) -> Advice {
     Advice { verdict: verdict.to_owned(), findings, left_out }
 }
 
-/// In order of hope; of several that propose the same experiment, the most hopeful.
+/// Sorts the findings by hoped gain; keeps the best of several that propose the same experiment.
 fn distinct(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.hoped_ns));
     let mut kept: Vec<Finding> = Vec::new();

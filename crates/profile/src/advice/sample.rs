@@ -4,7 +4,7 @@ use crate::model::{Distribution, Lock, LockId, Profile, SCHEMA, Site, SiteId, Th
 
 pub(super) const SECOND: u64 = 1_000_000_000;
 
-/// Four threads on four CPUs for a second, without locks.
+/// Returns a profile of four threads on four CPUs for a second, without locks.
 pub(super) fn quiet() -> Profile {
     let mut profile = Profile { schema: SCHEMA, ..Profile::default() };
     (profile.program.policy, profile.program.cpus) = ("libc".to_owned(), 4);
@@ -13,12 +13,12 @@ pub(super) fn quiet() -> Profile {
     profile
 }
 
-/// All of the same length, in one bucket.
+/// Returns a distribution of times of the same length, in one bucket.
 pub(super) fn times(count: u64, each_ns: u64) -> Distribution {
     Distribution { count, sum_ns: count * each_ns, max_ns: each_ns, buckets: vec![(each_ns, count)] }
 }
 
-/// The usage by acquisitions of which some are contended; each waits and holds for this long.
+/// Returns the usage by acquisitions of which some are contended; each waits and holds for this long.
 pub(super) fn usage(acquisitions: u64, contended: u64, wait_ns: u64, hold_ns: u64) -> Usage {
     let (wait, hold) = (times(contended, wait_ns), times(contended, hold_ns));
     Usage { acquisitions, contended, wait, hold, hold_total_ns: acquisitions * hold_ns, ..Usage::default() }
@@ -31,7 +31,7 @@ pub(super) fn lock(profile: &mut Profile, usage: Usage) -> LockId {
     (profile.locks.len() - 1) as LockId
 }
 
-/// Adds a call site with this usage, in a function and a file of its own.
+/// Adds a call site with this usage, in its own function and file.
 pub(super) fn site(profile: &mut Profile, lock: LockId, usage: Usage) -> SiteId {
     let number = profile.sites.len();
     let (function, file) = (format!("function{number}"), Some(format!("/src/file{number}.c")));
@@ -47,7 +47,7 @@ pub(super) fn lock_with_site(profile: &mut Profile, all: Usage) -> LockId {
     lock
 }
 
-/// The names of the rules that fire.
+/// Returns the names of the rules that fire.
 pub(super) fn fired(profile: &Profile) -> Vec<&'static str> {
     super::advise(profile).findings.iter().map(|finding| finding.rule).collect()
 }

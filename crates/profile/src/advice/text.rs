@@ -7,10 +7,10 @@ use std::fmt::Write;
 use textwrap::Options;
 use turnwise_preload_abi::terminal::is_obeyed;
 
-/// No line is longer.
+/// The maximum line length.
 const COLUMNS: usize = 100;
 
-/// The advice as text, in lines of at most 100 columns.
+/// Returns the advice as text, in lines of at most 100 columns.
 #[must_use]
 pub fn text(advice: &Advice, profile: &Profile) -> String {
     let mut text = wrapped("", "", &advice.verdict);
@@ -50,7 +50,7 @@ pub(crate) fn proposal(experiment: &Experiment, profile: &Profile) -> String {
 }
 
 fn wrapped(first: &str, next: &str, paragraph: &str) -> String {
-    // Names come from the program: a control character of theirs must not reach the terminal.
+    // Names come from the program: their control characters must not reach the terminal.
     let paragraph: String = paragraph.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
     textwrap::fill(&paragraph, Options::new(COLUMNS).initial_indent(first).subsequent_indent(next)) + "\n"
 }

@@ -2,7 +2,7 @@
 
 use turnwise_recording::{CLOCK_TSC, HeaderCopy};
 
-/// Two clocks, seen twice.
+/// Two clocks, compared at two moments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     start: u64,
@@ -10,7 +10,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Ticks of a nanosecond.
+    /// A clock with ticks of a nanosecond.
     #[cfg(test)]
     pub(super) const NANOSECONDS: Clock = Clock { start: 0, ns_per_tick: 1.0 };
 

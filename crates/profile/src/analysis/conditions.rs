@@ -17,7 +17,7 @@ struct Raw {
     for_nothing: u64,
     mutex: u64,
     sum: Sum,
-    /// Where it is used most, and how often.
+    /// The site where it is used most, and how often.
     site: (u64, u64),
 }
 
@@ -76,7 +76,7 @@ fn condition(work: &mut Work, sites: &Sites, number: u32, raw: &Raw) -> Conditio
     }
 }
 
-/// The last lock at an address.
+/// Returns the last lock at an address.
 fn mutex(work: &Work, sites: &Sites, address: u64) -> Option<LockId> {
     let number = work.recording.locks.iter().rposition(|lock| lock.address == address && address != 0)?;
     sites.lock_id(number as u32)

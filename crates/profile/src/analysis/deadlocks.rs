@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{ACQUIRED, EpisodeCopy};
 
-/// The threads that wait for one another.
+/// Returns the threads that wait for one another.
 pub(super) fn all(pending: &Pending, recording: &Recording, sites: &Sites, profile: &Profile) -> Vec<Deadlock> {
     let mut last: HashMap<u32, &Wait> = HashMap::new();
     for wait in &pending.waits {
@@ -17,7 +17,7 @@ pub(super) fn all(pending: &Pending, recording: &Recording, sites: &Sites, profi
             *kept = wait;
         }
     }
-    // One that ended in a wait was cancelled there, and waits no more.
+    // A thread that ended in a wait was cancelled there, and waits no longer.
     last.retain(|thread, _| recording.threads.get(*thread as usize).is_some_and(|thread| thread.ended == 0));
     let edge = |wait: &&Wait| Some((wait.episode.thread, wait.episode.holder.checked_sub(1)?));
     let mut circles = circles(&last.values().filter_map(edge).collect());
@@ -33,7 +33,7 @@ pub(super) fn all(pending: &Pending, recording: &Recording, sites: &Sites, profi
     deadlocks
 }
 
-/// Whether the holder when a wait began may have the lock still: no other thread had it since.
+/// Returns whether the holder when a wait began may still have the lock: no other thread had it since.
 fn is_still_held(recording: &Recording, wait: &Wait) -> bool {
     let lock = |entry: usize| recording.entries.get(entry).map(|entry| entry.lock);
     let later = |episode: &&EpisodeCopy| {
@@ -44,10 +44,10 @@ fn is_still_held(recording: &Recording, wait: &Wait) -> bool {
     recording.episodes.iter().filter(later).all(|episode| episode.thread + 1 == wait.episode.holder)
 }
 
-/// Whether all threads that ever took a lock and have not ended wait for one, and did for some time: then nobody is
-/// left who could release what they wait for.
+/// Returns whether all threads that ever took a lock and have not ended wait for one, and did for some time: then no
+/// thread remains that could release those locks.
 fn all_wait(recording: &Recording, last: &HashMap<u32, &Wait>, profile: &Profile) -> bool {
-    /// A lock that is free may need so long until its next owner runs.
+    /// The time that a free lock may need until its next owner runs.
     const SETTLED_NS: u64 = 100_000_000;
     let waits = |thread: usize| u32::try_from(thread).ok().and_then(|thread| last.get(&thread));
     let is_settled = |wait: &&Wait| in_ns(wait, profile).is_some_and(|ns| ns >= SETTLED_NS);
@@ -55,13 +55,13 @@ fn all_wait(recording: &Recording, last: &HashMap<u32, &Wait>, profile: &Profile
     left.peek().is_some() && left.all(|(number, _)| waits(number).is_some_and(is_settled))
 }
 
-/// How long a wait had lasted at the end.
+/// Returns how long a wait had lasted at the end.
 fn in_ns(wait: &Wait, profile: &Profile) -> Option<u64> {
     let ns = u128::from(wait.ticks) * u128::from(profile.program.duration_ns);
     u64::try_from(ns.checked_div(wait.run_ticks.into())?).ok()
 }
 
-/// One wait of a circle in words.
+/// Describes one wait of a cycle.
 fn stuck(recording: &Recording, sites: &Sites, profile: &Profile, wait: &Wait) -> StuckWait {
     let entry = recording.entries.get(wait.entry);
     let lock = entry.and_then(|entry| sites.lock_id(entry.lock));
@@ -79,8 +79,8 @@ fn stuck(recording: &Recording, sites: &Sites, profile: &Profile, wait: &Wait) -
     }
 }
 
-/// Threads of which each waits for the next, and the last for the first. `holders`: the holder by waiter. Each circle
-/// begins with its lowest number.
+/// Returns cycles of threads of which each waits for the next, and the last for the first. `holders`: the holder by
+/// waiter. Each cycle begins with its lowest number.
 #[must_use]
 pub fn circles(holders: &HashMap<u32, u32>) -> Vec<Vec<u32>> {
     let mut firsts: Vec<u32> = holders.keys().copied().collect();

@@ -5,12 +5,12 @@ use crate::model::{LockId, Profile, SharedLine};
 use std::collections::{BTreeMap, BTreeSet};
 use turnwise_recording::reader::Recording;
 
-/// Bytes of a cache line.
+/// The size of a cache line, in bytes.
 const LINE: u64 = 64;
-/// Acquisitions that make a lock busy.
+/// The number of acquisitions from which a lock is busy.
 const BUSY: u64 = 1000;
 
-/// Lines with two busy locks or more, that two threads or more used.
+/// Returns cache lines with two or more busy locks that two or more threads used.
 pub(super) fn shared(recording: &Recording, sites: &Sites, profile: &Profile) -> Vec<SharedLine> {
     let mut lines: BTreeMap<u64, Vec<LockId>> = BTreeMap::new();
     for (lock, id) in profile.locks.iter().zip(0..).filter(|(lock, _)| lock.usage.acquisitions >= BUSY) {

@@ -1,4 +1,4 @@
-//! Makes a profile of a recording.
+//! Makes a profile from a recording.
 
 mod clock;
 mod conditions;
@@ -38,32 +38,32 @@ use turnwise_recording::{
     WHY_UNREACHABLE, marked,
 };
 
-/// Locks that a profile names one by one, at most; those with most waits and acquisitions.
+/// The most locks that a profile lists individually: those with most waits and acquisitions.
 const MOST_LOCKS: usize = 20_000;
 
-/// Everything that the steps of the analysis share.
+/// The data shared by the steps of the analysis.
 struct Work<'a> {
     recording: &'a Recording,
     clock: Clock,
     symbols: Symbols,
     duration_ns: u64,
     pending: Rc<Pending>,
-    /// The locks tell what happens inside.
+    /// Whether the locks report what happens inside.
     tells: bool,
 }
 
-/// Makes the profile of a recording.
+/// Makes the profile from a recording.
 ///
 /// # Errors
-/// The recording is damaged: what it says adds up to what no run can have.
+/// The recording is damaged: its figures add up to values that no run can have.
 pub fn analyse(recording: &Recording) -> Result<Profile> {
     analyse_with(recording, &Kept::default())
 }
 
-/// The same, with files that were kept while the program ran.
+/// Makes the profile from a recording, with files that were kept while the program ran.
 ///
 /// # Errors
-/// As [`analyse`] says.
+/// As for [`analyse`].
 pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     let header = &recording.header;
     let clock = Clock::of(header);
@@ -103,7 +103,7 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     Ok(profile)
 }
 
-/// Ticks that all threads waited, waits that had not ended included.
+/// Returns the ticks that all threads waited, including waits that had not ended.
 #[must_use]
 pub fn waited(recording: &Recording) -> u64 {
     let details = recording.entries.iter().filter_map(|entry| recording.detail(entry.detail));
@@ -111,7 +111,7 @@ pub fn waited(recording: &Recording) -> u64 {
     ended.saturating_add(Pending::collect(recording, last(recording)).all_ticks())
 }
 
-/// Ticks at the last sign of life.
+/// Returns the ticks at the last recorded activity.
 fn last(recording: &Recording) -> u64 {
     let waits = recording.episodes.iter().map(|wait| wait.began.max(wait.acquired).max(wait.released));
     let threads = recording.threads.iter().map(|thread| thread.began.max(thread.ended));
@@ -122,7 +122,7 @@ fn nested(recording: &Recording) -> u64 {
     recording.threads.iter().map(|thread| thread.nested).sum()
 }
 
-/// Acquisitions that threads had written down and not yet counted by lock and site.
+/// Returns the number of acquisitions that threads had written down but not yet counted by lock and site.
 fn uncounted(recording: &Recording, sites: &Sites) -> u64 {
     if recording.header.journals == 0 {
         return 0;
@@ -154,7 +154,7 @@ fn program(header: &HeaderCopy, duration_ns: u64) -> Program {
     }
 }
 
-/// Text up to the first zero byte, without what a terminal would obey.
+/// Returns the text up to the first zero byte, without characters that a terminal would interpret.
 fn text(bytes: &[u8]) -> String {
     printable(&String::from_utf8_lossy(before_zero(bytes))).into_owned()
 }
@@ -163,8 +163,8 @@ fn before_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// The checksums by which the files of a recording can be told later, of those that nothing better tells and that are
-/// what they were: by their place among [`Recording::modules`].
+/// Returns the checksums by which files of a recording can be identified later, for unchanged files without better
+/// identification: by their index in [`Recording::modules`].
 #[must_use]
 pub fn checksums(recording: &Recording) -> Vec<(usize, u32)> {
     let complete = recording.modules.iter().enumerate().filter(|(_, module)| module.end != 0);
@@ -172,7 +172,7 @@ pub fn checksums(recording: &Recording) -> Vec<(usize, u32)> {
     all.filter_map(|(place, sum)| Some((place, sum?))).collect()
 }
 
-/// What others took of the CPUs, as it stands behind the machine's name.
+/// Parses the CPU use of others, which follows the machine's name.
 fn others(header: &HeaderCopy) -> Option<Others> {
     let behind = header.machine.splitn(2, |byte| *byte == 0).nth(1)?;
     let told = text(behind);
@@ -190,7 +190,7 @@ fn modules(recording: &Recording, kept: &Kept) -> Vec<Module> {
     complete.map(|module| as_kept(module_of(&recording.header, module))).collect()
 }
 
-/// Keeps the files of a program that runs, as its recording names them so far; nothing, if that cannot be read yet.
+/// Keeps the files of a running program that its recording names so far; none, if that cannot be read yet.
 pub fn keep(recording: &Path, kept: &mut Kept) {
     let Ok((header, modules)) = modules_so_far(recording) else { return };
     for module in modules.iter().filter(|module| module.end != 0) {
@@ -236,7 +236,7 @@ fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
     }
 }
 
-/// A lock's address, with the mark of its module if another came in the place of that.
+/// Returns a lock's address, with the mark of its module if another has replaced that.
 fn place_of(lock: &LockCopy) -> u64 {
     if lock.replaced == 0 { lock.address } else { marked(lock.address, lock.replaced) }
 }
@@ -256,7 +256,7 @@ fn kind(lock: &LockCopy) -> LockKind {
     }
 }
 
-/// What is not in a recording, of its process and of others that descend from it.
+/// Describes what is missing in a recording, of its process and of its descendants.
 fn missing(header: &HeaderCopy) -> Vec<String> {
     let full = (header.full != 0).then(|| {
         format!("This process ran out of room for its recording: {}. What came later is missing.", why(header.full))
@@ -264,14 +264,14 @@ fn missing(header: &HeaderCopy) -> Vec<String> {
     unrecorded(header).into_iter().chain(full).collect()
 }
 
-/// Says how many processes of a run could not be recorded, and why.
+/// Describes how many processes of a run could not be recorded, and why.
 #[must_use]
 pub fn unrecorded(header: &HeaderCopy) -> Option<String> {
     let processes = plural(header.unrecorded.into(), "process", "processes");
     (header.unrecorded > 0).then(|| format!("{processes} could not be recorded: {}.", why(header.unrecorded_why)))
 }
 
-/// What is meant by a `WHY_*` number.
+/// Returns the meaning of a `WHY_*` number.
 fn why(number: u32) -> &'static str {
     match number {
         WHY_FILE_SIZE => "its limit on the size of files (RLIMIT_FSIZE, ulimit -f) leaves no room",

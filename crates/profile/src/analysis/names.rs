@@ -1,4 +1,4 @@
-//! Names of locks for people, and which frames a call site is better shown without.
+//! Readable names of locks, and frames that are better omitted from a call site.
 
 use super::Work;
 use super::sites::Sites;
@@ -39,14 +39,14 @@ const LOCK_CLASSES: &[&str] = &[
     "<lock_api::",
 ];
 
-/// Whether a frame is of a class of C++, of the C library or of a Rust crate that only passes a lock on.
+/// Returns whether a frame is of a class of C++, of the C library or of a Rust crate that only passes a lock on.
 #[must_use]
 pub fn is_lock_class(frame: &Frame) -> bool {
     let plain = frame.function.strip_prefix("void ").unwrap_or(&frame.function);
     LOCK_CLASSES.iter().any(|class| plain.starts_with(class))
 }
 
-/// The frames of a call site without those of lock classes at its inner end; at least one stays.
+/// Returns the frames of a call site without those of lock classes at its inner end; at least one stays.
 pub(super) fn without_lock_classes(symbols: &mut Symbols, frames: Vec<FrameId>, address: u64) -> Vec<FrameId> {
     let first = frames.iter().position(|id| !is_lock_class(symbols.frame(*id)));
     let frames = match first {
@@ -56,8 +56,8 @@ pub(super) fn without_lock_classes(symbols: &mut Symbols, frames: Vec<FrameId>, 
     symbols.told_apart(frames, address)
 }
 
-/// Whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`, `lock_cache`.
-/// A report that shows such a site shows its callers, too.
+/// Returns whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`,
+/// `lock_cache`. A report that shows such a site also shows its callers.
 #[must_use]
 pub fn is_wrapper(frame: &Frame) -> bool {
     const WORDS: &[&str] = &["lock", "trylock", "acquire", "enter", "rdlock", "wrlock", "wait", "timedwait"];
@@ -96,7 +96,7 @@ pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile:
     number(profile.conditions.iter_mut().map(|condition| (condition.address, &mut condition.name)).collect());
 }
 
-/// Tells things of the same name apart: by address, the second is `name #2`, the third `name #3`.
+/// Distinguishes items of the same name: by address, the second is `name #2`, the third `name #3`.
 fn number(mut named: Vec<(u64, &mut String)>) {
     named.sort_by_key(|(address, _)| *address);
     let mut seen: HashMap<String, u32> = HashMap::new();
@@ -109,20 +109,20 @@ fn number(mut named: Vec<(u64, &mut String)>) {
     }
 }
 
-/// Whether a function only makes locks for others, by its name: `Mutex::Mutex`, `lock_init`.
+/// Returns whether a function only makes locks for others, by its name: `Mutex::Mutex`, `lock_init`.
 fn makes_locks(frame: &Frame) -> bool {
     let last = frame.function.rsplit("::").next().unwrap_or(&frame.function).to_ascii_lowercase();
     last.ends_with("init") || ["mutex", "lock", "cond"].iter().any(|word| last.contains(word))
 }
 
-/// The function in which a stack begins, but for wrappers.
+/// Returns the function in which a stack begins, ignoring wrappers.
 fn place(work: &Work, profile: &Profile, stack: u32) -> Option<String> {
     let frames = profile.stacks.get(stack as usize)?.iter().map(|id| work.symbols.frame(*id));
     let own = frames.clone().find(|frame| !is_lock_class(frame) && !makes_locks(frame));
     own.or_else(|| frames.clone().next()).map(shown)
 }
 
-/// A frame as `function (file:line)`.
+/// Formats a frame as `function (file:line)`.
 #[must_use]
 pub fn shown(frame: &Frame) -> String {
     match (&frame.file, frame.line) {

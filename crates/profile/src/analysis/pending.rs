@@ -1,5 +1,5 @@
-//! Waits that had not ended when the recording did. The recorder counts a wait when it ends, so they are in none of its
-//! sums, and a deadlock would be no wait at all.
+//! Waits that had not ended when the recording ended. The recorder counts a wait when it ends, so they are in none of
+//! its sums, and a deadlock would not be a wait at all.
 
 use super::sites::Sites;
 use crate::model::Profile;
@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use turnwise_recording::EpisodeCopy;
 use turnwise_recording::reader::Recording;
 
-/// One of them.
+/// A wait that had not ended.
 pub(super) struct Wait {
     pub(super) episode: EpisodeCopy,
-    /// Index of its entry.
+    /// The index of its entry.
     pub(super) entry: usize,
     /// Ticks from its beginning to the end of the recording.
     pub(super) ticks: u64,
@@ -18,17 +18,17 @@ pub(super) struct Wait {
     pub(super) run_ticks: u64,
 }
 
-/// All of them.
+/// All waits that had not ended.
 pub(super) struct Pending {
     pub(super) waits: Vec<Wait>,
     /// Indices in `waits`, by entry.
     by_entry: HashMap<usize, Vec<usize>>,
-    /// From the beginning of the recording to its end.
+    /// Ticks from the beginning of the recording to its end.
     pub(super) ticks: u64,
 }
 
 impl Pending {
-    /// `end`: ticks at the end of the recording.
+    /// Collects the waits; `end`: ticks at the end of the recording.
     pub(super) fn collect(recording: &Recording, end: u64) -> Pending {
         let run_ticks = end.saturating_sub(recording.header.ticks_start);
         let open = recording.episodes.iter().filter(|episode| episode.acquired == 0 && episode.began != 0);
@@ -53,7 +53,7 @@ impl Pending {
         self.waits.iter().map(|wait| wait.ticks).sum()
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub(super) fn count(&self) -> u64 {
         self.waits.len() as u64
     }
@@ -62,7 +62,7 @@ impl Pending {
         self.waits.iter().filter(move |wait| wait.episode.thread as usize == thread)
     }
 
-    /// What to say of them; `None`: there are none.
+    /// Returns a remark about them; `None`: there are none.
     pub(super) fn remark(&self, recording: &Recording, sites: &Sites, profile: &Profile) -> Option<String> {
         const SHOWN: usize = 4;
         let mut waits: Vec<&Wait> = self.waits.iter().collect();
@@ -86,7 +86,7 @@ impl Pending {
     }
 }
 
-/// A thread by name and number.
+/// Formats a thread by name and number.
 pub(super) fn thread(profile: &Profile, index: u32) -> String {
     let thread = profile.threads.get(index as usize);
     thread.map_or_else(|| "a thread".to_owned(), |thread| format!("{} {}", thread.name, thread.tid))

@@ -1,8 +1,8 @@
-//! Programs with a runtime of their own, whose locks are not pthread's, or stand for something else.
+//! Programs with their own runtime, whose locks are not pthread's, or have another meaning.
 
 use std::path::Path;
 
-/// What to say of a program that has these files mapped.
+/// Returns remarks about a program that has these files mapped.
 pub(super) fn remarks<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<String> {
     let (mut java, mut python) = (false, false);
     for name in files.filter_map(|file| file.file_name()?.to_str()) {

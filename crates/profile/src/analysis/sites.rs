@@ -31,7 +31,7 @@ pub(super) struct Sites {
 }
 
 impl Sites {
-    /// The sites of locks; condition variables' are elsewhere.
+    /// Collects the sites of locks; those of condition variables are elsewhere.
     pub(super) fn collect(recording: &Recording, pending: &Pending) -> Sites {
         let mut found: HashMap<Key, RawSite> = HashMap::new();
         for (index, entry) in recording.entries.iter().enumerate() {
@@ -68,13 +68,13 @@ impl Sites {
         self.lock_ids = self.locks.iter().copied().zip(0..).collect();
     }
 
-    /// Ticks waited, acquisitions, the number itself.
+    /// Returns the ticks waited, the acquisitions, and the number itself.
     fn weight(&self, number: u32) -> (u64, u64, u32) {
         let sites = || self.of_lock(number).map(|site| &site.sum);
         (sites().map(Sum::wait_ticks).sum(), sites().map(|sum| sum.acquisitions).sum(), number)
     }
 
-    /// Leaves only so many locks; says how many were left out, and their acquisitions.
+    /// Keeps only `most` locks; returns how many were left out, and their acquisitions.
     pub(super) fn keep(&mut self, most: usize) -> (usize, u64) {
         let Some(rest) = self.locks.get(most..).filter(|rest| !rest.is_empty()) else { return (0, 0) };
         let left_out = (rest.len(), rest.iter().map(|number| self.weight(*number).1).sum());
@@ -84,12 +84,12 @@ impl Sites {
         left_out
     }
 
-    /// Acquisitions of all.
+    /// Returns the acquisitions of all locks.
     pub(super) fn acquisitions(&self) -> u64 {
         self.sites.iter().map(|site| site.sum.acquisitions).sum()
     }
 
-    /// The locks' numbers in the recording, in the order of the profile.
+    /// Returns the locks' numbers in the recording, in the order of the profile.
     pub(super) fn lock_numbers(&self) -> &[u32] {
         &self.locks
     }

@@ -1,9 +1,9 @@
-//! Waits over time. What counts them does so when they end; those that were kept one by one are moved to the steps in
+//! Spreads waits over time. They are counted when they end; those that were kept individually are moved to the steps in
 //! which they lasted.
 
 use crate::model::{Episode, Profile, Step};
 
-/// Spreads all waits that the profile has one by one over the steps of their locks.
+/// Spreads all individual waits of the profile over the steps of their locks.
 pub fn waits(profile: &mut Profile) {
     for wait in &profile.episodes {
         let lock = profile.sites[wait.site as usize].lock;
@@ -12,7 +12,7 @@ pub fn waits(profile: &mut Profile) {
     }
 }
 
-/// Takes one out of the step where it ended, and adds it to all that it lay in. The sum stays.
+/// Removes a wait from the step where it ended, and adds it to all steps that it spans. The sum stays the same.
 fn one(steps: &mut [Step], step_ns: u64, wait: &Episode) {
     let Some(last) = steps.len().checked_sub(1) else { return };
     let at = |ns: u64| ((ns / step_ns) as usize).min(last);
@@ -20,7 +20,7 @@ fn one(steps: &mut [Step], step_ns: u64, wait: &Episode) {
     if first >= end {
         return; // or the recording is damaged: it ended before it began
     }
-    // By the other clock it may have ended in the next step, or in that before.
+    // By the other clock it may have ended in the next step, or in the one before.
     let mut left = wait.acquired_ns.saturating_sub(wait.began_ns);
     let mut moved = 0;
     for place in [end, (end + 1).min(last), end - 1] {

@@ -1,4 +1,4 @@
-//! Sums over entries: what belongs to one lock, site, thread or condition variable.
+//! Sums over entries that belong to one lock, site, thread or condition variable.
 
 use super::clock::Clock;
 use crate::model::{Distribution, Events, Step, Usage};
@@ -9,7 +9,7 @@ use turnwise_recording::{
     LOCK_SPINS_WON, LOCK_STEALS, Op,
 };
 
-/// Entries and distributions added up, in ticks.
+/// A sum of entries and distributions, in ticks.
 #[derive(Clone, Default)]
 pub(super) struct Sum {
     pub(super) acquisitions: u64,
@@ -19,7 +19,7 @@ pub(super) struct Sum {
     wait: Ticks,
     hold: Ticks,
     holds: Holds,
-    /// Of several sums merged: what they held together.
+    /// For merged sums: their total hold time.
     merged_hold: Option<u64>,
     pub(super) inside: Inside,
     courses: Vec<Course>,
@@ -29,9 +29,9 @@ pub(super) struct Sum {
 #[derive(Clone, Copy, Default)]
 struct Holds {
     contended: (u64, u64),
-    /// Those that stand for themselves.
+    /// Holds that stand for themselves.
     single: (u64, u64),
-    /// Those that stand for the rest.
+    /// Holds that stand for the rest.
     sampled: (u64, u64),
 }
 
@@ -48,22 +48,22 @@ impl Holds {
         all.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1.saturating_add(one.1)))
     }
 
-    /// Ticks of all holds, scaled up from those that were measured.
+    /// Returns the ticks of all holds, scaled up from the measured ones.
     fn all(&self, acquisitions: u64, contended: u64) -> u64 {
         let rest = acquisitions.saturating_sub(contended).saturating_sub(self.single.0);
-        // Where no sample was taken, those that stand for themselves are the best guess.
+        // Without a sample, holds that stand for themselves are the best estimate.
         let of_rest = if self.sampled.0 > 0 { self.sampled } else { self.single };
         let scaled = [(contended, self.contended), (rest, of_rest)].map(|(number, measured)| scaled(number, measured));
         scaled.iter().fold(self.single.1, |sum, ticks| sum.saturating_add(*ticks))
     }
 }
 
-/// What the waits were made of.
+/// The components of the waits.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Inside {
     told: u64,
     watched: u64,
-    /// Acquisitions at once, past sleepers.
+    /// Immediate acquisitions, past sleepers.
     pub(super) stolen: u64,
     events: [u64; LOCK_EVENTS],
 }
@@ -78,7 +78,7 @@ impl Inside {
         }
     }
 
-    /// `tells`: the locks of this run tell. Where nobody waited, they have told all.
+    /// Converts to events. `tells`: the locks of this run report them. Without waits, they have reported all.
     fn events(&self, contended: u64, tells: bool) -> Events {
         let known = self.told > 0 || self.stolen > 0 || tells && contended == 0;
         let told = |place: usize| known.then(|| self.events[place]);
@@ -116,7 +116,7 @@ impl Ticks {
         }
     }
 
-    /// `weight`: how many each of the other's stands for.
+    /// Adds another distribution; `weight`: the number that each of its values stands for.
     fn merge(&mut self, other: &Ticks, weight: f64) {
         self.sum = self.sum.saturating_add((other.sum as f64 * weight) as u64);
         self.max = self.max.max(other.max);
@@ -137,7 +137,7 @@ impl Ticks {
     }
 }
 
-/// Short lengths may share a nanosecond.
+/// Merges buckets: short lengths may share a nanosecond.
 fn merged(buckets: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     let mut found: Vec<(u64, u64)> = Vec::with_capacity(buckets.len());
     for (bound, count) in buckets {
@@ -150,7 +150,7 @@ fn merged(buckets: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
 }
 
 impl Sum {
-    /// Adds what a thread did at one lock from one site.
+    /// Adds a thread's operations on one lock from one site.
     pub(super) fn add(&mut self, entry: &EntryCopy, detail: Option<&DetailCopy>) {
         self.acquisitions += entry.acquisitions;
         self.failed += u64::from(entry.failed);
@@ -178,7 +178,7 @@ impl Sum {
         self.courses.push(Course { shift: detail.step_shift.min(63), steps: (0..STEPS).map(step).collect() });
     }
 
-    /// Adds a wait that had not ended at the end of the recording, so many ticks after its beginning.
+    /// Adds a wait that had not ended at the end of the recording, `ticks` after its beginning.
     pub(super) fn add_pending(&mut self, ticks: u64, end: u64) {
         self.wait.sum = self.wait.sum.saturating_add(ticks);
         self.wait.max = self.wait.max.max(ticks);
@@ -189,7 +189,7 @@ impl Sum {
         self.courses.push(Course { shift, steps });
     }
 
-    /// Adds a site's sum to its lock's. Its holds weigh as much as they stand for: of rare sites more are measured.
+    /// Adds a site's sum to its lock's. Its holds are weighted by what they stand for: rare sites have more measured.
     pub(super) fn merge(&mut self, other: &Sum) {
         self.merged_hold = Some(self.merged_hold.unwrap_or(0).saturating_add(other.hold_ticks()));
         self.acquisitions += other.acquisitions;
@@ -203,7 +203,7 @@ impl Sum {
         self.courses.extend(other.courses.iter().cloned());
     }
 
-    /// Ticks held in total, scaled up from the holds that were measured.
+    /// Returns the ticks held in total, scaled up from the measured holds.
     fn hold_ticks(&self) -> u64 {
         self.merged_hold.unwrap_or_else(|| self.holds.all(self.acquisitions, self.contended))
     }
@@ -218,7 +218,7 @@ impl Sum {
         self.wait.distribution(clock)
     }
 
-    /// `tells`: the locks of this run tell what happens inside.
+    /// Converts to usage. `tells`: the locks of this run report what happens inside.
     pub(super) fn usage(&self, clock: Clock, tells: bool) -> Usage {
         Usage {
             acquisitions: self.acquisitions,
@@ -232,7 +232,7 @@ impl Sum {
         }
     }
 
-    /// The course over time, and the length of a step.
+    /// Returns the time course, and the length of a step.
     pub(super) fn over_time(&self, clock: Clock, duration_ns: u64) -> (Vec<Step>, u64) {
         let Some(shift) = self.courses.iter().map(|course| course.shift).max() else { return (Vec::new(), 0) };
         let mut steps = vec![Step::default(); STEPS];
@@ -250,7 +250,7 @@ impl Sum {
         (steps, step_ns)
     }
 
-    /// The sampled acquisitions of all steps become as many as there were.
+    /// Scales the sampled acquisitions of all steps to the actual number.
     fn fit(&self, steps: &mut [Step]) {
         let sampled: u64 = steps.iter().map(|step| step.acquisitions - step.contended.min(step.acquisitions)).sum();
         let uncontended = self.acquisitions.saturating_sub(self.contended);
@@ -262,13 +262,13 @@ impl Sum {
     }
 }
 
-/// Of a lock that one thread has at a time: it was not held for longer than the program ran, though a hold that was
-/// interrupted for long may have come into the sample, and stand for many.
+/// Limits the usage of a lock that one thread holds at a time: it was not held for longer than the program ran, though
+/// a hold with a long interruption may be in the sample, and stand for many.
 pub(super) fn held_by_one(usage: Usage, duration_ns: u64) -> Usage {
     Usage { hold_total_ns: usage.hold_total_ns.min(duration_ns), ..usage }
 }
 
-/// Ticks of `count` holds, by the mean of the measured ones.
+/// Returns the ticks of `count` holds, by the mean of the measured ones.
 fn scaled(count: u64, (measured, ticks): (u64, u64)) -> u64 {
     if measured == 0 { 0 } else { (ticks as f64 / measured as f64 * count as f64) as u64 }
 }
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(held_by_one(usage, 2 * second).hold_total_ns, 2 * second);
     }
 
-    /// A site's sum, with all measured holds in one bucket.
+    /// Returns a site's sum, with all measured holds in one bucket.
     fn site(acquisitions: u64, holds: Holds, bucket: usize) -> Sum {
         let (count, sum) = holds.measured();
         let hold = Ticks { sum, max: sum, buckets: BTreeMap::from([(bucket, count)]) };

@@ -1,4 +1,4 @@
-//! Sites with their stacks, waits one by one, and who blocked whom.
+//! Sites with their stacks, individual waits, and which sites blocked which.
 
 use super::Work;
 use super::sites::{RawSite, Sites};
@@ -80,12 +80,12 @@ fn site(
     }
 }
 
-/// What a site's waits had in common: waits and nanoseconds.
+/// A site's waits by what they had in common: waits and nanoseconds.
 #[derive(Default)]
 struct Parts {
     stacks: HashMap<StackId, (u64, u64)>,
     holders: HashMap<SiteId, (u64, u64)>,
-    /// Waits at whose beginning somebody looked at the holder, and those in which it was on no CPU.
+    /// Waits at whose beginning the holder was checked, and those in which it was off its CPU.
     looks: HashMap<SiteId, (u64, u64)>,
 }
 
@@ -98,19 +98,19 @@ fn add(parts: &mut HashMap<u32, (u64, u64)>, key: Option<u32>, first: u64, secon
 }
 
 impl Parts {
-    /// The site's waits by holder.
+    /// Returns the site's waits by holder.
     fn blocked(&self, waiter: SiteId) -> impl Iterator<Item = Blocked> {
         self.holders.iter().map(move |(holder, &(waits, wait_ns))| {
             let (looked, off) = self.looks.get(holder).copied().unwrap_or_default();
-            // Both are estimates: of waits that are few, more may have been looked at than there were.
+            // Both are estimates: of few waits, more may have been checked than there were.
             let part = |of: u64| scaled(of, looked.max(1), looked.min(waits));
             let holder_off_cpu = (looked > 0).then(|| part(off));
             Blocked { waiter, holder: *holder, waits, wait_ns, looked: part(looked), holder_off_cpu }
         })
     }
 
-    /// Makes the stacks, known from samples, add up to all waits, and the holders to no more than all: of many waits
-    /// none is known.
+    /// Makes the stacks, known from samples, add up to all waits, and the holders to no more than all: the holders of
+    /// many waits are unknown.
     fn fit(&mut self, all: &Distribution) {
         fit(&mut self.stacks, all, true);
         fit(&mut self.holders, all, false);
@@ -137,7 +137,7 @@ fn fit<K>(parts: &mut HashMap<K, (u64, u64)>, all: &Distribution, whole: bool) {
     }
 }
 
-/// The part of `known` as one of `all`.
+/// Scales a part of `known` to `all`.
 fn scaled(part: u64, known: u64, all: u64) -> u64 {
     (u128::from(part) * u128::from(all) / u128::from(known)) as u64
 }
@@ -174,7 +174,7 @@ fn episode(
 pub(super) struct Stacks(HashMap<Ref, Option<StackId>>);
 
 impl Stacks {
-    /// The stack at a place; made when first asked for.
+    /// Returns the stack at a place; it is created at the first request.
     pub(super) fn id(&mut self, work: &mut Work, place: Ref, profile: &mut Profile) -> Option<StackId> {
         if let Some(known) = self.0.get(&place) {
             return *known;

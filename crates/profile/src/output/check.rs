@@ -1,4 +1,4 @@
-//! Whether all that a profile names is there. Only a profile from a file can fail; everything behind trusts it.
+//! Checks that everything a profile refers to exists. Only a profile from a file can fail; all later code trusts it.
 
 use crate::model::{Blocked, Episode, Inversion, Profile};
 use anyhow::{Result, bail};

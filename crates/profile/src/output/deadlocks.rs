@@ -1,18 +1,18 @@
-//! Threads that wait for one another, in words.
+//! Describes threads that wait for one another.
 
 use super::names::{brief, cut};
 use crate::figures::time;
 use crate::model::{Deadlock, LockKind, Profile, StuckWait};
 
-/// Waits of a circle that are told in a sentence.
+/// The number of waits of a cycle that are listed in a sentence.
 const SHOWN: usize = 4;
 
-/// One sentence on each circle.
+/// Returns one sentence on each cycle.
 pub(crate) fn sentences(profile: &Profile) -> impl Iterator<Item = String> {
     profile.deadlocks.iter().map(sentence)
 }
 
-/// What there is, without names: `2 threads wait for each other`.
+/// Returns a summary without names: `2 threads wait for each other`.
 pub(crate) fn summary(deadlock: &Deadlock) -> String {
     match deadlock.waits.len() {
         0 | 1 if deadlock.all_wait => {
@@ -25,7 +25,7 @@ pub(crate) fn summary(deadlock: &Deadlock) -> String {
     }
 }
 
-/// The whole sentence.
+/// Returns the whole sentence.
 pub(crate) fn sentence(deadlock: &Deadlock) -> String {
     let waits = &deadlock.waits;
     let told = waits.iter().take(SHOWN).enumerate().map(|(place, wait)| {
@@ -41,7 +41,7 @@ pub(crate) fn sentence(deadlock: &Deadlock) -> String {
     format!("DEADLOCK: {}: {}{more}.", summary(deadlock), told.collect::<Vec<_>>().join("; "))
 }
 
-/// What is known of each wait, a line each.
+/// Returns what is known of each wait, one line each.
 pub(crate) fn evidence(deadlock: &Deadlock) -> Vec<String> {
     let waits = &deadlock.waits;
     let line = |(place, wait): (usize, &StuckWait)| {
@@ -55,7 +55,7 @@ pub(crate) fn evidence(deadlock: &Deadlock) -> Vec<String> {
     waits.iter().enumerate().map(line).collect()
 }
 
-/// What to change in the program.
+/// Returns what to change in the program.
 pub(crate) fn change(deadlock: &Deadlock, profile: &Profile) -> &'static str {
     let kind = |wait: &StuckWait| wait.lock_id.and_then(|id| profile.locks.get(id as usize)).map(|lock| lock.kind);
     match &deadlock.waits[..] {

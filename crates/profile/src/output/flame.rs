@@ -9,7 +9,7 @@ use std::io::Write;
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     let mut lines = folded::lines(profile);
     if lines.is_empty() {
-        // A graph of nothing is refused; a page that says so is of more use than a failure.
+        // An empty graph is refused; a page that states so is more useful than a failure.
         lines.push("no thread waited for a lock 1".to_owned());
         let mut graph = Vec::new();
         draw(profile, &lines, &mut graph)?;

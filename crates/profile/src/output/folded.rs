@@ -14,7 +14,7 @@ pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// The lines, sorted. The innermost frame of each is the lock, in brackets.
+/// Returns the lines, sorted. The innermost frame of each is the lock, in brackets.
 pub(super) fn lines(profile: &Profile) -> Vec<String> {
     let mut times: BTreeMap<String, u64> = BTreeMap::new();
     for wait in stacks::waits(profile) {
@@ -30,11 +30,11 @@ pub(super) fn lines(profile: &Profile) -> Vec<String> {
 
 fn name(frame: &Frame) -> String {
     let name = escaped(&frame.function);
-    // As flame graph tools mark what was inlined.
+    // This is how flame graph tools mark inlined frames.
     if frame.inlined { format!("{name}_[i]") } else { name }
 }
 
-/// A name that cannot end its frame or its line. Rust's `[u8; 4]` has a semicolon.
+/// Returns a name that cannot end its frame or its line. Rust's `[u8; 4]` has a semicolon.
 fn escaped(name: &str) -> String {
     if name.is_empty() {
         return "?".to_owned();
@@ -42,7 +42,7 @@ fn escaped(name: &str) -> String {
     plain(name).replace(';', ":")
 }
 
-/// Text without what ends lines or is obeyed by terminals.
+/// Returns text without characters that end lines or that terminals interpret.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect()
 }

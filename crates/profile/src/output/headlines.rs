@@ -1,18 +1,18 @@
-//! The five lines that matter.
+//! The five most important lines.
 
 use super::{deadlocks, names};
 use crate::figures::{count, percent, plural, time};
 use crate::model::{Lock, Method, Profile, Usage};
 use turnwise_present::others::Others;
 
-/// Of a program that took no lock that the recorder sees.
+/// The line for a program that took no lock that the recorder sees.
 pub(crate) const NO_LOCKS: &str = "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java's \
      monitors, raw futexes) are not seen this way; as root, `turnwise profile --futex -- CMD` traces their sleeps.";
 
-/// Of a profile that has no lock and no wait, since something could not be recorded.
+/// The line for a profile without a lock or a wait, since recording was incomplete.
 pub(crate) const NOTHING: &str = "Of the rest, no wait for a lock was recorded.";
 
-/// What somebody who reads only five lines should know, the most important first. Fewer, where there is less to tell.
+/// Returns the five most important lines, the most important first; fewer if there is less to report.
 #[must_use]
 pub fn headlines(profile: &Profile) -> Vec<String> {
     let mut lines: Vec<String> = deadlocks::sentences(profile).collect();
@@ -22,7 +22,7 @@ pub fn headlines(profile: &Profile) -> Vec<String> {
     lines
 }
 
-/// What others took of the CPUs, if that was much, without a full stop.
+/// Returns the CPU use of others, if it was high, without a full stop.
 pub(crate) fn others(profile: &Profile) -> Option<String> {
     let others = profile.recording.others.filter(Others::took_much)?;
     Some(format!("Meanwhile {}, which affects the figures", others.taken()))
@@ -49,14 +49,14 @@ fn of_what_was_seen(profile: &Profile) -> Vec<String> {
     lines
 }
 
-/// Whether the program took no lock that the recorder sees.
+/// Returns whether the program took no lock that the recorder sees.
 pub(crate) fn took_none(profile: &Profile) -> bool {
     let unused = |lock: &Lock| lock.usage.acquisitions == 0 && lock.usage.wait.count == 0;
     let known = &profile.recording;
     known.knows_acquisitions() && known.acquisitions_unattributed == 0 && profile.locks.iter().all(unused)
 }
 
-/// All acquisitions, and those that were contended: also at locks that are too many to be named. The threads know.
+/// Returns all acquisitions, and the contended ones, including those at unlisted locks: the threads' sums have them.
 pub(crate) fn acquisitions(profile: &Profile) -> (u64, u64) {
     let sum = |usages: &mut dyn Iterator<Item = &Usage>| {
         usages.fold((0, 0), |sum, usage| (sum.0 + usage.acquisitions, sum.1 + usage.contended))
@@ -66,18 +66,18 @@ pub(crate) fn acquisitions(profile: &Profile) -> (u64, u64) {
     (of_locks.0.max(of_threads.0), of_locks.1.max(of_threads.1))
 }
 
-/// How long threads waited for a holder that is known.
+/// Returns how long threads waited for a known holder.
 pub(crate) fn seen_ns(profile: &Profile) -> u64 {
     profile.blocked.iter().map(|pair| pair.wait_ns).sum()
 }
 
-/// Whether the holder is known of nearly all waiting.
+/// Returns whether the holder is known for nearly all waiting.
 pub(crate) fn mostly_seen(profile: &Profile) -> bool {
     let waited: u64 = profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
     seen_ns(profile) as f64 >= 0.95 * waited as f64
 }
 
-/// Of a trace of futex calls.
+/// Returns the lines on a trace of futex calls.
 fn of_futexes(profile: &Profile, waited: u64) -> Vec<String> {
     if waited == 0 {
         return vec!["No thread slept in a futex call.".to_owned()];
@@ -102,7 +102,7 @@ fn of_futexes(profile: &Profile, waited: u64) -> Vec<String> {
     lines
 }
 
-/// Of a program that was looked into while it ran.
+/// Returns the lines on a program that was inspected while it ran.
 fn of_live(profile: &Profile, waited: u64) -> Vec<String> {
     if waited == 0 {
         return vec!["No thread waited for a lock.".to_owned()];
@@ -122,7 +122,7 @@ fn of_live(profile: &Profile, waited: u64) -> Vec<String> {
     lines
 }
 
-/// How long threads were there, together.
+/// Returns the total lifetime of threads.
 pub(crate) fn thread_ns(profile: &Profile) -> u64 {
     profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum()
 }

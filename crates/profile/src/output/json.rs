@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::Write;
 
-/// Only this is read of a profile whose schema may be another's.
+/// The only part that is read of a profile whose schema may differ.
 #[derive(Deserialize)]
 struct Head {
     schema: u32,
 }
 
-/// What is written: the profile, and what its figures mean. Only the profile is read again.
+/// The written document: the profile, and the meaning of its figures. Only the profile is read back.
 #[derive(Serialize)]
 struct Told<'a> {
     headlines: Vec<String>,
@@ -36,8 +36,8 @@ pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// What only the recorder that is there from the start can know is left out, so that nobody takes its zeros for counts;
-/// of a trace of futex calls, also what happened in the locks.
+/// Removes what only a recorder present from the start can know, so that its zeros are not taken for counts; for a
+/// trace of futex calls, also the events in the locks.
 fn without_unknown(mut profile: Value, knows_locks: bool) -> Value {
     const OF_USAGE: [&str; 5] = ["acquisitions", "reads", "hold_total_ns", "hold", "events"];
     let unknown = &OF_USAGE[..if knows_locks { 3 } else { OF_USAGE.len() }];
@@ -55,7 +55,7 @@ fn without_unknown(mut profile: Value, knows_locks: bool) -> Value {
     profile
 }
 
-/// Reads what `--json` wrote. An error says what to do.
+/// Reads what `--json` wrote. An error states what to do.
 pub fn read(text: &[u8]) -> Result<Profile> {
     let head: Head = serde_json::from_slice(text)
         .context("not a profile: it is not JSON with a field `schema`. `turnwise profile --json FILE` writes one")?;

@@ -1,4 +1,4 @@
-//! The forms that a profile is written in, all from one table, so that a command can offer what there is.
+//! The output formats of a profile, all from one table, so that a command can offer all of them.
 
 mod check;
 pub(crate) mod deadlocks;
@@ -22,20 +22,20 @@ use anyhow::Result;
 pub use headlines::headlines;
 use std::io::Write;
 
-/// One form.
+/// An output format.
 pub struct Format {
     /// Its name, for people.
     pub name: &'static str,
-    /// The option that asks for it, without dashes.
+    /// The option that requests it, without dashes.
     pub flag: &'static str,
-    /// How its files end.
+    /// The extension of its files.
     pub extension: &'static str,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub help: &'static str,
     write: fn(&Profile, &mut dyn Write) -> Result<()>,
 }
 
-/// All of them.
+/// All formats.
 pub const FORMATS: &[Format] = &[
     Format {
         name: "JSON",
@@ -95,13 +95,13 @@ impl Format {
     }
 }
 
-/// Whether all that a profile names is there, and its figures can be added up.
+/// Checks that everything a profile refers to exists, and that its figures can be added up.
 pub(crate) fn sound(profile: &Profile) -> Result<()> {
     check::references(profile)?;
     plausible::sums(profile)
 }
 
-/// The form with this flag.
+/// Returns the format with this flag.
 #[must_use]
 pub fn by_flag(flag: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.flag == flag)

@@ -1,17 +1,17 @@
-//! Names of things, for people.
+//! Readable names.
 
 use crate::analysis::is_wrapper;
 use crate::model::{Frame, FrameId, Profile, Site};
 use std::collections::BTreeMap;
 
-/// Longer names are cut in the middle where they would be repeated for every event: templates reach thousands.
+/// The length above which names are cut in the middle where every event would repeat them: templates reach thousands.
 const LONGEST: usize = 240;
-/// In a sentence more cannot be read.
+/// The length above which names in a sentence are unreadable.
 const LONGEST_IN_SENTENCE: usize = 80;
-/// Template arguments up to this length are told.
+/// Template arguments up to this length are shown.
 const LONGEST_ARGUMENTS: usize = 16;
 
-/// `function (file.cc:12)`; without debug information the function alone.
+/// Formats `function (file.cc:12)`; without debug information only the function.
 pub(crate) fn frame(frame: &Frame) -> String {
     placed(frame, &cut)
 }
@@ -25,13 +25,13 @@ fn placed(frame: &Frame, short: &dyn Fn(&str) -> String) -> String {
     }
 }
 
-/// A call site by its innermost frame.
+/// Formats a call site by its innermost frame.
 pub(crate) fn site(profile: &Profile, site: &Site) -> String {
     named(profile, site, &cut)
 }
 
-/// Who called the site's function, where that only takes the lock for others: by far the most of its waits, if it has
-/// several callers.
+/// Returns the caller of the site's function, if that only takes the lock for others; of several callers, the one with
+/// by far the most of its waits.
 pub(crate) fn caller(profile: &Profile, site: &Site) -> Option<FrameId> {
     let wraps = |number: &FrameId| is_wrapper(&profile.frames[*number as usize]);
     if site.frames.is_empty() || !site.frames.iter().all(wraps) {
@@ -49,7 +49,7 @@ pub(crate) fn caller(profile: &Profile, site: &Site) -> Option<FrameId> {
 fn named(profile: &Profile, site: &Site, short: &dyn Fn(&str) -> String) -> String {
     let frames = || site.frames.iter().map(|&number| &profile.frames[number as usize]);
     let innermost = frames().next().map_or_else(|| "unknown call site".to_owned(), |first| placed(first, short));
-    // What was inlined is told together with the function that it is in.
+    // Inlined frames are shown together with the function that contains them.
     let outer = frames().next().filter(|first| first.inlined).and_then(|_| frames().find(|frame| !frame.inlined));
     let innermost = outer.map_or(innermost.clone(), |outer| format!("{innermost} in {}", short(&outer.function)));
     let innermost = match caller(profile, site) {
@@ -63,24 +63,24 @@ fn named(profile: &Profile, site: &Site, short: &dyn Fn(&str) -> String) -> Stri
     }
 }
 
-/// A name for a sentence: long template arguments are left out, and what is still long is cut.
+/// Returns a name for a sentence: long template arguments are left out, and a name that is still long is cut.
 pub(crate) fn brief(name: &str) -> String {
     cut_to(&without_arguments(name), LONGEST_IN_SENTENCE)
 }
 
-/// A lock in a sentence: `` `cache_lock` ``, `the lock made in Log::open`.
+/// Formats a lock in a sentence: `` `cache_lock` ``, `the lock made in Log::open`.
 pub(crate) fn lock_in_sentence(name: &str) -> String {
     let described = ["made in ", "taken in ", "used in "].iter().any(|start| name.starts_with(start));
     if described { format!("the lock {}", brief(name)) } else { format!("`{}`", brief(name)) }
 }
 
-/// A call site in a sentence.
+/// Formats a call site in a sentence.
 pub(crate) fn brief_site(profile: &Profile, site: &Site) -> String {
     named(profile, site, &brief)
 }
 
-/// `map<string, vector<int>>::at` becomes `map<…>::at`; short arguments stay, and so do names whose brackets do not
-/// match, such as those of operators.
+/// Shortens template arguments: `map<string, vector<int>>::at` becomes `map<…>::at`; short arguments stay, and so do
+/// names whose brackets do not match, such as those of operators.
 fn without_arguments(name: &str) -> String {
     let (mut kept, mut inner, mut depth) = (String::new(), String::new(), 0_u32);
     for (place, c) in name.char_indices() {
@@ -104,12 +104,12 @@ fn without_arguments(name: &str) -> String {
     if depth == 0 { kept } else { name.to_owned() }
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(crate) fn base(path: &str) -> &str {
     path.rsplit('/').next().filter(|base| !base.is_empty()).unwrap_or(path)
 }
 
-/// Keeps both ends, where names differ.
+/// Cuts a name in the middle: names differ at both ends.
 pub(crate) fn cut(name: &str) -> String {
     cut_to(name, LONGEST)
 }

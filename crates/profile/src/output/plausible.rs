@@ -1,14 +1,14 @@
-//! Whether the figures of a profile from a file can be added up. Everything behind does so without a second look.
+//! Checks that the figures of a profile from a file can be added up. All later code does so without checks.
 
 use crate::model::{Profile, Usage};
 use anyhow::{Result, bail};
 
 /// Sums of times: 36 years of thread time.
 const MOST_NS: u64 = 1 << 60;
-/// Sums of counts: a day of the fastest lock there is, and more.
+/// Sums of counts: more than a day of the fastest lock.
 const MOST_COUNT: u64 = 1 << 48;
 
-/// Adds up all that is added up anywhere.
+/// Adds up everything that is added up elsewhere.
 pub(super) fn sums(profile: &Profile) -> Result<()> {
     usages("locks", profile.locks.iter().map(|lock| &lock.usage))?;
     usages("sites", profile.sites.iter().map(|site| &site.usage))?;
@@ -31,7 +31,7 @@ pub(super) fn sums(profile: &Profile) -> Result<()> {
     points(profile)
 }
 
-/// Points in time: each by itself.
+/// Checks points in time, each by itself.
 fn points(profile: &Profile) -> Result<()> {
     let threads = profile.threads.iter().flat_map(|thread| [thread.began_ns, thread.ended_ns]);
     let waits =

@@ -1,6 +1,6 @@
 //! Messages of protocol buffers, in one line for each field.
 
-/// Defines messages; behind a field's type is its encoding, as `prost` has it.
+/// Defines messages; a field's type is followed by its encoding, as in `prost`.
 macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty = [$($encoding:tt)*],)* })*) => {
         $(

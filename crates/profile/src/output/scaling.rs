@@ -1,11 +1,11 @@
-//! What a forecast says, in words.
+//! Describes a forecast in words.
 
 use crate::figures::count;
 use crate::model::{Profile, Scaling};
 use crate::output::names;
 
-/// One sentence for each design, on the lock that becomes the wall; then the model's error; then what it does not know.
-/// A model that is far off where it can be checked names no lock.
+/// Returns one sentence for each design, on the lock that becomes the wall; then the model's error; then its limits. A
+/// model with a large error where it can be checked names no lock.
 #[must_use]
 pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
     let mut told = if scaling.is_off() { vec![NO_VERDICT.to_owned()] } else { walls(profile, scaling) };

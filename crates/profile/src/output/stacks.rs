@@ -1,4 +1,4 @@
-//! Wait time by whole stacks, as flame graphs and pprof want it.
+//! Wait time by whole stacks, as flame graphs and pprof require.
 
 use crate::analysis::is_lock_class;
 use crate::model::{FrameId, Profile, Site, SiteId};
@@ -7,15 +7,15 @@ use crate::model::{FrameId, Profile, Site, SiteId};
 pub(super) struct WaitStack<'a> {
     /// The call site.
     pub(super) site: SiteId,
-    /// Innermost first.
+    /// The frames, innermost first.
     pub(super) frames: &'a [FrameId],
-    /// How many.
+    /// The number of waits.
     pub(super) waits: u64,
-    /// How long together.
+    /// Their total time.
     pub(super) wait_ns: u64,
 }
 
-/// All wait time of the profile, no more and no less: a site's stacks add up to its exact totals.
+/// Returns exactly the wait time of the profile: a site's stacks add up to its exact totals.
 pub(super) fn waits(profile: &Profile) -> Vec<WaitStack<'_>> {
     let numbered = profile.sites.iter().enumerate();
     numbered.flat_map(|(number, site)| of_site(profile, number as SiteId, site)).collect()
@@ -25,7 +25,7 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
     let known = |of: fn(&crate::model::StackUsage) -> u64| site.stacks.iter().map(of).sum::<u64>();
     let (mut waits, mut wait_ns) = (site.usage.wait.count, site.usage.wait.sum_ns);
     let (known_waits, known_ns) = (known(|usage| usage.waits), known(|usage| usage.wait_ns));
-    // A sample stands for all; without sampling, what no stack is known of is the site's own.
+    // A sample stands for all; without sampling, time without a known stack is the site's own.
     let sampled = profile.recording.stack_one_in > 1 || known_ns > wait_ns || known_waits > waits;
     let scale = |part, known, whole| if sampled { share(part, known, whole) } else { part };
     let mut found = Vec::new();
@@ -38,7 +38,7 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
     wait_ns = wait_ns.saturating_sub(found.iter().map(|one| one.wait_ns).sum());
     if waits > 0 || wait_ns > 0 {
         match found.first_mut() {
-            // What rounding left.
+            // The remainder from rounding.
             Some(first) if sampled => (first.waits, first.wait_ns) = (first.waits + waits, first.wait_ns + wait_ns),
             _ => found.push(WaitStack { site: number, frames: &site.frames, waits, wait_ns }),
         }
@@ -46,14 +46,14 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
     found
 }
 
-/// A stack without the frames of lock classes at its inner end: they say nothing of the program, and all waits would
-/// end in them. At least one frame stays.
+/// Returns a stack without the frames of lock classes at its inner end: they say nothing about the program, and all
+/// waits would end in them. At least one frame stays.
 fn without_lock_classes<'a>(profile: &Profile, stack: &'a [FrameId]) -> &'a [FrameId] {
     let is_class = |frame: &FrameId| profile.frames.get(*frame as usize).is_some_and(is_lock_class);
     stack.iter().position(|frame| !is_class(frame)).map_or(stack, |first| &stack[first..])
 }
 
-/// `part / known` of the whole, rounded down.
+/// Returns `part / known` of the whole, rounded down.
 fn share(part: u64, known: u64, whole: u64) -> u64 {
     (u128::from(part) * u128::from(whole)).checked_div(u128::from(known)).map_or(0, |share| share as u64)
 }

@@ -1,7 +1,6 @@
-//! Where functions and source lines are in a module, from its DWARF: also code that was inlined elsewhere.
+//! Finds functions and source lines in a module, from its DWARF, including code that was inlined elsewhere.
 //!
-//! Not by `addr2line`, as in `file.rs`, which answers what is at an address; the question here is at which addresses
-//! something is.
+//! This does not use `addr2line`, as `file.rs` does, which finds what is at an address; here the addresses are sought.
 
 use addr2line::gimli::{self, AttributeValue, DebuggingInformationEntry, EndianSlice, RunTimeEndian, Unit, UnitRef};
 use indexmap::{IndexMap, IndexSet};
@@ -13,7 +12,7 @@ use std::ops::Range;
 /// The functions and lines of a module.
 #[derive(Default)]
 pub struct Code {
-    /// Names as the linker has them.
+    /// The functions by their linker names.
     functions: IndexMap<String, Vec<Range<u64>>>,
     lines: Vec<Line>,
     files: IndexSet<String>,
@@ -21,7 +20,7 @@ pub struct Code {
     pub is_there: bool,
 }
 
-/// Code of a source line, or of a call on it that was inlined.
+/// The code of a source line, or of an inlined call on it.
 struct Line {
     file: usize,
     line: u64,
@@ -31,11 +30,11 @@ struct Line {
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
-/// A function can be an instance of another, which is an instance of a third; more steps are damage.
+/// The most steps to a function's origin: it can be an instance of an instance; more steps are damage.
 const ORIGINS_MAX: u32 = 8;
 
 impl Code {
-    /// Reads all of it; what is damaged is left out.
+    /// Reads all of it; damaged parts are left out.
     #[must_use]
     pub fn read(file: &object::File) -> Code {
         let mut debug = Code { is_there: file.section_by_name(".debug_info").is_some(), ..Code::default() };
@@ -105,7 +104,7 @@ impl Code {
         Ok(())
     }
 
-    /// The line on which the inlined function is called has its code, too.
+    /// Adds the inlined function's code to the line on which it is called.
     fn read_inlined_call<'d>(&mut self, unit: UnitRef<Slice<'d>>, entry: &Entry<'d>, ranges: &[Range<u64>]) {
         let number = |name| entry.attr_value(name).and_then(|value| value.udata_value());
         let file = match entry.attr_value(gimli::DW_AT_call_file) {
@@ -119,14 +118,14 @@ impl Code {
         self.lines.extend(ranges.iter().map(|range| Line { file, line, range: range.clone() }));
     }
 
-    /// The code of functions whose name (as the linker has it) is one that is wanted.
+    /// Returns the code of functions whose linker name is wanted.
     #[must_use]
     pub fn functions(&self, mut wanted: impl FnMut(&str) -> bool) -> Vec<(&str, &[Range<u64>])> {
         let all = self.functions.iter().filter(|(name, _)| wanted(name));
         all.map(|(name, ranges)| (name.as_str(), ranges.as_slice())).collect()
     }
 
-    /// The code of these lines of a file; `file` is the end of its path.
+    /// Returns the code of these lines of a file; `file` is the end of its path.
     #[must_use]
     pub fn lines(&self, file: &str, first: u64, last: u64) -> Vec<Range<u64>> {
         let wanted: Vec<bool> = self.files.iter().map(|path| is_end_of_path(file, path)).collect();
@@ -140,7 +139,7 @@ impl Code {
     }
 }
 
-/// Whether `end` is `path`, or its last parts.
+/// Returns whether `end` is `path`, or its last parts.
 #[must_use]
 pub fn is_end_of_path(end: &str, path: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
@@ -163,7 +162,7 @@ struct Units<'a, 'd> {
 }
 
 impl<'d> Units<'_, 'd> {
-    /// The name that the linker knows; of C functions, the name.
+    /// Returns the linker name; for C functions, the name.
     fn name(&self, unit: UnitRef<Slice<'d>>, entry: &Entry<'d>, steps: u32) -> Option<String> {
         let text = |value| unit.attr_string(value).ok().map(|text| text.to_string_lossy().into_owned());
         let linkage = [gimli::DW_AT_linkage_name, gimli::DW_AT_MIPS_linkage_name];

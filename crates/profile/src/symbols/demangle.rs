@@ -1,10 +1,10 @@
-//! Names as people write them. Who made the program chose them: nothing in them reaches a terminal as a command.
+//! Names as people write them. The program's author chose them: they must not control a terminal.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 use std::borrow::Cow;
 use turnwise_present::printable;
 
-/// The name as its author wrote it, with the types of its parameters; others stay.
+/// Returns the name as its author wrote it, with the types of its parameters; other names stay unchanged.
 #[must_use]
 pub fn with_parameters(mangled: &str) -> Cow<'_, str> {
     match addr2line::demangle_auto(Cow::Borrowed(mangled), None) {
@@ -13,7 +13,7 @@ pub fn with_parameters(mangled: &str) -> Cow<'_, str> {
     }
 }
 
-/// Demangles a name of C++ (without parameters: with file and line they only take room) or Rust; others stay.
+/// Demangles a name of C++ (without parameters: with file and line they only take room) or Rust; others stay unchanged.
 #[must_use]
 pub fn without_parameters(mangled: &str) -> String {
     // Versions of dynamic symbols: `pthread_create@@GLIBC_2.34`.

@@ -15,23 +15,23 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use turnwise_present::printable;
 
-/// What is known of a file.
+/// The symbols of a file.
 pub(super) struct SymbolFile {
-    /// The debug file first, if there is one.
+    /// The loaders, the debug file's first, if there is one.
     loaders: Vec<Loader>,
-    /// Address, bytes, name; by address.
+    /// The variables (address, size, name), by address.
     variables: Vec<Variable>,
-    /// Functions that the file carries compressed, as variables are.
+    /// Functions that the file contains compressed, in the form of variables.
     functions: Vec<Variable>,
-    /// Why nothing is known.
+    /// The reason that no symbols are known.
     pub(super) trouble: Option<String>,
 }
 
 impl SymbolFile {
-    /// Never fails: without a file, nothing is known.
+    /// Opens a module's file. It never fails: without a file, no symbols are known.
     pub(super) fn open(module: &Module) -> SymbolFile {
         let mut file = SymbolFile { loaders: Vec::new(), variables: Vec::new(), functions: Vec::new(), trouble: None };
-        // The kernel's own (`linux-vdso.so.1`) has no file.
+        // The kernel's own module (`linux-vdso.so.1`) has no file.
         if module.path.is_absolute()
             && let Err(trouble) = module.open().and_then(|own| file.read(&own, &module.path))
         {
@@ -58,9 +58,9 @@ impl SymbolFile {
         separate.trouble.map_or(Ok(()), Err)
     }
 
-    /// Adds what a file says. It lies at the first of `paths`; units of split debug information may lie beside each.
+    /// Adds the data of a file. It is at the first of `paths`; units of split debug information may be next to each.
     fn load(&mut self, file: &File, paths: &[&Path]) {
-        // The file itself, whatever lies at its path by now.
+        // The file itself, whatever is now at its path.
         let by_number = |file: &File| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         let package = paths.iter().map(|path| package_of(path)).find(|package| package.is_file());
         let linked = package.and_then(|package| linked(&by_number(file), &package).ok());
@@ -70,7 +70,7 @@ impl SymbolFile {
         self.loaders.extend(Loader::new_with_sup(place, common.as_ref().map(by_number)).ok());
     }
 
-    /// The frames at an address of the file, innermost first.
+    /// Returns the frames at an address of the file, innermost first.
     pub(super) fn frames(&self, address: u64, module: &str) -> Vec<Frame> {
         for loader in &self.loaders {
             let frames = debug_frames(loader, address, module);
@@ -86,7 +86,7 @@ impl SymbolFile {
             .collect()
     }
 
-    /// The variable at an address of the file, and how far into it.
+    /// Returns the variable at an address of the file, and the offset into it.
     pub(super) fn variable(&self, address: u64) -> Option<(String, u64)> {
         let (start, _, name) = at(&self.variables, address)?;
         Some((name.clone(), address - start))
@@ -113,7 +113,7 @@ fn debug_frames(loader: &Loader, address: u64, module: &str) -> Vec<Frame> {
     found
 }
 
-/// Where the units of split debug information are gathered (`dwp`).
+/// Returns the path of the package of split debug information (`dwp`).
 fn package_of(path: &Path) -> PathBuf {
     let mut package = path.as_os_str().to_owned();
     package.push(".dwp");
@@ -123,8 +123,8 @@ fn package_of(path: &Path) -> PathBuf {
 /// The name of a file in the folder of [`linked`].
 const LINKED: &str = "file";
 
-/// A folder of links to a file and to its package, whose name must be the file's with `.dwp` behind it: `addr2line`
-/// finds packages in this way alone. The folder may go when both are open.
+/// Creates a folder of links to a file and to its package, whose name must be the file's followed by `.dwp`:
+/// `addr2line` finds packages only in this way. The folder may be removed when both are open.
 fn linked(file: &Path, package: &Path) -> std::io::Result<tempfile::TempDir> {
     let folder = tempfile::tempdir()?;
     let link = folder.path().join(LINKED);
@@ -133,22 +133,22 @@ fn linked(file: &Path, package: &Path) -> std::io::Result<tempfile::TempDir> {
     Ok(folder)
 }
 
-/// A variable by address, bytes, name.
+/// A variable: address, size in bytes, name.
 type Variable = (u64, u64, String);
 
-/// The one in which an address is, of those that are sorted.
+/// Returns the one that contains an address; they are sorted.
 fn at(all: &[Variable], address: u64) -> Option<&Variable> {
     let behind = all.partition_point(|(start, ..)| *start <= address);
     all[..behind].last().filter(|(start, bytes, _)| address - start < *bytes)
 }
 
-/// The functions in what some distributions leave in their programs for stacks: a table of symbols, compressed.
+/// Returns the functions in the compressed symbol table that some distributions leave in their programs for stacks.
 fn compressed_functions<'data>(file: &impl Object<'data>) -> Option<Vec<Variable>> {
     /// The largest programs have some MB of it.
     const MOST_BYTES: u64 = 256 << 20;
     let packed = file.section_by_name(".gnu_debugdata")?.data().ok()?;
     let mut plain = Vec::new();
-    // What was unpacked before an error is used.
+    // Data unpacked before an error is used.
     let _ = XzReader::new(packed, false).take(MOST_BYTES).read_to_end(&mut plain);
     let inner = ElfFile::<FileHeader64<Endianness>>::parse(&*plain).ok()?;
     let functions = inner.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
@@ -158,7 +158,7 @@ fn compressed_functions<'data>(file: &impl Object<'data>) -> Option<Vec<Variable
     Some(all)
 }
 
-/// A file's variables, and the file that has a part of its debug information.
+/// Returns a file's variables, and the file that has a part of its debug information.
 fn parts_of(file: &File, path: &Path) -> Option<(Vec<Variable>, Option<File>)> {
     let cache = ReadCache::new(file);
     let file = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).ok()?;
@@ -190,7 +190,7 @@ mod tests {
         assert!(done.expect("gcc and binutils").success(), "{program} {arguments:?}");
     }
 
-    /// The variables of a stripped program, whose debug file is that of another build or not; and what is said.
+    /// Returns the variables of a stripped program, whose debug file may be of another build, and the messages.
     fn names(folder: &Path, build_id: &str, is_stale: bool) -> (Vec<String>, Option<String>) {
         std::fs::write(folder.join("p.c"), "int NAME; int main(void) { return NAME; }").unwrap();
         run(folder, "gcc", &["-g", build_id, "-DNAME=right", "p.c", "-o", "p"]);

@@ -1,7 +1,7 @@
-//! Whether a file is the one that was mapped into the program.
+//! Determines whether a file is the one that was mapped into the program.
 //!
-//! Programs are replaced while they run, and built anew before somebody reads their recording. A name from another
-//! build is worse than none: where a file cannot be told to be the right one, its names are left out.
+//! Programs are replaced while they run, and rebuilt before their recording is read. A name from another build is worse
+//! than none: if a file cannot be verified to be the right one, its names are left out.
 
 use super::Module;
 use flate2::Crc;
@@ -16,37 +16,37 @@ use std::path::Path;
 use std::sync::Arc;
 use turnwise_present::printable;
 
-/// What tells a module's file from others of the same path.
+/// The identity of a module's file among others of the same path.
 #[derive(Clone, Debug)]
 pub enum Identity {
     /// Its build id.
     BuildId(Vec<u8>),
     /// The checksum of its bytes (`checksum`).
     Checksum(u32),
-    /// What the file system says of it.
+    /// The file system's data about it.
     Stamp(Stamp),
     /// It was last changed before this time, ns since 1970.
     UnchangedSince(u64),
-    /// It is this file, whatever lies at the path.
+    /// It is this file, whatever is at the path.
     Open(Arc<File>),
-    /// Nothing tells it.
+    /// Unknown identity.
     Unknown,
 }
 
-/// What the file system says of a file: no other file has the same number as long as this one is open or mapped, and
-/// every change of it is noted.
+/// The file system's data about a file: no other file has the same number while this one is open or mapped, and every
+/// change of it is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
-    /// Its number.
+    /// The file's number.
     pub inode: u64,
-    /// Its size.
+    /// The file's size.
     pub bytes: u64,
     /// When it was last changed, in whatever way, ns since 1970.
     pub changed_ns: u64,
 }
 
 impl Stamp {
-    /// Of a file that is open.
+    /// Returns the stamp of an open file.
     pub fn of(file: &File) -> io::Result<Stamp> {
         file.metadata().map(|found| Stamp::read(&found))
     }
@@ -59,7 +59,7 @@ impl Stamp {
 }
 
 impl Identity {
-    /// Of a file that is the right one now.
+    /// Returns the identity of a file that is currently the right one.
     #[must_use]
     pub fn of(file: &File) -> Identity {
         match build_id(file) {
@@ -81,14 +81,14 @@ impl Identity {
 }
 
 impl Module {
-    /// Opens its file, if that is the one which was mapped; the error is a sentence.
+    /// Opens the module's file, if that is the one that was mapped; the error is a sentence.
     pub fn open(&self) -> Result<Arc<File>, String> {
         let shown = self.path.to_string_lossy();
         let shown = printable(&shown);
         if let Identity::Open(file) = &self.identity {
             return Ok(Arc::clone(file));
         }
-        // As Linux shows a file that has no name: it can be read only while it is mapped.
+        // This is how Linux shows a file without a name: it can be read only while it is mapped.
         let advice = if shown.ends_with(" (deleted)") { "; --json keeps names with the profile" } else { "" };
         let file = open(&self.path).map_err(|error| format!("cannot read names from {shown}: {error}{advice}"))?;
         if !self.identity.fits(&file) {
@@ -100,7 +100,7 @@ impl Module {
         Ok(Arc::new(file))
     }
 
-    /// The checksum of its file, if that is the one which was mapped and only its bytes can tell so later.
+    /// Returns the checksum of its file, if that is the one that was mapped and only its bytes can identify it later.
     #[must_use]
     pub fn checksum(&self) -> Option<u32> {
         match self.identity {
@@ -110,7 +110,7 @@ impl Module {
     }
 }
 
-/// Opens a regular file. A pipe would wait for ever, a device do as it likes.
+/// Opens a regular file. A pipe would block forever, a device may do anything.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let refuse = |found: Metadata| match found.is_file() {
         true => Ok(()),
@@ -122,16 +122,16 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// A program's or shared object's build id.
+/// Returns a program's or shared object's build id.
 pub(super) fn build_id(file: &File) -> Option<Vec<u8>> {
     let cache = ReadCache::new(file);
     let file = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).ok()?;
     file.build_id().ok()?.filter(|id| !id.is_empty()).map(<[u8]>::to_vec)
 }
 
-/// The checksum of a file's bytes that debug links have, too: CRC-32.
+/// Returns the checksum of a file's bytes that debug links also use: CRC-32.
 pub(super) fn checksum(mut file: &File) -> io::Result<u32> {
-    /// A file with holes may say that it is as long as it likes.
+    /// A file with holes may have any length.
     const MOST_BYTES: u64 = 8 << 30;
     if file.metadata()?.len() > MOST_BYTES {
         return Err(io::ErrorKind::FileTooLarge.into());

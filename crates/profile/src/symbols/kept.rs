@@ -1,5 +1,5 @@
-//! Files that are kept open while a program runs: when its names are looked up, they may lie nowhere any more. A
-//! program may run from memory alone, and shared objects may be replaced by newer ones.
+//! Files that are kept open while a program runs: when its names are looked up, they may have been deleted. A program
+//! may exist only in memory, and shared objects may be replaced by newer ones.
 
 use super::Module;
 use super::identity::open;
@@ -7,27 +7,27 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// So many files are kept: each is an open one of this process.
+/// The maximum number of kept files: each is an open file of this process.
 const MOST_FILES: usize = 256;
 
-/// Files of programs that run or ran.
+/// Files of running or ended programs.
 #[derive(Default)]
 pub struct Kept {
     files: Vec<(Module, Arc<File>)>,
 }
 
 impl Kept {
-    /// Keeps the file of a module of a process, if it can be had and is the one that is mapped there.
+    /// Keeps the file of a module of a process, if it is accessible and is the one that is mapped there.
     pub fn keep(&mut self, pid: u32, module: &Module) {
         if self.files.len() >= MOST_FILES || self.files.iter().any(|(known, _)| is_same(known, module)) {
             return;
         }
-        // The kernel's own has no file.
+        // The kernel's own module has no file.
         let file = module.path.is_absolute().then(|| module.open().ok().or_else(|| of_process(pid, module))).flatten();
         self.files.extend(file.map(|file| (module.clone(), file)));
     }
 
-    /// The file of a module, if it was kept.
+    /// Returns the file of a module, if it was kept.
     #[must_use]
     pub fn file(&self, module: &Module) -> Option<Arc<File>> {
         let is_it = |(known, file): &&(Module, Arc<File>)| is_same(known, module) && module.identity.fits(file);
@@ -39,7 +39,7 @@ fn is_same(one: &Module, other: &Module) -> bool {
     (&one.path, &one.range, one.base) == (&other.path, &other.range, other.base)
 }
 
-/// The file as the process has it, wherever it lay: the program, or what is mapped (which needs more rights).
+/// Returns the file from the process, wherever it was: the program, or a mapping (which needs more rights).
 fn of_process(pid: u32, module: &Module) -> Option<Arc<File>> {
     let directory = PathBuf::from(format!("/proc/{pid}"));
     let mapped = || {

@@ -1,4 +1,4 @@
-//! Names of addresses: functions with file and line, through inlined frames, and variables.
+//! Names of addresses: functions with file and line, including inlined frames, and variables.
 
 pub mod code;
 mod demangle;
@@ -23,20 +23,20 @@ use turnwise_recording::{MOST_MARKS, unmarked};
 /// A file that was mapped into the program.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// First address and the first behind it.
+    /// The first address and the first after it.
     pub range: std::ops::Range<u64>,
-    /// What to subtract for an address in the file.
+    /// The difference between an address and the one in the file.
     pub base: u64,
     /// The file.
     pub path: PathBuf,
-    /// What tells whether the file is the one that was mapped.
+    /// The identity of the file that was mapped.
     pub identity: Identity,
 }
 
-/// All names of a program. Frames are kept once each.
+/// All names of a program. Each frame is stored once.
 pub struct Symbols {
     modules: Vec<(Module, OnceCell<SymbolFile>)>,
-    /// The mark of an address is how many modules had gone from there.
+    /// Whether the mark of an address is the number of modules that were unloaded there before.
     in_order: bool,
     frames: IndexSet<Frame>,
     known: HashMap<u64, Vec<FrameId>>,
@@ -52,22 +52,22 @@ pub struct Variable {
 }
 
 impl Symbols {
-    /// For a program that these files were mapped into. Where several lay at an address, one after the other, the
-    /// address says which is meant ([`turnwise_recording::marked`]); else it is the last.
+    /// Returns the symbols of a program into which these files were mapped. If several were at an address in turn, the
+    /// address states which is meant ([`turnwise_recording::marked`]); otherwise it is the last.
     #[must_use]
     pub fn new(modules: Vec<Module>) -> Symbols {
         let modules = modules.into_iter().map(|module| (module, OnceCell::new())).collect();
         Symbols { modules, in_order: false, frames: IndexSet::new(), known: HashMap::new() }
     }
 
-    /// The same of addresses whose mark says how many of the files that lay there had gone before: without one, the
-    /// first is meant.
+    /// Returns symbols for addresses whose mark is the number of files unloaded there before: without one, the first is
+    /// meant.
     #[must_use]
     pub fn in_order(modules: Vec<Module>) -> Symbols {
         Symbols { in_order: true, ..Symbols::new(modules) }
     }
 
-    /// The frames of a call that returns to `address`, innermost first: what was inlined there, then the function.
+    /// Returns the frames of a call that returns to `address`, innermost first: inlined frames, then the function.
     pub fn of_return_address(&mut self, address: u64) -> Vec<FrameId> {
         if let Some(known) = self.known.get(&address) {
             return known.clone();
@@ -94,8 +94,8 @@ impl Symbols {
         frames
     }
 
-    /// The frames of a call site. Without line numbers, two sites in a function would look the same: then the address
-    /// in the file tells them apart (`name @0x1234`).
+    /// Returns the frames of a call site. Without line numbers, two sites in a function would look the same: then the
+    /// address in the file distinguishes them (`name @0x1234`).
     pub fn told_apart(&mut self, frames: Vec<FrameId>, address: u64) -> Vec<FrameId> {
         let Some(first) = frames.first().map(|id| self.frame(*id).clone()) else { return frames };
         let Some((module, _, before)) = self.module_of(address.saturating_sub(1)) else { return frames };
@@ -108,7 +108,7 @@ impl Symbols {
         std::iter::once(own).chain(frames.into_iter().skip(1)).collect()
     }
 
-    /// The variable that lies at `address`.
+    /// Returns the variable at `address`.
     #[must_use]
     pub fn variable(&self, address: u64) -> Option<Variable> {
         let (module, file, address) = self.module_of(address)?;
@@ -118,7 +118,7 @@ impl Symbols {
         Some(Variable { name, module: name_of(module) })
     }
 
-    /// The module of an address, which may be marked as one of several that lay there; and the address without mark.
+    /// Returns the module of an address, which may be marked as one of several there, and the address without mark.
     fn module_of(&self, address: u64) -> Option<(&Module, &SymbolFile, u64)> {
         let (address, mark) = unmarked(address);
         let mut there = self.modules.iter().filter(|(module, _)| module.range.contains(&address));
@@ -131,20 +131,20 @@ impl Symbols {
         Some((module, file.get_or_init(|| SymbolFile::open(module)), address))
     }
 
-    /// A frame that was handed out.
+    /// Returns a frame by its number.
     #[must_use]
     pub fn frame(&self, id: FrameId) -> &Frame {
         &self.frames[id as usize]
     }
 
-    /// The files whose names could not be read, each once.
+    /// Returns the files whose names could not be read, each once.
     #[must_use]
     pub fn troubles(&self) -> Vec<String> {
         let all: IndexSet<&String> = self.modules.iter().filter_map(|(_, file)| file.get()?.trouble.as_ref()).collect();
         all.into_iter().cloned().collect()
     }
 
-    /// All frames that were handed out, and [`Symbols::troubles`].
+    /// Returns all frames, and [`Symbols::troubles`].
     #[must_use]
     pub fn finish(self) -> (Vec<Frame>, Vec<String>) {
         let troubles = self.troubles();

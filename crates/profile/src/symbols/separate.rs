@@ -1,4 +1,4 @@
-//! Files with what was taken out of programs and shared objects for debuggers.
+//! Separate debug files of programs and shared objects.
 
 use super::identity::{build_id, checksum, open};
 use object::Object;
@@ -9,19 +9,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use turnwise_present::printable;
 
-/// Where distributions put them.
+/// The folder in which distributions put them.
 const ROOT: &str = "/usr/lib/debug";
 
-/// What was found for a program or shared object.
+/// The separate file found for a program or shared object.
 #[derive(Default)]
 pub struct Separate {
-    /// The file that was made together with it, and where that lies.
+    /// The file that was made together with it, and its path.
     pub file: Option<(File, PathBuf)>,
-    /// What is in its place and was not.
+    /// The message about a file in its place that was not.
     pub trouble: Option<String>,
 }
 
-/// Looks for what was taken out of the file of this path, where debuggers do.
+/// Looks for the debug file of the file at this path, where debuggers do.
 pub fn separate_file<'data>(path: &Path, file: &impl Object<'data>) -> Separate {
     let id = file.build_id().ok().flatten().unwrap_or_default();
     let link = file.gnu_debuglink().ok().flatten();
@@ -42,7 +42,7 @@ pub fn separate_file<'data>(path: &Path, file: &impl Object<'data>) -> Separate 
     found
 }
 
-/// Whether a debug file was made with a program of this build id, or is the one whose checksum that has.
+/// Returns whether a debug file was made with a program of this build id, or has the checksum that the program states.
 fn is_of(candidate: &File, id: &[u8], sum: Option<u32>) -> bool {
     match build_id(candidate) {
         Some(own) if !id.is_empty() => own == id,
@@ -50,7 +50,7 @@ fn is_of(candidate: &File, id: &[u8], sum: Option<u32>) -> bool {
     }
 }
 
-/// The place that a build id names; none without an id.
+/// Returns the path for a build id; `None` without an id.
 fn by_build_id(id: &[u8]) -> Option<PathBuf> {
     let [first, rest @ ..] = id else { return None };
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -60,14 +60,14 @@ fn by_build_id(id: &[u8]) -> Option<PathBuf> {
 fn by_name(path: &Path, name: &[u8]) -> Vec<PathBuf> {
     let name = OsStr::from_bytes(name);
     let named = path.parent().map(Path::to_owned);
-    // The file's name may be a link to where it lies.
+    // The file's name may be a link to its location.
     let real = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
     let folders = real.filter(|real| Some(real) != named.as_ref()).into_iter().chain(named);
     let in_root = |folder: &Path| Path::new(ROOT).join(folder.strip_prefix("/").unwrap_or(folder)).join(name);
     folders.flat_map(|folder| [folder.join(name), folder.join(".debug").join(name), in_root(&folder)]).collect()
 }
 
-/// The file with what several debug files have in common (`dwz -m`), if that of this path refers to one.
+/// Returns the file with the common parts of several debug files (`dwz -m`), if the one at this path refers to one.
 pub(super) fn common_file<'data>(path: &Path, file: &impl Object<'data>) -> Option<File> {
     let (name, id) = file.gnu_debugaltlink().ok()??;
     let named = path.parent()?.join(OsStr::from_bytes(name));

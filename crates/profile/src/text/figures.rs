@@ -1,13 +1,13 @@
-//! Figures as people read them, in few columns.
+//! Formats figures for people, in few columns.
 
 use turnwise_present::figures::{percent, short};
 
-/// Formats a length of time.
+/// Formats a duration.
 pub(super) fn time(ns: u64) -> String {
     if ns == 0 { "0".to_owned() } else { crate::figures::time(ns) }
 }
 
-/// Formats a number of things.
+/// Formats a number of items.
 pub(super) fn count(value: u64) -> String {
     if value < 10_000 { value.to_string() } else { short(value as f64) }
 }

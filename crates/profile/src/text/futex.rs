@@ -1,4 +1,4 @@
-//! The report on a trace of futex calls: waits and who ended them; what is not known is not there.
+//! The report on a trace of futex calls: waits and their wakers; unknown figures are omitted.
 
 use super::figures::{count, plural, share, time};
 use super::lines::fitted;
@@ -7,10 +7,10 @@ use super::{callers, more, place, remarks, site_name};
 use crate::model::{Lock, Profile, Site};
 use std::fmt::Write;
 
-/// Futexes in the table, and those with their sites.
+/// The numbers of futexes in the table, and of those with their sites.
 const FUTEXES: usize = 10;
 const DETAILED: usize = 3;
-/// Sites of a futex, wakers of a site, threads.
+/// The number of sites of a futex, of wakers of a site, and of threads.
 const LINES: usize = 5;
 
 /// Writes the whole report.
@@ -116,7 +116,7 @@ fn site(text: &mut String, profile: &Profile, id: u32, site: &Site, lock: &Lock)
     }
 }
 
-/// The threads that waited longest.
+/// Writes the threads that waited longest.
 pub(super) fn threads(text: &mut String, profile: &Profile) {
     let mut order: Vec<_> = profile.threads.iter().collect();
     order.sort_by_key(|thread| std::cmp::Reverse(thread.usage.wait.sum_ns));

@@ -1,16 +1,16 @@
-//! Lines of a terminal's report: figures and fixed words stand whole, the program's names give way.
+//! Lines of a terminal's report: figures and fixed words are kept whole, the program's names are shortened.
 
 pub(super) use crate::output::folded::plain;
 use textwrap::Options;
 use textwrap::core::display_width as width;
 
-/// Columns of a report.
+/// The number of columns of a report.
 pub(super) const COLUMNS: usize = 100;
-/// A shorter name says nothing.
+/// The shortest useful name.
 const LEAST: usize = 10;
 
-/// `name` in at most so many columns: modules go first, then its middle, as names differ at both ends. Control
-/// characters are replaced.
+/// Shortens `name` to at most `columns` columns: modules are removed first, then its middle, as names differ at both
+/// ends. Control characters are replaced.
 #[must_use]
 pub fn shortened(name: &str, columns: usize) -> String {
     let name = plain(name);
@@ -27,14 +27,14 @@ pub fn shortened(name: &str, columns: usize) -> String {
     start.into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
 }
 
-/// A name without what stands in brackets by itself and is not a line of a file: `f (libc.so.6)` becomes `f`.
+/// Returns a name without separate parts in brackets that are not a line of a file: `f (libc.so.6)` becomes `f`.
 fn without_modules(name: &str) -> String {
     let is_module = |word: &str| word.starts_with('(') && word.ends_with(')') && word.len() > 2 && !word.contains(':');
     let words = name.split(' ').enumerate().filter(|(place, word)| *place == 0 || !is_module(word));
     words.map(|(_, word)| word).collect::<Vec<_>>().join(" ")
 }
 
-/// The first characters, as many as have room.
+/// Returns as many first characters as fit.
 fn beginning(characters: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
     let mut used = 0;
     let fits = |c: &char| {
@@ -44,7 +44,7 @@ fn beginning(characters: impl Iterator<Item = char>, columns: usize) -> Vec<char
     characters.take_while(fits).collect()
 }
 
-/// A line of names, each behind its fixed words, and of what follows the last: the names share the room that is left.
+/// Returns a line of names, each after its fixed words, and the text after the last: names share the remaining room.
 pub(super) fn fitted(parts: &[(&str, &str)], after: &str) -> String {
     let fixed = parts.iter().map(|(before, _)| width(before)).sum::<usize>() + width(after);
     let wanted: Vec<usize> = parts.iter().map(|(_, name)| width(&plain(name))).collect();
@@ -53,7 +53,7 @@ pub(super) fn fitted(parts: &[(&str, &str)], after: &str) -> String {
     named.collect::<String>() + after + "\n"
 }
 
-/// The room for each name: those that need less than an equal part leave the rest to the longer ones.
+/// Returns the room for each name: those that need less than an equal part leave the rest to the longer ones.
 #[must_use]
 pub fn shared(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
@@ -66,18 +66,18 @@ pub fn shared(wanted: &[usize], room: usize) -> Vec<usize> {
     rooms
 }
 
-/// As many lines as `text` needs, the second and further ones behind `indent`.
+/// Wraps `text` to lines, the second and further ones after `indent`.
 pub(super) fn wrapped(text: &str, indent: &str) -> String {
     textwrap::fill(&plain(text), Options::new(COLUMNS).subsequent_indent(indent)) + "\n"
 }
 
-/// Both on one line if there is room, else on two.
+/// Returns both on one line if there is room, otherwise on two.
 pub(super) fn joined(indent: &str, first: &str, second: &str) -> String {
     let line = format!("{indent}{first}, {second}\n");
     if width(line.trim_end()) <= COLUMNS { line } else { format!("{indent}{first}\n{indent}{second}\n") }
 }
 
-/// A report whose lines are no wider than they may be: nothing is cut, what is too long goes on in the next line.
+/// Returns a report whose lines have at most the allowed width: long lines are continued on the next line, not cut.
 pub(super) fn within(report: &str) -> String {
     let line = |line: &str| {
         let line = line.trim_end();

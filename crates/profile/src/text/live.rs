@@ -1,4 +1,4 @@
-//! The report on a program that was looked into while it ran: what its threads waited for, where, and who had it.
+//! The report on a program that was inspected while it ran: what its threads waited for, where, and the holders.
 
 use super::figures::{count, plural, share, time};
 use super::lines::{fitted, wrapped};
@@ -7,10 +7,10 @@ use crate::model::{Events, Lock, LockId, Profile, Site, SiteId};
 use crate::output::headlines;
 use std::fmt::Write;
 
-/// Locks in the table, and those with their sites.
+/// The numbers of locks in the table, and of those with their sites.
 const LOCKS: usize = 10;
 const DETAILED: usize = 3;
-/// Sites of a lock, holders and callers of a site.
+/// The number of sites of a lock, and of holders and callers of a site.
 const LINES: usize = 5;
 
 /// Writes the whole report.
@@ -70,7 +70,7 @@ fn table(text: &mut String, profile: &Profile) {
     more(text, profile.locks.len(), LOCKS);
 }
 
-/// Sleeps, steals and hand-offs; `-`: unknown.
+/// Formats sleeps, steals and hand-offs; `-`: unknown.
 fn events(events: &Events) -> [String; 3] {
     [events.sleeps, events.steals, events.handoffs].map(|number| number.map_or_else(|| "-".to_owned(), count))
 }

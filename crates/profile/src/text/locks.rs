@@ -1,4 +1,4 @@
-//! The locks by wait time, and what there is to say of the worst.
+//! The locks by wait time, and details of the worst.
 
 use super::figures::{count, plural, share, time};
 use super::lines::{COLUMNS, fitted, joined, plain};
@@ -6,18 +6,18 @@ use super::{callers, is_root, more, place, site_name};
 use crate::model::{Lock, LockId, LockKind, Profile, Site, Step, Usage};
 use std::fmt::Write;
 
-/// Locks in the table.
+/// The number of locks in the table.
 const LOCKS: usize = 10;
-/// Locks with their sites.
+/// The number of locks with their sites.
 const DETAILED: usize = 3;
-/// Sites of a lock, pairs of a site.
+/// The number of sites of a lock, and of pairs of a site.
 const SITES: usize = 5;
-/// Looks at holders that say something.
+/// The number of checks of holders that is significant.
 const LOOKS: u64 = 10;
-/// Columns of a course over time.
+/// The number of columns of a time course.
 const COURSE: usize = 48;
 
-/// One line for each lock.
+/// Writes one line for each lock.
 pub(super) fn table(text: &mut String, profile: &Profile) {
     let _ = writeln!(text, "\nLOCKS BY WAIT TIME");
     let _ = writeln!(
@@ -43,7 +43,7 @@ pub(super) fn table(text: &mut String, profile: &Profile) {
     more(text, profile.locks.len(), LOCKS);
 }
 
-/// One line for each of the call sites with most waiting, whatever their lock.
+/// Writes one line for each of the call sites with most waiting, whatever their lock.
 pub(super) fn sites(text: &mut String, profile: &Profile) {
     let mut order: Vec<&Site> = profile.sites.iter().collect();
     order.sort_by_key(|site| std::cmp::Reverse((site.usage.wait.sum_ns, site.usage.acquisitions)));
@@ -54,7 +54,7 @@ pub(super) fn sites(text: &mut String, profile: &Profile) {
     );
     for site in order.iter().take(LOCKS) {
         let usage = &site.usage;
-        // Those that were timed are mostly contended ones: the sum over all tells the mean.
+        // The measured holds are mostly contended ones: the mean comes from the sum over all.
         let hold = usage.hold_total_ns.checked_div(usage.acquisitions).filter(|_| usage.hold.count > 0);
         let figures = format!(
             "{:>9} {:>8} {:>8} {:>9} {:>12} {:>9}  ",
@@ -67,7 +67,7 @@ pub(super) fn sites(text: &mut String, profile: &Profile) {
         );
         let lock = &profile.locks[site.lock as usize].name;
         let both = format!("{} for {lock}", site_name(profile, site));
-        // A lock that is named by where it is taken says no more; and the site is what the line is about.
+        // A lock that is named by where it is taken adds no information; and the line is about the site.
         let has_room = textwrap::core::display_width(&plain(&both)) + figures.len() <= COLUMNS;
         let says_more = profile.locks.len() > 1 && !lock.starts_with("taken in ");
         let name = if has_room && says_more { both } else { site_name(profile, site) };
@@ -76,7 +76,7 @@ pub(super) fn sites(text: &mut String, profile: &Profile) {
     more(text, order.len(), LOCKS);
 }
 
-/// The worst locks, with sites, holders and course.
+/// Writes the worst locks, with sites, holders and time course.
 pub(super) fn details(text: &mut String, profile: &Profile) {
     for (lock, id) in profile.locks.iter().zip(0..).take(DETAILED) {
         if lock.usage.wait.sum_ns > 0 || id == 0 {
@@ -85,7 +85,7 @@ pub(super) fn details(text: &mut String, profile: &Profile) {
     }
 }
 
-/// The first lines on a lock.
+/// Writes the first lines on a lock.
 pub(super) fn heading(text: &mut String, lock: &Lock) {
     *text += "\n";
     *text += &fitted(&[("", &lock.name)], &format!(" at {:#x}, {}", lock.address, kind(lock.kind)));
@@ -124,7 +124,7 @@ fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
     }
 }
 
-/// The innermost frames of the stack that made a lock, but for what only starts programs and threads.
+/// Writes the innermost frames of the stack that created a lock, except those that only start programs and threads.
 fn made_by(text: &mut String, profile: &Profile, lock: &Lock) {
     let Some(stack) = lock.created.and_then(|stack| profile.stacks.get(stack as usize)) else { return };
     let own = stack.iter().filter(|frame| !is_root(&profile.frames[**frame as usize].function));
@@ -165,7 +165,7 @@ fn site(text: &mut String, profile: &Profile, site: &Site, number: u32, of_lock:
     }
 }
 
-/// What happened inside a lock, if anything is known: `-` is not.
+/// Writes the events inside a lock, if any are known; `-`: unknown.
 fn inside(text: &mut String, indent: &str, usage: &Usage) {
     let events = &usage.events;
     let known = [events.sleeps, events.steals, events.handoffs, events.spins_won, events.spins_off_cpu];
@@ -205,7 +205,7 @@ fn kind(kind: LockKind) -> &'static str {
     }
 }
 
-/// Wait time over time as bars, and how long each is; `None`: there was no wait.
+/// Returns wait time over time as bars, and the length of each; `None`: there was no wait.
 pub(super) fn over_time(lock: &Lock) -> Option<String> {
     let waited = lock.over_time.iter().any(|step| step.wait_ns > 0);
     waited.then(|| format!("{} ({} each)", course(&lock.over_time), time(lock.step_ns * step_width(lock))))
@@ -216,7 +216,7 @@ fn step_width(lock: &Lock) -> u64 {
     lock.over_time.len().div_ceil(COURSE).max(1) as u64
 }
 
-/// Wait time over time as bars.
+/// Formats wait time over time as bars.
 fn course(steps: &[Step]) -> String {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let width = steps.len().div_ceil(COURSE).max(1);

@@ -1,4 +1,4 @@
-//! The report for a terminal: 100 columns, what matters first.
+//! The report for a terminal: 100 columns, the most important first.
 
 mod figures;
 mod futex;
@@ -15,11 +15,11 @@ use lines::{fitted, wrapped};
 pub use lines::{shared, shortened};
 use std::fmt::Write;
 
-/// Lines of a section that is not about the locks themselves.
+/// The number of lines of a section that is not about the locks themselves.
 const LINES: usize = 5;
-/// Columns of a call site's name, at most: its share of the wait time stands before it.
+/// The most columns of a call site's name: its share of the wait time precedes it.
 const SITE: usize = 90;
-/// Columns of a name beside others.
+/// The number of columns of a name next to others.
 const BESIDE: usize = 60;
 
 /// Formats the report for a terminal.
@@ -38,10 +38,10 @@ pub fn report(profile: &Profile) -> String {
     lines::within(&text)
 }
 
-/// The report on what the recorder saw.
+/// Writes the report on a recording.
 fn recorded(text: &mut String, profile: &Profile) {
     if profile.locks.iter().all(|lock| lock.usage.acquisitions == 0) {
-        // Nothing was counted: there is nothing to say of how, nor of what locks tell.
+        // No acquisitions were counted: the method and the locks' events are not worth mentioning.
         summary::command(text, profile);
         summary::no_locks(text, profile);
         return;
@@ -57,7 +57,7 @@ fn recorded(text: &mut String, profile: &Profile) {
     notes(text, profile);
 }
 
-/// A site in one line. Of a function that only locks for others, the caller is named, too.
+/// Formats a site in one line. For a function that only locks for others, the caller is also named.
 fn site_name(profile: &Profile, site: &Site) -> String {
     let own = site.frames.first().map_or_else(|| "?".to_owned(), |frame| place(profile, *frame));
     let kind = match (site.reader, site.after_wait) {
@@ -75,12 +75,12 @@ fn site_name(profile: &Profile, site: &Site) -> String {
     shortened(&name, SITE)
 }
 
-/// The first frames outside of the site's functions and of functions that only lock for others, with their wait time.
+/// Returns the first frames outside the site's functions and functions that only lock for others, with wait times.
 fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
     let mut found: Vec<(FrameId, u64)> = Vec::new();
     for usage in &site.stacks {
         let stack = &profile.stacks[usage.stack as usize];
-        // The frame that names the site, which may be inlined in the next; nothing, if the call is not known.
+        // The frame that names the site, which may be inlined in the next; none if the call is unknown.
         let is_class = |frame: &FrameId| crate::analysis::is_lock_class(&profile.frames[*frame as usize]);
         let named = stack.iter().position(|frame| !is_class(frame)).filter(|_| !site.frames.is_empty());
         let own = named.map_or(0, |place| place + 1);
@@ -98,7 +98,7 @@ fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
     found
 }
 
-/// Whether a function only starts threads or programs.
+/// Returns whether a function only starts threads or programs.
 fn is_root(function: &str) -> bool {
     ["start_thread", "clone3", "__clone", "_start", "thread_start"].contains(&function)
         || function.starts_with("__libc_start")

@@ -1,4 +1,4 @@
-//! The lines that matter.
+//! The most important lines.
 
 use super::figures::{count, plural, share, time};
 use super::lines::{fitted, plain, wrapped};
@@ -7,7 +7,7 @@ use crate::model::{Ending, Lock, Profile};
 use crate::output::headlines;
 use std::fmt::Write;
 
-/// What ran, how long, and how it ended.
+/// Writes what ran, for how long, and how it ended.
 pub(super) fn command(text: &mut String, profile: &Profile) {
     let program = &profile.program;
     let figures = format!(": {}, {}, ", time(program.duration_ns), threads(profile));
@@ -29,13 +29,13 @@ pub(super) fn ending(ending: Ending) -> String {
     }
 }
 
-/// Of a program that took no lock.
+/// Writes the lines on a program that took no lock.
 pub(super) fn no_locks(text: &mut String, profile: &Profile) {
     let all_is_there = profile.recording.missing.is_empty();
     *text += &wrapped(if all_is_there { headlines::NO_LOCKS } else { headlines::NOTHING }, "");
 }
 
-/// The five lines on a program's locks.
+/// Writes the five lines on a program's locks.
 pub(super) fn of_locks(text: &mut String, profile: &Profile) {
     command(text, profile);
     let sum = |of: fn(&Lock) -> u64| profile.locks.iter().map(of).sum::<u64>();
@@ -59,7 +59,7 @@ pub(super) fn of_locks(text: &mut String, profile: &Profile) {
     }
 }
 
-/// What most waiting was for, and where.
+/// Writes what most waiting was for, and where.
 pub(super) fn most(text: &mut String, profile: &Profile, waited: u64) {
     let part = |of: u64| format!(" ({})", share(of, waited));
     if let Some(lock) = profile.locks.first() {
@@ -70,7 +70,7 @@ pub(super) fn most(text: &mut String, profile: &Profile, waited: u64) {
     }
 }
 
-/// The pair with most waiting, in three lines if that is long: both names matter.
+/// Writes the pair with most waiting, in three lines if that is long: both names are important.
 pub(super) fn who_blocked(text: &mut String, profile: &Profile, waited: u64) {
     let Some(pair) = profile.blocked.first() else { return };
     let [waiter, holder] = [pair.waiter, pair.holder].map(|site| site_name(profile, &profile.sites[site as usize]));

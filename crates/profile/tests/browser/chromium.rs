@@ -1,5 +1,5 @@
-//! A headless Chromium, driven through its debugging pipe: commands go in at descriptor 3 and answers come out at 4, as
-//! JSON with a zero byte after each. Clicks and keys made this way are the browser's own, as a user's are.
+//! A headless Chromium, driven through its debugging pipe: commands go to descriptor 3 and answers come from 4, as JSON
+//! with a zero byte after each. Clicks and keys made this way are the browser's own, like a user's.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -8,10 +8,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// Debian, Ubuntu and others, Google.
+/// The names on Debian, on Ubuntu and others, and from Google.
 const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What keeps it from asking for anything outside, and lets root run it.
+/// The flags that keep it from accessing the network, and let root run it.
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-extensions \
                      --disable-background-networking --disable-component-update --disable-sync \
                      --disable-dev-shm-usage --window-size=1200,900 --remote-debugging-pipe";
@@ -22,13 +22,13 @@ pub(crate) struct Browser {
     answers: Receiver<Value>,
     last: u64,
     session: Option<String>,
-    /// What the page complained about.
+    /// The errors of the page.
     pub(crate) complaints: Vec<String>,
     profile: tempfile::TempDir,
 }
 
 impl Browser {
-    /// The name of a browser that is here, if one is.
+    /// Returns the name of an installed browser, if any.
     pub(crate) fn find() -> Option<&'static str> {
         let runs = |name: &&&str| {
             let status = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -94,7 +94,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page.
+    /// Returns the value of an expression in the page.
     #[track_caller]
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let result = self.ask("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));
@@ -111,7 +111,7 @@ impl Browser {
         }
     }
 
-    /// The middle of an element, scrolled into sight.
+    /// Returns the middle of an element, scrolled into view.
     fn place(&mut self, element: &str) -> (f64, f64) {
         let place = self.value(&format!(
             "(() => {{ const e = {element}; e.scrollIntoView({{block: 'center', behavior: 'instant'}}); \
@@ -125,7 +125,7 @@ impl Browser {
         self.ask("Input.dispatchMouseEvent", event);
     }
 
-    /// Clicks on an element, wherever the page has it.
+    /// Clicks on an element, wherever it is on the page.
     pub(crate) fn click(&mut self, element: &str) {
         let place = self.place(element);
         for kind in ["mousePressed", "mouseReleased"] {
@@ -133,7 +133,7 @@ impl Browser {
         }
     }
 
-    /// Moves the pointer to so many pixels off the middle of an element.
+    /// Moves the pointer to `dx` pixels off the middle of an element.
     pub(crate) fn point(&mut self, element: &str, dx: f64) {
         let (x, y) = self.place(element);
         let event = json!({"type": "mouseMoved", "x": x + dx, "y": y});

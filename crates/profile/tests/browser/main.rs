@@ -1,6 +1,6 @@
-//! The page of `turnwise profile --html` in a browser, as a user has it: pointer, keys, light and dark, any width.
+//! The page of `turnwise profile --html` in a browser, as a user operates it: pointer, keys, light and dark, any width.
 //!
-//! Skipped, with a message, where there is no Chromium.
+//! The tests are skipped, with a message, if there is no Chromium.
 
 #[allow(dead_code, reason = "the page of `sim` needs all of it")]
 mod chromium;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::by_flag;
 
-/// Opens the profile's page and has a look; nothing if there is no browser.
+/// Opens the profile's page and calls `look`; does nothing if there is no browser.
 fn look(profile: &Profile, look: impl FnOnce(&mut Browser)) {
     let Some(name) = Browser::find() else {
         return eprintln!("SKIPPED: no Chromium here; on Debian: apt-get install chromium");
@@ -27,7 +27,7 @@ fn look(profile: &Profile, look: impl FnOnce(&mut Browser)) {
     assert_eq!(browser.complaints, Vec::<String>::new(), "the page has no errors");
 }
 
-/// A key, pressed and released, with its text.
+/// Presses and releases a key, with its text.
 fn press(browser: &mut Browser, key: &str) {
     let text = if key.chars().count() == 1 {
         key
@@ -229,12 +229,12 @@ fn light_and_dark_have_enough_contrast_and_the_button_overrides() {
 }
 
 fn contrast(browser: &mut Browser, scheme: &str, dark: bool) {
-    // The first section has no card of its own.
+    // The first section has no separate card.
     let script = include_str!("contrast.js").replace("\"section\"", "\"#advice\"");
     let rates = browser.value(&script);
     assert_eq!(rates["back"].as_f64().expect("a number") < 0.2, dark, "{scheme}: {rates}");
     for (name, rate) in rates.as_object().expect("rates").iter().filter(|(name, _)| *name != "back") {
-        // As WCAG asks: 4.5 for text, 3 for what is drawn.
+        // As WCAG requires: 4.5 for text, 3 for graphics.
         let least = if name.starts_with("--c") { 3.0 } else { 4.5 };
         assert!(rate.as_f64().expect("a number") >= least, "{scheme} {name}: {rate}");
     }
@@ -278,12 +278,12 @@ fn narrow_windows_do_not_overflow() {
     });
 }
 
-/// Makes the window so wide.
+/// Sets the window's width.
 fn widen(browser: &mut Browser, width: u32) {
     let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
     browser.ask("Emulation.setDeviceMetricsOverride", size);
     browser.until(&format!("document.querySelector('#flame-chart svg').viewBox.baseVal.width <= {width}"));
-    // What is drawn anew is drawn in the next frame.
+    // Redrawing happens in the next frame.
     browser.ask(
         "Runtime.evaluate",
         json!({"expression": "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
@@ -294,7 +294,7 @@ fn widen(browser: &mut Browser, width: u32) {
 #[test]
 fn the_names_of_walls_are_apart_from_each_other_and_in_the_picture() {
     const NAMES: &str = "[...document.querySelectorAll('#scaling-chart .wall-name')]";
-    // At the same number of CPUs, beside each other, and at either end.
+    // At the same number of CPUs, next to each other, and at either end.
     for places in [(8, 8), (8, 16), (2, 64), (64, 64)] {
         let mut profile = fixture::server();
         let designs = &mut profile.scaling.as_mut().expect("a forecast").designs;
@@ -373,7 +373,7 @@ fn a_lock_leads_to_its_rule_which_can_be_copied() {
     });
 }
 
-/// Nothing but what scrolls by itself is wider than the window.
+/// Checks that only elements that scroll by themselves are wider than the window.
 fn fits(browser: &mut Browser) {
     let beyond = "[...document.querySelectorAll('body *')].filter((e) => !e.closest('.scroll > *, svg, nav, .skip') && \
          e.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5) \

@@ -1,4 +1,4 @@
-//! What the advice says of the fixture, as a user reads it.
+//! The advice on the fixture, as a user reads it.
 
 use super::fixture;
 use turnwise_profile::advice::{advise, text};

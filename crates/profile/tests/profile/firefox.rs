@@ -1,4 +1,4 @@
-//! The Firefox profiler's format, by what its documentation asks for.
+//! The Firefox profiler's format, by the requirements of its documentation.
 
 use super::fixture;
 use serde_json::Value;

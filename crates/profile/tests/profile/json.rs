@@ -1,4 +1,4 @@
-//! JSON there and back, and what comes of other files.
+//! The JSON round trip, and the handling of other files.
 
 use super::fixture;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! A profile of a program that was looked into while it ran: what is not known of it is nowhere.
+//! A profile of a program that was inspected while it ran: unknown figures appear nowhere.
 
 use super::fixture;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use turnwise_profile::model::{Method, Profile};
 use turnwise_profile::output::{FORMATS, by_flag, json};
 use turnwise_profile::text::report;
 
-/// The server, with what the recorder inside it does not see left out.
+/// Returns the server's profile, without what the recorder inside it does not see.
 fn profile() -> Profile {
     let mut profile = fixture::server();
     profile.recording.method = Method::Live;

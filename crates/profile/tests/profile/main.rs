@@ -1,4 +1,4 @@
-//! Profiles through every output and the advice, read back as others would read them.
+//! Profiles through every output and the advice, read back as other tools would read them.
 
 mod advice;
 mod firefox;

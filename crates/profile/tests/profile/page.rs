@@ -1,4 +1,4 @@
-//! The page as a file: it asks for nothing, no name escapes, its size has a bound. What it does is the browser's test.
+//! The page as a file: it loads no resource, no name escapes, its size is bounded. The browser's test covers the rest.
 
 use super::fixture;
 use serde_json::Value;

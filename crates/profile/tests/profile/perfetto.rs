@@ -16,7 +16,7 @@ fn number(parts: &[Field], field: u64) -> Option<u64> {
     parts.iter().find(|part| part.number == field).map(Field::value)
 }
 
-/// Time, type, track, name, counter's value, flows that go out, flows that come in.
+/// An event: time, type, track, name, counter's value, outgoing flows, incoming flows.
 struct Event {
     at: u64,
     kind: u64,

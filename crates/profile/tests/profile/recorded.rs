@@ -1,7 +1,7 @@
-//! A profile that `turnwise profile` recorded, through every form: what the fixture only imitates.
+//! A profile that `turnwise profile` recorded, through every form: the real case that the fixture only imitates.
 //!
 //! `recorded.json` is of `turnwise profile --json FILE -- @sample -t 6 -s 0.025 -k 500` on two CPUs. If the model
-//! changes, record it again until some threads waited.
+//! changes, record it again until some threads have waited.
 
 use turnwise_profile::advice::advise;
 use turnwise_profile::model::Profile;

@@ -1,11 +1,11 @@
-//! The text report: whatever the program's names are, lines are short, figures whole, and the terminal obeys nothing.
+//! The text report: whatever the program's names are, lines are short, figures whole, and no text is a command.
 
 use super::fixture;
 use textwrap::core::display_width;
 use turnwise_profile::model::{Lock, Profile, Usage};
 use turnwise_profile::text::report;
 
-/// The server with long names everywhere.
+/// Returns the server's profile with long names everywhere.
 fn named(part: &str) -> Profile {
     let mut profile = fixture::server();
     let long = |number: usize| format!("{number}{}{number}", part.repeat(200 / display_width(part)));
@@ -22,7 +22,7 @@ fn named(part: &str) -> Profile {
     profile
 }
 
-/// What a line starts with, and the figures behind its name.
+/// Returns the beginning of a line, and the figures after its name.
 fn figures(line: &str) -> Option<(&str, &str)> {
     const STARTS: [&str; 5] = ["Most of it for: ", "Most of it in: ", "while held by ", "called from ", "made by: "];
     let start = STARTS.into_iter().find(|start| line.trim_start().starts_with(start))?;

@@ -1,4 +1,4 @@
-//! The wire format of protocol buffers, as its documentation has it.
+//! The wire format of protocol buffers, as in its documentation.
 
 #[derive(Debug)]
 pub(crate) struct Field<'a> {
@@ -34,14 +34,14 @@ impl<'a> Field<'a> {
         std::str::from_utf8(self.bytes()).expect("it is a text")
     }
 
-    /// The numbers of a packed field.
+    /// Returns the numbers of a packed field.
     pub(crate) fn packed(&self) -> Vec<u64> {
         let mut rest = self.bytes();
         std::iter::from_fn(|| (!rest.is_empty()).then(|| varint(&mut rest))).collect()
     }
 }
 
-/// All fields of a message, in order.
+/// Returns all fields of a message, in order.
 pub(crate) fn fields(mut message: &[u8]) -> Vec<Field<'_>> {
     let mut found = Vec::new();
     while !message.is_empty() {

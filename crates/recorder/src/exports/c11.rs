@@ -1,5 +1,5 @@
-//! C11's `mtx_*` and `cnd_*`. The C library's own call its pthread functions inside, where nothing can be interposed.
-//! `mtx_t` and `cnd_t` are the pthread types under another name.
+//! C11's `mtx_*` and `cnd_*`. The C library's own call its pthread functions internally, where nothing can be
+//! interposed. `mtx_t` and `cnd_t` are the pthread types by another name.
 
 use super::{cond, mutex};
 use core::ptr;
@@ -12,7 +12,7 @@ type Cnd = pthread_cond_t;
 /// `mtx_recursive`.
 const RECURSIVE: c_int = 1;
 
-/// The `thrd_*` code of an errno value.
+/// Returns the `thrd_*` code for an errno value.
 fn code(errno: c_int) -> c_int {
     match errno {
         0 => 0,
@@ -41,7 +41,7 @@ unsafe extern "C" fn init(object: *mut Mtx, kind: c_int, site: u64) -> c_int {
     }
 }
 
-/// Defines functions that call a pthread function and answer with C11's codes.
+/// Defines functions that call a pthread function and return C11's codes.
 macro_rules! coded {
     ($($name:ident($($argument:ident: $type:ty),*) = $target:path;)*) => {$(
         /// # Safety
@@ -73,9 +73,9 @@ export_with_caller! {
     mtx_init(*mut Mtx, c_int) -> init, "rdx", "x2";
     /// Acquires the mutex.
     mtx_lock(*mut Mtx) -> lock, "rsi", "x1";
-    /// Acquires the mutex if that is possible at once, or answers `thrd_busy`.
+    /// Acquires the mutex if it is available immediately, or returns `thrd_busy`.
     mtx_trylock(*mut Mtx) -> trylock, "rsi", "x1";
-    /// Acquires the mutex, or answers `thrd_timedout` at a time on the wall clock.
+    /// Acquires the mutex, or returns `thrd_timedout` at a time on the wall clock.
     mtx_timedlock(*mut Mtx, *const timespec) -> timedlock, "rdx", "x2";
     /// Makes a condition variable.
     cnd_init(*mut Cnd) -> make_cnd, "rsi", "x1";
@@ -95,7 +95,7 @@ pub(crate) unsafe extern "C" fn mtx_unlock(object: *mut Mtx) -> c_int {
     code(unsafe { mutex::pthread_mutex_unlock(object) })
 }
 
-/// Ends a mutex's life.
+/// Destroys a mutex.
 ///
 /// # Safety
 /// As C11 says.
@@ -105,7 +105,7 @@ pub(crate) unsafe extern "C" fn mtx_destroy(object: *mut Mtx) {
     unsafe { mutex::pthread_mutex_destroy(object) };
 }
 
-/// Ends a condition variable's life.
+/// Destroys a condition variable.
 ///
 /// # Safety
 /// As C11 says.
@@ -117,7 +117,7 @@ pub(crate) unsafe extern "C" fn cnd_destroy(object: *mut Cnd) {
 
 export_with_static! {
     super::cond::OPS;
-    /// Releases the mutex, waits, acquires it again.
+    /// Releases the mutex, waits, and reacquires it.
     #[unsafe(no_mangle)]
     cnd_wait(*mut Cnd, *mut Mtx) -> turnwise_record_cnd_wait, "rdx", "x2";
     /// Waits as `cnd_wait` does, until a time on the wall clock.

@@ -38,7 +38,7 @@ with_caller! {
     pub(crate) pthread_cond_init(*mut pthread_cond_t, *const pthread_condattr_t) -> init, "rdx", "x2";
 }
 
-/// Ends a condition variable's life.
+/// Destroys a condition variable.
 ///
 /// # Safety
 /// As POSIX says.
@@ -51,7 +51,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t
 
 export_with_static! {
     OPS;
-    /// Releases the mutex, waits, acquires it again.
+    /// Releases the mutex, waits, and reacquires it.
     #[unsafe(export_name = "turnwise_pthread_cond_wait")]
     pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_record_wait, "rdx", "x2";
     /// Waits as `pthread_cond_wait` does, until a time on the condition variable's clock.
@@ -81,11 +81,11 @@ pub(super) struct Ops {
     clockwait: extern "C" fn() -> *mut c_void,
 }
 
-/// What `c/wait.c` may call.
+/// The functions that `c/wait.c` may call.
 pub(super) static OPS: Ops =
     Ops { begin: cond::begin, end: cond::end, wait: next::<0>, timedwait: next::<1>, clockwait: next::<2> };
 
-/// The next library's wait of this number.
+/// Returns the next library's wait of this number.
 extern "C" fn next<const NUMBER: usize>() -> *mut c_void {
     [&real::COND_WAIT, &real::COND_TIMEDWAIT, &real::COND_CLOCKWAIT][NUMBER].get()
 }

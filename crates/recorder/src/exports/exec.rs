@@ -1,3 +1,3 @@
-//! Calls that start programs: one that cannot load this library does not get it.
+//! Calls that start programs: a program that cannot load this library does not get it.
 
 turnwise_interpose::exec! {}

@@ -9,7 +9,7 @@ fn place<T>(class: Class, object: *mut T, op: Op, site: u64) -> Acquisition {
     Acquisition { class, address: object as u64, site: op.at(site) }
 }
 
-/// Defines what the exported functions that acquire jump to. `$first` is what a call tries before it waits.
+/// Defines the targets of the exported functions that acquire. `$first` is a call's attempt before it waits.
 macro_rules! acquisitions {
     ($object:ty, $class:expr, $op:expr; $lock:ident = $real:path, $first:path; $trylock:ident = $try:path
      $(; $timed:ident = $real_timed:path; $clocked:ident = $real_clocked:path)?) => {
@@ -66,7 +66,7 @@ macro_rules! acquisitions {
     };
 }
 
-/// Defines what the exported functions that make an object jump to.
+/// Defines the targets of the exported functions that initialise an object.
 macro_rules! init {
     ($object:ty, $attributes:ty, $class:expr, $real:path) => {
         /// # Safety
@@ -82,7 +82,7 @@ macro_rules! init {
     };
 }
 
-/// Defines the exported functions that release a lock and that end its life, each under all of its names.
+/// Defines the exported functions that release and destroy a lock, each under all of its names.
 macro_rules! endings {
     ($object:ty; $($unlock:ident)+ = $real_unlock:path; $($destroy:ident)+ = $real_destroy:path) => {
         $(
@@ -97,7 +97,7 @@ macro_rules! endings {
             }
         )+
         $(
-            /// Ends the lock's life.
+            /// Destroys the lock.
             ///
             /// # Safety
             /// As POSIX says.

@@ -6,7 +6,7 @@ use libc::{c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use turnwise_interpose::export_with_caller;
 use turnwise_recording::{Class, Op};
 
-/// What a call tries before it waits.
+/// Makes a call's attempt before it waits.
 ///
 /// # Safety
 /// As POSIX says of `pthread_mutex_lock`.
@@ -30,11 +30,11 @@ endings!(pthread_mutex_t; pthread_mutex_unlock __pthread_mutex_unlock = real::mu
 export_with_caller! {
     /// Acquires the mutex.
     pthread_mutex_lock(*mut pthread_mutex_t) -> lock, "rsi", "x1";
-    /// Acquires the mutex if that is possible at once, or answers EBUSY.
+    /// Acquires the mutex if it is available immediately, or returns EBUSY.
     pthread_mutex_trylock(*mut pthread_mutex_t) -> trylock, "rsi", "x1";
-    /// Acquires the mutex, or answers ETIMEDOUT at a time on the wall clock.
+    /// Acquires the mutex, or returns ETIMEDOUT at a time on the wall clock.
     pthread_mutex_timedlock(*mut pthread_mutex_t, *const timespec) -> timedlock, "rdx", "x2";
-    /// Acquires the mutex, or answers ETIMEDOUT at a time on a clock of the caller's choice.
+    /// Acquires the mutex, or returns ETIMEDOUT at a time on a clock of the caller's choice.
     pthread_mutex_clocklock(*mut pthread_mutex_t, clockid_t, *const timespec) -> clocklock, "rcx", "x3";
     /// Makes a mutex.
     pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> init, "rdx", "x2";

@@ -18,19 +18,19 @@ endings!(pthread_rwlock_t; pthread_rwlock_unlock __pthread_rwlock_unlock = real:
 export_with_caller! {
     /// Acquires the lock for reading.
     pthread_rwlock_rdlock(*mut pthread_rwlock_t) -> rdlock, "rsi", "x1";
-    /// Acquires the lock for reading if that is possible at once, or answers EBUSY.
+    /// Acquires the lock for reading if it is available immediately, or returns EBUSY.
     pthread_rwlock_tryrdlock(*mut pthread_rwlock_t) -> tryrdlock, "rsi", "x1";
-    /// Acquires the lock for reading, or answers ETIMEDOUT at a time on the wall clock.
+    /// Acquires the lock for reading, or returns ETIMEDOUT at a time on the wall clock.
     pthread_rwlock_timedrdlock(*mut pthread_rwlock_t, *const timespec) -> timedrdlock, "rdx", "x2";
-    /// Acquires the lock for reading, or answers ETIMEDOUT at a time on a clock of the caller's choice.
+    /// Acquires the lock for reading, or returns ETIMEDOUT at a time on a clock of the caller's choice.
     pthread_rwlock_clockrdlock(*mut pthread_rwlock_t, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
     /// Acquires the lock for writing.
     pthread_rwlock_wrlock(*mut pthread_rwlock_t) -> wrlock, "rsi", "x1";
-    /// Acquires the lock for writing if that is possible at once, or answers EBUSY.
+    /// Acquires the lock for writing if it is available immediately, or returns EBUSY.
     pthread_rwlock_trywrlock(*mut pthread_rwlock_t) -> trywrlock, "rsi", "x1";
-    /// Acquires the lock for writing, or answers ETIMEDOUT at a time on the wall clock.
+    /// Acquires the lock for writing, or returns ETIMEDOUT at a time on the wall clock.
     pthread_rwlock_timedwrlock(*mut pthread_rwlock_t, *const timespec) -> timedwrlock, "rdx", "x2";
-    /// Acquires the lock for writing, or answers ETIMEDOUT at a time on a clock of the caller's choice.
+    /// Acquires the lock for writing, or returns ETIMEDOUT at a time on a clock of the caller's choice.
     pthread_rwlock_clockwrlock(*mut pthread_rwlock_t, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
     /// Makes a readers-writer lock.
     pthread_rwlock_init(*mut pthread_rwlock_t, *const pthread_rwlockattr_t) -> init, "rdx", "x2";

@@ -13,7 +13,7 @@ endings!(pthread_spinlock_t; pthread_spin_unlock = real::spin_unlock; pthread_sp
 export_with_caller! {
     /// Acquires the lock.
     pthread_spin_lock(*mut pthread_spinlock_t) -> lock, "rsi", "x1";
-    /// Acquires the lock if that is possible at once, or answers EBUSY.
+    /// Acquires the lock if it is available immediately, or returns EBUSY.
     pthread_spin_trylock(*mut pthread_spinlock_t) -> trylock, "rsi", "x1";
     /// Makes a spin lock.
     pthread_spin_init(*mut pthread_spinlock_t, c_int) -> init, "rdx", "x2";

@@ -10,8 +10,8 @@ use turnwise_recording::writer;
 #[path = "../../../preload/tests/symbols/mod.rs"]
 mod symbols;
 
-/// Every function of the C library's that the recorder has is found by its version, but for condition variables of
-/// 2002, whose waits are not recorded.
+/// Every C library function that the recorder has is found by its version, except condition variables of 2002, whose
+/// waits are not recorded.
 #[test]
 fn exports_have_the_c_librarys_versions() {
     let (ours, theirs) = (Symbols::of(&library(libraries::RECORDER)), Symbols::of_c_library());
@@ -32,7 +32,7 @@ fn exports_have_the_c_librarys_versions() {
 fn first_calls_while_a_constructor_waits_for_them(behind: &[PathBuf]) {
     let opened = shared_object_of_preload("first_use_library").display().to_string();
     for objects in ["ours", "foreign", "taken"] {
-        // Who calls `dlclose` asks for the loader's lock.
+        // A thread that calls `dlclose` takes the loader's lock.
         for function in Symbols::of(&library(libraries::RECORDER)).names().into_iter().filter(|name| *name != "dlclose")
         {
             let variables = [("LIBRARY", opened.as_str()), ("FUNCTION", function), ("OBJECTS", objects)];
@@ -52,7 +52,7 @@ fn first_calls_to_the_preload_library_while_a_constructor_waits_for_them() {
     first_calls_while_a_constructor_waits_for_them(&[library(libraries::PRELOAD)]);
 }
 
-/// Helgrind and drd would take the records of other threads' waits for races.
+/// Helgrind and drd would report the records of other threads' waits as races.
 #[test]
 fn tools_that_look_for_races_find_none_of_ours() {
     if Command::new("valgrind").arg("--version").output().is_err() {

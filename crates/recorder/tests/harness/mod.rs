@@ -12,10 +12,10 @@ use turnwise_recording::reader::Recording;
 use turnwise_recording::writer::{self, End};
 use turnwise_recording::{EXITED, SIGNALLED};
 
-/// Longer than any program takes, in seconds; a hang ends as exit status 124.
+/// A time longer than any program takes, in seconds; a hang ends as exit status 124.
 const LIMIT_S: &str = "300";
 
-/// A shared object that cargo built for this test: beside the test's own executable, or one folder up.
+/// Returns a shared object that cargo built for this test: next to the test's own executable, or one folder up.
 pub(crate) fn library(stem: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     let folders: Vec<&Path> = test.ancestors().skip(1).take(2).collect();
@@ -23,10 +23,10 @@ pub(crate) fn library(stem: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("no {stem}.so in {folders:?}: build it with cargo in the same profile"))
 }
 
-/// Where the preload library's tests have their programs.
+/// The folder of the programs of the preload library's tests.
 const OF_PRELOAD: &str = "../preload/tests/c";
 
-/// A program of `tests/c`, or of the preload library's, built once.
+/// Returns a program of `tests/c`, or of the preload library's tests, built once.
 pub(crate) fn program(name: &str) -> &'static Path {
     static TRUTH: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "truth", &[]));
     static INSIDE: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "inside", &[]));
@@ -50,17 +50,17 @@ pub(crate) fn program(name: &str) -> &'static Path {
     }
 }
 
-/// A shared object of `tests/c`.
+/// Returns a shared object of `tests/c`.
 pub(crate) fn shared_object(name: &str) -> PathBuf {
     built("tests/c", name, &["-shared", "-fPIC"])
 }
 
-/// The plug-in of `tests/c`, with names that begin so.
+/// Returns the plug-in of `tests/c`, with this prefix of its names.
 pub(crate) fn plugin(name: &str) -> PathBuf {
     built("tests/c", "plugin", &["-shared", "-fPIC", &format!("-DNAME={name}")])
 }
 
-/// One of the preload library's tests.
+/// Returns a shared object of the preload library's tests.
 pub(crate) fn shared_object_of_preload(name: &str) -> PathBuf {
     built(OF_PRELOAD, name, &["-shared", "-fPIC"])
 }
@@ -77,34 +77,34 @@ fn built(folder: &str, name: &str, how: &[&str]) -> PathBuf {
     path
 }
 
-/// Written: by a program that is to have the CPUs for itself; read: by all others.
+/// Locked for writing by a program that is to have the CPUs for itself, for reading by all others.
 static CPUS: RwLock<()> = RwLock::new(());
 
-/// A run that was recorded.
+/// A recorded run.
 pub(crate) struct Run {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) status: ExitStatus,
 }
 
 impl Run {
-    /// Of `truth NAME`.
+    /// Runs `truth NAME`.
     pub(crate) fn of(name: &str) -> Run {
         Run::program("truth", name, &[], &[])
     }
 
-    /// Of `truth NAME`, while no other test runs a program.
+    /// Runs `truth NAME` while no other test runs a program.
     pub(crate) fn alone(name: &str) -> Run {
         let _all = CPUS.write().unwrap_or_else(PoisonError::into_inner);
         Run::recorded("truth", name, &[], &[])
     }
 
-    /// Of `truth NAME`, with stretches of what its threads do in order.
+    /// Runs `truth NAME`, with stretches of its threads' operations in order.
     pub(crate) fn in_order(name: &str) -> Run {
         let _some = CPUS.read().unwrap_or_else(PoisonError::into_inner);
         Run::kept("truth", name, &[], &[], true)
     }
 
-    /// Of a program with this argument (none if it is empty), more libraries behind the recorder, and these variables.
+    /// Runs a program with this argument (none if it is empty), more libraries after the recorder, and these variables.
     pub(crate) fn program(program: &str, name: &str, more: &[PathBuf], variables: &[(&str, &str)]) -> Run {
         let _some = CPUS.read().unwrap_or_else(PoisonError::into_inner);
         Run::recorded(program, name, more, variables)
@@ -142,14 +142,14 @@ impl Run {
         self.directory.path().join("recording")
     }
 
-    /// What was recorded, of a program that ended well.
+    /// Returns the recorded profile of a program that ended well.
     #[track_caller]
     pub(crate) fn profile(&self) -> Profile {
         assert!(self.status.success(), "{}", self.status);
         profile(&self.file())
     }
 
-    /// Recordings of other processes.
+    /// Returns the recordings of other processes.
     pub(crate) fn others(&self) -> Vec<PathBuf> {
         let files = std::fs::read_dir(self.directory.path()).expect("the directory");
         files.map(|file| file.expect("a file").path()).filter(|path| *path != self.file()).collect()
@@ -162,21 +162,21 @@ fn now() -> u64 {
     (seconds * 1e9) as u64
 }
 
-/// The profile of a recording.
+/// Returns the profile of a recording.
 #[track_caller]
 pub(crate) fn profile(file: &Path) -> Profile {
     let recording = Recording::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     analyse(&recording).expect("it is sound")
 }
 
-/// The lock of this variable.
+/// Returns the lock of this variable.
 #[track_caller]
 pub(crate) fn lock<'a>(profile: &'a Profile, name: &str) -> &'a Lock {
     let names = || profile.locks.iter().map(|lock| &lock.name).collect::<Vec<_>>();
     profile.locks.iter().find(|lock| lock.name == name).unwrap_or_else(|| panic!("no {name} in {:?}", names()))
 }
 
-/// The function in which a site is.
+/// Returns the function in which a site is.
 pub(crate) fn function<'a>(profile: &'a Profile, site: &Site) -> &'a str {
     &profile.frames[site.frames[0] as usize].function
 }

@@ -1,10 +1,10 @@
-//! What happens inside the locks: programs whose waiters are known to sleep, to find the owner away, to starve.
+//! Events inside the locks: programs whose waiters are known to sleep, to find the owner off its CPU, to starve.
 
 use crate::harness::{Run, function, library, lock};
 use turnwise_preload_abi::{environment, libraries};
 use turnwise_profile::model::{Events, Profile, Usage};
 
-/// The program on Turnwise's locks; `None`: this system cannot do what it wants to do.
+/// Runs the program on Turnwise's locks; `None`: this system does not support what it requires.
 fn on(policy: &str, name: &str) -> Option<Profile> {
     let variables = [(environment::LOCK, policy)];
     let run = Run::program("inside", name, &[library(libraries::PRELOAD)], &variables);
@@ -18,7 +18,7 @@ fn on(policy: &str, name: &str) -> Option<Profile> {
     Some(profile)
 }
 
-/// What sites, and what threads count, is what the locks count.
+/// Checks that the counts of sites, and of threads, are the counts of the locks.
 #[track_caller]
 fn add_up(profile: &Profile) {
     let counts: [fn(&Events) -> Option<u64>; 6] = [
@@ -109,12 +109,12 @@ fn counts_of_sites_add_up() {
 
 #[test]
 fn a_spin_lock_spins_and_does_nothing_else() {
-    // Those that are first come, first served take a time slice for each turn on a busy machine.
+    // First come, first served locks take a time slice for each turn on a busy machine.
     let profile = on("ttas", "compete").expect("every system can");
     let usage = &lock(&profile, "first").usage;
     let nothing = Some(0);
     let Events { sleeps, steals, handoffs, spins_won, spins_off_cpu, .. } = usage.events;
     assert_eq!((sleeps, steals, handoffs, spins_off_cpu), (nothing, nothing, nothing, nothing));
-    // Between the recorder's try and the acquisition the lock may have become free.
+    // The lock may have become free between the recorder's try and the acquisition.
     assert!(spins_won.is_some_and(|spun| spun <= usage.contended), "{spins_won:?} of {}", usage.contended);
 }

@@ -1,4 +1,4 @@
-//! A thread that takes many locks by turns writes them down, and counts them later: nothing may be lost by that.
+//! A thread that alternates among many locks writes them down, and counts them later: no count may be lost by that.
 
 use super::harness::{Run, function, lock};
 

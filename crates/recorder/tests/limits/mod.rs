@@ -1,5 +1,5 @@
-//! Programs that limit themselves, and processes that leave the place where their files are: they run as without us,
-//! and what could not be recorded is said.
+//! Programs that limit themselves, and processes that lose access to their files: they run as without us, and what
+//! could not be recorded is reported.
 
 use crate::harness::{Run, lock, profile};
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use turnwise_profile::model::Profile;
 
 const ROUNDS: u64 = 1000;
 
-/// A run that ended well and recorded its first process, with the recordings of the other.
+/// Returns a run that ended well and recorded its first process, with the recordings of the other.
 #[track_caller]
 fn ran(kind: &str) -> (Profile, Vec<Profile>, Run) {
     let run = Run::program("limits", kind, &[], &[]);
@@ -61,7 +61,7 @@ fn what_is_locked_in_memory_is_what_was_written() {
 
 #[test]
 fn who_gives_up_root_or_changes_it_is_recorded_before() {
-    // SAFETY: always answers.
+    // SAFETY: always succeeds.
     if unsafe { libc::geteuid() } != 0 {
         println!("SKIPPED: only root can give it up");
         return;

@@ -1,4 +1,4 @@
-//! Plug-ins that are unloaded, and others that land where they were.
+//! Plug-ins that are unloaded, and others that are loaded where they were.
 
 use crate::harness::{Run, function, plugin};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ fn run(plugins: &[&PathBuf]) -> Profile {
     Run::program("plugins", "", &[], &[("PLUGINS", &names.join(":"))]).profile()
 }
 
-/// Acquisitions by the lock's variable and the function.
+/// Returns the acquisitions by the lock's variable and the function.
 fn acquisitions(profile: &Profile) -> BTreeMap<(&str, &str), u64> {
     let mut found = BTreeMap::new();
     for site in &profile.sites {

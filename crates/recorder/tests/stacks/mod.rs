@@ -1,4 +1,4 @@
-//! Programs in which a call stack is not what it seems, or not to be had by the system's unwinder.
+//! Programs in which a call stack is not what it seems, or not available from the system's unwinder.
 
 use crate::harness::{Run, lock};
 
@@ -22,7 +22,7 @@ fn stacks_are_taken_beside_the_unwinders_own_mutex() {
     let run = Run::program("registered_frames", "", &[], &[]);
     assert!(run.status.success(), "{}: 14 is a thread that waited for itself", run.status);
     let profile = run.profile();
-    // The unwinder's.
+    // The unwinder's locks.
     let locks: Vec<_> = profile.locks.iter().map(|lock| (&lock.name, &lock.usage)).collect();
     assert!(locks.iter().any(|(_, usage)| usage.acquisitions > 32_000 && usage.contended > 100), "{locks:?}");
 }

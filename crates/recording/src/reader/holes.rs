@@ -1,4 +1,4 @@
-//! Reads a file with holes. What was never written takes no memory either: a file of some pages may be 4 GB long.
+//! Reads a file with holes. Parts that were never written take no memory either: a file of some pages may be 4 GB long.
 
 use crate::layout::PAGE;
 use std::fs::File;
@@ -7,15 +7,15 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// Reads `bytes` bytes from `start` on, and tells which parts of them were written.
+/// Reads `bytes` bytes from `start` on, and returns which parts of them were written.
 pub(super) fn read(file: &File, start: u64, bytes: u64) -> io::Result<(Vec<u8>, Vec<Range<usize>>)> {
-    // Offsets and sizes have the width of a pointer, less a bit.
+    // Offsets and sizes have the width of a pointer, minus a bit.
     let (end, limit) = (start + bytes, isize::MAX as u64);
     let Some(room) = usize::try_from(bytes).ok().filter(|_| end <= limit) else {
         let why = format!("it is {end} bytes long, and this program reads no more than {limit}: read it on 64 bits");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
     };
-    // Zeros that nobody touches are not there.
+    // Untouched zeros take no memory.
     let mut all = vec![0; room];
     let mut parts = Vec::new();
     let mut at = start;
@@ -30,7 +30,7 @@ pub(super) fn read(file: &File, start: u64, bytes: u64) -> io::Result<(Vec<u8>, 
     Ok((all, parts))
 }
 
-/// Finds what comes next; `None`: nothing, up to the end of the file.
+/// Finds the next data or hole; `None`: there is none up to the end of the file.
 fn seek(file: &File, from: u64, what: i32) -> io::Result<Option<u64>> {
     // SAFETY: the descriptor is open as long as `file` is borrowed.
     let found = unsafe { libc::lseek(file.as_raw_fd(), from as libc::off_t, what) };
@@ -38,20 +38,20 @@ fn seek(file: &File, from: u64, what: i32) -> io::Result<Option<u64>> {
         Ok(found) => Ok(Some(found)),
         Err(_) => match io::Error::last_os_error() {
             error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
-            // A file system that does not know holes: all is data.
+            // The file system does not support holes: all is data.
             error if error.raw_os_error() == Some(libc::EINVAL) => Ok((what == libc::SEEK_DATA).then_some(from)),
             error => Err(error),
         },
     }
 }
 
-/// Returns the first page from `at` on with something in it, or a place behind all.
+/// Returns the first page from `at` on with data in it, or a place after all.
 pub(super) fn next(parts: &[Range<usize>], at: usize) -> usize {
     let part = parts.partition_point(|part| part.end <= at);
     parts.get(part).map_or(usize::MAX, |part| at.max(part.start & !(PAGE as usize - 1)))
 }
 
-/// Returns where the part ends in which `at` lies; `at` itself: it lies in none.
+/// Returns where the part that contains `at` ends; `at` itself if there is none.
 pub(super) fn end(parts: &[Range<usize>], at: usize) -> usize {
     let part = parts.partition_point(|part| part.end <= at);
     parts.get(part).filter(|part| part.contains(&at)).map_or(at, |part| part.end)

@@ -1,15 +1,15 @@
-//! Whether the figures of a recording can be added up. Everything behind does so without a second look; and a file may
-//! come from anybody.
+//! Checks whether the figures of a recording can be added up. All later code adds them without checks, and a file may
+//! come from an untrusted source.
 
 use super::{Error, Recording};
 use crate::layout::{CLOCK_TSC, DetailCopy, HeaderCopy, TallyCopy, ThreadCopy};
 
-/// Sums of times: 36 years of thread time, as `turnwise_profile` has it.
+/// Sums of times: 36 years of thread time, as in `turnwise_profile`.
 const MOST_NS: f64 = (1_u64 << 60) as f64;
-/// Sums of counts: a day of the fastest lock there is, and more.
+/// Sums of counts: more than a day of the fastest lock.
 const MOST_COUNT: u64 = 1 << 48;
 
-/// Counts and ticks, each added up.
+/// The sums of counts and of ticks.
 #[derive(Default)]
 struct Sums {
     counts: u128,
@@ -17,7 +17,7 @@ struct Sums {
     tallies: usize,
 }
 
-/// Adds up all that is added up anywhere.
+/// Adds up everything that is added up elsewhere.
 pub(super) fn check(recording: &Recording) -> Result<(), Error> {
     let mut sums = Sums::default();
     for entry in &recording.entries {
@@ -26,7 +26,7 @@ pub(super) fn check(recording: &Recording) -> Result<(), Error> {
             sums.detail(&detail);
             sums.tallies(recording.tallies(detail.tallies));
         }
-        // Details that are shared, and tallies that many begin with, could keep a reader busy for hours.
+        // Details that are shared, and tallies that many start with, could keep a reader busy for hours.
         if sums.tallies > recording.room() / size_of::<TallyCopy>() {
             return Err(Error::Damaged("more tallies than it has room for"));
         }
@@ -85,14 +85,14 @@ impl Sums {
     }
 }
 
-/// Whether what was waited and held, and each point in time, is within some years.
+/// Checks that wait times, hold times and all points in time are within some years.
 fn times(recording: &Recording, sums: &Sums) -> Result<(), Error> {
     let ns_per_tick = ns_per_tick(&recording.header);
     let start = recording.header.ticks_start;
     let threads = recording.threads.iter().flat_map(|thread| [thread.began, thread.ended]);
     let waits = recording.episodes.iter().flat_map(|wait| [wait.began, wait.acquired, wait.released]);
     let last = threads.chain(waits).fold(recording.header.ticks_end, u64::max).saturating_sub(start);
-    // Each thread's life, and each wait that had not ended, may last as long.
+    // Each thread's life, and each wait that had not ended, may last that long.
     let open = recording.episodes.iter().filter(|wait| wait.acquired == 0).count();
     let lasting = (recording.threads.len() + open) as f64 * last as f64 * ns_per_tick;
     if sums.ticks as f64 * ns_per_tick > MOST_NS || last as f64 * ns_per_tick > MOST_NS || lasting > 16.0 * MOST_NS {
@@ -101,7 +101,7 @@ fn times(recording: &Recording, sums: &Sums) -> Result<(), Error> {
     Ok(())
 }
 
-/// Nanoseconds of a tick; at least 1, so that also ticks can be added up.
+/// Returns the nanoseconds of a tick; at least 1, so that ticks can be added up as well.
 fn ns_per_tick(header: &HeaderCopy) -> f64 {
     let ticks = header.ticks_end.saturating_sub(header.ticks_start);
     let ns = header.monotonic_end.saturating_sub(header.monotonic_start);

@@ -1,4 +1,4 @@
-//! Profiles of programs that are started for it on our locks, by the recorder inside those: they keep their speed.
+//! Profiles of programs started for it on our locks, by the recorder inside these: the programs keep their speed.
 
 use super::log::Log;
 use super::{Look, PERIOD_NS, STEP, Seen, follow, maker, others};
@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use turnwise_live::{Channel, Error, Lost, Snapshot, Unloads, no_room, why_no_view};
 use turnwise_profile::model::Profile;
 
-/// How often it is looked whether the program has a live view.
+/// The interval of checks for the program's live view.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// Runs a program on these locks, and records its waits until it ends; returns the profile and the exit status.
@@ -32,8 +32,8 @@ pub(in crate::profile) fn run(locks: &Variant, target: &Target) -> Result<(Profi
     Ok((maker::profile(&seen, program), exit_code(status)))
 }
 
-/// Records the waits of a process from its start until that is over. Of several programs that it becomes (`exec`), the
-/// first counts whose threads wait for a lock.
+/// Records the waits of a process from its start until it ends. If it executes several programs (`exec`), the first
+/// whose threads wait for a lock counts.
 fn recorded(pid: u32, started_ns: u64, is_over: impl Fn() -> bool) -> Result<Seen, Error> {
     let nothing = |at_ns| Look::nothing(pid, at_ns);
     let (mut log, mut modules) = (Log::new(started_ns, pid), Modules::none());
@@ -45,7 +45,7 @@ fn recorded(pid: u32, started_ns: u64, is_over: impl Fn() -> bool) -> Result<See
         }
     };
     let mut losses = (0, 0);
-    // It may have ended by now: then what was counted is all.
+    // It may have ended by now: then there are only the counts.
     if channel.is_alive() {
         modules = Modules::of(pid, || unloads_of(&channel));
         let mut recorder = channel.record()?;
@@ -64,12 +64,12 @@ fn recorded(pid: u32, started_ns: u64, is_over: impl Fn() -> bool) -> Result<See
 
 /// Waits for the live view of a process; fails if it ended without one, with the reason if one was seen.
 fn view(pid: u32, is_over: impl Fn() -> bool) -> Result<Channel, Option<String>> {
-    /// So many looks lie between two at the reason.
+    /// The number of checks between two checks of the reason.
     const REASON: u32 = 32;
-    // What limits us limits what we start.
+    // Limits on us also limit what we start.
     let mut why = no_room(std::process::id());
     for turn in 1.. {
-        // Asked before the look: a view that was made in between is seen.
+        // Checked before the look: a view that is created in between is seen.
         let ends = is_over();
         let gone = || Channel::list_gone().into_iter().find(|channel| channel.pid() == pid);
         match Channel::of(pid).ok() {
@@ -85,7 +85,7 @@ fn view(pid: u32, is_over: impl Fn() -> bool) -> Result<Channel, Option<String>>
 }
 
 impl Look {
-    /// Of a process before its first wait.
+    /// Returns the look at a process before its first wait.
     fn nothing(pid: u32, at_ns: u64) -> Look {
         let snapshot = Snapshot {
             pid,

@@ -1,4 +1,4 @@
-//! What recorded waits come to. Each stands for others like it, by its weight.
+//! The sums of recorded waits. Each stands for others like it, by its weight.
 
 use crate::live::Modules;
 use indexmap::IndexSet;
@@ -10,22 +10,22 @@ use turnwise_profile::model::Distribution;
 use turnwise_profile::symbols::Module;
 use turnwise_recording::scale;
 
-/// Waits that are kept one by one.
+/// The number of waits that are kept individually.
 const MOST_WAITS: usize = 200_000;
-/// Stacks that are kept before they are unwound, of 4 KiB each: unwinding takes CPU time that the program could use.
+/// The number of stacks kept before they are unwound, 4 KiB each: unwinding takes CPU time that the program could use.
 const MOST_DUMPS: usize = 8_192;
-/// Call sites in no file that is known may be in one that was loaded since: for so many of them it is looked again.
+/// The number of call sites in no known file for which the process is inspected again: one may have been loaded.
 const MOST_TRIED: usize = 4_096;
 
-/// What the name of the C library begins with.
+/// The prefix of the C library's name.
 const C_LIBRARY: &[u8] = b"libturnwise.so";
 
 /// A lock in one way of waiting, and a call site.
 pub(super) type Place = (u64, Kind, u64);
-/// Index in [`Log::stacks`].
+/// The index in [`Log::stacks`].
 pub(super) type Stack = usize;
 
-/// How often something was, and how long, as estimated.
+/// An estimate of a number of events and their total time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Estimate {
     waits: f64,
@@ -51,7 +51,7 @@ impl Estimate {
         }
     }
 
-    /// Waits, and their time.
+    /// Returns the waits, and their time.
     pub(super) fn sums(&self) -> (u64, u64) {
         (self.waits.round() as u64, self.sum_ns.round() as u64)
     }
@@ -70,11 +70,11 @@ pub(super) struct Kept {
     pub(super) released_ns: Option<u64>,
 }
 
-/// A thread.
+/// The lifetime of a thread.
 #[derive(Default)]
 pub(super) struct Life {
     pub(super) name: String,
-    /// When its first and last recorded waits began and ended, by `CLOCK_MONOTONIC`.
+    /// When its first recorded wait began, and its last one ended, by `CLOCK_MONOTONIC`.
     pub(super) first_ns: u64,
     pub(super) last_ns: u64,
     pub(super) waits: Estimate,
@@ -86,23 +86,23 @@ pub(super) struct Log {
     pid: u32,
     /// Records whose stacks are not unwound yet.
     pending: Vec<Recorded>,
-    /// Call sites for whose file it was looked again.
+    /// Call sites for whose file the process was inspected again.
     tried: HashSet<u64>,
     pub(super) stacks: IndexSet<Vec<u64>>,
-    /// By call site and stack.
+    /// The waits by call site and stack.
     pub(super) sites: BTreeMap<(Place, Stack), Estimate>,
-    /// Holds after recorded waits, by call site.
+    /// The holds after recorded waits, by call site.
     pub(super) holds: BTreeMap<Place, Estimate>,
-    /// By the lock's address, waiter's and holder's call site.
+    /// The waits by the lock's address, waiter's and holder's call site.
     pub(super) blocked: BTreeMap<(Place, u64), Estimate>,
     pub(super) threads: BTreeMap<u32, Life>,
     pub(super) courses: HashMap<u64, Course>,
     pub(super) kept: Vec<Kept>,
     pub(super) records: u64,
-    /// Of the records, those with a holder, and those whose holder had not got the lock by a wait.
+    /// The number of records with a holder, and of those whose holder had not acquired the lock by a wait.
     pub(super) with_holder: u64,
     pub(super) holders_unknown: u64,
-    /// Releases whose wait is not unwound yet, or not known: by thread and wait.
+    /// Releases whose wait is not unwound yet, or unknown: by thread and wait.
     released: HashMap<(u32, u64), u64>,
 }
 
@@ -127,7 +127,7 @@ impl Log {
         }
     }
 
-    /// Adds what was recorded since the last time.
+    /// Adds the records since the last call.
     pub(super) fn add(
         &mut self,
         waits: Vec<Recorded>,
@@ -138,7 +138,7 @@ impl Log {
         for wait in &waits {
             let life = self.threads.entry(wait.tid).or_default();
             if life.name.is_empty() {
-                // Now it is there, as a rule.
+                // Now the name usually exists.
                 let name = std::fs::read(format!("/proc/{}/task/{}/comm", self.pid, wait.tid)).unwrap_or_default();
                 life.name = printable(String::from_utf8_lossy(&name).trim_end()).into_owned();
                 life.first_ns = wait.began_ns;
@@ -161,14 +161,14 @@ impl Log {
         }
     }
 
-    /// Unwinds the stacks that wait for it.
+    /// Unwinds the pending stacks.
     pub(super) fn unwind(&mut self, modules: &mut Modules) {
         for mut wait in std::mem::take(&mut self.pending) {
             let stack = stack_of(&mut wait, modules);
             let stack = self.stacks.insert_full(stack).0;
             self.count(wait, stack);
         }
-        // Of those, the waits are lost.
+        // The waits of the remaining ones are lost.
         self.released.clear();
     }
 
@@ -196,8 +196,8 @@ impl Log {
     }
 }
 
-/// The addresses that the calls return to, from the call site on. Frames of the library that records are left out.
-/// Only the call site, if modules were unloaded since the process was looked at, or before: others lead through it.
+/// Returns the calls' return addresses, from the call site outwards. Frames of the recording library are left out. Only
+/// the call site, if modules were unloaded since the process was inspected, or before: others lead through it.
 fn stack_of(wait: &mut Recorded, modules: &mut Modules) -> Vec<u64> {
     let bytes = std::mem::take(&mut wait.stack);
     if !modules.is_of(wait.unloads) {
@@ -224,8 +224,8 @@ fn stack_of(wait: &mut Recorded, modules: &mut Modules) -> Vec<u64> {
     stack
 }
 
-/// The part of a stack outside the C library of the locks, which does not tell who calls it; all of it, if the locks
-/// are in the program itself.
+/// Returns the part of a stack outside the C library of the locks, which does not identify its callers; all of it, if
+/// the locks are in the program itself.
 fn outside_of_locks(mut stack: Vec<u64>, modules: &[Module]) -> Vec<u64> {
     let is_library = |module: &Module| {
         let name = module.path.file_name().unwrap_or_default();
@@ -238,7 +238,7 @@ fn outside_of_locks(mut stack: Vec<u64>, modules: &[Module]) -> Vec<u64> {
     }
 }
 
-/// The part of a stack from the call site on; the call site alone, if it is not in the stack.
+/// Returns the part of a stack from the call site outwards; only the call site, if it is not in the stack.
 fn from_site(mut stack: Vec<u64>, site: u64) -> Vec<u64> {
     match stack.iter().position(|address| *address == site) {
         Some(inner) => stack.split_off(inner),

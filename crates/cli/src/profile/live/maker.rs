@@ -1,4 +1,4 @@
-//! The profile of what was seen: exact sums by the program's counters, the rest by the records.
+//! Makes the profile of the observations: exact sums from the program's counters, the rest from the records.
 
 use super::log::{Estimate, Place};
 use super::{Look, Seen, remarks};
@@ -13,7 +13,7 @@ use turnwise_profile::model::{
 };
 use turnwise_profile::symbols::Symbols;
 
-/// Locks beyond this are left out: those at which threads waited least.
+/// The maximum number of locks; those at which threads waited least are left out.
 const MOST_LOCKS: usize = 4_000;
 
 /// Makes the profile.
@@ -29,7 +29,7 @@ pub(super) fn profile(seen: &Seen, program: Program) -> Profile {
 /// A call site as it is shown: the lock's address, the frames, and whether it reads.
 type Key = (u64, Vec<FrameId>, bool);
 
-/// What waits of a call site came to in the time.
+/// The totals of a call site's waits in the recorded time.
 #[derive(Clone, Debug, Default)]
 struct Part {
     wait: Distribution,
@@ -72,7 +72,7 @@ impl<'a> Maker<'a> {
         self.seen.last.snapshot.taken_ns.saturating_sub(self.seen.first.snapshot.taken_ns)
     }
 
-    /// A point in time as the profile has it.
+    /// Converts a point in time to the profile's.
     fn at(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.seen.first.snapshot.taken_ns).min(self.duration_ns())
     }
@@ -88,7 +88,7 @@ impl<'a> Maker<'a> {
             let is_in = |threads: &[turnwise_live::Thread]| threads.iter().any(|thread| thread.tid == tid);
             let names = known().filter(|thread| thread.tid == tid).map(|thread| thread.name.as_str());
             let name = names.chain(life.map(|life| life.name.as_str())).find(|name| !name.is_empty());
-            // Nobody tells when threads begin and end.
+            // The beginnings and ends of threads are not reported.
             let began_ns = life.filter(|_| !is_in(&first.threads)).map_or(0, |life| self.at(life.first_ns));
             let ended = life.filter(|_| last.alive && !is_in(&last.threads)).map(|life| self.at(life.last_ns));
             let wait = life.map(|life| life.waits.distribution()).unwrap_or_default();
@@ -103,7 +103,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The frames of a call site.
+    /// Returns the frames of a call site.
     fn frames_of(&mut self, site: u64) -> Vec<FrameId> {
         if let Some(frames) = self.frames.get(&site) {
             return frames.clone();
@@ -115,7 +115,7 @@ impl<'a> Maker<'a> {
         frames
     }
 
-    /// A stack, by its number in the log.
+    /// Returns a stack, by its number in the log.
     fn stack_of(&mut self, stack: usize) -> u32 {
         let addresses = self.seen.log.stacks.get_index(stack).cloned().unwrap_or_default();
         let mut frames = addresses.first().map(|site| self.frames_of(*site)).unwrap_or_default();
@@ -125,7 +125,7 @@ impl<'a> Maker<'a> {
         self.stacks.insert_full(frames).0 as u32
     }
 
-    /// All call sites that waited, longest first; locks are numbered in that order, too.
+    /// Adds all call sites that waited, longest first; locks are numbered in the same order.
     fn sites(&mut self) {
         let mut found: BTreeMap<Key, Part> = BTreeMap::new();
         for (place, part) in parts(&self.seen.first, &self.seen.last) {
@@ -168,13 +168,13 @@ impl<'a> Maker<'a> {
         Some(id)
     }
 
-    /// A site that records name.
+    /// Returns a site that records name.
     fn site_of(&mut self, place: Place) -> Option<SiteId> {
         let key = self.key(place);
         self.site(key, Usage::default())
     }
 
-    /// What records say of the sites: stacks and holds.
+    /// Adds the sites' data from records: stacks and holds.
     fn sampled(&mut self) {
         let log = &self.seen.log;
         let mut stacks: BTreeMap<(SiteId, u32), Estimate> = BTreeMap::new();
@@ -226,7 +226,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The frame that names a lock which is taken there: not of a function that only locks for others.
+    /// Returns the frame that names a lock that is taken there: not of a function that only locks for others.
     fn taken(&self, site: &Site) -> Option<FrameId> {
         let passes = |frame: &FrameId| is_wrapper(self.symbols.frame(*frame));
         let own = *site.frames.first()?;
@@ -249,7 +249,7 @@ impl<'a> Maker<'a> {
         self.profile.blocked.sort_by_key(|pair| Reverse(pair.wait_ns));
     }
 
-    /// The site of a holder: to write, if it is known so. (Readers are never named as holders.)
+    /// Returns the site of a holder, if known: one that writes. (Readers are never named as holders.)
     fn holder_site(&mut self, address: u64, site: u64) -> Option<SiteId> {
         let kind = match self.kinds.get(&address) {
             Some(Kind::Read) | None => Kind::Write,
@@ -310,7 +310,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// What the waits of each call site came to between two looks.
+/// Returns the totals of each call site's waits between two looks.
 fn parts(first: &Look, last: &Look) -> BTreeMap<Place, Part> {
     let place = |sum: &SiteSum| (sum.lock, sum.kind, sum.address);
     let before: HashMap<Place, &SiteSum> = first.sums.iter().map(|sum| (place(sum), sum)).collect();
@@ -321,7 +321,7 @@ fn parts(first: &Look, last: &Look) -> BTreeMap<Place, Part> {
             parts.insert(place(sum), part);
         }
     }
-    // Of waits that go on, the time until now; of those that had begun before, not that.
+    // Current waits count until now; waits that had begun earlier count without the time before.
     for (look, sign) in [(last, 1), (first, -1)] {
         let waiting = look.snapshot.threads.iter().filter_map(|thread| thread.waiting.as_ref());
         for wait in waiting.filter(|_| look.snapshot.alive) {
@@ -356,7 +356,7 @@ fn part(sum: &SiteSum, before: Option<&SiteSum>) -> Part {
         (0..sum.histogram.len()).map(|place| (bound(place), count(place))).filter(|(_, count)| *count > 0).collect();
     let longest_before = before.map_or(0, |sum| sum.longest_ns);
     let last_bound = buckets.last().map_or(0, |(bound, _)| *bound);
-    // Whether the longest wait of all was in this time is known only if it is longer than the one before.
+    // The longest wait of all is known to be in this time only if it is longer than the one before.
     let max_ns = if sum.longest_ns > longest_before { sum.longest_ns } else { last_bound.min(sum.longest_ns) };
     let wait = Distribution {
         count: buckets.iter().map(|(_, count)| count).sum(),
@@ -393,7 +393,7 @@ fn usage(part: Part) -> Usage {
     Usage { contended, failed: part.gave_up, wait: part.wait, events, ..Usage::default() }
 }
 
-/// A lock's usage of its sites'.
+/// Returns a lock's usage from its sites'.
 fn sum<'a>(usages: impl Iterator<Item = &'a Usage>) -> Usage {
     let mut all = Usage {
         events: Events { sleeps: Some(0), steals: Some(0), handoffs: Some(0), ..Events::default() },

@@ -1,5 +1,5 @@
 //! Profiles of processes that run under `turnwise run`: the recorder inside them is switched on for a while, and off
-//! again. That takes no rights but those of their user, and stops nothing. `command.rs` starts such a process for it.
+//! again. That needs no rights but their user's, and stops no thread. `command.rs` starts one for it.
 
 mod command;
 mod log;
@@ -19,18 +19,18 @@ use turnwise_futex_trace::has_ended;
 use turnwise_live::{Channel, Error, Fault, Recorder, SiteSum, Snapshot};
 use turnwise_profile::model::{Ending, Profile};
 
-/// How often records are taken.
+/// The interval at which records are taken.
 const STEP: Duration = Duration::from_millis(10);
-/// How often the length of waits is changed from which on all are recorded.
+/// The interval at which the length from which all waits are recorded is adjusted.
 const TURN: Duration = Duration::from_millis(100);
-/// So many records are wanted in a turn, and at most twice as many.
+/// The number of records wanted in an interval; at most twice as many are taken.
 const WANTED: usize = 75;
-/// That length at first, and its bounds.
+/// The initial value of that length, and its bounds.
 const PERIOD_NS: u64 = 500_000;
 const SHORTEST_NS: u64 = 10_000;
 const LONGEST_NS: u64 = 10_000_000_000;
 
-/// What is known of a program at one moment.
+/// The data about a program at one moment.
 struct Look {
     snapshot: Snapshot,
     sums: Vec<SiteSum>,
@@ -42,21 +42,21 @@ impl Look {
     }
 }
 
-/// All that a profile is made of.
+/// All data that a profile is made from.
 struct Seen {
     first: Look,
     last: Look,
     log: Log,
     modules: Modules,
-    /// Records that were lost, and those without a stack.
+    /// The number of lost records, and of those without a stack.
     losses: (u64, u64),
-    /// Other processes of the same program.
+    /// The other processes of the same program.
     others: Vec<u32>,
-    /// Why nothing was seen.
+    /// The reason that no waits were seen.
     missing: Option<String>,
 }
 
-/// Opens the live view of a process; `None`: it has none.
+/// Opens the live view of a process; `None`: there is none.
 pub(super) fn view_of(pid: u32) -> Result<Option<Channel>> {
     match Channel::of(pid) {
         Ok(channel) => Ok(Some(channel)),
@@ -98,7 +98,7 @@ pub(super) fn attached(channel: &Channel, time: Option<Duration>) -> Result<Prof
     Ok(maker::profile(&Seen { first, last, log, modules, losses, others, missing: None }, about))
 }
 
-/// Takes what is recorded until that is over, and ends the recording.
+/// Takes records until the end, and ends the recording.
 fn follow(
     channel: &Channel,
     recorder: &mut Recorder,
@@ -119,7 +119,7 @@ fn follow(
         }
     }
     recorder.stop()?;
-    // What threads are writing just now.
+    // These are records that threads are writing just now.
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(1));
         let (waits, releases) = recorder.take()?;
@@ -128,7 +128,7 @@ fn follow(
     Ok(())
 }
 
-/// The length from which on all waits are to be recorded, after so many records in a turn.
+/// Returns the length from which all waits are to be recorded, after `taken` records in an interval.
 fn next_period(period_ns: u64, taken: usize) -> u64 {
     let next = match taken {
         many if many > 2 * WANTED => {
@@ -140,7 +140,7 @@ fn next_period(period_ns: u64, taken: usize) -> u64 {
     next.clamp(SHORTEST_NS, LONGEST_NS)
 }
 
-/// The locks that a process runs on, as it was started.
+/// Returns the locks with which a process was started.
 fn policy(pid: u32) -> String {
     use turnwise_preload_abi::environment::{LOCK, POLICY_TABLE};
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -155,7 +155,7 @@ fn policy(pid: u32) -> String {
     }
 }
 
-/// Other processes that run the same program, and have live views.
+/// Returns other processes that run the same program, and have live views.
 fn others(channel: &Channel) -> Vec<u32> {
     let others = Channel::list().into_iter().filter(|other| other.name() == channel.name());
     others.map(|other| other.pid()).filter(|pid| *pid != channel.pid()).collect()
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn records_come_at_about_the_wanted_rate() {
-        // Threads that wait for `waiting` ns in a turn have one record for each period.
+        // Threads that wait for `waiting` ns in an interval have one record for each period.
         for waiting in [0, 1_000_000, 100_000_000, 800_000_000, 100_000_000_000] {
             let mut period_ns = PERIOD_NS;
             for _ in 0..40 {

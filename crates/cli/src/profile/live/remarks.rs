@@ -1,4 +1,4 @@
-//! What a reader of the profile should know.
+//! Remarks for the reader of the profile.
 
 use super::Seen;
 use std::collections::HashMap;
@@ -6,9 +6,9 @@ use turnwise_live::Thread;
 use turnwise_profile::analysis::circles;
 use turnwise_profile::model::{Deadlock, Profile, StuckWait};
 
-/// Threads and processes told one by one.
+/// The number of threads and processes that are listed individually.
 const SHOWN: usize = 4;
-/// A circle of waits that are younger may be none.
+/// The age below which a cycle of waits may be spurious.
 const SETTLED_NS: u64 = 50_000_000;
 
 pub(super) fn of(seen: &Seen, profile: &Profile, left_out: usize, troubles: Vec<String>) -> Vec<String> {
@@ -90,7 +90,7 @@ fn losses(seen: &Seen) -> Vec<String> {
     remarks
 }
 
-/// Who waits at the end, and for whom.
+/// Describes which threads wait at the end, and for which owners.
 fn still_waiting(seen: &Seen, profile: &Profile) -> Option<String> {
     let threads = &seen.last.snapshot.threads;
     let mut waiting: Vec<&Thread> = threads.iter().filter(|thread| thread.waiting.is_some()).collect();
@@ -110,8 +110,8 @@ fn still_waiting(seen: &Seen, profile: &Profile) -> Option<String> {
     (!told.is_empty()).then(|| format!("{number} still waited at the end{circle}: {}{more}", told.join("; ")))
 }
 
-/// The threads that wait for one another: in a look that is no single moment, a wait that has only just begun may be
-/// for a lock that its owner has just given back.
+/// Returns the threads that wait for one another: as a look is not instantaneous, a wait that has just begun may be for
+/// a lock that its owner has just released.
 pub(super) fn deadlocks(seen: &Seen, profile: &Profile) -> Vec<Deadlock> {
     let look = &seen.last.snapshot;
     let since = |tid: &u32| {
@@ -134,7 +134,7 @@ pub(super) fn deadlocks(seen: &Seen, profile: &Profile) -> Vec<Deadlock> {
     circles.map(|circle| Deadlock { waits: circle.iter().map(stuck).collect(), all_wait: false }).collect()
 }
 
-/// The owner of what each thread waits for.
+/// Returns the owner of the lock that each thread waits for.
 fn owners(threads: &[Thread]) -> HashMap<u32, u32> {
     threads.iter().filter_map(|thread| Some((thread.tid, thread.waiting?.owner?))).collect()
 }

@@ -19,7 +19,7 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look) {
     }
     let columns: Vec<&Column> = columns(area.width, app.view.processes.len() > 1).collect();
     let widths = widths(&columns, area.width);
-    // Only what is seen is made: names of call sites are looked up for it.
+    // Only visible lines are made: names of call sites are looked up for them.
     let seen = usize::from(area.height.saturating_sub(1)).max(1);
     let first = app.selected.saturating_sub(seen - 1);
     let mut context = Context { view: &app.view, names: &mut app.names };
@@ -43,7 +43,7 @@ fn aligned(text: String, column: &Column) -> Cell<'static> {
     Cell::from(Text::from(text).alignment(if column.grows { Alignment::Left } else { Alignment::Right }))
 }
 
-/// Names share the room that figures leave, each in proportion to its least width.
+/// Returns the widths: names share the room that figures leave, in proportion to their minimum widths.
 pub(super) fn widths(columns: &[&Column], width: u16) -> Vec<u16> {
     let used: u16 = columns.iter().map(|column| column.width + 1).sum::<u16>().saturating_sub(1);
     let free = u32::from(width.saturating_sub(used));

@@ -1,4 +1,4 @@
-//! One lock, opened: its call sites, who blocks whom, how long waits are, and the last minute.
+//! One lock in detail: its call sites, its blockers, the lengths of waits, and the last minute.
 
 use super::super::app::App;
 use super::super::columns::{held, length, thread_name, waiting, whole};
@@ -13,15 +13,15 @@ use turnwise_live::unnumbered;
 use turnwise_present::figures::{percent, short, time};
 use turnwise_profile::text::shortened;
 
-/// Terminals of this width have two parts side by side.
+/// The width from which two parts are side by side.
 const WIDE: u16 = 120;
-/// Lines of the last minute.
+/// The number of lines of the last minute.
 const MINUTE: u16 = 4;
-/// Lines of who blocks whom, at most, before it says how many more there are.
+/// The most lines about blocking before the number of further ones.
 const WAITERS: usize = 8;
-/// Call sites that are listed.
+/// The number of call sites that are listed.
 const SITES: usize = 8;
-/// How far chains of waits are followed.
+/// The depth to which chains of waits are followed.
 const DEPTH: usize = 4;
 
 pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look, (lock, name): (LockId, &str)) {
@@ -85,12 +85,12 @@ fn figures(row: &Row, look: &Look) -> Vec<Line<'static>> {
     lines
 }
 
-/// The locks that a line stands for.
+/// Returns the locks that a line stands for.
 fn locks<'a>(view: &'a View, row: &'a Row) -> impl Iterator<Item = &'a LockView> {
     view.locks.iter().filter(|lock| row.locks.contains(&lock.id))
 }
 
-/// The call sites, most time first.
+/// Returns the call sites, most time first.
 fn sites(view: &View, names: &mut Names, row: &Row, look: &Look, width: usize) -> Vec<Line<'static>> {
     let mut sites: Vec<_> =
         locks(view, row).flat_map(|lock| lock.sites().into_iter().map(|site| (lock.id, site))).collect();
@@ -117,7 +117,7 @@ fn sites(view: &View, names: &mut Names, row: &Row, look: &Look, width: usize) -
     lines
 }
 
-/// The holder, what it waits for itself, and who waits for it.
+/// Returns the holder, its own wait, and its waiters.
 fn waiters(view: &View, names: &mut Names, row: &Row, look: &Look, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled("who blocks whom", look.heading())];
     if let Some((process, holder)) = row.holder {
@@ -147,7 +147,7 @@ fn waiters(view: &View, names: &mut Names, row: &Row, look: &Look, width: usize)
     lines
 }
 
-/// What the holder waits for, and the holder of that.
+/// Returns what the holder waits for, and the holder of that.
 fn chain<'a>(view: &'a View, names: &mut Names, mut thread: Option<&'a ThreadView>) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some((of, waiting)) = thread.and_then(|thread| Some((thread, thread.waiting.as_ref()?))) {
@@ -180,7 +180,7 @@ fn draw_minute(frame: &mut Frame, area: Rect, app: &App, look: &Look, row: &Row)
     frame.render_widget(Sparkline::default().data(&data).style(look.bar()), chart);
 }
 
-/// The waits that ended since the last look, by length: the buckets that have any, and those between.
+/// Returns the waits that ended since the last look, by length: the non-empty buckets, and those between.
 fn histogram(row: &Row, look: &Look, area: Rect) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled("wait times", look.heading())];
     let counts = &row.now.histogram;
@@ -190,7 +190,7 @@ fn histogram(row: &Row, look: &Look, area: Rect) -> Vec<Line<'static>> {
         lines.push(Line::raw("no wait ended since the last look"));
         return lines;
     };
-    // Where there is no room for all, the longest waits are what matters.
+    // If there is no room for all, the longest waits are the most important.
     let room = usize::from(area.height.saturating_sub(1)).max(1);
     let first = first.max((last + 1).saturating_sub(room));
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
@@ -206,7 +206,7 @@ fn histogram(row: &Row, look: &Look, area: Rect) -> Vec<Line<'static>> {
     lines
 }
 
-/// Text of a program without what a terminal obeys.
+/// Returns a program's text without characters that a terminal interprets.
 fn plain(text: &str) -> String {
     shortened(text, usize::MAX)
 }

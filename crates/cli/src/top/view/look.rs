@@ -1,15 +1,15 @@
-//! Colours, and what stands for them where there are none.
+//! Colours, and their substitutes without colour.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// How things are told apart.
+/// The styles that distinguish items.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::top) struct Look {
     pub(in crate::top) coloured: bool,
 }
 
 impl Look {
-    /// As `NO_COLOR` and `TERM` ask for.
+    /// Returns the styles that `NO_COLOR` and `TERM` request.
     pub(in crate::top) fn of_environment() -> Look {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         Look { coloured: !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb") }
@@ -23,7 +23,7 @@ impl Look {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// Headings of columns and parts.
+    /// Returns the style of headings of columns and parts.
     pub(super) fn heading(self) -> Style {
         self.coloured(Color::Cyan, Modifier::UNDERLINED)
     }
@@ -32,7 +32,7 @@ impl Look {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// What is not as it should be: paused, ended, a circle of waits.
+    /// Returns the style of alerts: paused, ended, a cycle of waits.
     pub(super) fn alert(self) -> Style {
         self.coloured(Color::Red, Modifier::BOLD)
     }
@@ -41,7 +41,7 @@ impl Look {
         self.coloured(Color::Green, Modifier::empty())
     }
 
-    /// A lock by its share of all wait time.
+    /// Returns the style of a lock by its share of all wait time.
     pub(super) fn share(self, share: f64) -> Style {
         match share {
             share if share >= 0.5 => self.coloured(Color::Red, Modifier::BOLD),

@@ -14,10 +14,10 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 use turnwise_profile::text::shortened;
 
-/// So many processes have a line each.
+/// The number of processes that have a line each.
 const PROCESSES: usize = 3;
 
-/// What the keys do.
+/// The effects of the keys.
 const HELP: &[(&str, &str)] = &[
     ("↑ ↓ j k", "select; PgUp PgDn Home End (g, G) go farther"),
     ("Enter", "open the lock: call sites, who blocks whom, wait times, last minute"),
@@ -106,7 +106,7 @@ mod tests {
     use ratatui::backend::TestBackend;
     use ratatui::style::{Color, Modifier};
 
-    /// The lines of the screen; and whether anything has a colour.
+    /// Returns the lines of the screen, and whether any part has a colour.
     fn drawn(app: &mut App, width: u16, height: u16, coloured: bool) -> (Vec<String>, bool) {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| draw(frame, app, &Look { coloured })).unwrap();
@@ -116,7 +116,7 @@ mod tests {
         ((0..height).map(line).collect(), has_colour)
     }
 
-    /// The one line that has this in it.
+    /// Returns the only line that contains this.
     fn with<'a>(lines: &'a [String], part: &str) -> &'a str {
         let found: Vec<&String> = lines.iter().filter(|line| line.contains(part)).collect();
         assert_eq!(found.len(), 1, "{part:?} in:\n{}", lines.join("\n"));

@@ -10,7 +10,7 @@ use ratatui::widgets::{Paragraph, Row, Table, TableState};
 use std::collections::HashMap;
 use turnwise_present::figures::time;
 
-/// Threads that wait, longest first; then those that others wait for; then the rest.
+/// Draws threads that wait, longest first; then those that others wait for; then the rest.
 pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look) {
     let blocks = blocks(&app.view);
     let several = app.view.processes.len() > 1;
@@ -49,7 +49,7 @@ pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look) {
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-/// How many threads wait for each.
+/// Returns how many threads wait for each.
 fn blocks(view: &View) -> HashMap<(crate::live::ProcessId, u32), usize> {
     let mut blocks = HashMap::new();
     for thread in &view.threads {
@@ -75,7 +75,7 @@ fn line(view: &View, names: &mut Names, thread: &ThreadView, blocks: usize, seve
     [name, lock, time(waiting.for_ns as f64), owner, blocks, names.site(thread.process, waiting.site)]
 }
 
-/// Figures have their room; names share the rest.
+/// Returns the widths: figures have a fixed width; names share the rest.
 fn widths(width: u16) -> [u16; 6] {
     let free = width.saturating_sub(8 + 6 + 5);
     let part = |parts: u16| (u32::from(free) * u32::from(parts) / 10) as u16;

@@ -1,4 +1,4 @@
-//! Threads woken from a condition variable for nothing.
+//! Threads woken from a condition variable without effect.
 
 use super::SWITCH_NS;
 use crate::advice::Finding;
@@ -6,7 +6,7 @@ use crate::advice::context::Context;
 use crate::figures::{count, percent, share};
 use crate::output::names;
 
-/// Of the wake-ups, those that found nothing. Some are natural: another thread may be first.
+/// The share of wake-ups that found nothing to do. Some are natural: another thread may be first.
 const IN_VAIN: f64 = 0.3;
 
 pub(super) fn find(context: &Context) -> Vec<Finding> {

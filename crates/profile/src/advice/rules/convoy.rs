@@ -1,16 +1,16 @@
-//! A convoy: nearly all find the lock taken, and yet it is held for a part of the time only. The rest goes into handing
-//! it over to threads that sleep.
+//! A convoy: nearly all threads find the lock taken, yet it is held for only a part of the time. The rest goes into
+//! handing it over to sleeping threads.
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
 use crate::figures::{count, percent, share};
 use crate::model::{Lock, LockId, LockKind, Usage};
 
-/// If this share of the acquisitions finds the lock taken, the queue never empties.
+/// The share of acquisitions that find the lock taken from which the queue never empties.
 const NEARLY_ALL: f64 = 0.9;
-/// Fewer sleeps in a wait than this: nobody waits for somebody to wake up.
+/// The number of sleeps per wait below which hand-overs do not wait for wake-ups.
 const SELDOM: f64 = 0.1;
-/// Held for a smaller part of the time than this; above, the sections themselves are what takes time.
+/// The share of time below which the lock must be held; above it, the sections themselves take the time.
 const PART: f64 = 0.6;
 
 pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
@@ -37,17 +37,17 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     Some(finding)
 }
 
-/// Whether it is known of most waits whether they slept.
+/// Returns whether most waits are known to have slept or not.
 fn most_watched(usage: &Usage) -> bool {
     usage.events.watched * 2 >= usage.contended && usage.contended > 0
 }
 
-/// Waiters are known to be awake: then hand-overs are not what takes time.
+/// Returns whether waiters are known to be awake: then hand-overs do not take the time.
 fn seldom_sleep(usage: &Usage) -> bool {
     most_watched(usage) && usage.events.sleeps.is_some_and(|sleeps| share(sleeps, usage.events.watched) < SELDOM)
 }
 
-/// The part of the run in which the lock was taken at all, or held.
+/// Returns the part of the run in which the lock was taken at all, or held.
 pub(super) fn active_ns(lock: &Lock, duration_ns: u64) -> u64 {
     let steps = lock.over_time.iter().filter(|step| step.acquisitions > 0).count() as u64;
     let taken = steps * lock.step_ns;

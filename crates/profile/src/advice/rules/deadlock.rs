@@ -1,4 +1,4 @@
-//! Threads waited for one another when the recording ended: nothing else is worth a word then.
+//! Threads waited for one another when the recording ended: no other finding matters then.
 
 use crate::advice::Finding;
 use crate::model::Profile;
@@ -6,7 +6,7 @@ use crate::output::deadlocks;
 
 pub(in crate::advice) const NAME: &str = "deadlock";
 
-/// One finding for each circle. A profile of waits alone has them, too.
+/// Returns one finding for each cycle, also for a profile that has only waits.
 pub(in crate::advice) fn find(profile: &Profile) -> Vec<Finding> {
     let findings = profile.deadlocks.iter().filter(|deadlock| !deadlock.waits.is_empty()).map(|deadlock| Finding {
         rule: NAME,

@@ -1,10 +1,10 @@
-//! Locks taken in both orders: a deadlock that has not come yet.
+//! Locks taken in both orders: a deadlock that has not happened yet.
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
 
 pub(super) const NAME: &str = "inversion";
-/// More pairs than this are counted, not named.
+/// The number of pairs that are named; further ones are only counted.
 const NAMED: usize = 3;
 
 pub(super) fn find(context: &Context) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! A few long holds make most of the waits.
+//! A few long holds cause most of the waits.
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
@@ -6,14 +6,14 @@ use crate::figures::{percent, share, time};
 use crate::model::{Lock, LockId, SiteId, Usage};
 use std::collections::BTreeMap;
 
-/// Of the wait time, behind this one site's holds.
+/// The share of wait time caused by this one site's holds.
 const MUCH_OF_THE_WAIT: f64 = 0.4;
-/// Of the acquisitions.
+/// The site's maximum share of the acquisitions.
 const FEW_ACQUISITIONS: f64 = 0.1;
-/// Times as long as the other sites' holds.
+/// The factor by which its holds are longer than the other sites'.
 const LONG: u64 = 10;
 
-/// Finds the lock's worst site of those that are that bad.
+/// Finds the lock's worst site among those that meet the thresholds.
 pub(super) fn find(context: &Context, lock: LockId, Lock { usage: all, .. }: &Lock) -> Option<Finding> {
     let mut behind: BTreeMap<SiteId, u64> = BTreeMap::new();
     for pair in context.blocked_at(lock) {
@@ -60,7 +60,7 @@ mod tests {
     use crate::advice::sample::{fired, lock, quiet, site, usage};
     use crate::model::{Blocked, Profile};
 
-    /// A lock with a quick site and a slow one.
+    /// Returns a profile of a lock with a quick site and a slow one.
     fn profile(slow_acquisitions: u64, slow_hold_ns: u64, behind_slow: u64) -> Profile {
         let mut profile = quiet();
         let quick = usage(10_000, 2_000, 100_000, 1_000);

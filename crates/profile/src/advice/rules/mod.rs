@@ -1,4 +1,4 @@
-//! The rules, one a file.
+//! The rules, one per file.
 
 mod conditions;
 mod convoy;
@@ -19,7 +19,7 @@ use super::Finding;
 use super::context::Context;
 use crate::model::{Lock, LockId};
 
-/// A judge of one thing.
+/// A rule, by its subject.
 pub(super) enum Rule {
     /// Judges one lock.
     Lock(fn(&Context, LockId, &Lock) -> Option<Finding>),
@@ -55,12 +55,12 @@ impl Rule {
     }
 }
 
-/// The rule that is not about speed, deadlocks aside.
+/// The rule that is not about speed, apart from deadlocks.
 pub(super) const HAZARD: &str = inversion::NAME;
 
-/// What a sleep and the wake-up that ends it cost together, roughly: two switches and a call between CPUs. A thread
-/// that waits for less time than this had better spin.
+/// The approximate cost of a sleep and the wake-up that ends it: two switches and a call between CPUs. A thread that
+/// waits for less time than this should rather spin.
 const SWITCH_NS: u64 = 5_000;
 
-/// What it costs to fetch a cache line that another CPU has just written, roughly.
+/// The approximate cost of fetching a cache line that another CPU has just written.
 const LINE_TRANSFER_NS: u64 = 100;

@@ -1,18 +1,18 @@
 //! The owner is off its CPU while others wait: it blocks inside the section, or was preempted there.
 //!
-//! Either the holders were seen off their CPUs, or the lock's own spinners found them so.
+//! Either the holders were observed off their CPUs, or the lock's own spinners found them so.
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
 use crate::figures::{count, percent, share};
 use crate::model::{Lock, LockId, SiteId};
 
-/// Below this share of the waits it is chance: any thread is preempted now and then.
+/// The share of the waits below which it is chance: any thread is preempted occasionally.
 const OFTEN: f64 = 0.25;
-/// Fewer waits say nothing.
+/// The minimum number of waits for a verdict.
 const FEWEST: u64 = 50;
 
-/// How often owners were away.
+/// The number of waits in which owners were off their CPU.
 struct Away {
     of: u64,
     off: u64,
@@ -41,7 +41,7 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     Some(finding)
 }
 
-/// By the holders that were seen; `None`: nobody looked.
+/// Counts the observed holders; `None`: there were no observations.
 fn holders(context: &Context, lock: LockId) -> Option<Away> {
     let known = context.blocked_at(lock).filter(|pair| pair.holder_off_cpu.is_some());
     let (mut of, mut off, mut worst) = (0, 0, None);
@@ -60,10 +60,10 @@ fn holders(context: &Context, lock: LockId) -> Option<Away> {
     Some(Away { of, off, evidence, site: Some(site) })
 }
 
-/// By what the lock tells of its spins; `None`: it does not.
+/// Counts by the lock's spin events; `None`: it reports none.
 fn spinners(lock: &Lock) -> Option<Away> {
     let events = &lock.usage.events;
-    // Turns that were promised to sleepers end spins in the same way.
+    // Hand-offs to sleepers end spins in the same way.
     let off = events.spins_off_cpu?.saturating_sub(events.handoffs?);
     let of = off + events.spins_won? + events.spins_timed_out?;
     let (times, part) = (count(off), percent(off, of));

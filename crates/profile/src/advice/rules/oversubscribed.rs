@@ -1,5 +1,5 @@
-//! More threads than CPUs. Waiters that never sleep spin away the time of the owner; those that sleep wait for the
-//! owner to get a CPU, or for one of their own when the lock is free already.
+//! More threads than CPUs. Waiters that never sleep spin away the owner's time; those that sleep wait for the owner to
+//! get a CPU, or for their own when the lock is already free.
 
 use crate::advice::context::Context;
 use crate::advice::{Experiment, Finding, Scope};
@@ -7,10 +7,10 @@ use crate::figures::time;
 use crate::model::{Lock, LockId, LockKind};
 use turnwise_preload_abi::Policy;
 
-/// A wait this long for a spin lock, whose holds are a thousand times shorter, means that its owner was preempted: a
-/// scheduler's slice is a few milliseconds.
+/// A wait of this length for a spin lock, whose holds are a thousand times shorter, means that its owner was preempted:
+/// a scheduler's slice is a few milliseconds.
 const PREEMPTED_NS: u64 = 1_000_000;
-/// A mean wait so many times as long as nearly all holds was not for the holder: no queue is that long.
+/// A mean wait this many times as long as nearly all holds was not for the holder: no queue is that long.
 const FAR_LONGER: u64 = 1_000;
 
 pub(super) fn find(context: &Context) -> Vec<Finding> {
@@ -22,7 +22,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
     if Policy::by_name(&context.profile.program.policy).is_some_and(Policy::spins) {
         return program(context, crowd);
     }
-    // With others on the CPUs, who is late says nothing of this program's threads.
+    // With others on the CPUs, delays say nothing about this program's threads.
     if context.others().is_some() {
         return Vec::new();
     }
@@ -41,7 +41,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
     found
 }
 
-/// Waits of milliseconds for a lock that is held for microseconds.
+/// Finds waits of milliseconds for a lock that is held for microseconds.
 fn late(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
     let (wait, hold) = (lock.usage.wait.mean_ns(), lock.usage.hold.quantile(0.99));
     if lock.kind == LockKind::SpinLock || wait < PREEMPTED_NS || hold.saturating_mul(FAR_LONGER) > wait {

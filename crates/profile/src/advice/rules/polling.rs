@@ -6,7 +6,7 @@ use crate::advice::context::Context;
 use crate::figures::{count, time};
 use crate::model::{Lock, LockId};
 
-/// Failed attempts for each acquisition: from here on they try again and again rather than do something else.
+/// Failed attempts for each acquisition from which threads retry repeatedly instead of doing other work.
 const POLLS: u64 = 2;
 
 pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {

@@ -6,11 +6,11 @@ use crate::advice::context::{Context, waited_rarely};
 use crate::figures::{percent, share, time};
 use crate::model::{Lock, LockId, LockKind, Usage};
 
-/// With so many readers among the acquisitions, writers can starve.
+/// The share of readers among the acquisitions from which writers can starve.
 const MOSTLY_READ: f64 = 0.8;
-/// An acquisition of the one side waits so many times as long as one of the other.
+/// The factor by which an acquisition of the starved side waits longer than one of the other.
 const STARVED: f64 = 10.0;
-/// With fewer readers than this a mutex, which costs less to take, keeps nobody out for long.
+/// The share of readers below which a mutex, which costs less to take, keeps no thread out for long.
 const FEW_READERS: f64 = 0.5;
 
 pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
@@ -23,7 +23,7 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     starving.or_else(|| few(context, number, lock))
 }
 
-/// Those who read and those who write.
+/// The readers and the writers.
 struct Sides {
     reads: Side,
     writes: Side,
@@ -65,14 +65,14 @@ impl Side {
         share(self.wait_ns, self.acquisitions)
     }
 
-    /// It waits for so long, and so much longer than `other`, that it is not by chance.
+    /// Returns whether it waits too long, and too much longer than `other`, for that to be chance.
     fn starves(&self, other: &Side, context: &Context) -> bool {
         self.mean_ns() >= STARVED * other.mean_ns() && context.worthwhile(self.wait_ns)
     }
 }
 
-/// Only the kind of the lock helps: glibc's default kinds let readers pass writers for as long as any read, and all
-/// policies keep to the kind, since a thread of such a lock may read within a read.
+/// Judges starved writers. Only the lock's kind helps: glibc's default kinds let readers pass writers for as long as
+/// any read, and all policies respect the kind, since a thread of such a lock may read within a read.
 fn writers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> {
     let Sides { reads, writes } = sides;
     let all = reads.acquisitions + writes.acquisitions;
@@ -91,8 +91,8 @@ fn writers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> 
     Some(finding)
 }
 
-/// The C library lets writers that follow each other keep readers out for ever where the kind prefers writers. The
-/// adaptive lock lets in a reader that has waited too long.
+/// Judges starved readers. In the C library, successive writers can keep readers out forever if the kind prefers
+/// writers. The adaptive lock admits a reader that has waited too long.
 fn readers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> {
     let Sides { reads, writes } = sides;
     if !reads.starves(writes, context) {
@@ -109,7 +109,7 @@ fn readers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> 
 
 fn few(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
     let Usage { reads, acquisitions, .. } = lock.usage;
-    // A readers-writer lock writes its word twice for a reader as for a writer.
+    // A readers-writer lock writes its word twice, for a reader as well as for a writer.
     let hoped = acquisitions * LINE_TRANSFER_NS;
     if share(reads, acquisitions) >= FEW_READERS || !context.worthwhile(hoped.min(lock.usage.wait.sum_ns)) {
         return None;

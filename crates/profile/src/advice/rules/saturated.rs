@@ -1,4 +1,4 @@
-//! The lock is held nearly all the time: no lock makes the sections shorter.
+//! The lock is held nearly all the time: no other lock makes the sections shorter.
 
 use super::convoy::active_ns;
 use crate::advice::Finding;
@@ -6,7 +6,7 @@ use crate::advice::context::Context;
 use crate::figures::{percent, share, time};
 use crate::model::{Lock, LockId, LockKind};
 
-/// Held for so much of the time that it is in use, more threads or a better lock gain little.
+/// The share of its time in use for which the lock is held from which more threads or a better lock gain little.
 const NEARLY_ALWAYS: f64 = 0.7;
 
 pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
@@ -16,7 +16,7 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     }
     let name = context.lock_name(number);
     let title = format!("{name} is held nearly all the time: its sections are what the program waits for");
-    // Half as long sections halve the waits.
+    // Halving the sections halves the waits.
     let mut finding = context.about("saturated", number, title, lock.usage.wait.sum_ns / 2);
     let (site, worst) = context.sites_of(number).max_by_key(|(_, site)| site.usage.hold_total_ns)?;
     finding.sites = vec![site];

@@ -1,4 +1,4 @@
-//! Short holds, but waiters sleep: they had better spin while the owner runs.
+//! Short holds, but waiters sleep: they should rather spin while the owner runs.
 
 use super::SWITCH_NS;
 use crate::advice::Finding;
@@ -7,10 +7,10 @@ use crate::figures::time;
 use crate::model::{Lock, LockId, LockKind};
 use turnwise_preload_abi::Policy;
 
-/// This share of the holds must be shorter than a switch: rarer long ones end the spinning, since the adaptive lock
+/// The share of holds that must be shorter than a switch: rarer long ones end the spinning, since the adaptive lock
 /// spins for a bounded time.
 const MOST_HOLDS: f64 = 0.9;
-/// The policy under which waiters sleep at once.
+/// The policy under which waiters sleep immediately.
 pub(super) const SLEEPING: Policy = Policy::Libc;
 
 pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {

@@ -1,5 +1,5 @@
-//! Threads wait for a lock that no other finding names, and no other rule proposes an experiment: the cheapest there
-//! is. Waits can be long because of what a profile does not show, as who else has the CPUs.
+//! Threads wait for a lock that no other finding names, and no other rule proposes an experiment: try the cheapest one.
+//! Waits can be long for reasons that a profile does not show, such as other programs on the CPUs.
 
 use super::short_holds::SLEEPING;
 use crate::advice::context::Context;
@@ -8,7 +8,7 @@ use crate::figures::percent;
 use crate::model::{Lock, LockKind};
 use turnwise_preload_abi::Policy;
 
-/// `found`: what the others say.
+/// Finds such locks; `found`: the other findings.
 pub(in crate::advice) fn find(context: &Context, found: &[Finding]) -> Option<Finding> {
     let profile = context.profile;
     let sleeping = profile.program.policy == SLEEPING.name();
@@ -22,7 +22,7 @@ pub(in crate::advice) fn find(context: &Context, found: &[Finding]) -> Option<Fi
     let (number, lock) = unnamed.max_by_key(|(_, lock)| wait(lock)).filter(|(_, lock)| wait(lock) > 0)?;
     let name = context.lock_name(number);
     let title = format!("no rule explains the waits, most of them for {name}: try another lock");
-    // Nobody knows.
+    // The gain is unknown.
     let mut finding = context.about("unexplained", number, title, 0);
     finding.evidence.push(format!("that is {} of all waiting for locks that sleep", percent(wait(lock), waited)));
     finding.experiment = Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Program });
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn waits_that_no_rule_explains_are_tried_all_the_same() {
         let mut profile = quiet();
-        // Longer than a sleep takes, and nobody is seen to hold it for long.
+        // Longer than a sleep takes, and no thread is seen to hold it for long.
         lock_with_site(&mut profile, usage(1_000_000, 4_000, 50_000, 600));
         lock_with_site(&mut profile, usage(1_000, 10, 50_000, 700));
         let advice = advise(&profile);
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn a_lock_that_another_finding_names_is_explained() {
         let mut profile = quiet();
-        // Held nearly all the time: only other code helps.
+        // Held nearly all the time: only changing the code helps.
         lock_with_site(&mut profile, usage(10_000, 8_000, 100_000, 70_000));
         assert_eq!(fired(&profile), ["saturated"]);
         lock_with_site(&mut profile, usage(1_000_000, 4_000, 50_000, 600));

@@ -7,9 +7,9 @@ use crate::model::{Lock, LockId, SiteId};
 use crate::output::names;
 use std::collections::BTreeMap;
 
-/// Of the wait time, between code of different files.
+/// The share of wait time between code of different files.
 const ACROSS: f64 = 0.3;
-/// Of the acquisitions, by each of the two busiest files: less is an occasional visitor.
+/// The share of acquisitions by each of the two busiest files: less is occasional use.
 const BUSY: f64 = 0.2;
 
 pub(super) fn find(context: &Context, lock: LockId, _: &Lock) -> Option<Finding> {
@@ -45,7 +45,7 @@ pub(super) fn find(context: &Context, lock: LockId, _: &Lock) -> Option<Finding>
     Some(finding)
 }
 
-/// The file of the function that took the lock, without what was inlined, or of its caller where it only locks for
+/// Returns the file of the function that took the lock, ignoring inlined code, or of its caller if it only locks for
 /// others; `None`: no debug information.
 fn file<'a>(context: &Context<'a>, site: SiteId) -> Option<&'a str> {
     let site = &context.profile.sites[site as usize];

@@ -1,6 +1,6 @@
 //! The Firefox profiler's format: a marker for each wait and each hold of a thread, and the waits' stacks as samples.
 //!
-//! These are the waits that were kept one by one; the totals of the others are in the other forms.
+//! These are the waits that were kept individually; the totals of the others are in the other forms.
 
 mod markers;
 
@@ -15,7 +15,7 @@ pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     serde_json::to_writer(to, &converted(profile)?).context("the Firefox profile could not be written")
 }
 
-/// What a profile's things are called in the other.
+/// Maps a profile's items to those of the format.
 struct Converter<'a> {
     from: &'a Profile,
     to: firefox::Profile,
@@ -38,7 +38,7 @@ fn converted(profile: &Profile) -> Result<serde_json::Value> {
     Ok(json)
 }
 
-/// A thread by name and number: many have the same name.
+/// Formats a thread by name and number: many have the same name.
 fn holder(thread: &Thread) -> String {
     format!("{} {}", names::cut(&thread.name), thread.tid).trim_start().to_owned()
 }
@@ -109,7 +109,7 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// The whole stack where it was taken, else the call site.
+    /// Returns the whole stack if it was taken, otherwise the call site.
     fn stack(
         &mut self,
         thread: firefox::ThreadHandle,

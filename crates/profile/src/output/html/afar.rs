@@ -1,29 +1,29 @@
-//! A lock's course from afar: sums over all waits that were kept, in equal bins.
+//! An overview of a lock's time course: sums over all waits that were kept, in equal bins.
 
 use crate::model::{Episode, ThreadId};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Bins of a course: about as many as a window has room for.
+/// The number of bins of a course: about as many as fit into a window.
 const BINS: usize = 600;
-/// Threads with rows; those that waited longest.
+/// The number of threads with rows: those that waited longest.
 const MOST_THREADS: usize = 40;
-/// The levels of a share of a bin: the first is none, the last all.
+/// The levels of a share of a bin: the first is 0, the last is all.
 const LEVELS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 #[derive(Serialize)]
 pub(super) struct Afar {
     began_ns: u64,
     bin_ns: u64,
-    /// How many threads there were in all.
+    /// The total number of threads.
     threads: usize,
-    /// Time waited in each bin, all threads together.
+    /// The time that all threads waited in each bin.
     wait_ns: Vec<u64>,
     rows: Vec<Row>,
 }
 
-/// What part of each bin a thread waited for the lock and had it, a character each.
+/// The parts of each bin in which a thread waited for the lock and held it, a character each.
 #[derive(Serialize)]
 struct Row {
     thread: ThreadId,
@@ -38,7 +38,7 @@ struct Sums {
 }
 
 impl Afar {
-    /// Of one lock's waits, at least one.
+    /// Makes the overview of one lock's waits, at least one.
     pub(super) fn of(waits: &[&Episode]) -> Afar {
         let end = |wait: &&Episode| wait.acquired_ns.max(wait.released_ns.unwrap_or(0));
         let began_ns = waits.iter().map(|wait| wait.began_ns).min().unwrap_or(0);
@@ -66,7 +66,7 @@ impl Afar {
     }
 }
 
-/// Adds the time between two points to the bins that it lies in.
+/// Adds the time between two points to the bins that it spans.
 pub(super) fn share_out(bins: &mut [u64], bin_ns: u64, from: u64, to: u64) {
     let first = (from / bin_ns) as usize;
     for (bin, sum) in bins.iter_mut().enumerate().skip(first) {
@@ -78,7 +78,7 @@ pub(super) fn share_out(bins: &mut [u64], bin_ns: u64, from: u64, to: u64) {
     }
 }
 
-/// Each bin's level; what is there at all has one.
+/// Returns each bin's level; any time above 0 has at least level one.
 fn levels(bins: &[u64], bin_ns: u64) -> String {
     let most = LEVELS.len() - 1;
     let level = |ns: &u64| (*ns as f64 / bin_ns as f64 * most as f64).ceil().min(most as f64) as usize;

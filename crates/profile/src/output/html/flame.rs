@@ -7,10 +7,10 @@ use crate::model::{FrameId, LockId, Profile};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// More boxes than this no window shows at once.
+/// The maximum number of boxes; no window shows more at once.
 const MOST_NODES: usize = 12_000;
 
-/// A box: a frame under the frames that called it, or at last the lock.
+/// A box: a frame under the frames that called it, or finally the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Name {
     Frame(FrameId),
@@ -24,7 +24,7 @@ struct Node {
     waits: u64,
 }
 
-/// By columns; a node comes after its parent, which is a place in the same columns or -1.
+/// The nodes by columns; a node comes after its parent, which is an index into the same columns or -1.
 #[derive(Serialize, Default)]
 pub(super) struct Flame {
     parents: Vec<i64>,
@@ -40,7 +40,7 @@ impl Flame {
     pub(super) fn of(profile: &Profile, strings: &mut Strings, omitted: &mut Vec<String>) -> Flame {
         let nodes = tree(profile);
         let mut order: Vec<usize> = (0..nodes.len()).collect();
-        // A parent has no less than its children, and came before them: it stays before them.
+        // A parent has at least its children's time, and preceded them: it stays before them.
         order.sort_by_key(|&node| std::cmp::Reverse(nodes[node].wait_ns));
         if order.len() > MOST_NODES {
             let number = count((order.len() - MOST_NODES) as u64);

@@ -9,12 +9,12 @@ use crate::policy_rules::conditions_for;
 use serde::Serialize;
 use turnwise_preload_abi::Policy;
 
-/// Rows of a table; nobody reads further, and the page must open quickly.
+/// The maximum number of rows of a table; users do not read further, and the page must open quickly.
 pub(super) const MOST_ROWS: usize = 2_000;
-/// Locks with histograms and a course over time.
+/// The number of locks with histograms and a time course.
 const MOST_CHARTS: usize = 64;
 
-/// The number of rules for a lock from which on they are left out: nobody would put them into a file.
+/// The number of rules for a lock from which they are left out: users would not put them into a file.
 const MANY_RULES: usize = 8;
 
 /// The figures of a lock, a site or a thread.
@@ -24,12 +24,12 @@ struct Figures {
     reads: u64,
     contended: u64,
     failed: u64,
-    /// Sum, median, 99th percentile, longest.
+    /// The sum, median, 99th percentile, longest.
     wait: [u64; 4],
     hold: [u64; 4],
-    /// Those that are unknown are null.
+    /// Unknown figures are null.
     sleeps: Option<u64>,
-    /// Whether more sleeps are possible: not all waits were watched.
+    /// Whether there may be more sleeps: not all waits were watched.
     sleeps_least: bool,
     steals: Option<u64>,
     handoffs: Option<u64>,
@@ -38,7 +38,7 @@ struct Figures {
     spins_timed_out: Option<u64>,
 }
 
-/// A sum, the median, the 99th percentile and the longest.
+/// Returns the sum, the median, the 99th percentile and the longest.
 fn four(times: &Distribution, sum_ns: u64) -> [u64; 4] {
     [sum_ns, times.quantile(0.5), times.quantile(0.99), times.max_ns]
 }
@@ -66,12 +66,12 @@ impl Figures {
 #[derive(Serialize)]
 pub(super) struct LockRow {
     name: String,
-    /// As text: a script's numbers have 53 bits.
+    /// The address as text: a script's numbers have 53 bits.
     address: String,
     kind: &'static str,
     /// The stack that made it, outermost last.
     created: Vec<u32>,
-    /// Its rule in a policy file; empty: there can be none, or nobody looks so far down.
+    /// Its rule in a policy file; empty: none is possible, or the row is too far down.
     rule: String,
     figures: Figures,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,8 +87,8 @@ struct Charts {
     wait_ns: Vec<u64>,
 }
 
-/// How long threads waited for each of the first locks in each step, where all waits were kept one by one: a lock's
-/// own steps have a wait where it ended.
+/// Returns how long threads waited for each of the first locks in each step, if all waits were kept individually: a
+/// lock's own steps have a wait at its end.
 fn spread(profile: &Profile) -> Option<Vec<Vec<u64>>> {
     let recording = &profile.recording;
     if recording.episodes_dropped > 0 || profile.episodes.is_empty() {
@@ -104,7 +104,7 @@ fn spread(profile: &Profile) -> Option<Vec<Vec<u64>>> {
     Some(waits)
 }
 
-/// The rule that gives a lock another policy: the advised one, if there is one.
+/// Returns the rule that gives a lock another policy: the advised one, if any.
 fn rule(profile: &Profile, id: LockId, advice: &Advice) -> String {
     const OURS: [LockKind; 4] =
         [LockKind::Mutex, LockKind::RecursiveMutex, LockKind::ErrorCheckMutex, LockKind::RwLock];
@@ -185,7 +185,7 @@ pub(super) struct ThreadRow {
     figures: Figures,
 }
 
-/// All: timelines name them by number.
+/// Returns all threads' rows: timelines refer to them by number.
 pub(super) fn threads(profile: &Profile) -> Vec<ThreadRow> {
     let rows = profile.threads.iter().map(|thread| ThreadRow {
         name: names::cut(&thread.name),
@@ -252,7 +252,7 @@ pub(super) fn conditions(profile: &Profile, strings: &mut Strings) -> Vec<Condit
     rows.collect()
 }
 
-/// Four names: the locks, and where the second is taken under the first, and the first under the second.
+/// Returns four names each: the locks, and where the second is taken under the first, and the first under the second.
 pub(super) fn inversions(profile: &Profile, strings: &mut Strings) -> Vec<[u32; 4]> {
     let rows = profile.inversions.iter().take(MOST_ROWS).map(|pair| {
         let [a, b] = [pair.a, pair.b].map(|lock| strings.number(&names::cut(&profile.locks[lock as usize].name)));

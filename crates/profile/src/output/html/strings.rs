@@ -1,4 +1,4 @@
-//! Names, each once: most are said many times.
+//! Names, each stored once: most occur many times.
 
 use super::super::names;
 use crate::model::{Profile, SiteId};

@@ -1,4 +1,4 @@
-//! The waits one by one, for the locks with the longest, and where not all can be: the sums over all of them.
+//! The individual waits, for the locks with the longest, and if not all fit, the sums over all of them.
 
 use super::afar::Afar;
 use super::strings::Strings;
@@ -6,21 +6,21 @@ use crate::figures::count;
 use crate::model::{Episode, LockId, Profile};
 use serde::Serialize;
 
-/// Locks that have a timeline.
+/// The number of locks that have a timeline.
 const MOST_LOCKS: usize = 16;
-/// Waits in that of the first lock, and of another; the longest are kept.
+/// The number of waits in the timeline of the first lock, and of another; the longest are kept.
 const MOST_WAITS: [usize; 2] = [10_000, 3_000];
 
 /// A lock's waits, by their beginning.
 #[derive(Serialize)]
 pub(super) struct Timeline {
     lock: LockId,
-    /// Thread, site's name, began, acquired, released (-1: not seen), holder and its site's name (-1: not seen), 1 if
-    /// it gave up.
+    /// The waits: thread, site's name, began, acquired, released (-1: not seen), holder and its site's name (-1: not
+    /// seen), 1 if it gave up.
     waits: Vec<[i64; 8]>,
-    /// Waits that were recorded one by one.
+    /// The number of waits that were recorded individually.
     kept: usize,
-    /// All of them, where some are not here.
+    /// The overview of all waits, if some are missing here.
     #[serde(skip_serializing_if = "Option::is_none")]
     afar: Option<Afar>,
 }

@@ -1,4 +1,4 @@
-//! What the page is made of: the profile, bounded, with what was left out said in words.
+//! The data of the page: the profile, bounded, with omissions stated in words.
 
 use super::super::scaling::sentences;
 use super::super::{deadlocks, headlines, names};
@@ -16,7 +16,7 @@ pub(super) struct View {
     pub(super) title: String,
     program: Program,
     headlines: Vec<String>,
-    /// What the title says of a deadlock.
+    /// The title's text about a deadlock.
     deadlock: Option<String>,
     verdict: String,
     findings: Vec<Advised>,
@@ -31,9 +31,9 @@ pub(super) struct View {
     lines: Vec<LineRow>,
     flame: Flame,
     timelines: Vec<Timeline>,
-    /// Whether acquisitions and holds are known; else columns and tiles of them are left out, and holders are wakers.
+    /// Whether acquisitions and holds are known; if not, their columns and tiles are left out, and holders are wakers.
     recorded: bool,
-    /// Whether it is of a program that was looked into while it ran: some holds are known, and holders are holders.
+    /// Whether it is of a program that was inspected while it ran: some holds are known, and holders are holders.
     live: bool,
     scaling: Option<Forecast>,
     limits: Vec<String>,
@@ -58,7 +58,7 @@ struct Program {
 struct Forecast {
     machine: String,
     seed: u64,
-    /// CPUs and acquisitions a second of the recorded run.
+    /// The CPUs and acquisitions a second of the recorded run.
     recorded: (u32, f64),
     designs: Vec<Curve>,
     sentences: Vec<String>,
@@ -67,7 +67,7 @@ struct Forecast {
 #[derive(Serialize)]
 struct Curve {
     title: String,
-    /// CPUs, acquisitions a second, share of the time waited, the lock's name.
+    /// The points: CPUs, acquisitions a second, share of the time waited, the lock's name.
     points: Vec<(u32, f64, f64, Option<u32>)>,
     wall: Option<(u32, u32)>,
 }
@@ -92,7 +92,7 @@ struct Totals {
     locks: usize,
     sites: usize,
     threads: usize,
-    /// Time waited for holders that are known.
+    /// The time waited for known holders.
     seen_ns: u64,
     /// Whether that is nearly all.
     mostly_seen: bool,
@@ -212,7 +212,7 @@ fn totals(profile: &Profile) -> Totals {
     }
 }
 
-/// How the figures came about, in plain words.
+/// Describes the origin of the figures, in plain words.
 fn limits(profile: &Profile) -> Vec<String> {
     let recording = &profile.recording;
     if !recording.knows_acquisitions() {

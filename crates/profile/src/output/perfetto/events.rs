@@ -5,7 +5,7 @@ use super::tracks::Tracks;
 use super::{HOLDER, HOLDER_SITE, Iids, SITE, flows};
 use crate::model::{Episode, LockId, Profile};
 
-/// One end of a slice, or a change of a counter. In order of time; ends come before begins of the same moment.
+/// One end of a slice, or a change of a counter. They are in order of time; ends come before begins of the same moment.
 pub(super) struct Event {
     pub(super) at: u64,
     rank: u8,
@@ -24,7 +24,7 @@ fn lock_of(profile: &Profile, episode: &Episode) -> LockId {
     profile.sites[episode.site as usize].lock
 }
 
-/// The episodes' numbers, ordered by a time.
+/// Returns the episodes' numbers, ordered by a time.
 fn ordered(profile: &Profile, by: fn(&Episode) -> u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..profile.episodes.len()).collect();
     order.sort_by_key(|&number| by(&profile.episodes[number]));
@@ -88,7 +88,7 @@ fn holds(profile: &Profile, iids: &Iids, tracks: &mut Tracks) -> Vec<Event> {
     events
 }
 
-/// The arrow to a waiter.
+/// Returns the number of the arrow to a waiter.
 fn flow(waiter: usize) -> u64 {
     waiter as u64 + 1
 }
@@ -104,14 +104,14 @@ fn annotation(name: u64, value: u64) -> Annotation {
     Annotation { name_iid: Some(name), string_value_iid: Some(value) }
 }
 
-/// How many wait for each busy lock, over time.
+/// Returns how many threads wait for each busy lock, over time.
 fn waiters(profile: &Profile, tracks: &mut Tracks) -> Vec<Event> {
     let mut changes: Vec<(u64, i64, LockId)> = Vec::new();
     for episode in &profile.episodes {
         let lock = lock_of(profile, episode);
         changes.extend([(episode.began_ns, 1, lock), (episode.acquired_ns, -1, lock)]);
     }
-    // Who begins to wait when another ends is counted first: the number is never negative.
+    // A wait that begins when another ends is counted first: the number is never negative.
     changes.sort_unstable_by_key(|&(at, change, _)| (at, -change));
     let mut now = vec![0; profile.locks.len()];
     let mut events = Vec::new();

@@ -1,9 +1,9 @@
-//! Which release let which waiter go on.
+//! Finds which release let which waiter continue.
 
 use crate::model::Profile;
 
-/// For each wait (by its number), the wait whose hold ended last before it was over: its release let this one in.
-/// Only holds after a wait of their own are known one by one.
+/// Returns for each wait (by its number) the wait whose hold ended last before it was over: its release let this one
+/// in. Only holds that follow a wait are known individually.
 pub(super) fn releases(profile: &Profile) -> Vec<Option<usize>> {
     let lock_of = |number: usize| profile.sites[profile.episodes[number].site as usize].lock as usize;
     let mut held: Vec<Vec<(u64, usize)>> = vec![Vec::new(); profile.locks.len()];

@@ -1,13 +1,13 @@
-//! Slices of one track must nest. What overlaps without nesting goes to a track of its own.
+//! Slices of one track must nest. Slices that overlap without nesting go to separate tracks.
 
-/// The tracks that were needed, by when the last slice on each ends.
+/// The tracks that were needed, by the end of the last slice on each.
 #[derive(Default)]
 pub(super) struct Lanes {
     ends: Vec<u64>,
 }
 
 impl Lanes {
-    /// The first lane that is free from `begin` on; slices come in order of their begins.
+    /// Returns the first lane that is free from `begin`; slices come in order of their begins.
     pub(super) fn place(&mut self, begin: u64, end: u64) -> usize {
         let free = self.ends.iter().position(|&taken| taken <= begin);
         let lane = free.unwrap_or(self.ends.len());

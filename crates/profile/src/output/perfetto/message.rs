@@ -3,7 +3,7 @@
 use crate::output::protobuf::messages;
 
 messages! {
-    /// A trace is any number of these, one after the other.
+    /// A trace is any number of these, one after another.
     Trace {
         packet: Vec<Packet> = [message, repeated, tag = "1"],
     }

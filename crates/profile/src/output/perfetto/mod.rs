@@ -1,7 +1,7 @@
 //! Perfetto's trace format: the waits and holds of each thread as slices, the holders of each busy lock as slices and
 //! its waiters as a counter, and an arrow from a release to the acquisition that it let through.
 //!
-//! These are the waits that were kept one by one, with the holds that followed them.
+//! These are the waits that were kept individually, with the holds that followed them.
 
 mod events;
 mod flows;
@@ -18,7 +18,7 @@ use prost::Message;
 use std::io::Write;
 use tracks::Tracks;
 
-/// Locks that have tracks, of those with the longest waits: more could not be looked at.
+/// The number of locks that have tracks, those with the longest waits: more could not be viewed.
 const LOCKS_WITH_TRACKS: usize = 48;
 /// Any number but 0: there is one writer.
 const SEQUENCE: u32 = 1;
@@ -33,7 +33,7 @@ const HOLDER: u64 = 2;
 const HOLDER_SITE: u64 = 3;
 const ANNOTATIONS: [(u64, &str); 3] = [(SITE, "call site"), (HOLDER, "held by"), (HOLDER_SITE, "holder's call site")];
 
-/// Numbers of texts: events' names are `wait`, `hold` and the thread of each lock and thread, two and one apiece.
+/// The numbers of texts: events' names are `wait`, `hold` and the thread of each lock and thread, two and one apiece.
 struct Iids {
     locks: u64,
     threads: u64,
@@ -48,12 +48,12 @@ impl Iids {
         2 + 2 * u64::from(lock)
     }
 
-    /// As the name of a slice on a lock's track.
+    /// Returns a thread's number as the name of a slice on a lock's track.
     fn thread(&self, thread: u32) -> u64 {
         1 + 2 * self.locks + u64::from(thread)
     }
 
-    /// As the value of an annotation.
+    /// Returns a thread's number as the value of an annotation.
     fn thread_value(thread: u32) -> u64 {
         1 + u64::from(thread)
     }

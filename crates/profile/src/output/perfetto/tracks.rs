@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 const PROCESS: u64 = 1;
 
-/// What a track shows.
+/// The subject of a track.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Of {
     /// The thread's own track, which has its first lane of waits.
@@ -47,7 +47,7 @@ impl<'a> Tracks<'a> {
         tracks
     }
 
-    /// The track of a wait; waits come in order of their begins.
+    /// Returns the track of a wait; waits come in order of their begins.
     pub(super) fn wait(&mut self, thread: ThreadId, begin: u64, end: u64) -> u64 {
         match self.waits.entry(thread).or_default().place(begin, end) {
             0 => self.track(Of::Thread(thread)),
@@ -55,13 +55,13 @@ impl<'a> Tracks<'a> {
         }
     }
 
-    /// The track of a hold; holds come in order of their begins.
+    /// Returns the track of a hold; holds come in order of their begins.
     pub(super) fn hold(&mut self, thread: ThreadId, begin: u64, end: u64) -> u64 {
         let lane = self.holds.entry(thread).or_default().place(begin, end);
         self.track(Of::Holds(thread, lane))
     }
 
-    /// The track of a hold on its lock's side; `None`: the lock has none.
+    /// Returns the track of a hold on its lock's side; `None`: the lock has none.
     pub(super) fn holder(&mut self, lock: LockId, begin: u64, end: u64) -> Option<u64> {
         if lock as usize >= LOCKS_WITH_TRACKS {
             return None;
@@ -70,7 +70,7 @@ impl<'a> Tracks<'a> {
         Some(self.track(Of::Holders(lock, lane)))
     }
 
-    /// The counter of those who wait; `None`: the lock has none.
+    /// Returns the counter of waiters; `None`: the lock has none.
     pub(super) fn waiters(&mut self, lock: LockId) -> Option<u64> {
         ((lock as usize) < LOCKS_WITH_TRACKS).then(|| self.track(Of::Waiters(lock)))
     }

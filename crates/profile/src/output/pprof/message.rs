@@ -1,4 +1,4 @@
-//! The messages of pprof's `profile.proto` that we write. Numbers that stand for texts are places in the string table.
+//! The messages of pprof's `profile.proto` that we write. Numbers that stand for texts index the string table.
 
 use crate::output::protobuf::messages;
 

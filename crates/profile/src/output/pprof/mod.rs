@@ -1,6 +1,6 @@
-//! pprof's format, with the sample types of Go's mutex profile and, beside them, acquisitions and hold time.
+//! pprof's format, with the sample types of Go's mutex profile and, in addition, acquisitions and hold time.
 //!
-//! Stacks are those of the threads that waited. Acquisitions and hold time stand at the call sites. The lock is a label
+//! Stacks are those of the threads that waited. Acquisitions and hold time are at the call sites. The lock is a label
 //! (`-tagfocus lock=NAME`, `-tagroot lock`). A trace of futex calls has waits only.
 
 mod message;
@@ -17,7 +17,7 @@ use tables::Tables;
 
 const SAMPLE_TYPES: [(&str, &str); 4] =
     [("contentions", "count"), ("delay", "nanoseconds"), ("acquisitions", "count"), ("hold", "nanoseconds")];
-/// What a viewer shows first: [`SAMPLE_TYPES`]' second.
+/// The type that a viewer shows first: the second of [`SAMPLE_TYPES`].
 const FIRST_SHOWN: &str = "delay";
 
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {

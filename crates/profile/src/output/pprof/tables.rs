@@ -1,4 +1,4 @@
-//! What samples refer to, each thing once.
+//! The items that samples refer to, each once.
 
 use super::message::{Function, Label, Line, Location, Mapping};
 use crate::model::{FrameId, LockKind, Profile, Site};
@@ -14,7 +14,7 @@ pub(super) struct Tables<'a> {
     pub(super) function: Vec<Function>,
     functions: HashMap<(&'a str, &'a str), u64>,
     pub(super) location: Vec<Location>,
-    /// A location is a frame with all that was inlined into it.
+    /// A location is a frame with all frames inlined into it.
     locations: HashMap<&'a [FrameId], u64>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Tables<'a> {
         self.strings.insert_full(text.to_owned()).0 as i64
     }
 
-    /// The locations of a stack, innermost first.
+    /// Returns the locations of a stack, innermost first.
     pub(super) fn locations(&mut self, stack: &'a [FrameId]) -> Vec<u64> {
         let profile = self.profile;
         let ends_location = |&frame: &FrameId| !profile.frames[frame as usize].inlined;
@@ -80,7 +80,7 @@ impl<'a> Tables<'a> {
         self.mapping.push(Mapping {
             id,
             filename,
-            // All that could be found out is in the file: a viewer need not look for symbols.
+            // All available names are in the file: a viewer need not look for symbols.
             has_functions: true,
             has_filenames: true,
             has_line_numbers: true,
@@ -90,7 +90,7 @@ impl<'a> Tables<'a> {
         id
     }
 
-    /// The lock, its type, and how the site takes it.
+    /// Returns the lock, its type, and how the site takes it.
     pub(super) fn labels(&mut self, site: &Site) -> Vec<Label> {
         let lock = &self.profile.locks[site.lock as usize];
         let mut labels = vec![("lock", lock.name.as_str()), ("type", lock.kind.name())];
@@ -101,8 +101,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// The program's module among those of the frames: the one with the command's name; else the first that is
-/// no library.
+/// Returns the program's module among those of the frames: the one with the command's name, or the first non-library.
 fn program(profile: &Profile) -> Option<&str> {
     let command = profile.program.command.first().map(|command| base(command));
     let mut modules = profile.frames.iter().map(|frame| frame.module.as_str()).filter(|module| !module.is_empty());
