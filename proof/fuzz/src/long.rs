@@ -64,7 +64,7 @@ pub(crate) fn run(target: &Target<'_>, seconds: &str) -> ! {
     let mut count = words.len() as c_int;
     words.push(std::ptr::null_mut());
     let mut first = words.as_mut_ptr();
-    // SAFETY: as `main` gets them: so many words, and a null pointer behind; nobody frees them.
+    // SAFETY: as `main` gets them: that number of words and a null pointer; they are never freed.
     let status = unsafe { LLVMFuzzerRunDriver(&raw mut count, &raw mut first, called) };
     process::exit(status)
 }

@@ -50,7 +50,7 @@ unsafe impl Platform for Machine {
         }
     }
 
-    /// Whether the slice is over: whoever asks then gives way, also if nobody else wants the CPU.
+    /// Whether the slice is over: the thread that asks then yields, also if no other wants the CPU.
     fn need_resched() -> Option<bool> {
         Some(scheduler::slice_is_over())
     }

@@ -1,7 +1,7 @@
 //! Threads that give up their CPU by themselves, on as many CPUs as there are.
 //!
-//! One spin lock of Turnwise's guards it all. Whoever switches has it, and whoever goes on after the switch releases
-//! it: so no CPU takes up a thread that is still on its way out of another.
+//! One spin lock of Turnwise's guards it all. The thread that switches has it, and the thread that continues then
+//! releases it: so no CPU takes up a thread that is still on its way out of another.
 
 use crate::machine;
 use crate::platform::Machine;

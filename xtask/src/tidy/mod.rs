@@ -9,6 +9,7 @@ mod rust;
 mod sizes;
 mod text;
 mod tree;
+mod words;
 
 use anyhow::Result;
 use std::fmt;
@@ -54,8 +55,16 @@ impl Report<'_> {
 }
 
 /// All rules, in the order in which they are listed and run.
-const RULES: &[&[Rule]] =
-    &[text::RULES, rust::RULES, circles::RULES, ordering::RULES, docs::RULES, promises::RULES, sizes::RULES];
+const RULES: &[&[Rule]] = &[
+    text::RULES,
+    rust::RULES,
+    circles::RULES,
+    ordering::RULES,
+    docs::RULES,
+    promises::RULES,
+    sizes::RULES,
+    words::RULES,
+];
 
 fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().copied().flatten()
