@@ -293,7 +293,8 @@ fn a_policy_that_wins_is_proved_and_kept_in_words_and_in_json() {
     let json = folder.path().join("advice.json");
     let (file, program) = (format!("--json={}", shown(&json)), shown(&bench.program));
     let metric = ["--metric", "turn: (?<turn>[0-9]+)", "--lower-is-better"];
-    let options = [&["--runs", "6", "--warmup", "0", &file], &metric[..]].concat();
+    // With six pairs one disturbed pair decides where the interval ends; with twelve it does not.
+    let options = [&["--runs", "12", "--warmup", "0", &file], &metric[..]].concat();
     let (stdout, _) = expect(0, &[&["compare", "--advise"], &options[..], &["--", program]].concat());
     for part in ["starve", "Proved: finding ", "turnwise run --policy FILE", "    lock = \"adaptive\""] {
         assert!(stdout.contains(part), "no {part:?} in:\n{stdout}");
@@ -306,9 +307,8 @@ fn a_policy_that_wins_is_proved_and_kept_in_words_and_in_json() {
     let tried = &starved["experiment"];
     assert_eq!((&tried["policy"], &tried["scope"]), (&"adaptive".into(), &"locks".into()));
     assert_eq!((&tried["finding"], &tried["kept"]), (&"better".into(), &true.into()));
-    // The median is usually a tenth. The upper end is only as good as one disturbed pair of the six allows.
-    let to_baseline = |end: &str| tried["to_baseline"][end].as_f64().expect("a number");
-    assert!(to_baseline("ratio") < 0.5 && to_baseline("high") < 1.0, "{tried}");
+    // A tenth, mostly. The program does nothing to help: it knows nothing of its policy.
+    assert!(tried["to_baseline"]["high"].as_f64().is_some_and(|high| high < 0.5), "{tried}");
     assert!(tried["policy_file"].as_str().unwrap().contains("symbol = \"table\""), "{tried}");
 }
 
