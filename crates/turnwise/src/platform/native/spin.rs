@@ -1,5 +1,5 @@
 //! The spin loop: poll, pause, poll; now and then read the clock and check whether the owner still runs. A spin without a
-//! deadline offers the CPU each time it has lasted `turn_ns` more: what it waits for may need this very CPU to run.
+//! deadline gives up the CPU each time it has lasted `turn_ns` more: what it waits for may need this very CPU to run.
 
 use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
 use super::system;
@@ -199,7 +199,7 @@ fn check(spinner: &system::Spinner, limit: SpinLimit, since_offer: &mut Option<u
     }
     spinner.refresh(now);
     if limit.until.is_none() && now.saturating_sub(*since_offer.get_or_insert(now)) > policy().turn_ns {
-        system::offer();
+        system::give_way();
         *since_offer = Some(system::now());
     }
     match limit.owner {
