@@ -34,6 +34,9 @@ compile_error!("turnwise needs atomics of 64 bits, which this target does not ha
 #[cfg(any(test, miri, feature = "order-check"))]
 extern crate std;
 
+#[macro_use]
+mod make;
+
 pub mod backoff;
 pub mod big_reader;
 pub mod condvar;
