@@ -1,9 +1,9 @@
-//! What a thread asks of its machine besides words and waits for them: to let time pass, for numbers about the machine,
-//! and to keep its CPU.
+//! What a thread requests from its machine besides words and waits on them: pauses, numbers about the machine, and to
+//! keep its CPU.
 
 use super::{Clock, Deadline, Lane, Platform, SpinLimit, Word};
 
-/// A way of letting time pass that no other thread ends: the argument of [`Platform::pause`].
+/// A pause, which no other thread ends: the argument of [`Platform::pause`].
 ///
 /// ```
 /// use turnwise::platform::{DefaultPlatform, Pause, Platform};
@@ -17,14 +17,14 @@ use super::{Clock, Deadline, Lane, Platform, SpinLimit, Word};
 pub enum Pause {
     /// Hints to the CPU that this is a spin loop.
     Relax,
-    /// Stays on the CPU for about so many nanoseconds without touching shared memory.
+    /// Stays on the CPU for about this many nanoseconds without touching shared memory.
     Rest(u32),
     /// Yields this CPU to another runnable thread, if there is one.
     Yield,
     /// Offers this CPU to the other threads of the program that contend for its locks: yields, unless that would, as
     /// far as the platform can tell, let other programs run instead. It is for a thread that could continue without it.
     Offer,
-    /// Sleeps for about so many nanoseconds, or until a signal handler has run. It is not a cancellation point.
+    /// Sleeps for about this many nanoseconds, or until a signal handler has run. It is not a cancellation point.
     Nap(u32),
 }
 

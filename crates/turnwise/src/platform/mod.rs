@@ -372,7 +372,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// A shared pointer.
     type Ptr<T: 'static>: Word<Value = *mut T>;
 
-    /// Lets time pass that no other thread ends.
+    /// Pauses the calling thread. No other thread ends a pause.
     #[inline(always)]
     #[track_caller]
     fn pause(pause: Pause) {
@@ -393,9 +393,9 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         limit: SpinLimit,
     ) -> Result<W::Value, SpinEnd>;
 
-    /// Keeps preemption away from this thread for a while, or asks for it; only [`Preempt::IsDue`] has an answer. Does
-    /// nothing and answers `None` where there is no such mechanism, as in every program on Linux: a lock then has to
-    /// stand in.
+    /// Begins or ends a section in which the thread keeps its CPU, or asks whether it should yield it. Only
+    /// [`Preempt::IsDue`] has an answer, and that is `None` where there is no such mechanism, as in every program on
+    /// Linux: then this does nothing, and a lock has to stand in.
     #[inline(always)]
     #[track_caller]
     fn preempt(_what: Preempt) -> Option<bool> {
