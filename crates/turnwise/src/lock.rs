@@ -1,13 +1,12 @@
 //! Data behind a lock, and its guards.
 
-use crate::make::show_data;
 use crate::order::{Class, How, suspend};
 use crate::raw::{RawLock, RawTimedLock};
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem;
-use core::ops::DerefMut;
+use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
 /// Data of type `T` behind the lock `R`. Use it under the names [`Mutex`](crate::Mutex), [`SpinLock`](crate::SpinLock),
@@ -146,6 +145,18 @@ impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for Lock<R, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show_data(f.debug_struct(R::NAME), self.try_lock())
     }
+}
+
+/// Shows a lock by its data, or that they are locked.
+pub(crate) fn show_data<T: fmt::Debug + ?Sized>(
+    mut out: fmt::DebugStruct<'_, '_>,
+    data: Option<impl Deref<Target = T>>,
+) -> fmt::Result {
+    match data {
+        Some(data) => out.field("data", &&*data),
+        None => out.field("data", &format_args!("<locked>")),
+    };
+    out.finish_non_exhaustive()
 }
 
 /// A guard of a [`Lock`], which is held until the guard is dropped. It is `Send` if [`RawLock::GuardMarker`] is.

@@ -28,7 +28,7 @@
 //!    ([`Platform::calls_may_be_left`]). A thread with such a predecessor is the first. Others may be the first then,
 //!    too: what the first does alongside others must be sound.
 
-use crate::platform::{Me, Patience, Pause, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{DefaultPlatform, Me, Patience, Pause, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::num::NonZeroUsize;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -141,7 +141,7 @@ raw_constructors!(Node, "a node that is in no queue", { next: U32, prev: U32, gr
 /// assert!(QUEUE.is_empty());
 /// ```
 #[repr(transparent)]
-pub struct Osq<P: Platform> {
+pub struct Osq<P: Platform = DefaultPlatform> {
     tail: P::U32,
 }
 

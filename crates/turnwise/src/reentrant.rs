@@ -17,7 +17,7 @@
 //! A platform token cannot identify the owner: all threads without a slot share one.
 
 use crate::events::Event;
-use crate::make::show_data;
+use crate::lock::show_data;
 use crate::mutex::RawMutex;
 use crate::order::{Class, How, released};
 use crate::platform::{Deadline, DefaultPlatform, Platform, Word};

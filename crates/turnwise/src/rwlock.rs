@@ -1,8 +1,7 @@
 //! Data behind a readers-writer lock, and the guards of readers. A writer's guard is the same as for any other lock:
 //! [`LockGuard`].
 
-use crate::lock::{Lock, LockGuard};
-use crate::make::show_data;
+use crate::lock::{Lock, LockGuard, show_data};
 use crate::order::{How, suspend};
 use crate::platform::Deadline;
 use crate::raw::{RawRwLock, RawTimedRwLock};
@@ -202,7 +201,12 @@ pub struct RwLockReadGuard<'a, R: RawRwLock, T: ?Sized> {
     not_send: PhantomData<*mut ()>,
 }
 
-guard_traits!([R: RawRwLock, T: ?Sized] RwLockReadGuard<'_, R, T>, |this| this.lock.raw(), this.lock.data_ptr(), unlock_read);
+guard_traits!(
+    [R: RawRwLock, T: ?Sized] RwLockReadGuard<'_, R, T>,
+    |this| this.lock.raw(),
+    this.lock.data_ptr(),
+    unlock_read
+);
 
 impl<'a, R: RawRwLock, T: ?Sized> RwLockReadGuard<'a, R, T> {
     /// Creates the guard of an acquired lock.
@@ -265,7 +269,12 @@ pub struct MappedRwLockReadGuard<'a, R: RawRwLock, T: ?Sized> {
     owns: PhantomData<&'a T>,
 }
 
-guard_traits!([R: RawRwLock, T: ?Sized] MappedRwLockReadGuard<'_, R, T>, |this| this.raw, this.data.as_ptr(), unlock_read);
+guard_traits!(
+    [R: RawRwLock, T: ?Sized] MappedRwLockReadGuard<'_, R, T>,
+    |this| this.raw,
+    this.data.as_ptr(),
+    unlock_read
+);
 
 impl<'a, R: RawRwLock, T: ?Sized> MappedRwLockReadGuard<'a, R, T> {
     /// Turns the guard into one for part of its data.

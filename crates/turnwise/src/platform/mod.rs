@@ -5,6 +5,9 @@
 //! operations are associated functions, since an all-zero lock cannot hold a handle: a simulator finds its machine
 //! through its current coroutine.
 
+#[macro_use]
+mod make;
+
 mod ask;
 mod bare;
 mod patience;

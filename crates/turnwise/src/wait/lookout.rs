@@ -17,7 +17,7 @@
 //! the flag is clear ([`Lookout::begin`]), and otherwise preserved ([`Lookout::write`]).
 
 use super::policy;
-use crate::platform::{Deadline, Platform, SpinLimit, Word};
+use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 const GENERATION: u32 = 0xffff;
@@ -34,7 +34,7 @@ const IN_VAIN: u32 = 0xff << 24;
 /// assert!(notes.watch(&word, |value| value == 7, None));
 /// ```
 #[repr(transparent)]
-pub struct Lookout<P: Platform> {
+pub struct Lookout<P: Platform = DefaultPlatform> {
     notes: P::U32,
 }
 

@@ -1,5 +1,5 @@
-//! What locks have in common, as macros: constructors, ways of acquiring, the traits of locks for readers and writers,
-//! those of guards.
+//! What locks have in common, as macros: constructors, for any platform and in constants; ways of acquiring; the traits
+//! of locks for readers and writers, and of guards.
 
 /// Returns the first value of a field: of a word, which is zero; of a part in brackets, which has constructors of its
 /// own; or of an expression in parentheses. `const`: with core's atomic types; `any`: with those of the platform `P`.
@@ -37,7 +37,7 @@ macro_rules! first_value {
 /// and, after `default`, also `new` and `Default` on the default platform. `$pointee` is that of the type's pointers.
 macro_rules! raw_constructors {
     (default $name:ident $(to $pointee:ty)?, $what:literal, { $($fields:tt)* }) => {
-        impl $name<$crate::platform::DefaultPlatform> {
+        impl $name {
             #[doc = concat!("Creates ", $what, ".")]
             #[must_use]
             pub const fn new() -> Self {
@@ -45,7 +45,7 @@ macro_rules! raw_constructors {
             }
         }
 
-        impl Default for $name<$crate::platform::DefaultPlatform> {
+        impl Default for $name {
             fn default() -> Self {
                 Self::new()
             }
@@ -360,16 +360,4 @@ macro_rules! guard_traits {
 
         shows_data!([$($parameters)*] $guard);
     };
-}
-
-/// Shows a lock by its data, or that they are locked.
-pub(crate) fn show_data<T: core::fmt::Debug + ?Sized>(
-    mut out: core::fmt::DebugStruct<'_, '_>,
-    data: Option<impl core::ops::Deref<Target = T>>,
-) -> core::fmt::Result {
-    match data {
-        Some(data) => out.field("data", &&*data),
-        None => out.field("data", &format_args!("<locked>")),
-    };
-    out.finish_non_exhaustive()
 }
