@@ -27,7 +27,7 @@
 use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
 use crate::order::suspend;
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
+use crate::platform::{Deadline, DefaultPlatform, Hint, IntWord, Lane, Parked, Platform, Word};
 use crate::raw::RawLock;
 use crate::wait::Lookout;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -98,48 +98,15 @@ pub struct RawCondvar<P: Platform = DefaultPlatform> {
     counters: Counters<{ Kind::Condvar as usize }>,
 }
 
-impl RawCondvar {
-    /// Creates a condition variable on which no thread waits.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> RawCondvar<P> {
-    /// Creates a condition variable on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        use core::sync::atomic::AtomicU32;
-        RawCondvar {
-            sequence: AtomicU32::new(0),
-            waiters: AtomicU32::new(0),
-            mutex: AtomicU32::new(0),
-            lookout: Lookout::const_new_in(),
-            counters: Counters::new(),
-        }
-    }
-}
-
-impl Default for RawCondvar {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawCondvar, "a condition variable on which no thread waits", {
+    sequence: U32,
+    waiters: U32,
+    mutex: U32,
+    lookout: [Lookout<P>],
+    counters: (Counters::new()),
+});
 
 impl<P: Platform> RawCondvar<P> {
-    /// Creates a condition variable on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawCondvar {
-            sequence: P::U32::new(0),
-            waiters: P::U32::new(0),
-            mutex: P::U32::new(0),
-            lookout: Lookout::new_in(),
-            counters: Counters::new(),
-        }
-    }
-
     /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait
     /// ended; as with every condition variable, wake-ups may be spurious.
     ///
@@ -177,7 +144,7 @@ impl<P: Platform> RawCondvar<P> {
     /// Sets `LOOKING` if no other thread waits and polling has paid; returns the sequence if it did. The caller holds
     /// its mutex, which shows the flag to a thread that holds the mutex after us and then notifies.
     fn begin_to_look(&self, sequence: u32) -> Option<u32> {
-        if P::cpus() < 2 || self.waiters.load(Relaxed) != 0 || self.is_looked_at(sequence) {
+        if P::hint(Hint::Cpus) < 2 || self.waiters.load(Relaxed) != 0 || self.is_looked_at(sequence) {
             return None; // the only CPU is needed by the thread that will notify
         }
         let (clear, set) = (sequence & !LOOKING, sequence | LOOKING);
@@ -328,35 +295,9 @@ pub struct Condvar<P: Platform = DefaultPlatform> {
     raw: RawCondvar<P>,
 }
 
-impl Condvar {
-    /// Creates a condition variable on which no thread waits.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> Condvar<P> {
-    /// Creates a condition variable on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        Condvar { raw: RawCondvar::const_new_in() }
-    }
-}
-
-impl Default for Condvar {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default Condvar, "a condition variable on which no thread waits", { raw: [RawCondvar<P>], });
 
 impl<P: Platform> Condvar<P> {
-    /// Creates a condition variable on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        Condvar { raw: RawCondvar::new_in() }
-    }
-
     /// Releases the mutex, waits for a notification, and acquires the mutex again. Wake-ups may be spurious: call it in
     /// a loop that tests the condition. Threads may wait with different mutexes; once they have, `notify_all` wakes its
     /// waiters all at once instead of one after the other.

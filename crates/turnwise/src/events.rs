@@ -348,13 +348,6 @@ mod counters {
         pub(crate) fn count(&self, event: Event) {
             here::count(event);
         }
-
-        #[inline(always)]
-        pub(crate) fn count_if(&self, happened: bool, event: Event) {
-            if happened {
-                self.count(event);
-            }
-        }
     }
 
     const _: () = assert!(size_of::<Counters<0>>() == 0 && align_of::<Counters<0>>() == 1, "costs nothing when off");
@@ -400,13 +393,6 @@ mod counters {
             here::count(event);
         }
 
-        #[inline]
-        pub(crate) fn count_if(&self, happened: bool, event: Event) {
-            if happened {
-                self.count(event);
-            }
-        }
-
         pub(crate) fn read(&self) -> Stats {
             self.0.read()
         }
@@ -429,6 +415,14 @@ mod counters {
 pub(crate) use counters::Counters;
 
 impl<const KIND: usize> Counters<KIND> {
+    /// Counts `event` if it `happened`.
+    #[inline(always)]
+    pub(crate) fn count_if(&self, happened: bool, event: Event) {
+        if happened {
+            self.count(event);
+        }
+    }
+
     /// Counts an acquisition: at once if it was `taken`, or else by `wait`, which acquires as in `how` or gives up at
     /// its deadline. Returns whether it was acquired.
     #[inline(always)]

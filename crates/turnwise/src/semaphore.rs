@@ -47,7 +47,7 @@
 //! microseconds, others sleep at once.
 
 use crate::events::{Counters, Event, Kind};
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Hint, Lane, Parked, Pause, Platform, Word};
 use crate::wait::{Lapse, Stamp, policy};
 use core::fmt;
 use core::mem;
@@ -304,10 +304,11 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// Polls for permits a few times as a newcomer, with the pause doubling each time: a holder whose sections are
     /// short is soon done, and one that takes permits again and again is disturbed less and less.
     fn spin(&self, n: u32) -> bool {
-        let may_spin = || !FAIR && cfg!(feature = "spin") && P::cpus() > 1 && self.word.load(Relaxed) & CLAIM == 0;
+        let may_spin =
+            || !FAIR && cfg!(feature = "spin") && P::hint(Hint::Cpus) > 1 && self.word.load(Relaxed) & CLAIM == 0;
         let mut rest = policy().look_ns;
         while may_spin() && rest <= policy().still_ns / 8 {
-            P::rest(rest as u32);
+            P::pause(Pause::Rest(rest as u32));
             if self.take(n) {
                 return true;
             }

@@ -8,7 +8,7 @@
 //!   until that one is there or another has fallen asleep.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use turnwise::platform::{IntWord, Lane, Platform, Word};
+use turnwise::platform::{IntWord, Lane, Pause, Platform, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 const FREE: u32 = 0;
@@ -107,7 +107,7 @@ impl<P: Platform> FutexRwLock<P> {
         if says_so {
             P::park(&self.turn, asleep, Lane::Waiters, None);
         } else {
-            P::relax();
+            P::pause(Pause::Relax);
         }
         says_so
     }

@@ -6,7 +6,7 @@ use machine::{Body, Config, Perturb, Report, Traced, run, work};
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::RawLock;
-use turnwise::platform::Platform;
+use turnwise::platform::{Pause, Platform};
 use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 
 fn section<V: Policy>(lock: &OsvMutex<V, Traced>, inside: impl FnOnce()) {
@@ -71,7 +71,7 @@ fn behind_an_absent_owner<V: Policy>(back: bool) -> u64 {
     let lock = Rc::new(OsvMutex::<V, Traced>::new_in());
     let (owner, waiter) = (Rc::clone(&lock), lock);
     let first: Body = Box::new(move || {
-        section(&owner, Traced::yield_now);
+        section(&owner, || Traced::pause(Pause::Yield));
         if back {
             section(&owner, || ());
         }

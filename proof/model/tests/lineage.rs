@@ -5,7 +5,7 @@ mod machine;
 use machine::{Body, Config, Report, Traced, run, work};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use turnwise::platform::Platform;
+use turnwise::platform::{Pause, Platform};
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::linux_mutex::{self, Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
@@ -50,9 +50,9 @@ fn in_order<L: Rwsem>(writes: bool, then: fn(&L) -> bool) -> Vec<&'static str> {
         let (lock, order) = &*owner;
         lock.lock();
         while !lock.is_awaited() {
-            Traced::yield_now();
+            Traced::pause(Pause::Yield);
         }
-        Traced::yield_now(); // it is asleep now
+        Traced::pause(Pause::Yield); // it is asleep now
         lock.release(true);
         let got = then(lock);
         order.borrow_mut().push(if got { "first" } else { "refused" });
@@ -190,7 +190,7 @@ fn behind_an_absent_owner<V: linux_mutex::Policy>() -> Report {
     let (owner, waiter) = (Rc::clone(&lock), lock);
     let first: Body = Box::new(move || {
         owner.lock();
-        Traced::yield_now();
+        Traced::pause(Pause::Yield);
         // SAFETY: locked above.
         unsafe { owner.unlock() };
     });

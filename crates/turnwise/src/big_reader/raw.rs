@@ -35,8 +35,7 @@
 //!    only grow then (3). The thread that takes it there wakes the writer.
 //! 6. A release does not touch the lock after the operation that releases it, except for a wake-up by address.
 
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, SpinLimit, Word};
-use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Hint, IntWord, Lane, Platform, SpinLimit, Word};
 use crate::rwsem::{Met, RawRwSem};
 use crate::wait::policy;
 use core::fmt;
@@ -186,8 +185,8 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     /// CPUs than slots.
     #[inline(always)]
     fn place() -> usize {
-        let (cpus, slots) = (P::cpus() as usize, N);
-        let cpu = P::cpu() as usize;
+        let (cpus, slots) = (P::hint(Hint::Cpus) as usize, N);
+        let cpu = P::hint(Hint::Cpu) as usize;
         let shift = if cpus > slots { (cpus.div_ceil(slots) - 1).ilog2() + 1 } else { 0 };
         (cpu >> shift) & (N - 1)
     }
@@ -455,77 +454,17 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     }
 }
 
-// SAFETY: the write lock is that of a `RawRwSem`, which satisfies this contract among writers.
-unsafe impl<const N: usize, P: Platform> RawLock for RawBigReaderLock<N, P> {
-    const NAME: &'static str = "BigReaderLock";
-    type Platform = P;
-    type GuardMarker = GuardNoSend;
-
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-
-    #[inline]
-    fn lock(&self) {
-        self.write();
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.try_write()
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: contract of `RawLock::unlock`: the caller has the write lock.
-        unsafe { self.unlock_write() }
-    }
-
-    fn is_locked(&self) -> bool {
-        self.is_locked()
-    }
-
-    #[cfg(feature = "stats")]
-    fn stats(&self) -> crate::events::Stats {
-        self.stats()
-    }
-}
-
-// SAFETY: `write_until` acquires what `write` does.
-unsafe impl<const N: usize, P: Platform> RawTimedLock for RawBigReaderLock<N, P> {
-    #[inline]
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        self.write_until(deadline)
-    }
-}
-
-// SAFETY: readers are admitted while no writer is: gathered, by the inner lock; spread, since a writer waits until the
-// sum is 0 (invariant 4), after their big_reader.leave and big_reader.gate, and they enter by big_reader.enter.
-unsafe impl<const N: usize, P: Platform> RawRwLock for RawBigReaderLock<N, P> {
-    #[inline]
-    fn read(&self) {
-        self.read();
-    }
-
-    #[inline]
-    fn try_read(&self) -> bool {
-        self.try_read()
-    }
-
-    #[inline]
-    unsafe fn unlock_read(&self) {
-        // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
-        unsafe { self.unlock_read() }
-    }
-}
-
-// SAFETY: `read_until` acquires what `read` does.
-unsafe impl<const N: usize, P: Platform> RawTimedRwLock for RawBigReaderLock<N, P> {
-    #[inline]
-    fn read_until(&self, deadline: Deadline) -> bool {
-        self.read_until(deadline)
-    }
-}
+// SAFETY: the write lock is that of a `RawRwSem`, which satisfies the contract among writers. Readers are admitted
+// while no writer is: gathered, by the inner lock; spread, since a writer waits until the sum is 0 (invariant 4), after
+// their big_reader.leave and big_reader.gate, and they enter by big_reader.enter. Timed forms acquire as the others do.
+raw_rw_lock!(
+    [const N: usize, P: Platform] RawBigReaderLock<N, P>,
+    "BigReaderLock",
+    read,
+    try_read,
+    unlock_read,
+    read_until
+);
 
 impl<const N: usize, P: Platform> fmt::Debug for RawBigReaderLock<N, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

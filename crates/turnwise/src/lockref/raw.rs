@@ -30,12 +30,11 @@ use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
 use crate::platform::{
-    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Platform, SpinLimit, Token, Word,
+    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Pause, Platform, SpinLimit, Token, Word,
 };
 use crate::raw::{RawLock, RawTimedLock};
 use crate::wait::policy;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
-use core::time::Duration;
 
 /// The maximum number of references. [`LockRef::get`] and similar operations panic rather than exceed it.
 pub const COUNT_MAX: u32 = (1 << 31) - 1;
@@ -156,7 +155,7 @@ impl<P: Platform> LockRef<P> {
                 return Change::Refused(word);
             }
             if lost && tried % AT_ONCE == 0 {
-                P::rest(rest_ns);
+                P::pause(Pause::Rest(rest_ns));
                 rest_ns = (rest_ns * 2).min(REST_NS.1);
             }
             match self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed) {
@@ -269,7 +268,7 @@ impl<P: Platform> LockRef<P> {
         match self.change(Release, ONE.wrapping_neg(), |word| count(word) > 0) {
             Change::Done(word) if count(word) == 1 => {
                 // ORDERING lockref.last: pairs with lockref.put: shows what others did before they dropped theirs.
-                P::fence(Acquire);
+                P::U32::fence(Acquire);
                 0
             }
             Change::Done(word) => count(word) - 1,
@@ -357,42 +356,26 @@ fn may_find(word: u64) -> bool {
 
 /// Operations on the lock.
 impl<P: Platform> LockRef<P> {
-    /// Acquires the lock: no other thread can lock it or change the count.
+    acquisitions! {
+        |refs, deadline| refs.class.before(refs.name(), How::Write), guard -> LockRefGuard<'_, P>, P;
+
+        /// Acquires the lock: no other thread can lock it or change the count.
+        lock: RawLock::lock(refs);
+        /// Acquires the lock if it is free.
+        try_lock: RawLock::try_lock(refs);
+        /// Acquires the lock, or gives up after `timeout`.
+        try_lock_for;
+        /// Acquires the lock, or gives up at `deadline`.
+        try_lock_until: refs.lock_until(deadline);
+    }
+
+    /// Creates a guard, and records the acquisition for the order checker.
+    ///
+    /// # Safety
+    /// The calling thread has just acquired the lock.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn lock(&self) -> LockRefGuard<'_, P> {
-        self.class.before(self.name(), How::Write);
-        RawLock::lock(self);
-        self.guard()
-    }
-
-    /// Acquires the lock if it is free.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock(&self) -> Option<LockRefGuard<'_, P>> {
-        if RawLock::try_lock(self) { Some(self.guard()) } else { None }
-    }
-
-    /// Acquires the lock, or gives up after `timeout`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock_for(&self, timeout: Duration) -> Option<LockRefGuard<'_, P>> {
-        if let Some(guard) = self.try_lock() {
-            return Some(guard);
-        }
-        self.try_lock_until(Deadline::after::<P>(timeout))
-    }
-
-    /// Acquires the lock, or gives up at `deadline`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockRefGuard<'_, P>> {
-        self.class.before(self.name(), How::Write);
-        if self.lock_until(deadline) { Some(self.guard()) } else { None }
-    }
-
-    /// Creates a guard for the thread that has just acquired the lock.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn guard(&self) -> LockRefGuard<'_, P> {
+    unsafe fn guard(&self) -> LockRefGuard<'_, P> {
         self.class.acquired(self.name(), How::Write);
         LockRefGuard::new(self)
     }

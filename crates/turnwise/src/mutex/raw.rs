@@ -41,7 +41,7 @@ use super::wait::Waiter;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use crate::wait::{ByPolicy, Kept, Lapse, Settings, Stamp};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -98,32 +98,12 @@ pub struct RawMutex<P: Platform = DefaultPlatform> {
     pub(crate) counters: Counters<{ Kind::Mutex as usize }>,
 }
 
-impl RawMutex {
-    /// Creates an unlocked mutex.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> RawMutex<P> {
-    /// Creates an unlocked mutex on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        RawMutex {
-            word: core::sync::atomic::AtomicU32::new(0),
-            #[cfg(feature = "spin")]
-            spinners: Osq::const_new_in(),
-            counters: Counters::new(),
-        }
-    }
-}
-
-impl Default for RawMutex {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawMutex, "an unlocked mutex", {
+    word: U32,
+    #[cfg(feature = "spin")]
+    spinners: [Osq<P>],
+    counters: (Counters::new()),
+});
 
 // SAFETY: the word has one owner (invariant 1), which acquired (mutex.acquire) what its predecessor released
 // (mutex.release); the word names the owner's thread, so guards stay on it.
@@ -132,14 +112,8 @@ unsafe impl<P: Platform> RawLock for RawMutex<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked mutex on any platform.
     fn new_in() -> Self {
-        RawMutex {
-            word: P::U32::new(0),
-            #[cfg(feature = "spin")]
-            spinners: Osq::new_in(),
-            counters: Counters::new(),
-        }
+        Self::new_in()
     }
 
     /// Acquires the lock.
@@ -322,7 +296,7 @@ impl<P: Platform> RawMutex<P> {
             }
         }
         #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
+        if let Some(watcher) = crate::live::watcher::<P>() {
             (watcher.released)(address.addr());
         }
     }
@@ -357,7 +331,7 @@ impl<P: Platform> RawMutex<P> {
             // ORDERING mutex.release: pairs with mutex.acquire, as in `unlock_fast`.
             if self.word.compare_exchange(word & OWNER, granted, Release, Relaxed).is_ok() {
                 #[cfg(feature = "live")]
-                if let Some(watcher) = P::watcher() {
+                if let Some(watcher) = crate::live::watcher::<P>() {
                     (watcher.released)((&raw const self.word).addr());
                 }
                 return;
@@ -382,34 +356,19 @@ impl<P: Platform> RawMutex<P> {
             return true;
         }
         self.counters.count(Event::Contended);
-        #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
-            return watcher.around(&self.waited_for(), |set| match set {
-                None => self.lock_waiting(deadline, settings),
-                Some(set) => self.lock_waiting(deadline, set),
-            });
-        }
-        self.lock_waiting(deadline, settings)
-    }
-
-    #[inline(always)]
-    fn lock_waiting<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
-        self.lock_parked(deadline, false, settings)
+        self.lock_watched(deadline, false, settings)
     }
 
     /// Acquires the lock as a thread that was woken on it, for a condition variable's waiter: it may leave other
     /// threads asleep here that only the next `unlock` will wake.
     pub fn lock_as_woken(&self) {
         self.counters.count(Event::Contended);
-        #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
-            watcher.around(&self.waited_for(), |set| match set {
-                None => self.lock_parked(None, true, ByPolicy),
-                Some(set) => self.lock_parked(None, true, set),
-            });
-            return;
-        }
-        self.lock_parked(None, true, ByPolicy);
+        self.lock_watched(None, true, ByPolicy);
+    }
+
+    #[inline(always)]
+    fn lock_watched<S: Settings>(&self, deadline: Option<Deadline>, woken: bool, settings: S) -> bool {
+        watched!(P, self.waited_for(), settings, |set| self.lock_parked(deadline, woken, set))
     }
 
     /// Returns what a watcher receives about a wait that begins now.

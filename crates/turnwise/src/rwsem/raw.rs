@@ -108,6 +108,15 @@ pub struct RawRwSem<P: Platform = DefaultPlatform> {
     pub(super) counters: Counters<{ Kind::RwSem as usize }>,
 }
 
+raw_constructors!(default RawRwSem, "an unlocked lock", {
+    word: U32,
+    #[cfg(feature = "spin")]
+    owner: U32,
+    #[cfg(feature = "spin")]
+    spinners: [Osq<P>],
+    counters: (Counters::new()),
+});
+
 impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for reading. Writers go first once they sleep ([`Prefer::Writers`]), so a thread that reads
     /// must not call this again.

@@ -19,8 +19,7 @@
 //!    sequence, unless it is the writer itself.
 //! 4. The release of the lock is the last access, in every kind.
 
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform, SpinLimit, Word};
-use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
+use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
 use crate::rwsem::RawRwSem;
 use crate::wait::policy;
 use core::marker::PhantomData;
@@ -54,27 +53,7 @@ pub struct RawSeqRwLock<P: Platform = DefaultPlatform> {
     lock: RawRwSem<P>,
 }
 
-impl RawSeqRwLock {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> RawSeqRwLock<P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        RawSeqRwLock { sequence: core::sync::atomic::AtomicU64::new(0), lock: RawRwSem::const_new_in() }
-    }
-}
-
-impl Default for RawSeqRwLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawSeqRwLock, "an unlocked lock", { sequence: U64, lock: [RawRwSem<P>], });
 
 const fn is_even(sequence: u64) -> bool {
     sequence & 1 == 0
@@ -82,12 +61,6 @@ const fn is_even(sequence: u64) -> bool {
 
 /// Optimistic reads.
 impl<P: Platform> RawSeqRwLock<P> {
-    /// Creates an unlocked lock on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawSeqRwLock { sequence: P::U64::new(0), lock: RawRwSem::new_in() }
-    }
-
     /// Begins an optimistic read if no writer is changing the data; returns the sequence.
     #[inline(always)]
     pub fn try_read_begin(&self) -> Option<u64> {
@@ -106,7 +79,7 @@ impl<P: Platform> RawSeqRwLock<P> {
     #[inline(always)]
     pub fn read_retry(&self, begin: u64) -> bool {
         // ORDERING seqrwlock.check: pairs with seqrwlock.change: having read what a writer wrote, we see its sequence.
-        P::fence(Acquire);
+        P::U32::fence(Acquire);
         self.sequence.load(Relaxed) != begin
     }
 
@@ -238,7 +211,7 @@ impl<P: Platform> RawSeqRwLock<P> {
     pub(super) fn begin_change(&self) {
         self.sequence.store(self.sequence.load(Relaxed) + 1, Relaxed);
         // ORDERING seqrwlock.change: pairs with seqrwlock.check: the odd sequence comes before the data.
-        P::fence(Release);
+        P::U32::fence(Release);
     }
 
     /// Makes the sequence even. The caller has the write lock (invariant 1).
@@ -267,67 +240,15 @@ impl<P: Platform> RawSeqRwLock<P> {
     }
 }
 
-// SAFETY: the write lock of a `RawRwSem`, which satisfies this contract; it is released after the change (invariant 3).
-unsafe impl<P: Platform> RawLock for RawSeqRwLock<P> {
-    type Platform = P;
-    type GuardMarker = GuardNoSend;
-
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-
-    #[inline]
-    fn lock(&self) {
-        self.write();
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.try_write()
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: contract of `RawLock::unlock`: the caller has the write lock.
-        unsafe { self.unlock_write() }
-    }
-
-    fn is_locked(&self) -> bool {
-        self.is_locked()
-    }
-
-    #[cfg(feature = "stats")]
-    fn stats(&self) -> crate::events::Stats {
-        self.stats()
-    }
-}
-
-// SAFETY: `write_until` acquires what `write` does.
-unsafe impl<P: Platform> RawTimedLock for RawSeqRwLock<P> {
-    #[inline]
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        self.write_until(deadline)
-    }
-}
-
-// SAFETY: blocking readers have the read lock of the same `RawRwSem`, which satisfies this contract.
-unsafe impl<P: Platform> RawRwLock for RawSeqRwLock<P> {
-    #[inline]
-    fn read(&self) {
-        self.blocking_read();
-    }
-
-    #[inline]
-    fn try_read(&self) -> bool {
-        self.try_blocking_read()
-    }
-
-    #[inline]
-    unsafe fn unlock_read(&self) {
-        // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
-        unsafe { self.unlock_blocking_read() }
-    }
-}
+// SAFETY: writers have the write lock of a `RawRwSem`, which satisfies the contract, and is released after the change
+// (invariant 3); blocking readers have its read lock.
+raw_rw_lock!(
+    [P: Platform] RawSeqRwLock<P>,
+    "Lock",
+    blocking_read,
+    try_blocking_read,
+    unlock_blocking_read
+);
 
 impl<P: Platform> core::fmt::Debug for RawSeqRwLock<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -26,7 +26,7 @@
 
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
-use crate::platform::{ConstPlatform, DefaultPlatform, Platform, SpinLimit, Word};
+use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
 use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -50,36 +50,7 @@ pub struct McsNode<P: Platform = DefaultPlatform> {
     granted: P::U32,
 }
 
-impl McsNode {
-    /// Creates a node that is in no queue.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform<McsNode<P>>> McsNode<P> {
-    /// Creates a node that is in no queue, on any platform that uses core's atomics; usable in constants.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        use core::sync::atomic::{AtomicPtr, AtomicU32};
-        McsNode { next: AtomicPtr::new(ptr::null_mut()), granted: AtomicU32::new(0) }
-    }
-}
-
-impl Default for McsNode {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<P: Platform> McsNode<P> {
-    /// Creates a node that is in no queue, on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        McsNode { next: P::Ptr::new(ptr::null_mut()), granted: P::U32::new(0) }
-    }
-}
+raw_constructors!(default McsNode to McsNode<P>, "a node that is in no queue", { next: Ptr, granted: U32, });
 
 impl<P: Platform> core::fmt::Debug for McsNode<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -104,35 +75,9 @@ pub struct RawMcsLock<P: Platform = DefaultPlatform> {
     counters: Counters<{ Kind::McsLock as usize }>,
 }
 
-impl RawMcsLock {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform<McsNode<P>>> RawMcsLock<P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()), counters: Counters::new() }
-    }
-}
-
-impl Default for RawMcsLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawMcsLock to McsNode<P>, "an unlocked lock", { tail: Ptr, counters: (Counters::new()), });
 
 impl<P: Platform> RawMcsLock<P> {
-    /// Creates an unlocked lock on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawMcsLock { tail: P::Ptr::new(ptr::null_mut()), counters: Counters::new() }
-    }
-
     /// Acquires the lock through `node`.
     ///
     /// # Safety
@@ -250,36 +195,9 @@ unsafe impl<T: ?Sized + Send, P: Platform> Sync for McsLock<T, P> {}
 // SAFETY: the lock owns its data; outside of `with` its pointer is null.
 unsafe impl<T: ?Sized + Send, P: Platform> Send for McsLock<T, P> {}
 
-impl<T> McsLock<T> {
-    /// Creates an unlocked lock.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Self::const_new_in(value)
-    }
-}
-
-impl<T, P: ConstPlatform<McsNode<P>>> McsLock<T, P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn const_new_in(value: T) -> Self {
-        McsLock { raw: RawMcsLock::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
-    }
-}
-
-impl<T: Default> Default for McsLock<T> {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
+own_constructors!(McsLock<T> to McsNode<P>, RawMcsLock, data: UnsafeCell, "an unlocked lock");
 
 impl<T, P: Platform> McsLock<T, P> {
-    /// Creates an unlocked lock on any platform.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn new_in(value: T) -> Self {
-        McsLock { raw: RawMcsLock::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
-    }
-
     /// Returns the value, without locking: no other thread can have access to it.
     pub fn into_inner(self) -> T {
         self.data.into_inner()

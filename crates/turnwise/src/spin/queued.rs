@@ -44,7 +44,7 @@ use super::attempt_until;
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
 use crate::osq::{Looks, Node};
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
 use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -85,51 +85,8 @@ pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
 /// ```
 pub type QueuedSpinLock<T, P = DefaultPlatform> = Lock<RawQueuedSpinLock<P>, T>;
 
-impl RawQueuedSpinLock {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> RawQueuedSpinLock<P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        RawQueuedSpinLock { word: core::sync::atomic::AtomicU32::new(0), counters: Counters::new() }
-    }
-}
-
-impl<P: Platform> RawQueuedSpinLock<P> {
-    /// Creates an unlocked lock on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawQueuedSpinLock { word: P::U32::new(0), counters: Counters::new() }
-    }
-}
-
-impl<T> Lock<RawQueuedSpinLock, T> {
-    /// Creates an unlocked lock.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Self::const_new_in(value)
-    }
-}
-
-impl<T, P: ConstPlatform> Lock<RawQueuedSpinLock<P>, T> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn const_new_in(value: T) -> Self {
-        Lock::from_raw(RawQueuedSpinLock::const_new_in(), value)
-    }
-}
-
-impl Default for RawQueuedSpinLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawQueuedSpinLock, "an unlocked lock", { word: U32, counters: (Counters::new()), });
+data_constructors!(Lock, RawQueuedSpinLock [] [], "an unlocked lock");
 
 // SAFETY: `HELD` is set by one thread at a time (invariant 1), which acquires what `queued.release` released; clearing
 // it is the last access (invariant 4).
@@ -228,13 +185,9 @@ impl<P: Platform> RawQueuedSpinLock<P> {
 
     /// Waits until the predecessor makes this node's thread head, or has abandoned its node (invariant 5).
     fn await_grant(node: &Node<P>, prev: &Node<P>) {
-        let granted = |granted| granted != 0;
-        if P::calls_may_be_left() {
-            let (word, is_gone) = prev.gone();
-            let _ = P::spin_until_either(&node.granted, granted, word, is_gone, SpinLimit::NONE);
-        } else {
-            let _ = P::spin_until(&node.granted, granted, SpinLimit::NONE);
-        }
+        let (also, is_gone) = prev.gone();
+        let granted = |granted| granted != 0 || is_gone();
+        let _ = P::spin_until(&node.granted, granted, SpinLimit { also, ..SpinLimit::NONE });
     }
 
     /// Waits for this node's successor to link itself; returns `None` if that has left in between, and the node stays.

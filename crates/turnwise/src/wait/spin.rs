@@ -21,7 +21,7 @@
 use super::{Settings, policy, yield_quantum};
 use crate::events::Event;
 use crate::osq::Osq;
-use crate::platform::{Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{Deadline, Hint, Me, OnCpu, Pause, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The state that a spinner finds in a lock's word.
@@ -119,7 +119,7 @@ fn looks_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool
         let (word, found) = contender.look();
         let taken = found == Found::Free && contender.take(word);
         if !taken {
-            P::relax();
+            P::pause(Pause::Relax);
         }
         taken
     })
@@ -129,7 +129,7 @@ fn looks_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool
 fn owner_stays_off<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
     let is_off = || matches!(contender.look().1, Found::Held(Some(owner)) if P::on_cpu(owner) == OnCpu::NotRunning);
     is_off() && {
-        P::offer();
+        P::pause(Pause::Offer);
         is_off()
     }
 }
@@ -214,7 +214,7 @@ impl Head {
         (0..policy().close_looks).any(|_| {
             let taken = contender.take(free);
             if !taken {
-                P::relax();
+                P::pause(Pause::Relax);
             }
             taken
         })
@@ -222,7 +222,7 @@ impl Head {
 
     /// Leaves an owner a batch; then checks whether it still takes the lock again and again.
     fn rest<'a, P: Platform>(&mut self, contender: &impl Contender<'a, P>) {
-        P::rest(policy().away_ns(P::line_ns(), 3));
+        P::pause(Pause::Rest(policy().away_ns(P::hint(Hint::LineNs), 3)));
         self.rested = true;
         self.back = contender.look().1 != Found::Free;
     }
@@ -236,7 +236,7 @@ fn owner_comes_back<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool 
         let first = contender.look().1;
         let (mut left, mut back) = (first == Found::Free, false);
         for _ in 0..policy().close_looks {
-            P::rest(policy().look_ns as u32);
+            P::pause(Pause::Rest(policy().look_ns as u32));
             let now = contender.look().1;
             back |= left && matches!(now, Found::Held(Some(_))) && (now == first || first == Found::Free);
             left |= now != first;

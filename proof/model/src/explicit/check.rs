@@ -137,7 +137,7 @@ mod tests {
     use crate::explicit::{Explicit, ExplicitWord};
     use crate::scenarios::Section as _;
     use std::sync::atomic::Ordering::Relaxed;
-    use turnwise::platform::{IntWord, Lane, Platform, SpinLimit, Word};
+    use turnwise::platform::{IntWord, Lane, Pause, Platform, SpinLimit, Word};
 
     type Word32 = ExplicitWord<u32>;
 
@@ -250,7 +250,7 @@ mod tests {
             stage.spawn(move || {
                 while word.load(Relaxed) != 1 {
                     let _ = word.compare_exchange(7, 8, Relaxed, Relaxed);
-                    Explicit::relax();
+                    Explicit::pause(Pause::Relax);
                 }
             });
             stage.spawn(move || word.store(1, Relaxed));

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{
-    Deadline, IntWord, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+    Deadline, Hint, IntWord, Lane, Me, OnCpu, Parked, Pause, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
 };
 use turnwise_sim::spec::NS;
 use turnwise_sim::{Affinity, Sim, SimWord, Simulation};
@@ -104,24 +104,8 @@ unsafe impl Platform for Traced {
     type U64 = TracedWord<SimWord<u64>>;
     type Ptr<T: 'static> = TracedWord<SimWord<*mut T>>;
 
-    fn relax() {
-        Sim::relax();
-    }
-
-    fn yield_now() {
-        Sim::yield_now();
-    }
-
-    fn nap(ns: u32) {
-        Sim::nap(ns);
-    }
-
-    fn rest(ns: u32) {
-        Sim::rest(ns);
-    }
-
-    fn line_ns() -> u32 {
-        Sim::line_ns()
+    fn pause(pause: Pause) {
+        Sim::pause(pause);
     }
 
     fn spin_until<W: Word>(
@@ -130,16 +114,6 @@ unsafe impl Platform for Traced {
         limit: SpinLimit,
     ) -> Result<W::Value, SpinEnd> {
         ended(Sim::spin_until(word, ready, limit))
-    }
-
-    fn spin_until_either<A: Word, B: Word>(
-        a: &A,
-        ready_a: impl FnMut(A::Value) -> bool,
-        b: &B,
-        ready_b: impl FnMut(B::Value) -> bool,
-        limit: SpinLimit,
-    ) -> Result<(), SpinEnd> {
-        ended(Sim::spin_until_either(a, ready_a, b, ready_b, limit))
     }
 
     fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
@@ -177,20 +151,8 @@ unsafe impl Platform for Traced {
         Sim::on_cpu(token)
     }
 
-    fn cpu() -> u32 {
-        Sim::cpu()
-    }
-
-    fn cpus() -> u32 {
-        Sim::cpus()
-    }
-
-    fn node() -> u32 {
-        Sim::node()
-    }
-
-    fn name_of(address: usize) -> usize {
-        Sim::name_of(address)
+    fn hint(hint: Hint) -> u32 {
+        Sim::hint(hint)
     }
 }
 

@@ -126,12 +126,12 @@ fn changed_ticks(hit: u32, ticks_per_us: u32) -> u32 {
     }
 }
 
-/// Implements [`super::super::Platform::line_ns`].
+/// Implements [`super::super::Hint::LineNs`].
 pub(super) fn line_ns() -> u32 {
     LINE_COST.load(Relaxed).saturating_mul(1024 / 16) / TICKS_PER_US.load(Relaxed)
 }
 
-/// Implements [`super::super::Platform::rest`].
+/// Implements [`super::super::Pause::Rest`].
 pub(super) fn rest(ns: u32) {
     (0..hints(ns)).for_each(|_| relax());
 }
