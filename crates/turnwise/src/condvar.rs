@@ -1,4 +1,15 @@
-//! A condition variable in sixteen bytes, for [`crate::Mutex`].
+//! A condition variable in sixteen bytes, for [`crate::Mutex`]. (Waiters that `notify_all` moves to the mutex: the
+//! requeue of Linux's futex, 2003.) Example: [`Condvar`].
+//!
+//! ```text
+//! wait        read the sequence; another mutex than that of the first wait: set SEVERAL
+//!             alone, and polling has paid: set LOOKING; else waiters + 1. Release the mutex
+//!             LOOKING: poll the sequence for some microseconds; news: lock, done; else waiters + 1, clear LOOKING
+//!             park on the sequence unless it has news; waiters - 1; acquire the mutex as a woken thread
+//! notify_one  a waiter, or LOOKING: notifications + 1, clear LOOKING; it was not set: wake one
+//! notify_all  the same; waiters: wake one and requeue the others to the mutex, where each unlock wakes the next: no
+//!             thundering herd. SEVERAL, or the platform cannot: wake all
+//! ```
 //!
 //! | word | meaning |
 //! |---|---|
@@ -7,22 +18,24 @@
 //! | `mutex` | location of the first waiter's mutex: distance from here in 4-byte words, 0: no thread waited yet |
 //! | `lookout` | results of the polls so far ([`crate::wait::Lookout`]) |
 //!
-//! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one
-//! waiter and requeues the others to the mutex's sleepers, where each unlock wakes the next: no thundering herd. The
-//! woken waiter acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the next; thus
-//! a requeued thread is never forgotten.
+//! Invariants:
+//! 1. A waiter sleeps only if no notification came between its check (under the mutex) and its sleep: it would miss one
+//!    if 2^30 came in these nanoseconds, or in the microseconds of its polling.
+//! 2. A thread that was requeued is woken: the woken waiter acquires the mutex as a woken thread
+//!    ([`RawMutex::lock_as_woken`]), so its unlock wakes the next, and all that were requeued there have that mutex.
+//! 3. While `waiters` is 0 and `LOOKING` is not set by a thread of this process, every earlier waiter has been
+//!    notified, or has left. A poller is counted among the waiters before it clears the flag.
+//! 4. A thread that sleeps on the sequence while `SEVERAL` is clear has the recorded mutex. Flag and notifications
+//!    share one word, which the kernel compares as it requeues.
 //!
-//! A sole waiter may set `LOOKING`, and poll the sequence for some microseconds. The next notification is for it: that
-//! clears the flag in the same exchange, and calls the kernel only if others are to be notified, too. If none comes,
-//! the waiter counts itself among the sleepers, then clears the flag.
-//!
-//! Waiters may have different mutexes. The first one's is recorded permanently. A waiter with a different one sets
-//! `SEVERAL` before it sleeps, and `notify_all` wakes all at once from then on. Since flag and notifications share one
-//! word, which the kernel compares as it requeues the sleepers, no thread is requeued to a mutex that is not its own.
-//!
-//! A waiter would miss a notification if the sequence wrapped around to the same value between its read and its sleep:
-//! 2^30 notifications in some nanoseconds, or in the microseconds of its polling. With no waiters a notification is two
-//! loads.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. Data are ordered by the mutex alone: a notification orders nothing but a poller's flag (condvar.looks).
+//! - A2. A thread that notifies under the mutex touches neither object after it has released that: the last waiter to
+//!   return may free both.
+//! - P1. No notification is lost (invariants 1 and 3), and no waiter forgotten on a mutex (invariants 2 and 4).
+//! - P2. `notify_one` wakes the longest waiter, but threads of real-time priority first; a waiter that timed out or
+//!   polls takes no other's notification along. Wake-ups may be spurious.
+//! - P3. With no waiter, a notification is two loads. In a forked child a poller of the parent is void.
 
 use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};

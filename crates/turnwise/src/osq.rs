@@ -1,9 +1,14 @@
-//! The queue of optimistic spinners: a cancellable MCS queue in four bytes.
+//! The queue of optimistic spinners: a cancellable MCS queue in four bytes. Spinners of a sleeping lock queue here,
+//! each polling its own node, so that one thread at a time competes for the lock. (J. Mellor-Crummey and M. Scott,
+//! 1991; cancellable with static nodes as in the Linux kernel's optimistic spin queue of 2014.) Example: [`Osq`].
 //!
-//! Spinners of a sleeping lock queue here, each polling its own node, so that one thread at a time competes for the
-//! lock. Unlike in a plain MCS queue, a waiter may leave at any time: when its budget is spent or when its predecessor
-//! is off the CPU. (J. Mellor-Crummey and M. Scott, 1991; cancellable with static nodes as in the Linux kernel's
-//! optimistic spin queue of 2014.)
+//! ```text
+//! lock    clear my node; swap the tail for me; no predecessor, or one that is gone or another process's: first
+//!         prev.next = me; poll granted until it is set (first), prev is off its CPU, or the time is up: cancel
+//! cancel  prev.next me -> 0, or granted is set: first; or prev leaves, too, and changes my prev: again
+//!         take my next out: next.prev = prev, prev.next = next; none: tail me -> prev
+//! unlock  take my next out: next.granted = message + 1; none: tail me -> the note
+//! ```
 //!
 //! The word is the token of the last thread in the queue, with the generation of its process ([`Platform::generation`],
 //! low bits) from bit 16 on. Token 0: the queue is empty, and those bits are a note left as a hint for any reader: a
@@ -27,6 +32,15 @@
 //!    at any instruction, so no wait for a step of a node's thread is unbounded where that can happen
 //!    ([`Platform::calls_may_be_left`]). A thread with such a predecessor is the first. Others may be the first then,
 //!    too: what the first does alongside others must be sound.
+//!
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time is first (but for invariant 5), and sees what the one before did as the first (osq.grant;
+//!   osq.leave and osq.join where the queue was empty in between).
+//! - A2. No node is reached after its stay (invariant 1).
+//! - P1. Threads become first in the order in which they joined.
+//! - P2. A waiter may leave from any place, and the queue stays whole (invariants 2 and 3); it waits only for steps of
+//!   a neighbour that is joining or leaving itself.
+//! - P3. No thread waits for one that a fork left out, or that has left in the middle (invariants 4 and 5).
 
 use crate::platform::{DefaultPlatform, Me, Patience, Pause, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::num::NonZeroUsize;

@@ -1,4 +1,11 @@
-//! A mutex that its owner may lock again.
+//! A mutex that its owner may lock again. (Owner and depth next to a mutex, as in POSIX's recursive mutexes.) Example:
+//! [`ReentrantMutex`].
+//!
+//! ```text
+//! lock    the mutex is free: take it, owner = me, depth = 1; owner is me: depth + 1; else wait for the mutex
+//! try     owner is me: depth + 1; the mutex is free: as lock; else fail
+//! unlock  depth - 1; it is 0: owner = 0, release the mutex
+//! ```
 //!
 //! In addition to the [`RawMutex`], which does all the waiting, it stores the owner and the number of its acquisitions:
 //!
@@ -8,13 +15,19 @@
 //! | `owner` | [`Threads::thread`] of the owner, 0: none | the owner |
 //! | `depth` | acquisitions not yet released | the owner |
 //!
+//! A platform token cannot identify the owner: all threads without a slot share one.
+//!
 //! Invariants:
 //! 1. `owner` names a thread only while that thread holds the mutex. So a thread that reads its own number there holds
 //!    the lock, however old the value: it stored it itself, and has not stored 0 since.
 //! 2. Only the thread that holds the mutex touches `depth`.
 //! 3. The last release stores 0 to `owner` before it releases the mutex, and touches nothing after that.
 //!
-//! A platform token cannot identify the owner: all threads without a slot share one.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. Other threads are excluded until the last release, in whatever order guards are dropped (invariants 1 and 2);
+//!   owners see what earlier ones wrote, and the last release is the last access (invariant 3), as in the mutex.
+//! - A2. An acquisition too deep to be counted is a panic that changes nothing.
+//! - P1. The owner never waits. Other waits are the mutex's, with its P1 to P5.
 
 use crate::events::Event;
 use crate::lock::show_data;

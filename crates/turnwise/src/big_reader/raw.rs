@@ -1,13 +1,19 @@
-//! The big-reader lock without data: many readers that share no cache line, or one writer.
+//! The big-reader lock without data: many readers that share no cache line, or one writer. (Readers that count
+//! themselves on their own CPU, writers that visit all CPUs: Linux's `brlock`, 1999. A mode in which readers do so, and
+//! one in which they use an ordinary lock: Linux's `percpu_rw_semaphore`, 2012.) Example: [`RawBigReaderLock`].
 //!
-//! (Readers that count themselves on their own CPU, writers that visit all CPUs: Linux's `brlock`, 1999. A mode in
-//! which readers do so, and one in which they use an ordinary lock: Linux's `percpu_rw_semaphore`, 2012.)
+//! ```text
+//! read    SPREAD, and the slot of this CPU is OPEN: slot + 1; found it closed: gate - 1, and on:
+//!         the inner read lock; SPREAD: slot + 1, release it; it met readers there spread_after times: spread
+//! write   the inner write lock; SPREAD: close all slots, move their counts to the gate; spin, then park until the sum
+//!         is 0; clear SPREAD. Timed out: open the slots again, release the inner lock
+//! unlock  reader: not SPREAD: the inner lock; else slot - 1 if it is OPEN, else gate - 1, and at 0 wake the writer
+//!         writer: the inner lock
+//! spread  the inner write lock; set SPREAD, then open all slots; release it
+//! ```
 //!
-//! A [`RawRwSem`] inside does all the waiting. All-zero bytes are an unlocked lock, which is **gathered**: readers and
-//! writers take the inner lock, and write nothing else that is shared. A reader that has met other readers there often
-//! enough, and no writer, **spreads** the lock: it opens the slots, and from then on a reader counts itself in the slot
-//! of its CPU, and touches nothing that others write. A writer takes the inner lock, closes the slots, waits for the
-//! readers in them, and leaves the lock gathered.
+//! A [`RawRwSem`] inside does all the waiting but that of a writer for readers in slots. All-zero bytes are an unlocked
+//! lock, which is **gathered**: readers have the inner lock. Once **spread**, they touch nothing that others write.
 //!
 //! | word | bits | meaning | set by | cleared by |
 //! |---|---|---|---|---|
@@ -34,6 +40,18 @@
 //! 5. After a writer has moved the slots' counts, the gate's is 0 or negative when the last reader leaves, since slots
 //!    only grow then (3). The thread that takes it there wakes the writer.
 //! 6. A release does not touch the lock after the operation that releases it, except for a wake-up by address.
+//!
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. A writer is alone, whether the lock is gathered, spread, or changes; readers see what earlier writers wrote
+//!   (big_reader.enter), and a writer comes after the reads of earlier readers (big_reader.close, big_reader.drained).
+//! - A2. A reader may leave on another CPU than it entered on (invariants 2 and 4).
+//! - A3. A release is its thread's last access to the lock (invariant 6).
+//! - P1. A writer that waits for readers in slots is woken by the last of them (invariants 3 and 5); all other waits
+//!   are those of [`RawRwSem`], with its P1 to P4 for `Prefer::Writers`.
+//! - P2. While no writer comes, a reader of a spread lock never waits: it enters by an addition to its slot, and leaves
+//!   by an exchange there.
+//! - P3. A reader that spreads the lock waits for the others inside for `SPREAD_WAIT`, then reads as before. A timed
+//!   wait ends at its deadline, and leaves the lock as it was.
 
 use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Hint, IntWord, Lane, Platform, SpinLimit, Word};
 use crate::rwsem::{Met, RawRwSem};

@@ -1,5 +1,14 @@
 //! A reference count and a lock in one word: while the lock is free, the count changes by one compare-exchange, which
-//! also checks that the lock is free. (The kernel's lockref, W. Long and L. Torvalds, 2013.)
+//! also checks that the lock is free. (The kernel's lockref, W. Long and L. Torvalds, 2013.) Example: [`LockRef`].
+//!
+//! ```text
+//! count    lock half 0, and the count allows it: + 1 or - 1 by one exchange; a race is lost: rest, try twice, again;
+//!          the lock is held, or RETRIES races were lost: lock, change the count, unlock
+//! lock     lock half 0 -> HELD and me; else the slow path: it looks free: fetch_or HELD; poll while the owner runs;
+//!          set WAITERS; load the owner's count of releases; the lock half is the same: park on that count
+//! try      as lock, without the waits of the slow path
+//! unlock   clear the lock half; WAITERS was set: add to the count of releases in the owner's slot, wake all there
+//! ```
 //!
 //! The word, 8 bytes (zero: unlocked, no references):
 //!
@@ -21,8 +30,18 @@
 //! 5. A release does not touch the word after the exchange that frees it: another thread may then free its memory.
 //!
 //! There is no room for a futex in the word's lock half, since a platform's words have one width; but a waiter knows
-//! the owner, and each slot has a word that counts its thread's releases of contended lockrefs. All waiters for a lock
-//! held by that thread sleep on it.
+//! the owner, and all waiters for a lock held by that thread sleep on one word of its slot.
+//!
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread owns the lock, sees what earlier owners wrote (lockref.lock, lockref.unlock), and alone changes the
+//!   count meanwhile (invariants 1 and 2).
+//! - A2. The thread that drops the last reference sees what others did before they dropped theirs (lockref.put,
+//!   lockref.last), and may free the object at once (invariant 5).
+//! - A3. A thread that finds a reference sees what was written under the lock before the count rose (lockref.found).
+//! - A4. One reference too many or too few is a panic that changes nothing (invariant 3).
+//! - P1. A thread sleeps only if another one will wake it (invariant 4); there is no order among waiters.
+//! - P2. A change of the count takes the lock, which keeps the others away, after [`RETRIES`] lost races.
+//! - P3. No thread polls for an owner that is known to be off its CPU; a timed wait ends at its deadline.
 
 mod make;
 

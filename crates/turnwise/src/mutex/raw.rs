@@ -1,4 +1,17 @@
-//! The adaptive mutex, without data.
+//! The adaptive mutex, without data: a waiter spins in a queue while the owner runs, then sleeps. (The queue of
+//! spinners, 2013, and the hand-off: Linux's mutex. Spinning only while the owner runs: OSv, 2014.) Example:
+//! [`RawMutex`].
+//!
+//! ```text
+//! lock     0 -> owner me; else the slow path:
+//!          steal: free, nothing but WAITERS set -> me
+//!          optimistic spin (wait/spin.rs): the head of the queue polls while the owner runs, and takes a free lock
+//!          set WAITERS, and HANDOFF if woken past claim_after_ns; park; woken: spin again, take it with WAITERS set
+//! try      free, and not promised to another thread for less than kept_ns -> me (lock does so, too); else fail
+//! timeout  woken before, or HANDOFF mine: set WAITERS, clear my HANDOFF and wake lane First; leave
+//! unlock   clear owner; HANDOFF is set: wake lane First, or one waiter if none sleeps there; else WAITERS is: wake one
+//! fair     no WAITERS, or HANDOFF: unlock. Clear WAITERS, wake one waiter, owner me -> GRANTED; if either fails: again
+//! ```
 //!
 //! The word, 4 bytes (zero: unlocked):
 //!
@@ -32,10 +45,16 @@
 //!    thread that clears `HANDOFF` in an owned lock wakes lane `First`. So a claimant that mistakes another's request
 //!    for its own, which has lapsed, leaves no thread asleep, and one stopped in its sleep has a substitute.
 //!
-//! Waiting has three stages: a few polls outside the queue if it is empty; then one thread at a time spins on the word,
-//! at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken `claim_after_ns`
-//! after its arrival, and finds the lock taken again, requests a hand-off; a thread that yields the lock to it and
-//! comes back at once does not spin for it. These numbers are in [`crate::wait::Policy`].
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time owns the lock; it sees what earlier owners wrote (mutex.acquire, mutex.release).
+//! - A2. The release is the owner's last access to the lock (invariant 4).
+//! - P1. A thread sleeps only if another one will wake it (invariants 1 and 2).
+//! - P2. A waiter that finds the lock taken when it is woken past
+//!   [`claim_after_ns`](crate::wait::Policy::claim_after_ns) requests the next turn; requests are granted one by one,
+//!   each with the next release. So no waiter is overtaken for ever.
+//! - P3. A hand-off lapses: a thread that is stopped or that a fork left out bars no other (invariants 3 and 5).
+//! - P4. `try_lock` does not wait; a timed wait ends at its deadline, and passes on a wake-up that it received.
+//! - P5. `unlock_fair` lets the longest sleeper go next, but for the case that it names.
 
 use super::wait::Waiter;
 use crate::events::{Counters, Event, Kind};

@@ -1,4 +1,6 @@
-//! The sequence lock without data, with three kinds of access.
+//! The sequence lock without data, with three kinds of access. (The sequence read/write lock of W. Long's dcache
+//! patches, 2013; the kernel's later `read_seqlock_excl` is a narrower relative of it. Sequence locks in the language's
+//! memory model: H. Boehm, 2012.) Example: [`RawSeqRwLock`].
 //!
 //! | access | excludes | changes | is invalidated by |
 //! |---|---|---|---|
@@ -6,8 +8,13 @@
 //! | blocking read | writers | the readers-writer lock | nothing |
 //! | write | writers and blocking readers | that lock, and the sequence twice | nothing |
 //!
-//! (The sequence read/write lock of W. Long's dcache patches, 2013; the kernel's later `read_seqlock_excl` is a
-//! narrower relative of it. Sequence locks in the language's memory model: H. Boehm, 2012.)
+//! ```text
+//! begin          an even sequence (acquire); it is odd: poll for seqrwlock_spin_ns, then load it under the read lock
+//! retry          fence (acquire); the sequence is another: what was read is void. Second pass: under the read lock
+//! blocking read  the read lock; unlock: release it
+//! write          the write lock; sequence + 1: odd; fence (release); the change
+//! unlock         sequence + 1 (release): even; release the write lock
+//! ```
 //!
 //! Two words, zero: unlocked. The sequence is even while the data are whole and odd while a writer changes them; in 64
 //! bits it never wraps around. The other word is a [`RawRwSem`], which does all the waiting.
@@ -18,6 +25,14 @@
 //! 3. The write lock is released after the second store: a thread that has the lock in either way sees an even
 //!    sequence, unless it is the writer itself.
 //! 4. The release of the lock is the last access, in every kind.
+//!
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. What an optimistic read accepts is whole, and no older than its sequence (seqrwlock.begin, seqrwlock.check).
+//! - A2. Nothing changes under a blocking reader, which leaves the sequence as it is. Writers and blocking readers are
+//!   those of [`RawRwSem`], with its A1 and A3.
+//! - P1. A read in two passes ends after the second, which holds the read lock; an optimistic one alone may fail for
+//!   ever.
+//! - P2. Writers wait for no optimistic reader; all waits but the short poll are those of [`RawRwSem`], P1 to P5.
 
 use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
 use crate::rwsem::RawRwSem;

@@ -1,5 +1,11 @@
 //! The MCS lock: a queue of nodes that the threads supply; each waiter spins on its own. (J. Mellor-Crummey and M.
-//! Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.)
+//! Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.) Example: [`McsLock`].
+//!
+//! ```text
+//! lock    clear my node; swap the tail for it; there was a node: its next = mine, poll my granted
+//! try     clear my node; null -> my node, once
+//! unlock  my next is null: tail mine -> null: done; it is not the tail: poll for next. next.granted = 1
+//! ```
 //!
 //! The word is a pointer to the last node:
 //!
@@ -16,13 +22,19 @@
 //!    last access to the successor's node.
 //! 3. `unlock` does not touch the lock once another thread may have it: the next owner may free the memory.
 //!
-//! A place in the queue cannot be given up, and a timed wait outside the queue would overtake it; use
-//! [`QueuedSpinLock`](super::QueuedSpinLock) or [`SpinLock`](super::SpinLock) for that. The node must stay where it is
-//! while the lock is held, which a guard cannot guarantee (it may be forgotten, and its stack frame left): hence
-//! [`McsLock::with`] instead of a guard, and no implementation for the lock_api crate, whose guards move.
+//! The node must stay where it is while the lock is held, which a guard cannot guarantee (it may be forgotten, and its
+//! stack frame left): hence [`McsLock::with`] instead of a guard, and no implementation for the lock_api crate, whose
+//! guards move.
 //!
-//! **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not use a
-//! lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time owns the lock; it sees what earlier owners wrote (mcs.join, mcs.free, mcs.grant).
+//! - A2. `unlock` touches neither the lock nor the successor's node once that thread may own the lock (invariants 2,
+//!   3).
+//! - P1. Threads are served in the order in which they joined.
+//! - P2. A place in the queue cannot be given up, and a timed wait outside the queue would overtake it; use
+//!   [`QueuedSpinLock`](super::QueuedSpinLock) or [`SpinLock`](super::SpinLock) for that.
+//! - P3. **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not
+//!   use a lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};

@@ -1,8 +1,16 @@
-//! The queued spin lock: an MCS queue of waiters in front of a lock bit, in one word of four bytes.
+//! The queued spin lock: an MCS queue of waiters in front of a lock bit, in one word of four bytes. Waiters queue, each
+//! spinning on its own static node; only the head of the queue spins on the word. The node is needed only while
+//! waiting, so the lock is released without it and fits wherever a plain spin lock fits. (J. Mellor-Crummey and M.
+//! Scott, 1991, for the queue; in front of a lock word as in Linux's queued spin locks, 2014.) Example:
+//! [`QueuedSpinLock`].
 //!
-//! Waiters queue, each spinning on its own static node; only the head of the queue spins on the word. The node is
-//! needed only while waiting, so the lock is released without it and fits wherever a plain spin lock fits. (J.
-//! Mellor-Crummey and M. Scott, 1991, for the queue; in front of a lock word as in Linux's queued spin locks, 2014.)
+//! ```text
+//! lock     0 -> HELD; else clear my node, and exchange the tail for me; a predecessor: prev.next = me, poll my granted
+//!          head: poll until HELD is clear; set it; I am the tail: clear that, else wait for next: next.granted = 1
+//! compete  (timed, no slot, or node in use) poll until HELD is clear, and set it, whatever the tail
+//! try      0 -> HELD
+//! unlock   clear HELD
+//! ```
 //!
 //! The word, 4 bytes:
 //!
@@ -29,16 +37,16 @@
 //! 5. A node that is gone (invariant 5 of [`crate::osq`]) was left in the queue by a jump out of a signal handler, or
 //!    by the end of its thread. The thread behind it is a head: there may be several then, which compete for the word.
 //!
-//! **Threads that cannot join.** A thread without a slot ([`Platform::me`] is `None`: all slots are taken, or it is
-//! exiting), and a signal handler that interrupted a wait of its thread, whose node is in use. Such a thread competes
-//! with the head for the word: it overtakes the queue, and an unlucky one may be overtaken for ever. Within the queue
-//! the order is strictly first come, first served.
-//!
-//! A place in the queue cannot be given up, so `lock_until` competes outside the queue, too, and overtakes it.
-//! `try_lock` takes the lock only when it is free and the queue is empty.
-//!
-//! **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not use a
-//! lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time owns the lock; it sees what earlier owners wrote (queued.acquire, queued.release).
+//! - A2. The release is the owner's last access (invariant 4).
+//! - P1. Threads in the queue are served in the order in which they joined.
+//! - P2. A thread that cannot join competes with the head, overtakes the queue, and may be overtaken for ever: one
+//!   without a slot ([`Platform::me`] is `None`: all slots are taken, or it is exiting), a signal handler that
+//!   interrupted a wait of its thread, whose node is in use, and a timed wait, since a place in the queue cannot be
+//!   given up.
+//! - P3. **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not
+//!   use a lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
 use super::attempt_until;
 use crate::events::{Counters, Event, Kind};

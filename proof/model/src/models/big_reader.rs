@@ -1,4 +1,4 @@
-//! The big-reader lock: readers in slots, which a writer gathers.
+//! The big-reader lock: readers in slots, which a writer gathers. All models: A1, P1. "moves": A2; "freed": A3.
 //!
 //! A thread's number is that of its CPU, and there are two slots. A lock that one thread acquired and another releases
 //! stands for a thread that has moved to another CPU meanwhile.

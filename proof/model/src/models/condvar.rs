@@ -1,5 +1,5 @@
-//! The condition variable: no notification is lost, no waiter is forgotten on the mutex, and a waiter that times out
-//! consumes no other thread's notification.
+//! The condition variable: no notification is lost, no waiter is forgotten on the mutex (P1), and a waiter that times
+//! out consumes no other thread's notification (P2).
 //!
 //! The threads wait for coins in a purse, as for any condition: in a loop, under the mutex.
 

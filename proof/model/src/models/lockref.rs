@@ -1,5 +1,5 @@
-//! Count and lock in one word: the lock excludes, no sleeper is forgotten, the count shows which thread may see what,
-//! and every result fits some order of the operations.
+//! Count and lock in one word: the lock excludes (A1), no sleeper is forgotten (P1), the count shows which thread may
+//! see what (A2, A3), and every result fits some order of the operations.
 
 use super::*;
 use std::cell::RefCell;

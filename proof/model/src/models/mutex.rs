@@ -1,4 +1,4 @@
-//! The adaptive mutex.
+//! The adaptive mutex. All models: A1, P1. "dropped": A2; "hand-off": P2; "fork": P3; "try", "timed": P4; "fair": P5.
 
 use super::*;
 use std::sync::atomic::AtomicBool;

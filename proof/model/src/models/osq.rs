@@ -1,5 +1,5 @@
-//! The queue of optimistic spinners: one thread at a time is first, a waiter may leave at any point, no thread is
-//! forgotten, and the queue is empty in the end.
+//! The queue of optimistic spinners: one thread at a time is first (A1), a waiter may leave at any point (P2), no
+//! thread is forgotten, and the queue is empty in the end. "use their nodes twice": A2; "fork": P3.
 
 use super::*;
 use turnwise::osq::Osq;

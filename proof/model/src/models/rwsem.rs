@@ -1,4 +1,4 @@
-//! The readers-writer lock.
+//! The readers-writer lock. All models: A1, P1. "upgrader", "downgrades": A2; "freed": A3; "outlives": P3; "timed": P4.
 
 use super::*;
 use crate::scenarios::{

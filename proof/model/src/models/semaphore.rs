@@ -1,5 +1,5 @@
-//! The semaphore: a thread that takes a permit sees what its giver did, no queued thread is forgotten, and a waiter
-//! that gives up consumes no wake-up.
+//! The semaphore: a thread that takes a permit sees what its giver did (A1), no queued thread is forgotten (P1), and a
+//! waiter that gives up consumes no wake-up (P5). "dropped": A2; "moves in order": P2; "fork": P4.
 
 use super::*;
 use std::sync::atomic::AtomicBool;

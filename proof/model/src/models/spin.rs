@@ -1,4 +1,4 @@
-//! The spin locks: mutual exclusion, try and timed paths, no thread forgotten, and no access after the release.
+//! The spin locks: mutual exclusion (A1), try and timed paths, no thread forgotten, no access after the release (A2).
 
 use super::*;
 use turnwise::backoff::{Backoff, ByDistance, Exponential, NoBackoff, Proportional};
