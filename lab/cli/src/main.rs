@@ -13,6 +13,7 @@ mod mount;
 mod reproduce;
 mod sim;
 mod still;
+mod svg;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;

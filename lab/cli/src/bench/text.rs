@@ -80,7 +80,7 @@ pub(crate) fn render(report: &Report, style: Style) -> String {
 /// Returns those that tables of this subject show.
 fn figures(subject: &str) -> Vec<&'static Figure> {
     match Subject::find(subject) {
-        Some(subject) => subject.figures.concat().into_iter().filter_map(figure::find).collect(),
+        Some(subject) => subject.figures.iter().filter_map(|name| figure::find(name)).collect(),
         None => FIGURES.iter().collect(),
     }
 }
