@@ -58,7 +58,8 @@ pub struct Unloaded {
     pub path: PathBuf,
     /// Its build id; empty: it has none.
     pub build_id: Vec<u8>,
-    /// [`Unloads::count`] when it was last unloaded.
+    /// [`Unloads::count`] when it was last unloaded; [`crate::layout::STILL_LOADED`]: it was not, as far as the
+    /// program's waits show.
     pub at: u64,
 }
 
