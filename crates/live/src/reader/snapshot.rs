@@ -75,7 +75,7 @@ impl Unloads {
 /// The totals of the waits for a lock in one way. A readers-writer lock with waiting readers and writers counts as two.
 #[derive(Clone, Debug)]
 pub struct Lock {
-    /// Its address.
+    /// Its address; in a module that was loaded in the place of others, with their number ([`crate::unnumbered`]).
     pub address: u64,
     /// The way of waiting.
     pub kind: Kind,

@@ -101,7 +101,7 @@ fn see(address: u64, generation: u32) -> u64 {
         return address;
     }
     let module = module.filter(|_| name.is_some_and(|name| name.contains(&b'/')));
-    // SAFETY: as above.
+    // SAFETY: the address is in use, so its module stays loaded.
     let known = module.as_ref().map(|module| unsafe { Known::of(module) });
     let last = if are_unloaded(generation) { places().filter(|place| place.contains(address)).last() } else { None };
     let is_new = match (last, &known) {
