@@ -60,6 +60,11 @@ impl CheckSetup {
         });
     }
 
+    /// Adds this many threads of that kind.
+    pub fn spawn_many(&self, threads: usize, rounds: u32, round: impl Fn() + Copy + 'static) {
+        (0..threads).for_each(|_| self.spawn_rounds(rounds, round));
+    }
+
     /// Adds a thread that a forked child starts.
     pub fn spawn_in_child(&self, body: impl FnOnce() + Copy + 'static) {
         self.add(body, true);
