@@ -58,8 +58,8 @@ macro_rules! coded {
     )*};
 }
 
-/// Defines the exported functions that are alike in all libraries, in a module below `exports`: `mutex` and `cond` there
-/// have those of pthread. `$wait` and `$timed_wait` are C functions, which get the address of `$operations`.
+/// Defines the exported functions that are alike in all libraries, in a module below `exports`: those of pthread are in
+/// its `mutex` and `cond`. `$wait` and `$timed_wait` are C functions, which get the address of `$operations`.
 #[macro_export]
 macro_rules! c11 {
     ($wait:ident, $timed_wait:ident with $operations:path) => {
