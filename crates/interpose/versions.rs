@@ -13,106 +13,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Functions, and the versions that glibc gives them on x86-64, in today's ABI.
-const FUNCTIONS: &[(&[&str], &[&str])] = &[
-    (
-        &[
-            "pthread_mutex_init",
-            "pthread_mutex_destroy",
-            "pthread_mutex_lock",
-            "pthread_mutex_unlock",
-            "__pthread_mutex_init",
-            "__pthread_mutex_destroy",
-            "__pthread_mutex_lock",
-            "__pthread_mutex_trylock",
-            "__pthread_mutex_unlock",
-            "__pthread_rwlock_init",
-            "__pthread_rwlock_destroy",
-            "__pthread_rwlock_rdlock",
-            "__pthread_rwlock_tryrdlock",
-            "__pthread_rwlock_wrlock",
-            "__pthread_rwlock_trywrlock",
-            "__pthread_rwlock_unlock",
-        ],
-        &["GLIBC_2.2.5"],
-    ),
-    (
-        &[
-            "pthread_mutex_trylock",
-            "pthread_mutex_timedlock",
-            "pthread_rwlock_init",
-            "pthread_rwlock_destroy",
-            "pthread_rwlock_rdlock",
-            "pthread_rwlock_tryrdlock",
-            "pthread_rwlock_timedrdlock",
-            "pthread_rwlock_wrlock",
-            "pthread_rwlock_trywrlock",
-            "pthread_rwlock_timedwrlock",
-            "pthread_rwlock_unlock",
-            "pthread_spin_init",
-            "pthread_spin_destroy",
-            "pthread_spin_lock",
-            "pthread_spin_trylock",
-            "pthread_spin_unlock",
-        ],
-        &["GLIBC_2.2.5", "GLIBC_2.34"],
-    ),
-    (
-        &[
-            "pthread_mutex_clocklock",
-            "pthread_cond_clockwait",
-            "pthread_rwlock_clockrdlock",
-            "pthread_rwlock_clockwrlock",
-        ],
-        &["GLIBC_2.30", "GLIBC_2.34"],
-    ),
-    (
-        &[
-            "mtx_init",
-            "mtx_destroy",
-            "mtx_lock",
-            "mtx_trylock",
-            "mtx_timedlock",
-            "mtx_unlock",
-            "cnd_init",
-            "cnd_destroy",
-            "cnd_wait",
-            "cnd_timedwait",
-            "cnd_signal",
-            "cnd_broadcast",
-        ],
-        &["GLIBC_2.28", "GLIBC_2.34"],
-    ),
-    (
-        &["pthread_key_create", "__pthread_key_create", "pthread_key_delete", "pthread_setspecific"],
-        &["GLIBC_2.2.5", "GLIBC_2.34"],
-    ),
-    (&["tss_create", "tss_delete", "tss_set"], &["GLIBC_2.28", "GLIBC_2.34"]),
-    (&["pthread_create", "dlclose"], &["GLIBC_2.2.5", "GLIBC_2.34"]),
-    (&["thrd_create"], &["GLIBC_2.28", "GLIBC_2.34"]),
-    (&["chroot", "setuid", "seteuid", "setreuid", "setresuid", "setrlimit", "setrlimit64"], &["GLIBC_2.2.5"]),
-    (&["execve", "execv", "execvp", "execl", "execlp", "execle", "fexecve"], &["GLIBC_2.2.5"]),
-    (&["execvpe"], &["GLIBC_2.11"]),
-    (&["execveat"], &["GLIBC_2.34"]),
-    (&["posix_spawn", "posix_spawnp"], &["GLIBC_2.2.5", "GLIBC_2.15"]),
-];
+/// Makes a list of the table: kinds, names, and the versions that glibc gives them on x86-64, in today's ABI.
+macro_rules! functions {
+    ($dollar:tt $($kind:ident $($version:literal)* { $($name:ident $arguments:tt $(-> $result:ty)?;)* })*) => {
+        const FUNCTIONS: &[(&str, &[&str], &[&str])] =
+            &[$((stringify!($kind), &[$(stringify!($name)),*], &[$($version),*])),*];
+    };
+}
 
-/// Functions with two ABIs: exported as `turnwise_` and the name, with `GLIBC_2.3.2` by default.
-const CONDITIONS: [&str; 6] = [
-    "pthread_cond_init",
-    "pthread_cond_destroy",
-    "pthread_cond_wait",
-    "pthread_cond_timedwait",
-    "pthread_cond_signal",
-    "pthread_cond_broadcast",
-];
+include!("functions.rs");
 
 /// glibc's first version on aarch64.
 const FIRST_ON_AARCH64: &str = "GLIBC_2.17";
-
-/// Functions that are exported only under their version, of `turnwise_` and the name: the library's own calls of them
-/// have no version until they are linked, and go to whichever library is first, as without it.
-const PASSING: [&str; 2] = ["prctl", "syscall"];
 
 /// The functions among these that a library exports.
 pub(crate) struct Exports {
@@ -133,6 +45,7 @@ pub(crate) fn is_known_target() -> bool {
 /// Instructs cargo how to link the library.
 pub(crate) fn link(exports: &Exports) {
     println!("cargo::rerun-if-changed=versions.rs");
+    println!("cargo::rerun-if-changed=functions.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let script = out.join("versions");
     fs::write(&script, version_script()).expect("cargo's folder can be written");
@@ -140,24 +53,17 @@ pub(crate) fn link(exports: &Exports) {
     // Otherwise lld names the first version after the file that it writes, with the folder of the build.
     let package = env::var("CARGO_PKG_NAME").expect("cargo sets it");
     argument(&format!("-Wl,-soname,lib{}.so", package.replace('-', "_")));
-    for (name, versions) in
-        FUNCTIONS.iter().flat_map(|(names, versions)| names.iter().map(move |name| (name, versions)))
-    {
-        if !exports.without.contains(name) {
-            for version in here(versions) {
-                alias(&format!("{name}@{version}"), name);
+    for (kind, names, versions) in FUNCTIONS {
+        for name in names.iter().filter(|name| !exports.without.contains(name)) {
+            let (function, plain) = (format!("turnwise_{name}"), name.trim_end_matches("_2_2_5"));
+            let versions = here(versions).into_iter();
+            match *kind {
+                "ours" => {}
+                "cond" => alias(name, &function),
+                "old" if !exports.old_conditions || !is_x86_64() => {}
+                "old" | "passing" => versions.for_each(|version| alias(&format!("{plain}@{version}"), &function)),
+                _ => versions.for_each(|version| alias(&format!("{name}@{version}"), name)),
             }
-        }
-    }
-    for name in CONDITIONS {
-        alias(name, &format!("turnwise_{name}"));
-        if exports.old_conditions && is_x86_64() {
-            alias(&format!("{name}@GLIBC_2.2.5"), &format!("turnwise_{name}_2_2_5"));
-        }
-    }
-    for name in PASSING {
-        if !exports.without.contains(&name) {
-            alias(&format!("{name}@{}", here(&["GLIBC_2.2.5"])[0]), &format!("turnwise_{name}"));
         }
     }
     // The library's calls to its own functions stay inside it, whatever library precedes it: those that the linker
@@ -170,12 +76,12 @@ pub(crate) fn link(exports: &Exports) {
 /// conditions. The first is not a version of the C library's: a reference without version would prefer it to the
 /// default one.
 fn version_script() -> String {
-    let default = here(&["GLIBC_2.3.2"])[0];
-    let mut versions: Vec<&str> = FUNCTIONS.iter().flat_map(|(_, versions)| here(versions)).collect();
-    versions.push(default);
+    let (_, conditions, default) = FUNCTIONS.iter().find(|(kind, ..)| *kind == "cond").expect("in the table");
+    let default = here(default)[0];
+    let mut versions: Vec<&str> = FUNCTIONS.iter().flat_map(|(.., versions)| here(versions)).collect();
     versions.sort_unstable();
     versions.dedup();
-    let functions = |version| if version == default { CONDITIONS.join("; ") + ";" } else { String::new() };
+    let functions = |version| if version == default { conditions.join("; ") + ";" } else { String::new() };
     let lines =
         ["TURNWISE"].iter().chain(&versions).map(|version| format!("{version} {{ {} }};\n", functions(*version)));
     lines.collect()

@@ -5,6 +5,9 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `../functions.rs`, `table.rs` | the functions that are exported and called, and the exports made of them |
+//! | `../versions.rs` | their versions, for the linker |
+//! | `c.rs`, `c11.rs` | their types; C11's names for pthread's |
 //! | `real.rs` | the functions of the next library |
 //! | `tables.rs` | the same, where the loader cannot be used |
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
@@ -30,6 +33,10 @@ compile_error!(
      `--no-default-features`"
 );
 
+#[macro_use]
+mod table;
+pub mod c;
+pub mod c11;
 mod environment;
 mod exec;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -47,7 +54,7 @@ pub use environment::{race_checker, variable};
 pub use frames::stack;
 pub use identity::{hash, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
-pub use real::{Real, Symbol};
+pub use real::Symbol;
 pub use thread::runs_in_memory_of_another;
 
 /// Names that the macros' expansions use.

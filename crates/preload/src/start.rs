@@ -1,6 +1,5 @@
 //! The constructor: resolves everything that it can now, and reports a mistyped policy before `main`.
 
-use crate::exports::filters;
 use crate::policy;
 use crate::rules::{self, Unusable};
 use crate::{cond, exports, live, real, run_probe, spin, time};
@@ -40,8 +39,7 @@ extern "C" fn start() {
 fn look_up() {
     can_find();
     real::look_up();
-    filters::look_up();
-    time::look_behind(real::cond_waits()[1]);
+    time::look_behind(real::pthread_cond_timedwait::address());
     exports::exec::look_up();
     if !policy::stands_aside() {
         cond::find_mark();

@@ -7,10 +7,11 @@
 
 use crate::detail;
 use crate::mapping::add;
-use crate::real::{self, PAST_SLEEPERS, THREAD_EVENTS};
+use crate::real::events::turnwise_thread_events;
+use crate::real::{self, PAST_SLEEPERS};
 use crate::writer::Writer;
 use core::ffi::c_void;
-use core::mem::{transmute, zeroed};
+use core::mem::zeroed;
 use libc::c_int;
 use turnwise_recording::{Class, Detail, Entry, LOCK_EVENTS, LOCK_SLEEPS};
 
@@ -101,16 +102,10 @@ fn tells(class: Class, address: u64, counts: &mut Counts) -> bool {
     if !real::next_is_preload() {
         return false;
     }
-    let function = THREAD_EVENTS.get();
-    if function.is_null() {
-        return false; // an older preload library
-    }
-    type Function = unsafe extern "C" fn(c_int, *mut c_void, *mut u32, usize) -> usize;
-    // SAFETY: the symbol of this name has this signature.
-    let function: Function = unsafe { transmute(function) };
-    // The preload library numbers the classes as recordings do.
+    // The preload library numbers the classes as recordings do. An older one has no such function.
+    let (class, object) = (class as c_int, address as *mut c_void);
     // SAFETY: the program's lock, and room for this many counters.
-    unsafe { function(class as c_int, address as *mut c_void, counts.as_mut_ptr(), counts.len()) == counts.len() }
+    unsafe { turnwise_thread_events(class, object, counts.as_mut_ptr(), counts.len()) == counts.len() }
 }
 
 /// Returns the calling thread's voluntary context switches.

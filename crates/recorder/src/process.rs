@@ -201,7 +201,7 @@ impl Process {
         header.ticks_start.store(ticks, Relaxed);
         header.monotonic_start.store(ns, Relaxed);
         self.mapping.look_at_clock();
-        let tells = real::next_is_preload() && !real::THREAD_EVENTS.get().is_null();
+        let tells = real::next_is_preload() && !real::events::turnwise_thread_events::address().is_null();
         header.lock_events.store(u32::from(tells), Relaxed);
         header.can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
         // SAFETY: always succeeds.

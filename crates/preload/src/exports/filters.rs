@@ -3,47 +3,9 @@
 //! pass on untouched, by a jump: arguments of any number, and the result. The linker gives them the C library's names
 //! (`crates/interpose/versions.rs`).
 
-use core::ffi::{c_long, c_void};
-use core::sync::atomic::AtomicPtr;
-use core::sync::atomic::Ordering::Relaxed;
+use crate::real;
+use libc::c_long;
 use turnwise::platform::native::assume_filtered;
-use turnwise_interpose::Symbol;
-
-/// A function of the next library, and its stand-in until it is looked up.
-type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize) -> c_long;
-
-static PRCTL: AtomicPtr<c_void> = AtomicPtr::new(first_prctl as *mut c_void);
-static SYSCALL: AtomicPtr<c_void> = AtomicPtr::new(first_syscall as *mut c_void);
-
-/// Looks up both, so that no call enters the loader.
-pub(crate) fn look_up() {
-    for (symbol, address) in [(Symbol::plain(c"prctl"), &PRCTL), (Symbol::plain(c"syscall"), &SYSCALL)] {
-        let found = symbol.find();
-        if !found.is_null() {
-            address.store(found, Relaxed);
-        }
-    }
-}
-
-/// Defines the stand-in for a function before the constructor runs.
-macro_rules! first {
-    ($name:ident, $address:ident) => {
-        #[cold]
-        unsafe extern "C" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> c_long {
-            look_up();
-            let found = $address.load(Relaxed);
-            if found == $name as *mut c_void {
-                return -1; // there is no such function
-            }
-            // SAFETY: the C library's function of this name, which takes no more than these arguments, in the places
-            // where a caller of any of its forms has put them.
-            unsafe { core::mem::transmute::<*mut c_void, Function>(found)(a, b, c, d, e, f, g) }
-        }
-    };
-}
-
-first!(first_prctl, PRCTL);
-first!(first_syscall, SYSCALL);
 
 /// Notes a call of `prctl` that installs a filter, or by which an unprivileged program prepares one.
 extern "C" fn note_prctl(option: i32) {
@@ -66,7 +28,7 @@ extern "C" fn note_syscall(number: c_long, first: usize) {
 /// Defines an exported function that passes `$note` the first two arguments, if the given instructions jump to label 2,
 /// and then jumps to the next library's.
 macro_rules! noting {
-    ($(#[$doc:meta])* $name:ident, $note:ident, $next:ident, $x86:literal, $arm:literal) => {
+    ($(#[$doc:meta])* $name:ident, $note:ident, $next:path, $x86:literal, $arm:literal) => {
         $(#[$doc])*
         ///
         /// # Safety
@@ -134,14 +96,14 @@ macro_rules! noting {
 
 noting! {
     /// Changes the process or the thread.
-    turnwise_prctl, note_prctl, PRCTL,
+    turnwise_prctl, note_prctl, real::prctl::ADDRESS,
     "/* {prctl} {seccomp} */ jmp 2f",
     "/* {prctl} {seccomp} */ b 2f"
 }
 
 noting! {
     /// Makes a system call by its number.
-    turnwise_syscall, note_syscall, SYSCALL,
+    turnwise_syscall, note_syscall, real::syscall::ADDRESS,
     "cmp rdi, {prctl}; je 2f; cmp rdi, {seccomp}; je 2f",
     "cmp x0, #{prctl}; b.eq 2f; cmp x0, #{seccomp}; b.eq 2f"
 }

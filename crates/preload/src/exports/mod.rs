@@ -4,7 +4,7 @@
 mod cond;
 mod creation;
 pub(crate) mod exec;
-pub(crate) mod filters;
+mod filters;
 mod keys;
 mod leaving;
 mod loader;

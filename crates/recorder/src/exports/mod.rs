@@ -84,30 +84,16 @@ macro_rules! init {
 
 /// Defines the exported functions that release and destroy a lock, each under all of its names.
 macro_rules! endings {
-    ($object:ty; $($unlock:ident)+ = $real_unlock:path; $($destroy:ident)+ = $real_destroy:path) => {
-        $(
-            /// Releases the lock.
-            ///
-            /// # Safety
-            /// As POSIX says.
-            #[unsafe(no_mangle)]
-            pub(crate) unsafe extern "C" fn $unlock(object: *mut $object) -> libc::c_int {
-                // SAFETY: the caller's lock.
-                $crate::acquire::unlock(object as u64, move || unsafe { $real_unlock(object) })
-            }
-        )+
-        $(
-            /// Destroys the lock.
-            ///
-            /// # Safety
-            /// As POSIX says.
-            #[unsafe(no_mangle)]
-            pub(crate) unsafe extern "C" fn $destroy(object: *mut $object) -> libc::c_int {
-                $crate::acquire::destroyed(object as u64);
-                // SAFETY: the caller's lock.
-                unsafe { $real_destroy(object) }
-            }
-        )+
+    ($($unlock:ident)+ = $real_unlock:path; $($destroy:ident)+ = $real_destroy:path) => {
+        turnwise_interpose::exports! {
+            $($unlock(object) => $crate::acquire::unlock(object as u64, move || $real_unlock(object));)+
+            $(
+                $destroy(object) => {
+                    $crate::acquire::destroyed(object as u64);
+                    $real_destroy(object)
+                };
+            )+
+        }
     };
 }
 
