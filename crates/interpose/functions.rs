@@ -7,8 +7,8 @@
 // | `asked` | the same; `dlsym` calls it, so it must be found without that |
 // | `cond` | has two ABIs on x86-64: exported as `turnwise_` and the name, and by default under this version |
 // | `old` | the other ABI, of programs of 2002: exported as `turnwise_` and the name |
-// | `passing` | exported as `turnwise_` and the name, and only under its version: the library's own calls have no version
-// until they are linked, and so go to whichever library is first, as without it |
+// | `passing` | the same, and only under its version: calls of the library itself, which have no version until they are
+// linked, go to whichever library is first, as without it |
 // | `start` | exported by `src/exec.rs`, whatever its arguments |
 // | `ours` | the preload library's own, for a recorder in front of it |
 functions! { $ // stands for itself in the macro that is made

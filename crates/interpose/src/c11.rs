@@ -8,6 +8,7 @@ pub const BUSY: c_int = 1;
 pub const ERROR: c_int = 2;
 
 /// Converts an errno value to a `thrd_*` code.
+#[inline]
 pub fn code(errno: c_int) -> c_int {
     const NOMEM: c_int = 3;
     const TIMEDOUT: c_int = 4;
@@ -54,8 +55,8 @@ macro_rules! coded {
     )*};
 }
 
-/// Defines the exported functions that are alike in all libraries, in a module below `exports`: `mutex` and `cond` there
-/// have pthread's, `$wait` and `$timed_wait` are C functions that wait, with the address of `$operations`.
+/// Defines the exported functions that are alike in all libraries, in a module below `exports`, where `mutex` and `cond`
+/// have those of pthread. `$wait` and `$timed_wait` are C functions that wait, with the address of `$operations`.
 #[macro_export]
 macro_rules! c11 {
     ($wait:ident, $timed_wait:ident with $operations:path) => {

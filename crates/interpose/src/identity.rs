@@ -1,6 +1,7 @@
 //! Identifies the file of a module among others that may be loaded in its place.
 
 use crate::Module;
+use crate::system::keeping_errno;
 #[cfg(target_pointer_width = "32")]
 use libc::{Elf32_Ehdr as Beginning, Elf32_Phdr as Header};
 #[cfg(target_pointer_width = "64")]
@@ -52,15 +53,10 @@ pub fn hash(name: &[u8]) -> u64 {
 pub fn whole_name(name: &[u8], room: usize, mut to: impl FnMut(&[u8])) {
     let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
     let mut directory = [0_u8; 512];
-    // SAFETY: the calling thread's errno; a buffer of this length.
-    let found = is_relative
-        && unsafe {
-            let errno = libc::__errno_location();
-            let before = *errno;
-            let found = !libc::getcwd(directory.as_mut_ptr().cast(), directory.len()).is_null();
-            *errno = before;
-            found
-        };
+    // SAFETY: a buffer of this length.
+    let mut find =
+        || keeping_errno(|| !unsafe { libc::getcwd(directory.as_mut_ptr().cast(), directory.len()) }.is_null());
+    let found = is_relative && find();
     let length = directory.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
     if length == 0 || length + 1 + name.len() > room {
         return to(&name[..name.len().min(room)]);

@@ -9,9 +9,10 @@
 macro_rules! with_caller {
     ($($(#[$meta:meta])* $visibility:vis $name:ident($($argument:ty),*) -> $target:path;)*) => {$(
         $crate::jump! {
+            $(#[$meta])*
+            ///
             /// # Safety
             /// As POSIX says.
-            $(#[$meta])*
             $visibility $name($($argument),*) -> $target
         }
     )*};

@@ -18,6 +18,7 @@
 //! | `identity.rs` | the identity of such a file |
 //! | `frames/` | call stacks of the calling thread |
 //! | `thread.rs` | per-thread variables |
+//! | `system.rs` | errno, memory and clocks, and a library's constructor |
 #![no_std]
 
 // The only error on other processors, and with other C libraries: all libraries loaded into programs need this crate.
@@ -46,6 +47,7 @@ mod jump;
 mod leaving;
 mod module;
 mod real;
+mod system;
 mod tables;
 mod thread;
 
@@ -55,7 +57,8 @@ pub use frames::stack;
 pub use identity::{hash, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::Symbol;
-pub use thread::runs_in_memory_of_another;
+pub use system::{errno, keeping_errno, nanoseconds, populate, zeroed};
+pub use thread::{runs_in_memory_of_another, thread_pointer};
 
 /// Names that the macros' expansions use.
 #[doc(hidden)]

@@ -80,7 +80,10 @@ macro_rules! export {
     };
     ((-> $($target:tt)*) [$($symbol:tt)*] $name:ident ($($argument:ident: $type:ty),*) -> $result:ty) => {
         $crate::jump! {
-            /// Takes the program's calls of the function of this name: jumps to the one that adds its argument.
+            /// Takes the program's calls of the function of this name: jumps to the target.
+            ///
+            /// # Safety
+            /// As POSIX, C11 or the C library's manual says.
             $($symbol)*
             pub(crate) $name($($type),*) -> $($target)*
         }

@@ -32,8 +32,8 @@ const SPIN: c_int = 3;
 /// The result of the try functions below for a lock that was acquired past sleepers.
 const PAST_SLEEPERS: c_int = -1;
 
-/// Implements `turnwise_thread_events`: writes the calling thread's counters, at most `room`, and returns how many; 0: `object` belongs to the C library,
-/// whose waits are not counted.
+/// Implements `turnwise_thread_events`: writes the calling thread's counters, at most `room`, and returns how many; 0:
+/// `object` belongs to the C library, whose waits are not counted.
 ///
 /// # Safety
 /// `object` is the program's lock of this class, `counts` has room for `room` counters.

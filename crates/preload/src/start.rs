@@ -6,7 +6,7 @@ use crate::{cond, exports, live, real, run_probe, spin, time};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, find_filter, on_cpu_layer};
-use turnwise_interpose::{can_find, race_checker, variable};
+use turnwise_interpose::{at_start_and_end, can_find, race_checker, variable};
 use turnwise_preload_abi::{Lock, environment};
 
 /// Runs when the library is loaded.
@@ -59,13 +59,7 @@ fn is_verbose() -> bool {
     variable(environment::VERBOSE).is_some_and(|v| v == c"1")
 }
 
-#[used]
-#[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = start;
-
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static END: extern "C" fn() = end;
+at_start_and_end! { start, end }
 
 fn refuse(name: &CStr) -> ! {
     let mut line = Line::new();

@@ -69,7 +69,7 @@ pub(super) fn remove_stale(folder: &Descriptor) {
         return;
     }
     folder.rewind();
-    let (now, mut kept) = (sys::wall_seconds(), 0);
+    let (now, mut kept) = (sys::nanoseconds(libc::CLOCK_REALTIME) / 1_000_000_000, 0);
     each_name(folder, |name| {
         let Some((process, _)) = parse_name(name.to_bytes()) else { return };
         if !sys::is_process_gone(process) {

@@ -164,7 +164,7 @@ pub(super) struct Loaded {
 
 impl Loaded {
     pub(super) fn now(with_program: bool) -> Loaded {
-        let copies = sys::keeping_errno(|| view::may_call_system().then(|| sys::scratch(SCRATCH)).flatten());
+        let copies = sys::keeping_errno(|| view::may_call_system().then(|| sys::zeroed(SCRATCH)).flatten());
         let mut loaded =
             Loaded { copies: copies.map(NonNull::cast), count: 0, is_part: copies.is_none(), with_program };
         if loaded.copies.is_some() {

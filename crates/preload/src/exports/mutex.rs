@@ -55,7 +55,7 @@ with_caller! {
 pub(super) unsafe extern "C" fn timedlock(object: *mut pthread_mutex_t, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: contract of `timedlock`, which includes that of `lock_until`.
     unsafe { lock_until(object, CLOCK_REALTIME, at, caller) }
-        // SAFETY: contract of `timedlock`, which is that of `real::pthread_mutex_timedlock`: the object is the C library's.
+        // SAFETY: contract of `timedlock`, which is that of the C library's function: so is the object.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_timedlock(object, at) })
 }
 
@@ -71,7 +71,7 @@ unsafe extern "C" fn clocklock(
 ) -> c_int {
     // SAFETY: contract of `clocklock`, which includes that of `lock_until`.
     unsafe { lock_until(object, clock, at, caller) }
-        // SAFETY: contract of `clocklock`, which is that of `real::pthread_mutex_clocklock`: the object is the C library's.
+        // SAFETY: contract of `clocklock`, which is that of the C library's function: so is the object.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_clocklock(object, clock, at) })
 }
 
