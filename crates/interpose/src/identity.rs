@@ -6,6 +6,7 @@ use crate::system::keeping_errno;
 use libc::{Elf32_Ehdr as Beginning, Elf32_Phdr as Header};
 #[cfg(target_pointer_width = "64")]
 use libc::{Elf64_Ehdr as Beginning, Elf64_Phdr as Header};
+use turnwise_preload_abi::build_id;
 
 /// The number of bytes of a build id that are kept.
 const MOST_BYTES: usize = 32;
@@ -36,7 +37,7 @@ impl Module {
             let start = self.base.wrapping_add(header.p_vaddr as usize) as *const u8;
             // SAFETY: the loader has mapped the note.
             let notes = unsafe { core::slice::from_raw_parts(start, header.p_memsz as usize) };
-            build_id(notes, header.p_align as usize)
+            build_id(notes, header.p_align)
         });
         notes.map_or(&[], |id| &id[..id.len().min(MOST_BYTES)])
     }
@@ -64,20 +65,4 @@ pub fn whole_name(name: &[u8], room: usize, mut to: impl FnMut(&[u8])) {
     directory[length] = b'/';
     to(&directory[..=length]);
     to(name.strip_prefix(b"./").unwrap_or(name));
-}
-
-/// Returns the build id among a file's notes.
-fn build_id(mut notes: &[u8], align: usize) -> Option<&[u8]> {
-    const GNU_BUILD_ID: u32 = 3;
-    let align = if align == 8 { 8 } else { 4 };
-    loop {
-        let word = |at: usize| Some(u32::from_ne_bytes(*notes.get(at..)?.first_chunk()?));
-        let (name_length, length, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
-        let content = (12 + name_length).next_multiple_of(align);
-        let end = content.checked_add(length)?;
-        if kind == GNU_BUILD_ID && notes.get(12..16)? == b"GNU\0" {
-            return notes.get(content..end);
-        }
-        notes = notes.get(end.next_multiple_of(align)..)?;
-    }
 }

@@ -9,8 +9,8 @@
 
 use super::sys;
 use super::view::{self, View};
-use crate::key::{UNKNOWN_MODULE, numbered as with_number};
 use crate::layout::{UNLOADED, Unloaded};
+use crate::{UNKNOWN_MODULE, numbered as with_number};
 use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, from_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
