@@ -1,5 +1,5 @@
 // The functions that our libraries export, or call in the next library. Both take the signatures from here
-// (`src/table.rs`), and their build scripts the versions that glibc gives them on x86-64 today (`versions.rs`).
+// (`src/table.rs`), and the linker the versions that glibc gives them on x86-64 today (`build.rs`).
 //
 // | kind | what |
 // |---|---|

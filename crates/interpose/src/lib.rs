@@ -6,7 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `../functions.rs`, `table.rs` | the functions that are exported and called, and the exports made of them |
-//! | `../versions.rs` | their versions, for the linker |
+//! | `../build.rs` | their versions, for the linker |
 //! | `c.rs`, `c11.rs` | their types; C11's names for pthread's |
 //! | `real.rs` | the functions of the next library |
 //! | `tables.rs` | the same, where the loader cannot be used |

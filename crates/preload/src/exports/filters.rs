@@ -1,7 +1,7 @@
 //! The functions by which a program installs a filter of system calls (seccomp): `prctl` and `syscall`. From just
 //! before that, the locks avoid calls that the C library's own would not make ([`assume_filtered`]). All other calls
 //! pass on untouched, by a jump: arguments of any number, and the result. The linker gives them the C library's names
-//! (`crates/interpose/versions.rs`).
+//! (`crates/interpose/build.rs`).
 
 use crate::real;
 use libc::c_long;

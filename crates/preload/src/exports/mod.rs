@@ -1,5 +1,5 @@
 //! The functions that programs see, and no others. The linker adds the C library's symbol versions
-//! (`crates/interpose/versions.rs`).
+//! (`crates/interpose/build.rs`).
 
 mod cond;
 mod creation;

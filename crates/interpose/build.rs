@@ -1,4 +1,5 @@
-//! Gives the symbols of the libraries that interpose the C library the C library's versions; for their build scripts.
+//! Gives the symbols of the libraries that interpose the C library the C library's versions: makes the linker's
+//! arguments, of which the libraries' build scripts take those for the functions that they export.
 //!
 //! A reference to a function binds to a symbol without version, whatever version it requests; `dlvsym` skips such a
 //! symbol. So each function has a symbol without version, for plain references of all binaries, including future ones,
@@ -8,6 +9,8 @@
 //! rustc gives the linker a version script without names. GNU ld does not accept another one alongside it; lld does. It
 //! is rustc's default on x86-64 and part of the toolchain on both architectures, so these libraries are always linked
 //! by lld.
+//!
+//! Where crate turnwise-interpose does not compile, nothing is made.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,50 +29,57 @@ include!("functions.rs");
 /// glibc's first version on aarch64.
 const FIRST_ON_AARCH64: &str = "GLIBC_2.17";
 
-/// The functions among these that a library exports.
-pub(crate) struct Exports {
-    /// Functions that it does not export.
-    pub(crate) without: &'static [&'static str],
-    /// Whether it exports, on x86-64, the condition variables of programs of 2002, as `turnwise_`, the name and
-    /// `_2_2_5`.
-    pub(crate) old_conditions: bool,
+fn main() {
+    println!("cargo::rerun-if-changed=functions.rs");
+    println!("cargo::rerun-if-changed=c");
+    if !is_known_target() {
+        return;
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let [script, arguments] = ["versions", "arguments"].map(|name| out.join(name));
+    fs::write(&script, version_script()).expect("cargo's folder can be written");
+    let general = [
+        format!("-Wl,--version-script={}", script.display()),
+        // The library's calls to its own functions stay inside it, whatever library precedes it: those that the linker
+        // knows. `-Bsymbolic` would make the loader search here first for all, and find functions that only pass on.
+        "-Wl,-Bsymbolic-functions".to_owned(),
+        "-fuse-ld=lld".to_owned(),
+    ];
+    let lines = general.into_iter().chain(lld_of_the_toolchain()).map(|argument| format!("all all {argument}\n"));
+    fs::write(&arguments, lines.chain(aliases()).collect::<String>()).expect("cargo's folder can be written");
+    // Arguments of the linker, a line each, for a kind of functions, for one of them; or for all.
+    println!("cargo::metadata=arguments={}", arguments.display());
+    let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    println!("cargo::metadata=exec={here}/c/exec.c");
 }
 
-/// Returns whether the build is for one of the targets that crate turnwise-interpose compiles for.
-pub(crate) fn is_known_target() -> bool {
+/// Returns whether the build is for one of the targets that this crate compiles for.
+fn is_known_target() -> bool {
     let set = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     let is_known_arch = ["x86_64", "aarch64"].contains(&set("ARCH").as_str());
     is_known_arch && set("OS") == "linux" && set("ENV") == "gnu" && set("POINTER_WIDTH") == "64"
 }
 
-/// Instructs cargo how to link the library.
-pub(crate) fn link(exports: &Exports) {
-    println!("cargo::rerun-if-changed=versions.rs");
-    println!("cargo::rerun-if-changed=functions.rs");
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    let script = out.join("versions");
-    fs::write(&script, version_script()).expect("cargo's folder can be written");
-    argument(&format!("-Wl,--version-script={}", script.display()));
-    // Otherwise lld names the first version after the file that it writes, with the folder of the build.
-    let package = env::var("CARGO_PKG_NAME").expect("cargo sets it");
-    argument(&format!("-Wl,-soname,lib{}.so", package.replace('-', "_")));
-    for (kind, names, versions) in FUNCTIONS {
-        for name in names.iter().filter(|name| !exports.without.contains(name)) {
-            let (function, plain) = (format!("turnwise_{name}"), name.trim_end_matches("_2_2_5"));
-            let versions = here(versions).into_iter();
-            match *kind {
-                "ours" => {}
-                "cond" => alias(name, &function),
-                "old" if !exports.old_conditions || !is_x86_64() => {}
-                "old" | "passing" => versions.for_each(|version| alias(&format!("{plain}@{version}"), &function)),
-                _ => versions.for_each(|version| alias(&format!("{name}@{version}"), name)),
-            }
-        }
-    }
-    // The library's calls to its own functions stay inside it, whatever library precedes it: those that the linker
-    // knows. `-Bsymbolic` would make the loader search here first for all, and find functions that only pass on.
-    argument("-Wl,-Bsymbolic-functions");
-    take_lld();
+/// Returns the arguments that define second symbols for functions. They are quoted, since they are not valid names
+/// otherwise.
+fn aliases() -> impl Iterator<Item = String> {
+    FUNCTIONS
+        .iter()
+        .flat_map(|(kind, names, versions)| names.iter().map(move |name| (*kind, *name, *versions)))
+        .flat_map(|(kind, name, versions)| {
+            let (ours, plain) = (format!("turnwise_{name}"), name.trim_end_matches("_2_2_5"));
+            let versioned = |function: &str| -> Vec<(String, String)> {
+                here(versions).iter().map(|version| (format!("{plain}@{version}"), function.to_owned())).collect()
+            };
+            let aliases = match kind {
+                "cond" => vec![(name.to_owned(), ours)],
+                "old" if !is_x86_64() => vec![],
+                "old" | "passing" => versioned(&ours),
+                _ => versioned(name),
+            };
+            let line = move |(symbol, function)| format!("{kind} {name} -Wl,--defsym=\"{symbol}\"={function}\n");
+            aliases.into_iter().map(line)
+        })
 }
 
 /// Returns the linker's version script. The symbols' names state their version, except for the default version of
@@ -100,24 +110,12 @@ fn is_x86_64() -> bool {
     env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|architecture| architecture == "x86_64")
 }
 
-/// Defines a second symbol for a function. It is quoted, since it is not a valid name otherwise.
-fn alias(symbol: &str, function: &str) {
-    argument(&format!("-Wl,--defsym=\"{symbol}\"={function}"));
-}
-
-fn argument(text: &str) {
-    println!("cargo::rustc-link-arg-cdylib={text}");
-}
-
-/// Links by the toolchain's own lld if there is one, otherwise by one that the C compiler finds.
-fn take_lld() {
+/// Returns the argument by which the C compiler finds the toolchain's own lld, if there is one.
+fn lld_of_the_toolchain() -> Option<String> {
     let host = env::var("HOST").expect("cargo sets it");
     let rustc = env::var_os("RUSTC").expect("cargo sets it");
     let output = Command::new(rustc).args(["--print", "sysroot"]).output().expect("rustc runs");
     let sysroot = String::from_utf8(output.stdout).expect("a path in UTF-8");
     let folder = Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin/gcc-ld");
-    if folder.is_dir() {
-        argument(&format!("-B{}", folder.display()));
-    }
-    argument("-fuse-ld=lld");
+    folder.is_dir().then(|| format!("-B{}", folder.display()))
 }
