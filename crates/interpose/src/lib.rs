@@ -18,6 +18,7 @@
 //! | `identity.rs` | the identity of such a file |
 //! | `frames/` | call stacks of the calling thread |
 //! | `thread.rs` | per-thread variables |
+//! | `text.rs` | texts made without allocating |
 //! | `system.rs` | errno, memory and clocks, and a library's constructor |
 #![no_std]
 
@@ -49,6 +50,7 @@ mod module;
 mod real;
 mod system;
 mod tables;
+mod text;
 mod thread;
 
 pub use environment::{race_checker, variable};
@@ -58,6 +60,7 @@ pub use identity::{hash, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::Symbol;
 pub use system::{errno, keeping_errno, nanoseconds, populate, zeroed};
+pub use text::Text;
 pub use thread::{runs_in_memory_of_another, thread_pointer};
 
 /// Names that the macros' expansions use.

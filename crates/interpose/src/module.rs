@@ -237,7 +237,7 @@ mod tests {
         for address in [&raw const HERE as usize, libc::getpid as *const () as usize] {
             let quick = find_object().and_then(|function| ask(function, address)).expect("a module");
             let slow = search(address).expect("a module");
-            assert_eq!((quick.base, quick.start), (slow.base, slow.start));
+            assert_eq!((quick.base, quick.start, quick.table), (slow.base, slow.start, slow.table));
             assert_eq!(name(quick), name(slow));
             assert!(address < quick.end && address < slow.end);
         }

@@ -146,7 +146,7 @@ macro_rules! real_function {
         /// As for the C library's function.
         #[inline(always)]
         #[allow(dead_code, reason = "the C part calls some by their address")]
-        pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             // SAFETY: the address is that of a function of this signature, whose contract is that of `$name`.
             unsafe {
                 let function = $name::ADDRESS.load(::core::sync::atomic::Ordering::Relaxed);
@@ -193,7 +193,7 @@ macro_rules! real_function {
             /// Returns the function's address; null if there is none. The first call, made by constructors, looks it
             /// up.
             #[allow(dead_code, reason = "some are only called")]
-            pub(crate) fn address() -> *mut c_void {
+            pub(crate) extern "C" fn address() -> *mut c_void {
                 let known = ADDRESS.load(Relaxed);
                 let found = if known == first as *mut c_void { look_up() } else { known };
                 if found == missing as *mut c_void { ::core::ptr::null_mut() } else { found }

@@ -102,7 +102,7 @@ impl Mutex {
 }
 
 /// Leaves the call to the C library.
-fn foreign(mutex: &Mutex, function: unsafe fn(*mut pthread_mutex_t) -> c_int) -> c_int {
+fn foreign(mutex: &Mutex, function: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int) -> c_int {
     // SAFETY: the object is the C library's, and the caller uses it as POSIX says.
     unsafe { function(mutex.as_pthread()) }
 }

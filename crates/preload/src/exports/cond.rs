@@ -28,7 +28,7 @@ exports! {
 unsafe fn either(
     object: *mut pthread_cond_t,
     ours: fn(&Cond),
-    theirs: unsafe fn(*mut pthread_cond_t) -> c_int,
+    theirs: unsafe extern "C" fn(c::Cond) -> c_int,
 ) -> c_int {
     // SAFETY: contract of `either`: the pointer is to a live object.
     let cond = unsafe { Cond::of(object) };
@@ -67,7 +67,15 @@ pub(super) struct Ops {
 }
 
 /// The functions for condition variables of today's ABI.
-pub(super) static OPS: Ops = Ops { begin, end, unlock, lock, real_unlock, real_lock, foreign_waits };
+pub(super) static OPS: Ops = Ops {
+    begin,
+    end,
+    unlock,
+    lock,
+    real_unlock: real::pthread_mutex_unlock,
+    real_lock: real::pthread_mutex_lock,
+    foreign_waits,
+};
 
 /// The results of `begin`, other than errno values.
 const SLEEP: c_int = 0;
@@ -180,24 +188,6 @@ unsafe extern "C" fn end(waiter: *mut Waiter, how: c_int) -> c_int {
         cond::leave(Cond::of((*waiter).cond), (*waiter).sequence, how);
         lock(waiter)
     }
-}
-
-/// Releases a mutex of the C library.
-///
-/// # Safety
-/// `mutex` is the C library's, locked.
-unsafe extern "C" fn real_unlock(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `real_unlock`, which is that of `real::pthread_mutex_unlock`.
-    unsafe { real::pthread_mutex_unlock(mutex) }
-}
-
-/// Acquires a mutex of the C library.
-///
-/// # Safety
-/// `mutex` is the C library's.
-unsafe extern "C" fn real_lock(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `real_lock`, which is that of `real::pthread_mutex_lock`.
-    unsafe { real::pthread_mutex_lock(mutex) }
 }
 
 /// Writes the addresses of the C library's waits to `waits`.

@@ -4,7 +4,7 @@ use crate::layout::Mutex;
 use crate::mutex::Path;
 use crate::rules::Caller;
 use crate::{mutex, real, time};
-use libc::{CLOCK_REALTIME, c_int, clockid_t, pthread_mutex_t, timespec};
+use libc::{c_int, clockid_t, pthread_mutex_t, timespec};
 use turnwise::raw::RawLock;
 use turnwise_interpose::{c, exports, with_caller};
 
@@ -48,31 +48,10 @@ with_caller! {
     try_lock_slowly(*mut pthread_mutex_t) -> mutex::try_lock;
 }
 
-/// Implements `pthread_mutex_timedlock`.
-///
-/// # Safety
-/// As POSIX says of `pthread_mutex_timedlock`.
-pub(super) unsafe extern "C" fn timedlock(object: *mut pthread_mutex_t, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: contract of `timedlock`, which includes that of `lock_until`.
-    unsafe { lock_until(object, CLOCK_REALTIME, at, caller) }
-        // SAFETY: contract of `timedlock`, which is that of the C library's function: so is the object.
-        .unwrap_or_else(|| unsafe { real::pthread_mutex_timedlock(object, at) })
-}
-
-/// Implements `pthread_mutex_clocklock`.
-///
-/// # Safety
-/// As POSIX says of `pthread_mutex_clocklock`.
-unsafe extern "C" fn clocklock(
-    object: *mut pthread_mutex_t,
-    clock: clockid_t,
-    at: *const timespec,
-    caller: Caller,
-) -> c_int {
-    // SAFETY: contract of `clocklock`, which includes that of `lock_until`.
-    unsafe { lock_until(object, clock, at, caller) }
-        // SAFETY: contract of `clocklock`, which is that of the C library's function: so is the object.
-        .unwrap_or_else(|| unsafe { real::pthread_mutex_clocklock(object, clock, at) })
+until! {
+    c::Mutex;
+    timedlock() => lock_until() or real::pthread_mutex_timedlock;
+    clocklock(clock) => lock_until() or real::pthread_mutex_clocklock;
 }
 
 /// Acquires the mutex, or gives up with ETIMEDOUT when `clock` shows `at`. `None`: the mutex is the C library's.

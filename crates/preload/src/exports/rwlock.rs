@@ -3,7 +3,7 @@
 use crate::layout::RwLock;
 use crate::rules::Caller;
 use crate::{real, rwlock, time};
-use libc::{CLOCK_REALTIME, EINVAL, c_int, clockid_t, pthread_rwlock_t, timespec};
+use libc::{EINVAL, c_int, clockid_t, pthread_rwlock_t, timespec};
 use turnwise::platform::Deadline;
 use turnwise_interpose::{c, exports, with_caller};
 
@@ -89,7 +89,7 @@ unsafe fn either(
     object: Object,
     caller: Caller,
     ours: impl FnOnce(&RwLock) -> c_int,
-    theirs: unsafe fn(Object) -> c_int,
+    theirs: unsafe extern "C" fn(Object) -> c_int,
 ) -> c_int {
     // SAFETY: contract of `either`: the pointer is to a live object.
     let lock = unsafe { RwLock::of(object) };
@@ -121,34 +121,12 @@ unsafe fn timed(
     Some(deadline.map_or_else(|errno| errno, |deadline| wait(lock, Some(deadline), caller)))
 }
 
-/// Defines the functions that acquire with a time limit, on the wall clock or on a `clock` of the caller's choice.
-macro_rules! acquire_until {
-    ($($name:ident($($clock:ident)?) on $on:expr, $posix:literal: $wait:path, $theirs:path;)*) => {
-        $(
-            #[doc = concat!("Implements `", $posix, "`.")]
-            ///
-            /// # Safety
-            /// As POSIX says.
-            unsafe extern "C" fn $name(
-                object: Object,
-                $($clock: clockid_t,)?
-                at: *const timespec,
-                caller: Caller,
-            ) -> c_int {
-                // SAFETY: contract of `$name`, which includes that of `timed`.
-                unsafe { timed(object, $on, at, caller, $wait) }
-                    // SAFETY: contract of `$name`, which is that of `$theirs`: the object is the C library's.
-                    .unwrap_or_else(|| unsafe { $theirs(object, $($clock,)? at) })
-            }
-        )*
-    };
-}
-
-acquire_until! {
-    timedrdlock() on CLOCK_REALTIME, "pthread_rwlock_timedrdlock": rwlock::read, real::pthread_rwlock_timedrdlock;
-    clockrdlock(clock) on clock, "pthread_rwlock_clockrdlock": rwlock::read, real::pthread_rwlock_clockrdlock;
-    timedwrlock() on CLOCK_REALTIME, "pthread_rwlock_timedwrlock": rwlock::write, real::pthread_rwlock_timedwrlock;
-    clockwrlock(clock) on clock, "pthread_rwlock_clockwrlock": rwlock::write, real::pthread_rwlock_clockwrlock;
+until! {
+    Object;
+    timedrdlock() => timed(rwlock::read) or real::pthread_rwlock_timedrdlock;
+    clockrdlock(clock) => timed(rwlock::read) or real::pthread_rwlock_clockrdlock;
+    timedwrlock() => timed(rwlock::write) or real::pthread_rwlock_timedwrlock;
+    clockwrlock(clock) => timed(rwlock::write) or real::pthread_rwlock_clockwrlock;
 }
 
 /// Releases the lock for [`pthread_rwlock_unlock`], off its fast path.

@@ -50,17 +50,10 @@ pub(super) struct Ops {
 }
 
 /// The functions that `c/wait.c` may call.
-pub(super) static OPS: Ops =
-    Ops { begin: cond::begin, end: cond::end, wait: next_wait, timedwait: next_timedwait, clockwait: next_clockwait };
-
-extern "C" fn next_wait() -> *mut c_void {
-    real::pthread_cond_wait::address()
-}
-
-extern "C" fn next_timedwait() -> *mut c_void {
-    real::pthread_cond_timedwait::address()
-}
-
-extern "C" fn next_clockwait() -> *mut c_void {
-    real::pthread_cond_clockwait::address()
-}
+pub(super) static OPS: Ops = Ops {
+    begin: cond::begin,
+    end: cond::end,
+    wait: real::pthread_cond_wait::address,
+    timedwait: real::pthread_cond_timedwait::address,
+    clockwait: real::pthread_cond_clockwait::address,
+};
