@@ -31,7 +31,6 @@ const FIRST_ON_AARCH64: &str = "GLIBC_2.17";
 
 fn main() {
     println!("cargo::rerun-if-changed=functions.rs");
-    println!("cargo::rerun-if-changed=c");
     if !is_known_target() {
         return;
     }

@@ -9,14 +9,16 @@ fn main() {
     let (Ok(arguments), Ok(exec)) = (arguments, exec) else { return };
     // These remain the C library's.
     let without = ["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock"];
-    for line in fs::read_to_string(arguments).expect("made by crate turnwise-interpose").lines() {
+    for line in fs::read_to_string(&arguments).expect("made by crate turnwise-interpose").lines() {
         let [_, name, argument] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!("no argument: {line}") };
         if !without.contains(&name) {
             println!("cargo::rustc-link-arg-cdylib={argument}");
         }
     }
     println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libturnwise_preload.so");
-    println!("cargo::rerun-if-changed=c");
+    for input in ["c", &arguments, &exec] {
+        println!("cargo::rerun-if-changed={input}");
+    }
     link_unwinder();
     cc::Build::new()
         .file("c/wait.c")

@@ -6,17 +6,19 @@ fn main() {
     let [arguments, exec] = ["ARGUMENTS", "EXEC"].map(|name| env::var(format!("DEP_TURNWISE_INTERPOSE_{name}")));
     // If there are none, compiling crate turnwise-interpose reports it.
     let (Ok(arguments), Ok(exec)) = (arguments, exec) else { return };
-    // Keys of thread-specific data, threads and filters of system calls are not locks; nor are there old programs.
+    // Keys, threads and filters of system calls are not locks; waits on condition variables of 2002 are not recorded.
     let without_kinds = ["asked", "passing", "old"];
     let without = ["tss_create", "tss_delete", "tss_set", "pthread_create", "thrd_create"];
-    for line in fs::read_to_string(arguments).expect("made by crate turnwise-interpose").lines() {
+    for line in fs::read_to_string(&arguments).expect("made by crate turnwise-interpose").lines() {
         let [kind, name, argument] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!("no argument: {line}") };
         if !without_kinds.contains(&kind) && !without.contains(&name) {
             println!("cargo::rustc-link-arg-cdylib={argument}");
         }
     }
     println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libturnwise_recorder.so");
-    println!("cargo::rerun-if-changed=c");
+    for input in ["c", &arguments, &exec] {
+        println!("cargo::rerun-if-changed={input}");
+    }
     cc::Build::new()
         .file("c/wait.c")
         .file(exec)

@@ -2,11 +2,17 @@
 
 use core::ffi::{CStr, c_void};
 
+/// A mutex, also C11's.
 pub type Mutex = *mut libc::pthread_mutex_t;
+/// A readers-writer lock.
 pub type RwLock = *mut libc::pthread_rwlock_t;
+/// A spin lock.
 pub type Spin = *mut libc::pthread_spinlock_t;
+/// A condition variable, also C11's.
 pub type Cond = *mut libc::pthread_cond_t;
+/// A point in time.
 pub type Time = *const libc::timespec;
+/// Where a thread's identity goes.
 pub type Thread = *mut libc::pthread_t;
 /// A thread's start routine.
 pub type Routine = Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>;

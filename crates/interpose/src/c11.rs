@@ -3,8 +3,11 @@
 
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, c_int, pthread_mutexattr_t};
 
+/// C11's `thrd_success`.
 pub const SUCCESS: c_int = 0;
+/// C11's `thrd_busy`.
 pub const BUSY: c_int = 1;
+/// C11's `thrd_error`.
 pub const ERROR: c_int = 2;
 
 /// Converts an errno value to a `thrd_*` code.
@@ -55,8 +58,8 @@ macro_rules! coded {
     )*};
 }
 
-/// Defines the exported functions that are alike in all libraries, in a module below `exports`, where `mutex` and `cond`
-/// have those of pthread. `$wait` and `$timed_wait` are C functions that wait, with the address of `$operations`.
+/// Defines the exported functions that are alike in all libraries, in a module below `exports`: those of pthread are in
+/// its `mutex` and `cond`. `$wait` and `$timed_wait` are C functions, which get the address of `$operations`.
 #[macro_export]
 macro_rules! c11 {
     ($wait:ident, $timed_wait:ident with $operations:path) => {

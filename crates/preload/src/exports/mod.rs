@@ -6,7 +6,7 @@
 macro_rules! until {
     ($object:ty; $($name:ident($($clock:ident)?) => $ours:ident($($more:path)?) or $theirs:path;)*) => {
         $(
-            #[doc = concat!("Implements the function of which the C library's is `", stringify!($theirs), "`.")]
+            #[doc = concat!("Does what `", stringify!($theirs), "` does, for locks of either library.")]
             ///
             /// # Safety
             /// As POSIX says.

@@ -2,7 +2,7 @@
 
 use crate::alone;
 use crate::real;
-use libc::{c_int, pthread_mutex_t, pthread_mutexattr_t};
+use libc::{c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t};
 use turnwise_interpose::{c, exports};
 use turnwise_recording::{Class, Op};
 
@@ -20,9 +20,12 @@ unsafe fn attempt(object: *mut pthread_mutex_t) -> c_int {
     }
 }
 
-acquisitions!(pthread_mutex_t, Class::Mutex, Op::Acquire;
-    lock = real::pthread_mutex_lock, attempt; trylock = real::pthread_mutex_trylock;
-    timedlock = real::pthread_mutex_timedlock; clocklock = real::pthread_mutex_clocklock);
+acquisitions! {
+    pthread_mutex_t, Class::Mutex, Op::Acquire; trylock = real::pthread_mutex_trylock;
+    lock() = real::pthread_mutex_lock, attempt;
+    timedlock(at: c::Time) = real::pthread_mutex_timedlock, real::pthread_mutex_trylock;
+    clocklock(clock: clockid_t, at: c::Time) = real::pthread_mutex_clocklock, real::pthread_mutex_trylock;
+}
 init!(pthread_mutex_t, *const pthread_mutexattr_t, Class::Mutex, real::pthread_mutex_init);
 endings!(pthread_mutex_unlock __pthread_mutex_unlock = real::pthread_mutex_unlock;
     pthread_mutex_destroy __pthread_mutex_destroy = real::pthread_mutex_destroy);
