@@ -6,8 +6,8 @@ fn main() {
     let [arguments, exec] = ["ARGUMENTS", "EXEC"].map(|name| env::var(format!("DEP_TURNWISE_INTERPOSE_{name}")));
     // If there are none, compiling crate turnwise-interpose reports it.
     let (Ok(arguments), Ok(exec)) = (arguments, exec) else { return };
-    // Keys, threads and filters of system calls are not locks; waits on condition variables of 2002 are not recorded.
-    let without_kinds = ["asked", "passing", "old"];
+    // Keys and threads are not locks; waits on condition variables of 2002 are not recorded.
+    let without_kinds = ["asked", "old"];
     let without = ["tss_create", "tss_delete", "tss_set", "pthread_create", "thrd_create"];
     for line in fs::read_to_string(&arguments).expect("made by crate turnwise-interpose").lines() {
         let [kind, name, argument] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!("no argument: {line}") };

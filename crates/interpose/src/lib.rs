@@ -12,6 +12,7 @@
 //! | `tables.rs` | the same, where the loader cannot be used |
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
 //! | `exec.rs`, `c/exec.c` | exported functions that start programs |
+//! | `filters.rs` | exported functions that install filters of system calls |
 //! | `leaving.rs` | exported functions by which a process loses access to its files |
 //! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
@@ -41,6 +42,7 @@ pub mod c;
 pub mod c11;
 mod environment;
 mod exec;
+mod filters;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod frames;
 mod identity;
@@ -54,6 +56,7 @@ mod text;
 mod thread;
 
 pub use environment::{race_checker, variable};
+pub use filters::Filtering;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub use frames::{return_behind, stack};
 pub use identity::{hash, whole_name};
@@ -65,4 +68,4 @@ pub use thread::{runs_in_memory_of_another, thread_pointer};
 
 /// Names that the macros' expansions use.
 #[doc(hidden)]
-pub use libc::{ENOSYS, c_int};
+pub use libc::{ENOSYS, SYS_prctl, SYS_seccomp, c_int, c_long};

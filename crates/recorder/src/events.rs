@@ -6,6 +6,7 @@
 //! long: a site's first, and those of sites whose waits last over about 100 us on average.
 
 use crate::detail;
+use crate::filter;
 use crate::mapping::add;
 use crate::real::events::turnwise_thread_events;
 use crate::real::{self, PAST_SLEEPERS};
@@ -47,8 +48,8 @@ impl Before {
         let mut counts = [0; LOCK_EVENTS];
         let how = if tells(class, address, &mut counts) {
             TOLD
-        } else if long {
-            counts[LOCK_SLEEPS] = switches();
+        } else if let Some(switches) = long.then(switches).flatten() {
+            counts[LOCK_SLEEPS] = switches;
             WATCHED
         } else {
             UNKNOWN
@@ -61,10 +62,10 @@ impl Before {
         let mut now = [0; LOCK_EVENTS];
         let how = match self.how {
             TOLD if tells(class, address, &mut now) => TOLD,
-            WATCHED => {
-                now[LOCK_SLEEPS] = switches();
+            WATCHED => switches().map_or(UNKNOWN, |switches| {
+                now[LOCK_SLEEPS] = switches;
                 WATCHED
-            }
+            }),
             _ => UNKNOWN,
         };
         Events { how, counts: core::array::from_fn(|place| now[place].wrapping_sub(self.counts[place])) }
@@ -108,9 +109,9 @@ fn tells(class: Class, address: u64, counts: &mut Counts) -> bool {
     unsafe { turnwise_thread_events(class, object, counts.as_mut_ptr(), counts.len()) == counts.len() }
 }
 
-/// Returns the calling thread's voluntary context switches.
-fn switches() -> u32 {
-    all_switches().0
+/// Returns the calling thread's voluntary context switches; `None`: such calls may be filtered.
+fn switches() -> Option<u32> {
+    filter::allows_more().then(|| all_switches().0)
 }
 
 /// Returns the calling thread's context switches: voluntary and involuntary ones.

@@ -9,7 +9,7 @@ use crate::holder::Peers;
 use crate::mapping::{Failed, Mapping, PATH, store_text};
 use crate::sampling::{HOLD_ONE_IN, STACK_ONE_IN};
 use crate::state::State;
-use crate::{clock, locks, memory, real, segments, stacks};
+use crate::{clock, filter, locks, memory, real, segments, stacks};
 use core::ffi::CStr;
 use core::fmt::Write;
 use core::ptr;
@@ -48,6 +48,7 @@ pub(crate) fn get() -> Option<&'static Process> {
     // ORDERING recorder.process: Acquire; a thread that sees READY sees the mapping.
     match process.status.load(Acquire) {
         READY => Some(process),
+        _ if !filter::allows_more() => None,
         UNKNOWN => memory::keeping_errno(|| process.start(false)),
         STARTING => process.started(),
         _ => None,
@@ -82,6 +83,9 @@ fn page() -> Option<&'static Process> {
     // ORDERING recorder.page: Acquire; pairs with the exchange below: a page that is seen is mapped.
     let mut page = PROCESS.load(Acquire);
     if page.is_null() {
+        if !filter::allows_more() {
+            return None;
+        }
         let made = memory::wiped_on_fork(size_of::<Process>())?;
         // ORDERING recorder.page: AcqRel; publishes our page, or takes another thread's.
         match PROCESS.compare_exchange(ptr::null_mut(), made.as_ptr().cast(), AcqRel, Acquire) {

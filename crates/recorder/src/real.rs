@@ -15,6 +15,8 @@ real! {
     pthread_rwlock_trywrlock or c"turnwise_rwlock_trywrlock",
     pthread_spin_destroy,
     pthread_spin_unlock,
+    prctl or c"turnwise_prctl",
+    syscall or c"turnwise_syscall",
 }
 
 /// The preload library's counters of the calling thread.

@@ -265,6 +265,8 @@ pub const WHY_DESCRIPTORS: u32 = 5;
 pub const WHY_MANY: u32 = 6;
 /// Something else.
 pub const WHY_OTHER: u32 = 7;
+/// The program installed a filter of system calls, which may end it for a call that it does not make itself.
+pub const WHY_FILTER: u32 = 8;
 
 /// The most frames of a stack.
 pub const STACK_FRAMES: usize = 48;

@@ -74,6 +74,7 @@ macro_rules! endings {
 mod c11;
 mod cond;
 pub(crate) mod exec;
+mod filters;
 mod leaving;
 mod loader;
 mod mutex;
