@@ -1,12 +1,15 @@
 /*
  * Threads that end in the middle of a lock call, while the main thread has the lock: by an asynchronous cancellation
  * (the argument "cancel"), or by a signal whose handler calls pthread_exit ("exit"). Those that stay get the lock.
+ * "first": by a signal in the first wait of a process, again and again in processes of its own; the next waits no
+ * longer than usual.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,12 +43,54 @@ static void nap(long us)
     nanosleep(&time, NULL);
 }
 
+/* In a process in which no thread has waited yet: the first that does is ended after some microseconds. */
+static int first_wait(long us)
+{
+    pthread_t thread;
+    void *answer;
+    struct timespec begin, end;
+    pthread_mutex_lock(&mutex);
+    begun = 0;
+    if (pthread_create(&thread, NULL, wait_once, NULL))
+        return 2;
+    while (!begun)
+        ;
+    nap(us);
+    if (pthread_kill(thread, SIGUSR1) || pthread_join(thread, &answer) || answer != PTHREAD_CANCELED)
+        return 4;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    if (pthread_create(&thread, NULL, wait_once, NULL))
+        return 2;
+    nap(1000);
+    pthread_mutex_unlock(&mutex);
+    if (pthread_join(thread, &answer) || answer)
+        return 5;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    return end.tv_sec - begin.tv_sec >= 4 ? 6 : 0; /* a thread that waits for what is never made does so for 5 s */
+}
+
+static int first_waits(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0)
+            _exit(first_wait(round * 3));
+        if (child < 0 || waitpid(child, &status, 0) != child || status)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 7;
+    }
+    printf("%d first waits\n", ROUNDS);
+    return 0;
+}
+
 int main(int count, char **arguments)
 {
     struct sigaction action = {.sa_handler = leave};
     by_signal = count > 1 && !strcmp(arguments[1], "exit");
     sigaction(SIGUSR1, &action, NULL);
     alarm(100);
+    if (count > 1 && !strcmp(arguments[1], "first"))
+        return first_waits();
     for (int round = 0; round < ROUNDS; round++) {
         pthread_t threads[ALL];
         void *answer;

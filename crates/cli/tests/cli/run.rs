@@ -69,6 +69,17 @@ fn threads_may_end_in_the_middle_of_a_lock_call() {
     }
 }
 
+/// The first wait of a process makes its view, for which other threads wait.
+#[test]
+fn a_thread_may_end_in_the_first_wait_of_its_process() {
+    let folder = scratch();
+    let program = compiled(folder.path(), "left");
+    for lock in ["adaptive", "ttas", "queued"] {
+        let (stdout, _) = expect(0, &["run", "--lock", lock, "--", shown(&program), "first"]);
+        assert_eq!(stdout, "60 first waits\n", "{lock}");
+    }
+}
+
 #[test]
 fn a_wait_that_the_kernel_refuses_ends_as_with_the_c_library() {
     let folder = scratch();

@@ -235,3 +235,22 @@ pub(super) fn copy_own(process: u32, from: u64, to: *mut u8, most: usize) -> usi
     };
     usize::try_from(copied).unwrap_or(0).min(most)
 }
+
+/// Runs something that no signal handler interrupts, so that none leaves it for good: those of the C library for
+/// cancellation are blocked, too.
+pub(super) fn without_signals<T>(run: impl FnOnce() -> T) -> T {
+    let all = u64::MAX;
+    let mut before = 0_u64;
+    let set = |how: c_int, new: &u64, old: *mut u64| {
+        // SAFETY: the kernel reads and writes sets of 64 signals.
+        unsafe {
+            libc::syscall(libc::SYS_rt_sigprocmask, how as c_long, ptr::from_ref(new), old, size_of::<u64>()) == 0
+        }
+    };
+    let blocked = set(libc::SIG_SETMASK, &all, &raw mut before);
+    let result = run();
+    if blocked {
+        set(libc::SIG_SETMASK, &before, ptr::null_mut());
+    }
+    result
+}

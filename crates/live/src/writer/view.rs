@@ -149,17 +149,23 @@ pub(super) fn of_or_make(generation: u32) -> Result<View, Missing> {
     if MODE.load(Relaxed) != ON || FAILED.load(Relaxed) == mine {
         return Err(Missing::ForGood);
     }
-    if begun == mine || BEGUN.compare_exchange(begun, mine, Relaxed, Relaxed).is_err() {
+    if begun == mine {
         return Err(Missing::Yet);
     }
-    make(mine).inspect_err(|_| FAILED.store(mine, Relaxed))
+    let may_call_system = may_call_system();
+    let make = || match BEGUN.compare_exchange(begun, mine, Relaxed, Relaxed) {
+        Ok(_) => make(mine, may_call_system).inspect_err(|_| FAILED.store(mine, Relaxed)),
+        Err(_) => Err(Missing::Yet),
+    };
+    // A handler or a cancellation that ends this thread would leave the view unfinished, and others waiting for it.
+    if may_call_system { sys::without_signals(make) } else { make() }
 }
 
 /// Creates the view. One thread of a process does it.
-fn make(mine: u32) -> Result<View, Missing> {
+fn make(mine: u32, may_call_system: bool) -> Result<View, Missing> {
     let runtime = RUNTIME.each_ref().map(|byte| byte.load(Relaxed));
     let runtime = CStr::from_bytes_until_nul(&runtime).ok().filter(|path| !path.is_empty());
-    let made = may_call_system().then(|| file::make(runtime)).flatten().ok_or(Missing::ForGood)?;
+    let made = may_call_system.then(|| file::make(runtime)).flatten().ok_or(Missing::ForGood)?;
     let parents = BASE.swap(made.base.as_ptr(), Relaxed);
     if !parents.is_null() {
         // This is the parent process's file. Its memory stays mapped: a signal handler may have forked while a thread

@@ -1,4 +1,5 @@
-//! The spin loop: poll, pause, poll; now and then read the clock and check whether the owner still runs.
+//! The spin loop: poll, pause, poll; now and then read the clock and check whether the owner still runs. A spin without a
+//! deadline gives up the CPU each time it has lasted `turn_ns` more: what it waits for may need this very CPU to run.
 
 use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
 use super::system;
@@ -163,14 +164,14 @@ pub(super) fn spin_until<W: Word>(
     let mut rest = if limit.still_ns.is_some() { hints(look_ns) } else { 1 };
     let (mut still_ns, mut changes): (u32, u32) = (0, 0);
     let mut spinner = None;
-    let mut since_clock = 0;
+    let (mut since_clock, mut since_offer) = (0, None);
     let mut value = word.load(Relaxed);
     loop {
         if ready(value) {
             return Ok(value);
         }
         if since_clock >= HINTS_PER_CLOCK {
-            check(spinner.get_or_insert_with(system::Spinner::new), limit)?;
+            check(spinner.get_or_insert_with(system::Spinner::new), limit, &mut since_offer)?;
             since_clock = 0;
         }
         (0..rest).for_each(|_| relax());
@@ -191,12 +192,16 @@ pub(super) fn spin_until<W: Word>(
 }
 
 #[cold]
-fn check(spinner: &system::Spinner, limit: SpinLimit) -> Result<(), SpinEnd> {
+fn check(spinner: &system::Spinner, limit: SpinLimit, since_offer: &mut Option<u64>) -> Result<(), SpinEnd> {
     let now = system::now();
     if limit.until.is_some_and(|at| now >= at) {
         return Err(SpinEnd::Deadline);
     }
     spinner.refresh(now);
+    if limit.until.is_none() && now.saturating_sub(*since_offer.get_or_insert(now)) > policy().turn_ns {
+        system::give_way();
+        *since_offer = Some(system::now());
+    }
     match limit.owner {
         Some(owner) if system::on_cpu_at(owner, || now) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
         _ => Ok(()),

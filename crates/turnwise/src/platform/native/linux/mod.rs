@@ -38,7 +38,7 @@ pub use tid::tid;
 
 pub(super) use cpus::cpus;
 pub(super) use exit::{are_noticed as are_exits_noticed, notice as notice_exit};
-pub(super) use offer::{offer, yield_now};
+pub(super) use offer::{give_way, offer, yield_now};
 pub(super) use on_cpu::{Spinner, on_cpu, on_cpu_at};
 pub(super) use rseq::{Area, cpu, node};
 pub(super) use sys::{has_lanes, nap, now, park, requeue, wake, wall};

@@ -64,6 +64,12 @@ pub(crate) fn offer() {
     }
 }
 
+/// Lets other threads run, for a thread that cannot continue: offers its CPU, or sleeps very briefly where a filter may
+/// forbid that.
+pub(crate) fn give_way() {
+    if may_be_filtered() { yield_now() } else { offer() }
+}
+
 /// Returns when a CPU that could be offered from `offer_at` on may be offered again, after `given_ns` were given away
 /// up to `now`.
 fn next_offer_at(offer_at: u64, now: u64, given_ns: u64) -> u64 {

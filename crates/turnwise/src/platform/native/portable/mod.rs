@@ -77,6 +77,11 @@ pub(super) fn offer() {
     yield_now();
 }
 
+/// Lets other threads run, for a thread that cannot continue.
+pub(super) fn give_way() {
+    yield_now();
+}
+
 /// The number of CPUs that threads may run on; 0 until the first query.
 static CPUS: AtomicU32 = AtomicU32::new(0);
 
