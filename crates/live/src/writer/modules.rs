@@ -12,8 +12,8 @@
 
 use super::sys;
 use super::view::{self, View};
-use crate::key::{UNKNOWN_MODULE, numbered as with_number};
 use crate::layout::{STILL_LOADED, UNLOADED, Unloaded};
+use crate::{UNKNOWN_MODULE, numbered as with_number};
 use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, from_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -279,7 +279,7 @@ pub(super) struct Loaded {
 
 impl Loaded {
     pub(super) fn now(with_program: bool) -> Loaded {
-        let copies = sys::keeping_errno(|| view::may_call_system().then(|| sys::scratch(SCRATCH)).flatten());
+        let copies = sys::keeping_errno(|| view::may_call_system().then(|| sys::zeroed(SCRATCH)).flatten());
         let mut loaded =
             Loaded { copies: copies.map(NonNull::cast), count: 0, is_part: copies.is_none(), with_program };
         if loaded.copies.is_some() {

@@ -50,7 +50,7 @@ pub(crate) struct Report {
     pub(crate) sleeps: u64,
     /// Spins that ended since the owner was off its CPU.
     pub(crate) spins_off_cpu: u64,
-    /// Pauses between two polls ([`Platform::relax`]).
+    /// Pauses between two polls ([`Pause::Relax`]).
     pub(crate) pauses: u64,
     /// Every operation, as its effect is visible: time, thread, operation, file and line.
     pub(crate) trace: String,
@@ -113,7 +113,7 @@ unsafe impl Platform for Traced {
     type Ptr<T: 'static> = TracedWord<SimWord<*mut T>>;
 
     fn pause(pause: Pause) {
-        if pause == Pause::Hint {
+        if matches!(pause, Pause::Relax) {
             NOTES.with_borrow_mut(|notes| notes.pauses += 1);
         }
         Sim::pause(pause);
