@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use turnwise_catalogue::{Entry, Home, LOCKS};
 use turnwise_present::ending::print;
 
-/// List the locks of the library and of the five case studies, with sizes and guarantees
+/// List the locks of the library and of the five papers, with sizes and guarantees
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

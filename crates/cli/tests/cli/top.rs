@@ -107,7 +107,7 @@ fn the_hot_lock_is_named_within_two_seconds() {
     let (table, _) = expect_of(0, &mut sample.turnwise(&["top", "--once", "--interval", "2"]));
     assert!(table.contains("cache ") && table.contains("waits/s"), "{table}");
     let (filtered, _) = expect_of(0, &mut sample.turnwise(&["top", "--once", "--interval", "0.2", "--filter", "nix"]));
-    assert!(filtered.contains("Nobody waited for a lock."), "{filtered}");
+    assert!(filtered.contains("No thread waited for a lock."), "{filtered}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub static SUBJECT: Subject = Subject {
 static PING_PONG: Group = Group::of("ping-pong", "two threads by turns", const { &locks::<PingPong>() });
 static QUEUE: Group = Group::of("queue", "a queue with room for 64", const { &locks::<Queue>() });
 static BROADCAST: Group =
-    Group::of("broadcast", "one thread that tells all others at once", const { &locks::<Broadcast>() });
+    Group::of("broadcast", "one thread that notifies all others at once", const { &locks::<Broadcast>() });
 
 type Ours<T> = Pair<turnwise::Mutex<T>, turnwise::Condvar>;
 type Std<T> = Pair<std::sync::Mutex<T>, std::sync::Condvar>;

@@ -28,7 +28,7 @@ impl LockInfo {
 const TODAY: &str = "our file system, today's locks";
 const OLD: &str = "the same, locks of Linux 3.7";
 const BEFORE: &str = "the same, locks of Linux 3.10: before `dcache`";
-const PATCHED: &str = "the same, with the document's locks";
+const PATCHED: &str = "the same, with the paper's locks";
 const MERGED: &str = "the same, locks of Linux 3.12";
 
 static SHARED: Group = Group {

@@ -25,7 +25,7 @@ pub(super) const FAULTS: &[Fault] = &[
     }),
     fault(
         "forks",
-        "children forked while the lock is free, the forking thread's (also with spinners, with sleepers, promised to \
+        "children forked while the lock is free, the forking thread's (also with spinners, with sleepers, handed off to \
          one), or another thread's; they use it, or find that they cannot",
         forks,
     ),
@@ -74,8 +74,14 @@ const HANDLERS: &[Victim] = &[
 ];
 
 /// The states in which children found the lock, as `victims/deeds.c` numbers them.
-const STATES: [&str; 6] =
-    ["free", "held by the child", "the same, spinners", "the same, sleepers", "the same, promised", "held by another"];
+const STATES: [&str; 6] = [
+    "free",
+    "held by the child",
+    "the same, spinners",
+    "the same, sleepers",
+    "the same, handed off",
+    "held by another",
+];
 
 fn forks(session: &mut Session) -> Result<Outcome> {
     let mut tally = session.each(FORKING, "fork", |_| Ok(Nothing))?;

@@ -298,7 +298,7 @@ fn tries(promise: u32) {
     }
     other.join();
     guarded.settled(1 + u32::from(got));
-    assert!(guarded.raw.try_lock(), "nobody has it");
+    assert!(guarded.raw.try_lock(), "no thread has it");
 }
 
 /// In a forked child with such a promise: the thread that removes it may be overtaken by the other, though sleepers are

@@ -5,7 +5,7 @@ use crate::subject::{Group, LockInfo, Waiting::*};
 
 pub(super) static MUTEX_SPINNERS: Group = Group {
     name: "mutex_spinners",
-    help: "the mutex of Linux 3.7 to 3.10: spinners that look first, spinners that queue",
+    help: "the mutex of Linux 3.7 to 3.10: spinners that poll first, spinners that queue",
     locks: &[
         LockInfo::own("linux-mutex-baseline"),
         LockInfo::own("linux-mutex-patch1"),

@@ -9,7 +9,7 @@ use groups::{D_COUNT, HANDOFF_SPIN, MUTEX_SPINNERS, RENAME_LOCK, RWLOCK, RWSEM_S
 /// The papers' locks.
 pub static SUBJECT: Subject = Subject {
     name: "lineage",
-    help: "the documents' locks, before and after, beside what was published",
+    help: "the papers' locks, before and after, next to what was published",
     groups: &[&MUTEX_SPINNERS, &RWSEM_STEALING, &D_COUNT, &RENAME_LOCK, &SPIN_BACKOFF, &HANDOFF_SPIN, &RWLOCK],
     default: &["mutex_spinners", "rwsem_stealing", "d_count", "rename_lock", "spin_backoff", "handoff_spin", "rwlock"],
     scenarios: SCENARIOS,
