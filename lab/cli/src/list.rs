@@ -26,7 +26,7 @@ fn locks() -> String {
     let (ours, old) = (table(Home::Turnwise), table(Home::Lineage));
     format!(
         "Locks of the library (crate turnwise), without data, on this machine:\n{ours}\
-         \nLocks of the five case studies, before and after (crate turnwise-lineage), to measure:\n{old}\
+         \nLocks of the five papers, before and after (crate turnwise-lineage), to measure:\n{old}\
          \n  next is: which waiter gets the lock next; overtaken for: how long later arrivals may go first;\n  \
          again: what happens when a thread acquires a lock that it already holds\n\n\
          Locks and scenarios of the benchmark: turnwise-lab bench --list\n"

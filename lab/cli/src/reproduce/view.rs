@@ -141,7 +141,7 @@ pub(crate) fn bar(bar: &Bar) -> String {
 
 /// Lists what the papers say, and whether it holds: a line each.
 pub(crate) fn claims(report: &Reproduction) -> Listing {
-    let columns = ["case study", "claim", "published", "simulated", "holds"];
+    let columns = ["paper", "claim", "published", "simulated", "holds"];
     let mut listing = Listing::new("What the papers claim", &columns);
     for document in &report.documents {
         let mut name = document.name.as_str();
