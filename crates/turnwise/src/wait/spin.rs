@@ -1,15 +1,15 @@
 //! How a thread spins for a sleeping lock before it sleeps: one way for all of them.
 //!
 //! ```text
-//! newcomer  nobody in the queue: look `close_looks` times, a pause apart, and take the lock if it is free
-//!           offer the CPU if this thread has contended for this lock for `turn_ns`
-//!           the owner is off its CPU, also after an offer: sleep
+//! newcomer  empty queue: poll `close_looks` times, a pause apart, and take the lock if it is free
+//!           yield the CPU if this thread has contended for this lock for `turn_ns`
+//!           the owner is off its CPU, also after a yield: sleep
 //!           join the queue
-//! head      the head before said that an owner takes the lock again and again, or looks show it: leave it a batch
-//!           look every `look_ns` (in an empty queue: twice as long after each look that found the line changed), and
-//!             take the lock if it is free; its last owner was faster: leave that a batch, once, then do not look first
+//! head      the previous head reported, or polls show, an owner that takes the lock again and again: leave it a batch
+//!           poll every `look_ns` (in an empty queue: twice as long after each poll that found the line changed), and
+//!             take the lock if it is free; its last owner was faster: leave that a batch, once, then do not poll first
 //!           until the owner is off its CPU, or in one section for `still_ns`, or the time is up
-//! sleep     announce it, sleep; woken: again from the top, and past `claim_after_ns` claim the next turn
+//! sleep     announce it, sleep; woken: again from the top, and past `claim_after_ns` request a hand-off
 //! ```
 //!
 //! The queue lets one thread at a time touch the lock's cache line (J. Mellor-Crummey and M. Scott, 1991; Linux's

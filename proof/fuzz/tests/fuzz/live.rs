@@ -1,4 +1,4 @@
-//! Live views, which `turnwise top`, `why`, `tune` and `profile --pid` read while the program, or somebody, writes.
+//! Live views, which `turnwise top`, `why`, `tune` and `profile --pid` read while the program, or another, writes.
 
 use std::fs::{self, File, OpenOptions};
 use std::mem::offset_of;

@@ -282,7 +282,7 @@ fn claims_again() {
     wait_behind(claimed(), &[claims], leave).settled(4);
 }
 
-/// In a forked child: the lock is free, but promised to a thread that does not exist here.
+/// In a forked child: the lock is free, but reserved for a thread that does not exist here.
 fn tries(promise: u32) {
     let guarded = Guarded::keep();
     guarded.word().fetch_or(promise, Relaxed);
