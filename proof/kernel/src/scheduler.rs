@@ -37,7 +37,7 @@ pub(crate) struct Cpu {
     this: Cell<*mut Cpu>,
     number: usize,
     thread: Cell<*const Thread>,
-    /// Where its scheduler goes on.
+    /// Where its scheduler continues.
     context: UnsafeCell<usize>,
 }
 
