@@ -31,10 +31,7 @@ const NUMBERS: &[Number] = &[
         "turn_ns",
         &[(1_000_000_000, "no yield of the CPU but where the owner is off its own"), (1, "a yield at each wait")],
     ),
-    number(
-        "claim_after_ns",
-        &[(1_000_000_000_000, "no hand-off requests"), (0, "they are made at the first wake-up without success")],
-    ),
+    number("claim_after_ns", &[(1_000_000_000_000, "no hand-offs"), (0, "a request at the first failed wake-up")]),
     number("kept_ns", &[(1_000_000_000_000, "hand-offs never lapse"), (1, "they lapse at once")]),
     Number {
         own: Some("seqlock:"),

@@ -74,14 +74,8 @@ const HANDLERS: &[Victim] = &[
 ];
 
 /// The states in which children found the lock, as `victims/deeds.c` numbers them.
-const STATES: [&str; 6] = [
-    "free",
-    "held by the child",
-    "the same, spinners",
-    "the same, sleepers",
-    "the same, handed off",
-    "held by another",
-];
+const STATES: [&str; 6] =
+    ["free", "held by the child", "the same, spinners", "the same, sleepers", "the same, reserved", "held by another"];
 
 fn forks(session: &mut Session) -> Result<Outcome> {
     let mut tally = session.each(FORKING, "fork", |_| Ok(Nothing))?;
