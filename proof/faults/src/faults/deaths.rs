@@ -25,8 +25,8 @@ pub(super) const FAULTS: &[Fault] = &[
     }),
     fault(
         "forks",
-        "children forked while the lock is free, the forking thread's (also with spinners, with sleepers, handed off to \
-         one), or another thread's; they use it, or find that they cannot",
+        "children forked while the lock is free, the forking thread's (also with spinners, with sleepers, handed \
+         off to one), or another thread's; they use it, or find that they cannot",
         forks,
     ),
     fault(
