@@ -10,7 +10,7 @@ const PAGE: &str = "docs/results/faults.md";
 const PACKAGES: [&str; 5] =
     ["turnwise-preload", "turnwise-recorder", "turnwise-cli", "turnwise-lab", "turnwise-faults"];
 
-/// Let things go wrong for programs on our locks: nothing may be lost, and nothing may hang
+/// Inject faults into programs on our locks: nothing may be lost, and nothing may hang
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Time for all faults together, in seconds

@@ -31,7 +31,7 @@ const COVERAGE: [&str; 6] = [
     "--cfg=fuzzing",
 ];
 
-/// Feed hostile input to all that reads from outside, for long; what crashes it is left below target/fuzz
+/// Feed hostile input to all parsers of outside data, for a long time; crashing inputs are left below target/fuzz
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Seconds for each target
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// List the targets
     #[arg(long)]
     list: bool,
-    /// Put the smallest inputs that reach all that was reached into proof/fuzz/corpus
+    /// Put the smallest inputs with the same coverage into proof/fuzz/corpus
     #[arg(long)]
     keep: bool,
     /// Targets (all, if none is named)
@@ -125,7 +125,7 @@ impl Seen {
     }
 
     fn row(&self) -> String {
-        let told = |number: Option<u64>| number.map_or_else(|| "not told".to_owned(), |number| number.to_string());
+        let told = |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
         [self.executions, self.first, self.last].map(told).join(" | ")
     }
 }
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn what_libfuzzer_reached_is_told() {
         let mut seen = Seen::default();
-        assert_eq!(seen.row(), "not told | not told | not told");
+        assert_eq!(seen.row(), "unknown | unknown | unknown");
         for line in [
             "INFO: Seed: 1",
             "#2\tINITED cov: 40 ft: 41 corp: 1/1b exec/s: 0 rss: 30Mb",

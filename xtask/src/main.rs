@@ -67,10 +67,10 @@ enum Command {
     /// Prepare the pages of docs for mdbook, which calls this by docs/book.toml
     #[command(hide = true)]
     Book(book::Args),
-    /// Keep a CPU busy beside what `perf` and `programs` measure
+    /// Keep a CPU busy next to what `perf` and `programs` measure
     #[command(hide = true)]
     Busy(perf::busy::Args),
-    /// Show what `lock` and `unlock` compile to, beside the same lock written by hand
+    /// Show what `lock` and `unlock` compile to, next to the same lock written by hand
     Asm,
     /// Write the C API's header, or check it
     Header(capi::Header),

@@ -39,7 +39,7 @@ pub struct tw_lock_stats {
     pub sleeps: u64,
     /// Acquisitions past threads that slept.
     pub steals: u64,
-    /// Acquisitions by a promised turn.
+    /// Acquisitions by a hand-off.
     pub handoffs: u64,
     /// The lengths of the waits: element n counts those of 2^n nanoseconds and more, below 2^(n+1); the first has
     /// shorter ones, too, and the last longer ones.

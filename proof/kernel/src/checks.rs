@@ -21,7 +21,7 @@ const ALL: u64 = THREADS as u64 * ROUNDS;
 /// The same for locks that hand over in order: the next may be a virtual CPU that has to wait for the host's.
 const FAIR_ROUNDS: u64 = ROUNDS / 20;
 
-/// Two numbers that differ while somebody writes, and at no other time.
+/// Two numbers that differ while a thread writes, and at no other time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Pair(u64, u64);
 

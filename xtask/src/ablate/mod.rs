@@ -43,11 +43,11 @@ const CELLS: &[&str] = &[
     "seqlock:frequent-writes",
 ];
 
-/// Switch off each number of waiting, one at a time: what it is for, over programs and cells
+/// Switch off each number of the waiting policy, one at a time, over programs and cells
 ///
 /// Builds the preload library with feature `ablate`, which no release has, and `turnwise-lab`. Each variant, a number
 /// switched off, halved or doubled, runs in pairs with the numbers that ship, as `cargo xtask perf` runs two versions;
-/// its speeds and intervals are made likewise, and hold together for each variant. Prints the page.
+/// its speeds and intervals are computed likewise, and hold together for each variant. Prints the page.
 ///
 /// Exit status: 0, 1 if something failed under a variant, 2 for errors.
 #[derive(clap::Args)]

@@ -139,12 +139,12 @@ impl Record {
 }
 
 const INTRODUCTION: &str = "\
-Each number by which the locks [wait](../design/wait.md), one at a time, switched off, half, and twice: programs
-that nobody rebuilt, and cells of `turnwise-lab bench`, with it and with the numbers that ship, in turn, by the
+Each number by which the locks [wait](../design/wait.md), one at a time, switched off, half, and twice: unmodified
+programs, and cells of `turnwise-lab bench`, with it and with the numbers that ship, in turn, by the
 same library. In brackets: the speed with the change over the speed without, so below 1 is slower; the median of
 the pairs, where its whole interval lies beyond 1 by more than 1%. The intervals of a variant hold together with
 95%: one variant of twenty may name something by chance. **Mean**: geometric, of all programs and cells. Queue,
-LONG, BACK and what a changed tail tells are no numbers, and cannot be switched.";
+LONG, BACK and what a changed tail shows are not numbers, and cannot be switched.";
 
 impl Tried {
     fn judge(&mut self) {

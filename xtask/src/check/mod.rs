@@ -27,10 +27,10 @@ pub(crate) struct Args {
     times: bool,
 }
 
-/// Commands for an hour when the machine has nothing else to do.
+/// Commands that take about an hour on an idle machine.
 #[derive(Subcommand)]
 pub(crate) enum Chore {
-    /// Every lock under every scenario on threads, for long
+    /// Every lock under every scenario on threads, for a long time
     Torture {
         /// Time for all runs together
         #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
@@ -44,7 +44,7 @@ pub(crate) enum Chore {
         /// Parts of tests' names (all tests, if none is given)
         test: Vec<String>,
     },
-    /// Run the models and explicit-state checks, with what each came to; with --wide larger ones
+    /// Run the models and explicit-state checks, with the result of each; with --wide larger ones
     Models {
         /// Minutes to hours instead of seconds
         #[arg(long)]

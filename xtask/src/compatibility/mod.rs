@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// An installed `turnwise` instead of one that is built
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     turnwise: Option<PathBuf>,
-    /// No new case begins after this many seconds
+    /// Start no new case after this many seconds
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     /// Write docs/results/compatibility.md, or with --crates its half of the page

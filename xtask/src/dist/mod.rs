@@ -22,7 +22,7 @@ const FOLDER: &str = "target/dist";
 const PACKAGING: &str = "packaging";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Debian packages, Python wheel, static program: built, installed where nothing else is, used and removed
+/// Debian packages, Python wheel, static program: built, installed in a bare system, used and removed
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -195,7 +195,7 @@ pub(super) fn use_tool(machine: &Machine, tool: &Path) -> Result<String> {
     let compared = run(&["compare", "--runs", "3", "--warmup", "0", "--", "@sample", "-t", "2", "-s", "0.2"])?;
     let is_verdict = |line: &&str| ["Adaptive ", "No difference "].iter().any(|start| line.starts_with(start));
     let verdict = compared.lines().find(is_verdict);
-    let verdict = verdict.with_context(|| format!("`turnwise compare` tells nothing:\n{compared}"))?;
+    let verdict = verdict.with_context(|| format!("`turnwise compare` shows nothing:\n{compared}"))?;
     Ok(format!("run, profile and compare work: {verdict}"))
 }
 

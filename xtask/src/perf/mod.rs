@@ -30,11 +30,11 @@ use version::Version;
 ///
 /// Builds `turnwise`, which carries the preload library, and `turnwise-lab` of the working tree as it is and of COMMIT
 /// (below target/perf, once), and runs cells of `turnwise-lab bench` and programs of `cargo xtask programs` with both,
-/// interleaved in pairs of runs, of which now the one version and now the other comes first. Prints a table to paste
+/// interleaved in pairs of runs, in alternating order. Prints a table to paste
 /// into a commit message.
 ///
 /// The speed of a cell is the median of its pairs' ratios; above 1 the working tree is faster. Its interval needs
-/// nothing to be known of how runs are distributed (it lies between two of the ratios), and is so much wider that with
+/// no assumption on how runs are distributed (it lies between two of the ratios), and is widened so that with
 /// 95% all intervals of the table hold together, however many cells there are (Bonferroni): a table of equal versions
 /// claims a difference once in twenty at most. A cell is better or worse if its whole interval lies beyond 1 by more
 /// than the bound. More cells need more pairs for the same width.
@@ -64,10 +64,10 @@ pub(crate) struct Args {
     /// Length of a sample in milliseconds; a run has four of a cell, and their median counts
     #[arg(long, value_name = "MS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     sample_ms: u32,
-    /// Measure beside N processes that each keep a CPU busy
+    /// Measure next to N processes that each keep a CPU busy
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024))]
     beside: u32,
-    /// Make the locks believe that the machine has N CPUs; 16 or more count as many
+    /// Make the locks assume that the machine has N CPUs; 16 or more count as many
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     believed_cpus: Option<u32>,
     /// Build each version N times, each time with its functions placed in another order, and count only what all N

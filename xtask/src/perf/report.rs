@@ -217,7 +217,7 @@ impl Report<'_> {
     fn conclusion(&self) -> String {
         let [worse, better, none] =
             [Verdict::Worse, Verdict::Better, Verdict::NoDifference].map(|verdict| self.count(verdict));
-        format!("{worse} worse, {better} better, and in {none} no difference can be told")
+        format!("{worse} worse, {better} better, and in {none} no difference can be seen")
     }
 }
 
@@ -293,7 +293,7 @@ mod tests {
             conditions,
             error: stats::ERROR,
             cells,
-            left_out: vec![Gap { cell: "gone".to_owned(), why: "nobody has it".to_owned() }],
+            left_out: vec![Gap { cell: "gone".to_owned(), why: "no version has it".to_owned() }],
             failed,
         }
     }
@@ -322,10 +322,10 @@ mod tests {
             "program                                   1.000 s    2.000 s   0.500  0.500 to 0.500  WORSE\n",
             "server                                  123.5 k/s  234.6 k/s   1.900  1.900 to 1.900  BETTER\n",
             "runs     12 pairs of 4 x 60 ms per cell; 15 pairs per program; beside 2 busy processes;",
-            "left out: gone: nobody has it\n",
+            "left out: gone: no version has it\n",
             "FAILED: broken: it died\n",
             "95% (99.00% each)",
-            "\n2 worse, 2 better, and in 1 no difference can be told\n",
+            "\n2 worse, 2 better, and in 1 no difference can be seen\n",
         ] {
             assert!(text.contains(wanted), "no {wanted:?} in:\n{text}");
         }
@@ -361,7 +361,7 @@ mod tests {
             let flat = |text: &str| text.replace("\n         ", " ");
             assert!(text.contains(wanted) || flat(&text).contains(wanted), "no {wanted:?} in:\n{text}");
         }
-        assert!(text.ends_with("\n1 worse, 0 better, and in 2 no difference can be told\n"), "{text}");
+        assert!(text.ends_with("\n1 worse, 0 better, and in 2 no difference can be seen\n"), "{text}");
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["cells"][0]["other_builds"][0]["ratio"], 1.0);
     }

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Install what is missing by apt-get (as root)
     #[arg(long)]
     install: bool,
-    /// Compare each program once more beside two busy processes
+    /// Compare each program once more next to two busy processes
     #[arg(long)]
     beside_busy: bool,
     /// Compare each program once more where all its threads and processes together may use one CPU

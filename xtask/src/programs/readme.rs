@@ -80,7 +80,7 @@ fn no_gains(reports: &[Report]) -> String {
         let slower = if slower.is_empty() { "none".to_owned() } else { slower.join("; ") };
         text += &filled(&format!("- slower with confidence: {slower}."), "  ");
         let open = if open.is_empty() { "none".to_owned() } else { open.join("; ") };
-        text += &filled(&format!("- no difference could be told: {open}."), "  ");
+        text += &filled(&format!("- no difference could be seen: {open}."), "  ");
         let recorded = report.programs.iter().filter_map(|entry| Some((entry, entry.measured()?.recorded?)));
         let recorded = recorded.min_by(|a, b| a.1[0].total_cmp(&b.1[0]));
         if let Some((entry, speed)) = recorded {

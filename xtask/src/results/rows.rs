@@ -58,7 +58,7 @@ pub(super) fn picture(subject: &Subject, folder: &Path) -> Result<String> {
     let all = tables.iter().flat_map(|(_, table)| &table.rows);
     let apart = all.clone().filter(|row| row.ours.is_some() && row.published.is_some() && row.ratio().is_none());
     let axis = Axis::of(all.clone().filter_map(Row::ratio), LEFT, 815.0);
-    let mut drawn = svg::head(subject.shows(), "The documents, reproduced: ours over published", bottom + 30.0);
+    let mut drawn = svg::head(subject.shows(), "The papers, reproduced: ours over published", bottom + 30.0);
     writeln!(
         drawn,
         "<circle class=\"m0\" cx=\"22\" cy=\"42\" r=\"4\"/><text class=\"small\" x=\"34\" y=\"46\">predicted</text>\

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Run the tests: of all that users hold, of the models and checks of every lock, and a short torture
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Those of the laboratory, the fault table, the fuzz targets and xtask, too: what CI runs
+    /// Also those of the laboratory, the fault table, the fuzz targets and xtask: what CI runs
     #[arg(long)]
     workspace: bool,
     /// Parts of tests' names (all tests, if none is given)

@@ -10,7 +10,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "rust-syntax",
         what: "every Rust file parses",
-        remedy: "make it compile: the other rules did not look at it",
+        remedy: "make it compile: the other rules did not check it",
         check: rust_syntax,
     },
     Rule {

@@ -7,7 +7,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "file-length",
         what: "no file has more than 600 lines",
-        remedy: "split it by what a reader looks for",
+        remedy: "split it by what a reader seeks",
         check: file_length,
     },
     Rule {

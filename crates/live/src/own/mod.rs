@@ -58,7 +58,7 @@ pub enum NotStarted {
 impl fmt::Display for NotStarted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            NotStarted::TurnedOff => "no live view: TURNWISE_LIVE=0, or a tool that looks for races",
+            NotStarted::TurnedOff => "no live view: TURNWISE_LIVE=0, or a race detector",
             NotStarted::Taken => {
                 "no live view of the program's own locks: under `turnwise run` there is one of its pthread locks"
             }

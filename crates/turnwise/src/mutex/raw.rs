@@ -87,7 +87,7 @@ pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 /// let lock = RawMutex::new();
 /// assert!(lock.lock_fast());
 /// // SAFETY: this thread has just acquired it.
-/// assert_eq!(unsafe { lock.unlock_fast() }, None, "nobody sleeps");
+/// assert_eq!(unsafe { lock.unlock_fast() }, None, "no thread sleeps");
 /// ```
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

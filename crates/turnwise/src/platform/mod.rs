@@ -287,7 +287,7 @@ pub enum Parked {
 /// use turnwise::platform::{DefaultPlatform, Lane, Platform};
 ///
 /// let word = std::sync::atomic::AtomicU32::new(0);
-/// assert_eq!(DefaultPlatform::wake(&word, Lane::Readers, u32::MAX), 0, "nobody sleeps there");
+/// assert_eq!(DefaultPlatform::wake(&word, Lane::Readers, u32::MAX), 0, "no thread sleeps there");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
@@ -311,7 +311,7 @@ pub enum Lane {
 /// use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 /// use turnwise::platform::*;
 ///
-/// /// [`Bare`], but it counts how often somebody would have slept.
+/// /// [`Bare`], but it counts how often a thread would have slept.
 /// struct Counted;
 /// static PARKED: AtomicU32 = AtomicU32::new(0);
 ///

@@ -260,7 +260,7 @@ impl<P: Platform> RawRwSem<P> {
                 return false;
             }
             if self.word.compare_exchange(word, word - 1, Relaxed, Relaxed).is_ok() {
-                // This thread goes on to find out for which thread the lock is reserved.
+                // This thread then finds out for which thread the lock is reserved.
                 let _ = left::<P>(&raw const self.word, word);
                 return true;
             }

@@ -169,7 +169,7 @@ fn documents_are_laid_beside_what_was_measured() {
     for style in [Style::Plain, Style::Markdown] {
         let text = render(&again, style);
         for part in [
-            "the documents, here and as published",
+            "the papers, here and as published",
             "rwsem-spinlock-fifo -> rwsem-spinlock-stealing",
             "157915561",
             "rwsem_stealing",

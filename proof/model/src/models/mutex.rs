@@ -248,7 +248,7 @@ fn claims_again() {
     wait_behind(claimed(), &[claims], leave).settled(4);
 }
 
-/// In a forked child: the lock is free, but promised to a thread that does not exist here.
+/// In a forked child: the lock is free, but reserved for a thread that does not exist here.
 fn tries(promise: u32) {
     let guarded = Guarded::keep();
     guarded.word().fetch_or(promise, Relaxed);
@@ -264,7 +264,7 @@ fn tries(promise: u32) {
     }
     other.join();
     guarded.settled(1 + u32::from(got));
-    assert!(guarded.raw.try_lock(), "nobody has it");
+    assert!(guarded.raw.try_lock(), "no thread has it");
 }
 
 /// In a forked child with such a promise: the thread that removes it may be overtaken by the other, though sleepers are
