@@ -111,7 +111,7 @@ fn tells(class: Class, address: u64, counts: &mut Counts) -> bool {
 
 /// Returns the calling thread's voluntary context switches; `None`: such calls may be filtered.
 fn switches() -> Option<u32> {
-    filter::allows_more().then(|| all_switches().0)
+    filter::allows_calls().then(|| all_switches().0)
 }
 
 /// Returns the calling thread's context switches: voluntary and involuntary ones.

@@ -170,7 +170,7 @@ fn cpu_time(tid: u32) -> Option<u64> {
     /// The scheduler's clock of one thread, whose inverted number precedes these bits, as in the system and
     /// `pthread_getcpuclockid`.
     const OF_A_THREAD: c_int = 0b110;
-    if !filter::allows_more() {
+    if !filter::allows_calls() {
         return None;
     }
     let ns = clock::nanoseconds(!(tid as c_int) << 3 | OF_A_THREAD);

@@ -92,7 +92,7 @@ impl Mapping {
 
     /// Lets the file grow while no other thread does.
     fn alone(&self, run: impl FnOnce() -> Result<(), u32>) -> Result<(), u32> {
-        if !filter::allows_more() {
+        if !filter::allows_calls() {
             return Err(file::WHY_FILTER);
         }
         /// Another thread may be growing it; this may also be a signal handler that interrupted that thread.
@@ -181,7 +181,7 @@ impl Mapping {
 
     /// Returns new writable pages, or the reason that there are none.
     fn room(&self, bytes: u64) -> Result<*mut u8, u32> {
-        if !filter::allows_more() {
+        if !filter::allows_calls() {
             return Err(file::WHY_FILTER);
         }
         let used = &self.header().used;

@@ -48,7 +48,7 @@ pub(crate) fn get() -> Option<&'static Process> {
     // ORDERING recorder.process: Acquire; a thread that sees READY sees the mapping.
     match process.status.load(Acquire) {
         READY => Some(process),
-        _ if !filter::allows_more() => None,
+        _ if !filter::allows_calls() => None,
         UNKNOWN => memory::keeping_errno(|| process.start(false)),
         STARTING => process.started(),
         _ => None,
@@ -83,7 +83,7 @@ fn page() -> Option<&'static Process> {
     // ORDERING recorder.page: Acquire; pairs with the exchange below: a page that is seen is mapped.
     let mut page = PROCESS.load(Acquire);
     if page.is_null() {
-        if !filter::allows_more() {
+        if !filter::allows_calls() {
             return None;
         }
         let made = memory::wiped_on_fork(size_of::<Process>())?;

@@ -146,6 +146,7 @@ impl State {
     fn begin() -> Option<&'static State> {
         let process = process::get()?;
         if !filter::allows_calls() {
+            process.mapping.is_full(file::WHY_FILTER);
             return None;
         }
         let last = file::THREADS.count as u32 - 1;

@@ -70,7 +70,7 @@ impl Writer {
 
     /// Notes the thread's current name in the system.
     pub(crate) fn note_name(&self) {
-        if !filter::allows_more() {
+        if !filter::allows_calls() {
             return;
         }
         let mut name = [0_u8; 16];

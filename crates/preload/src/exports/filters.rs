@@ -1,5 +1,5 @@
-//! `prctl` and `syscall`: from just before a program installs a filter of system calls, or prepares that, the locks avoid
-//! calls that the C library's own would not make.
+//! `prctl` and `syscall`: from just before a program installs a filter of system calls, or prepares that, the locks
+//! avoid calls that the C library's own would not make.
 
 use crate::real;
 use turnwise::platform::native::assume_filtered;

@@ -1,10 +1,11 @@
-//! `prctl` and `syscall`: from just before a program installs a filter of system calls, nothing that needs a system call is
-//! recorded.
+//! `prctl` and `syscall`: from just before a program installs a filter of system calls, nothing that needs a system
+//! call is recorded.
 
 use crate::{filter, real};
 use turnwise_interpose::Filtering;
 
-/// A process that gives up the chance of more rights may install no filter for long: what it does meanwhile is recorded.
+/// A process that gives up the chance of more rights may install no filter for long: what it does meanwhile is
+/// recorded.
 fn before(filtering: Filtering) {
     if filtering == Filtering::Installs {
         filter::announce();

@@ -1,5 +1,5 @@
-//! The spin loop: poll, pause, poll; now and then read the clock and check whether the owner still runs. A spin without a
-//! deadline gives up the CPU each time it has lasted `turn_ns` more: what it waits for may need this very CPU to run.
+//! The spin loop: poll, pause, poll; now and then read the clock and check whether the owner still runs. A spin without
+//! a deadline gives up the CPU each time it has lasted `turn_ns` more: what it waits for may need this very CPU to run.
 
 use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
 use super::system;
