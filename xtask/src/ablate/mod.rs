@@ -4,6 +4,7 @@
 mod record;
 mod variant;
 
+use crate::command::Run;
 use crate::perf::busy::Busy;
 use crate::perf::job::{How, Job};
 use crate::perf::measure;
@@ -11,10 +12,10 @@ use crate::perf::version::{Told, Version, compiler};
 use crate::perf::{Plan, command_line};
 use crate::programs;
 use crate::results::built;
+use crate::root::{cargo, write};
 use anyhow::{Context, Result, ensure};
 use record::Record;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use turnwise_present::machine;
 use variant::Variant;
 
@@ -121,7 +122,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     }
     print!("{}", record.page());
     if args.write {
-        std::fs::write(PAGE, record.page()).with_context(|| format!("cannot write {PAGE}"))?;
+        write(PAGE, record.page())?;
     }
     Ok(!record.has_failed())
 }
@@ -139,11 +140,9 @@ impl Args {
 
 /// Builds the preload library with settable numbers, as `crates/cli/build.rs` builds that of a release.
 fn library() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--profile", "dist", "--locked", "--package", "turnwise-preload", "--features", "ablate"]);
-    build.args(["--target-dir", FOLDER]).env("CARGO_PROFILE_DIST_PANIC", "abort");
-    ensure!(build.status().context("cannot run cargo")?.success(), "the preload library cannot be built");
+    let mut build = cargo("build --profile dist --locked --package turnwise-preload --features ablate --target-dir");
+    let built = build.arg(FOLDER).env("CARGO_PROFILE_DIST_PANIC", "abort").succeeds()?;
+    ensure!(built, "the preload library cannot be built");
     let library = Path::new(FOLDER).join("dist/libturnwise_preload.so");
     library.canonicalize().with_context(|| format!("cannot find {}", library.display()))
 }

@@ -11,7 +11,9 @@ pub(crate) mod report;
 pub(crate) mod stats;
 pub(crate) mod version;
 
+use crate::command::{Run, skipped};
 use crate::programs;
+use crate::root::write;
 use anyhow::{Context, Result, bail};
 use believed::Believed;
 use busy::Busy;
@@ -20,7 +22,7 @@ use job::{How, Job, Unit, What};
 use measure::Versions;
 use placement::Placement;
 use regex::Regex;
-use report::{Conditions, Gap, Machine, Report};
+use report::{Conditions, Gap, Place, Report};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -124,7 +126,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let plan = Plan::of(&args.cells(), &args.programs(), [args.rounds(), args.program_rounds], versions)?;
     let programs = plan.jobs.iter().filter(|job| job.unit != Unit::Nanoseconds).count();
     args.has_enough_pairs(plan.cells() - programs, programs)?;
-    let machine = Machine::here(version::compiler()?);
+    let machine = Place::here(version::compiler()?);
     let how = How { sample_ms: args.sample_ms, believed: args.believed_cpus.map(Believed::new).transpose()? };
     let start = Instant::now();
     let outcome = {
@@ -156,8 +158,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     };
     print!("{}", report.text());
     if let Some(file) = &args.json {
-        let json = serde_json::to_string_pretty(&report).context("the report has no JSON form")?;
-        std::fs::write(file, json + "\n").with_context(|| format!("cannot write {}", file.display()))?;
+        write(file, turnwise_present::json::text(&report)?)?;
     }
     match report.failed.len() {
         0 => Ok(!report.is_worse()),
@@ -184,11 +185,10 @@ impl Args {
 
     /// Returns what is named, or else the default; if only one kind is named, none of the other.
     fn cells(&self) -> Vec<&str> {
-        match (self.bench.is_empty(), self.programs.is_empty(), self.quick) {
-            (false, ..) => self.bench.iter().map(String::as_str).collect(),
-            (true, false, _) => Vec::new(),
-            (true, true, true) => cells::QUICK.to_vec(),
-            (true, true, false) => cells::DEFAULT.to_vec(),
+        match (self.bench.is_empty(), self.programs.is_empty()) {
+            (false, _) => self.bench.iter().map(String::as_str).collect(),
+            (true, false) => Vec::new(),
+            (true, true) => cells::default(self.quick),
         }
     }
 
@@ -269,12 +269,8 @@ fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> 
 }
 
 fn catalogue(version: &Version) -> Result<Catalogue> {
-    let out = Command::new(&version.bench).args(["bench", "--list"]).output();
-    let out = out.with_context(|| format!("cannot run {}", version.program.display()))?;
-    if !out.status.success() {
-        bail!("{} cannot list its benchmarks: {}", version.name, String::from_utf8_lossy(&out.stderr).trim());
-    }
-    Catalogue::parse(&String::from_utf8_lossy(&out.stdout)).with_context(|| format!("of {}", version.name))
+    let list = Command::new(&version.bench).args(["bench", "--list"]).text();
+    Catalogue::parse(&list.context("it cannot list its benchmarks")?).with_context(|| format!("of {}", version.name))
 }
 
 /// Adds the jobs of programs; those that cannot run here are left out.
@@ -289,7 +285,7 @@ fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, 
             continue;
         };
         let figure = Regex::new(&format!("(?m){metric}"))?;
-        let prepared = programs::prepare::prepare(&program, here);
+        let prepared = skipped(programs::prepare::prepare(&program, here));
         match prepared.with_context(|| format!("{} cannot be prepared", program.name))? {
             Err(why) => left_out.push(Gap { cell: program.name, why }),
             Ok(ready) => jobs.push(Job {
@@ -331,8 +327,8 @@ mod tests {
             let args = parsed(&[&["--against", "main"], line].concat()).unwrap();
             (args.cells().len(), args.programs().len())
         };
-        assert_eq!(runs(&[]), (cells::DEFAULT.len(), PROGRAMS.len()));
-        assert_eq!(runs(&["--quick"]), (cells::QUICK.len(), 0));
+        assert_eq!(runs(&[]), (cells::default(false).len(), PROGRAMS.len()));
+        assert_eq!(runs(&["--quick"]), (cells::default(true).len(), 0));
         assert_eq!(runs(&["--bench", "mutex", "spin:2x50/100"]), (2, 0));
         assert_eq!(runs(&["--bench", "mutex,spin"]), (2, 0));
         assert_eq!(runs(&["--programs", "Kyoto cache, ordered", "SQLite"]), (0, 2));

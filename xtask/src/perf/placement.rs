@@ -2,7 +2,8 @@
 //! shares with others, and that alone has made a cell 11% faster or slower: what two builds of a commit disagree on is
 //! not a property of the commit.
 
-use anyhow::{Context, Result, bail};
+use crate::command::host;
+use anyhow::{Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -57,16 +58,6 @@ impl Placement {
 /// Returns the script: LLVM's linker orders the functions by a seed. Other linkers refuse to, and so does this.
 fn script(seed: u32) -> String {
     format!("#!/bin/sh\nexec cc \"$@\" '-Wl,--shuffle-sections=.text*={seed}'\n")
-}
-
-/// Returns the machine that is compiled for.
-fn host() -> Result<String> {
-    let out = Command::new("rustc").args(["--version", "--verbose"]).output().context("cannot run rustc")?;
-    let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    match text.lines().find_map(|line| line.strip_prefix("host: ")) {
-        Some(host) => Ok(host.to_owned()),
-        None => bail!("rustc does not say which machine it compiles for"),
-    }
 }
 
 #[cfg(test)]

@@ -10,9 +10,13 @@ mod refused;
 mod tools;
 mod twice;
 
-use crate::checks::{self, Check, check, must, output};
-use anyhow::{Context, Result};
+use crate::checks::{self, Check, check};
+use crate::command::{Run, cmd};
+use crate::root::copy;
+use anyhow::Result;
 use std::path::Path;
+
+pub(crate) use graph::{Graph, Package, packages};
 
 /// Where the checks leave files.
 const FOLDER: &str = "target/supply";
@@ -55,22 +59,16 @@ const CHECKS: &[Check<Args>] = &[
 
 /// Runs the requested checks; returns `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    checks::run("supply", CHECKS, &args.which, args)
+    checks::run(CHECKS, &args.which, args)
 }
 
 /// Copies the tree as it is, without what git ignores, below [`FOLDER`].
 fn copy_of_the_tree(name: &str) -> Result<std::path::PathBuf> {
     let to = std::path::absolute(FOLDER)?.join(name);
-    for file in output(&["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])?.split_terminator('\0')
-    {
-        let from = Path::new(file);
-        // Deleted in the working tree, or a folder of another repository.
-        if !from.is_file() {
-            continue;
-        }
-        let to = to.join(file);
-        std::fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
-        std::fs::copy(from, &to).with_context(|| format!("cannot copy {file} to {}", to.display()))?;
+    let files = cmd("git ls-files -z --cached --others --exclude-standard").text()?;
+    // Others were deleted in the working tree, or are a folder of another repository.
+    for file in files.split_terminator('\0').filter(|file| Path::new(file).is_file()) {
+        copy(file, to.join(file))?;
     }
     Ok(to)
 }

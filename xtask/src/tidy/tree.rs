@@ -1,9 +1,9 @@
 //! The files that rules look at.
 
-use anyhow::{Context, Result, bail};
+use crate::command::{Run, cmd};
+use anyhow::Result;
 use proc_macro2::{TokenStream, TokenTree};
 use std::path::Path;
-use std::process::Command;
 use syn::spanned::Spanned;
 
 /// Files of the workspace: those that git tracks, or would.
@@ -36,12 +36,7 @@ impl Tree {
 
     /// Returns the workspace in `root`.
     pub(crate) fn below(root: &Path) -> Result<Tree> {
-        let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-        let out = Command::new("git").args(args).current_dir(root).output().context("cannot start git")?;
-        if !out.status.success() {
-            bail!("git {}: {}", args.join(" "), String::from_utf8_lossy(&out.stderr).trim());
-        }
-        let names = String::from_utf8(out.stdout).context("a file's name is not UTF-8")?;
+        let names = cmd("git ls-files -z --cached --others --exclude-standard").current_dir(root).text()?;
         let mut files = Vec::new();
         for name in names.split_terminator('\0') {
             // Deleted but not yet staged, or not text: nothing to check.
