@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::de::DeserializeOwned;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -16,9 +16,14 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 use turnwise_present::machine::{self, Machine};
 
-/// Returns the command of these words, without input.
+/// Returns the command of the words in a line, without input.
 pub(crate) fn cmd(words: &str) -> Command {
-    let mut words = words.split_whitespace();
+    of_words(words.split_whitespace())
+}
+
+/// Returns the command of these words, without input.
+pub(crate) fn of_words(words: impl IntoIterator<Item: Into<OsString>>) -> Command {
+    let mut words = words.into_iter().map(Into::into);
     let mut command = Command::new(words.next().unwrap_or_default());
     command.args(words).stdin(Stdio::null());
     command
@@ -26,40 +31,42 @@ pub(crate) fn cmd(words: &str) -> Command {
 
 /// Ways to run a command.
 pub(crate) trait Run {
+    fn command(&mut self) -> &mut Command;
+
     /// Shows it and runs it; it must succeed.
-    fn must(&mut self) -> Result<()>;
+    fn must(&mut self) -> Result<()> {
+        let command = self.command();
+        println!("+ {}", shown(command));
+        let status = command.status().with_context(|| unstarted(command))?;
+        if status.success() { Ok(()) } else { bail!("{} ended with {status}", shown(command)) }
+    }
 
     /// Runs it; returns whether it succeeded.
-    fn succeeds(&mut self) -> Result<bool>;
+    fn succeeds(&mut self) -> Result<bool> {
+        let command = self.command();
+        Ok(command.status().with_context(|| unstarted(command))?.success())
+    }
 
     /// Runs it, and keeps what it prints.
-    fn printed(&mut self) -> Result<Output>;
+    fn printed(&mut self) -> Result<Output> {
+        let command = self.command();
+        command.output().with_context(|| unstarted(command))
+    }
 
     /// Returns its output; it must succeed.
-    fn text(&mut self) -> Result<String>;
+    fn text(&mut self) -> Result<String> {
+        let out = self.printed()?;
+        let command = self.command();
+        if !out.status.success() {
+            bail!("{} ended with {}:\n{}", shown(command), out.status, text_of(&out.stderr).trim());
+        }
+        String::from_utf8(out.stdout).with_context(|| format!("{} prints what is not UTF-8", shown(command)))
+    }
 }
 
 impl Run for Command {
-    fn must(&mut self) -> Result<()> {
-        println!("+ {}", shown(self));
-        let status = self.status().with_context(|| unstarted(self))?;
-        if status.success() { Ok(()) } else { bail!("{} ended with {status}", shown(self)) }
-    }
-
-    fn succeeds(&mut self) -> Result<bool> {
-        Ok(self.status().with_context(|| unstarted(self))?.success())
-    }
-
-    fn printed(&mut self) -> Result<Output> {
-        self.output().with_context(|| unstarted(self))
-    }
-
-    fn text(&mut self) -> Result<String> {
-        let out = self.printed()?;
-        if !out.status.success() {
-            bail!("{} ended with {}:\n{}", shown(self), out.status, text_of(&out.stderr).trim());
-        }
-        String::from_utf8(out.stdout).with_context(|| format!("{} prints what is not UTF-8", shown(self)))
+    fn command(&mut self) -> &mut Command {
+        self
     }
 }
 
@@ -204,6 +211,12 @@ pub(crate) fn git(words: &[&str]) -> Result<String> {
     Ok(cmd("git").args(words).text()?.trim().to_owned())
 }
 
+/// Returns the files in a folder that git tracks, or would.
+pub(crate) fn tracked(folder: &Path) -> Result<Vec<String>> {
+    let files = cmd("git ls-files -z --cached --others --exclude-standard").current_dir(folder).text()?;
+    Ok(files.split_terminator('\0').map(str::to_owned).collect())
+}
+
 /// Returns how a page is made, by `command`, here and now.
 pub(crate) fn made_here(command: &str) -> String {
     let (machine, commit) = (Machine::here(), machine::commit().unwrap_or_else(|| "unknown".to_owned()));
@@ -247,16 +260,16 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
 /// called, and the command that lists them.
 pub(crate) fn named<T>(
     mut all: Vec<T>,
-    parts: &[String],
+    parts: &[impl AsRef<str>],
     name: fn(&T) -> &str,
     [what, list]: [&str; 2],
 ) -> Result<Vec<T>> {
-    let fits = |one: &T, part: &String| name(one).to_lowercase().contains(&part.to_lowercase());
-    if let Some(part) = parts.iter().find(|part| !all.iter().any(|one| fits(one, part))) {
+    let fits = |one: &T, part: &str| name(one).to_lowercase().contains(&part.to_lowercase());
+    if let Some(part) = parts.iter().map(|part| part.as_ref()).find(|part| !all.iter().any(|one| fits(one, part))) {
         let names = all.iter().map(name).collect::<Vec<_>>().join("; ");
         bail!("no {what}'s name contains `{part}`; `cargo xtask {list}` lists them: {names}");
     }
-    all.retain(|one| parts.is_empty() || parts.iter().any(|part| fits(one, part)));
+    all.retain(|one| parts.is_empty() || parts.iter().any(|part| fits(one, part.as_ref())));
     Ok(all)
 }
 

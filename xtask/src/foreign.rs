@@ -4,9 +4,9 @@
 //! and later), so that programs start programs there as they do natively, and nothing of the machine changes. The
 //! programs and libraries are those of Debian's cross compilers.
 
-use crate::command::{Run, need, skip, skipped, text_of};
+use crate::command::{Run, need, of_words, skip, skipped, text_of};
 use anyhow::{Result, ensure};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// A processor that tests can be run for.
 pub(crate) struct Processor {
@@ -153,10 +153,7 @@ impl Processor {
 
     /// Returns the same as a command; the words of another are to follow.
     fn around(&self) -> Command {
-        let words = self.words();
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).stdin(Stdio::null());
-        command
+        of_words(self.words())
     }
 
     fn libraries(&self) -> String {

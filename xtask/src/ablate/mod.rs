@@ -9,7 +9,7 @@ use crate::perf::busy::Busy;
 use crate::perf::job::{How, Job};
 use crate::perf::measure;
 use crate::perf::version::{Told, Version, compiler};
-use crate::perf::{Plan, command_line};
+use crate::perf::{Plan, chosen, command_line};
 use crate::programs;
 use crate::results::built;
 use crate::root::{cargo, write};
@@ -128,13 +128,9 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 }
 
 impl Args {
-    /// Returns what is named, or else the default; if only one kind is named, none of the other.
-    fn chosen(&self) -> (Vec<&str>, Vec<String>) {
-        match (self.cells.is_empty(), self.programs.is_empty()) {
-            // Every name contains the empty one.
-            (true, true) => (CELLS.to_vec(), vec![String::new()]),
-            _ => (self.cells.iter().map(String::as_str).collect(), self.programs.clone()),
-        }
+    fn chosen(&self) -> (Vec<&str>, Vec<&str>) {
+        // Every name contains the empty one.
+        chosen([&self.cells, &self.programs], || [CELLS.to_vec(), vec![""]]).into()
     }
 }
 

@@ -4,7 +4,8 @@ pub(crate) mod need;
 mod run;
 mod times;
 
-use crate::command::all_known;
+use crate::command::{all_known, entries};
+use crate::root::read;
 use anyhow::{Result, ensure};
 use clap::Subcommand;
 use run::{Outcome, follow};
@@ -113,8 +114,7 @@ fn models(wide: bool, locks: &[String]) -> Result<bool> {
     let exact = if locks.is_empty() { "" } else { " --exact" };
     let line = format!("TURNWISE_MODEL_TABLE='{}' {wide}{MODELS}{exact}", folder.display());
     let done = follow(&line, locks, None, &mut std::io::stdout())?;
-    let rows = std::fs::read_dir(&folder)?.map(|row| Ok(std::fs::read_to_string(row?.path())?));
-    let mut rows = rows.collect::<Result<Vec<_>>>()?;
+    let mut rows = entries(&folder)?.iter().map(read).collect::<Result<Vec<_>>>()?;
     rows.sort();
     ensure!(!rows.is_empty() || !done.success, "no lock has models under these names: {}", locks.join(", "));
     println!("\nWhat the models tried, and the rare lines that they entered:\n{}", rows.concat());
@@ -158,15 +158,15 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 fn summarise(done: &[Done], no_skip: bool) -> bool {
     // A caller that keeps only the end of the output wants to know why, too.
     for Done { step, outcome, .. } in done {
-        if let Outcome::Failed(failure, _) = outcome {
-            println!("\n==> {} failed; this is how it ended:\n{}", step.name, failure.said.join("\n"));
+        if let Outcome::Failed(_, said, _) = outcome {
+            println!("\n==> {} failed; this is how it ended:\n{}", step.name, said.join("\n"));
         }
     }
     println!("\n{:12} {:>8}  result", "step", "time");
     let (mut passed, mut failed, mut ok) = (0, 0, true);
     for Done { step, outcome, time } in done {
         println!("{:12} {:>6} s  {outcome}", step.name, time.as_secs());
-        if let Outcome::Passed(tests) | Outcome::Failed(_, tests) = outcome {
+        if let Outcome::Passed(tests) | Outcome::Failed(_, _, tests) = outcome {
             passed += tests.passed;
             failed += tests.failed;
         }

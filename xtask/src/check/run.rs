@@ -1,13 +1,12 @@
 //! Runs a step's commands, shows what they print, and counts the tests.
 
 use super::{Step, need};
-use crate::command::{lines, skipped};
+use crate::command::{lines, of_words, skipped};
 use crate::test::Tests;
 use anyhow::{Context, Result};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{IsTerminal, Write};
-use std::process::{Command, Stdio};
 
 /// Lines of a failed command that are shown again at the end.
 const LAST_LINES: usize = 60;
@@ -15,16 +14,10 @@ const LAST_LINES: usize = 60;
 /// How a step ended.
 pub(crate) enum Outcome {
     Passed(Tests),
-    Failed(Failure, Tests),
+    /// The command that failed, and the end of its output.
+    Failed(String, Vec<String>, Tests),
     /// Why it could not run.
     Skipped(String),
-}
-
-/// The command that failed.
-pub(crate) struct Failure {
-    line: String,
-    /// The end of its output.
-    pub(crate) said: Vec<String>,
 }
 
 impl fmt::Display for Outcome {
@@ -32,7 +25,7 @@ impl fmt::Display for Outcome {
         match self {
             Outcome::Passed(tests) if tests.passed > 0 => write!(f, "ok, {} tests", tests.passed),
             Outcome::Passed(_) => write!(f, "ok"),
-            Outcome::Failed(Failure { line, .. }, _) => write!(f, "FAILED: {line}"),
+            Outcome::Failed(line, ..) => write!(f, "FAILED: {line}"),
             Outcome::Skipped(why) => write!(f, "SKIPPED: {why}"),
         }
     }
@@ -60,7 +53,7 @@ pub(crate) fn step(step: &Step) -> Result<Outcome> {
             tests.failed += done.tests.failed;
         }
         if let Some((line, done)) = together.iter().zip(results).find(|(_, done)| !done.success) {
-            return Ok(Outcome::Failed(Failure { line: line.clone(), said: done.said.into() }, tests));
+            return Ok(Outcome::Failed(line.clone(), done.said.into(), tests));
         }
     }
     Ok(Outcome::Passed(tests))
@@ -93,10 +86,9 @@ pub(crate) fn follow(line: &str, args: &[String], minutes: Option<u64>, to: &mut
     let words = shlex::split(line).with_context(|| format!("a quote is not closed in {line}"))?;
     // coreutils' timeout, which stops the tests that cargo started too; and env, for the variables.
     let limit = minutes.map(|minutes| ["timeout".to_owned(), "--kill-after=10".to_owned(), format!("{minutes}m")]);
-    let words = limit.into_iter().flatten().chain(["env".to_owned()]).chain(words).collect::<Vec<_>>();
-    let mut command = Command::new(&words[0]);
+    let mut command = of_words(limit.into_iter().flatten().chain(["env".to_owned()]).chain(words));
     let (mut tests, mut said) = (Tests::default(), VecDeque::with_capacity(LAST_LINES));
-    let status = lines(command.args(&words[1..]).args(args).stdin(Stdio::null()), |line| {
+    let status = lines(command.args(args), |line| {
         writeln!(to, "{line}")?;
         tests.count(&line);
         if said.len() == LAST_LINES {

@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args) -> Result<String> {
 }
 
 /// Makes packages for arm64 and checks them like this machine's; their programs run by qemu.
-pub(super) fn run_arm64() -> Result<String> {
+pub(super) fn arm64(_: &Args) -> Result<String> {
     need("dpkg-deb", "dpkg")?;
     let machine = Machine::arm64()?;
     let built = portable::build(&machine)?;

@@ -1,5 +1,6 @@
 //! The versions of the C library's symbols that the shipped files need.
 
+use super::Args;
 use super::machine::Machine;
 use super::portable::{self, GLIBC};
 use crate::command::{Run, cmd, files_below};
@@ -7,7 +8,7 @@ use anyhow::{Result, ensure};
 use std::path::{Path, PathBuf};
 
 /// Checks the tool, the files that it carries, and the C library.
-pub(super) fn run() -> Result<String> {
+pub(super) fn run(_: &Args) -> Result<String> {
     let machine = Machine::own();
     look(&machine, &portable::build(&machine)?)
 }

@@ -1,12 +1,12 @@
 //! The target machines of packages: this one, or arm64, by Debian's cross compiler and qemu's user mode.
 
-use crate::command::{Run, cmd, skip};
+use crate::command::{Run, cmd, of_words, skip};
 use crate::{foreign, root};
 use anyhow::Result;
 use std::env::consts::ARCH;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Prints which files lie in its memory, as `cat /proc/self/maps` does where there is a `cat`.
 const CAT: &str = "\
@@ -82,10 +82,7 @@ impl Machine {
 
     /// Returns the command by which this machine runs a program of that one.
     pub(super) fn command(&self, program: &Path) -> Command {
-        let mut words = self.around.iter().map(OsString::from).chain([program.into()]);
-        let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).stdin(Stdio::null());
-        command
+        of_words(self.around.iter().map(OsString::from).chain([program.into()]))
     }
 
     /// Returns a program of that machine that prints a file's text, if the file is its own map of memory.

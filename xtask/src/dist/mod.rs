@@ -13,7 +13,7 @@ mod wheel;
 
 use crate::checks::{self, Check, check};
 use anyhow::{Context, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The final contents: packages, the wheel, the static program.
 const FOLDER: &str = "target/dist";
@@ -32,21 +32,27 @@ pub(crate) struct Args {
 const CHECKS: &[Check<Args>] = &[
     check("symbols", "the C library exports what packaging/debian/libturnwise.symbols says", true, symbols::run),
     check("contents", "Debian's packages: files, fields, sums; programs and library run", true, contents::run),
-    check("glibc", "nothing that ships asks for a glibc later than 2.28", false, |_| glibc::run()),
-    check("arm64", "Debian's packages for arm64, cross-compiled, unpacked and used under qemu", false, |_| {
-        contents::run_arm64()
-    }),
+    check("glibc", "nothing that ships asks for a glibc later than 2.28", false, glibc::run),
+    check("arm64", "Debian's packages for arm64, cross-compiled, unpacked and used under qemu", false, contents::arm64),
     check("roots", "the packages, installed, used and removed in clean Debian roots", false, places::roots),
-    check("static", "the program for musl, without libraries, runs programs of glibc on our locks", false, |_| {
-        portable::try_static()
-    }),
-    check("wheel", "the Python wheel, installed in a fresh environment and used", false, |_| wheel::run()),
+    check(
+        "static",
+        "the program for musl, without libraries, runs programs of glibc on our locks",
+        false,
+        portable::try_static,
+    ),
+    check("wheel", "the Python wheel, installed in a fresh environment and used", false, wheel::run),
     check("container", "the container, built and used", false, places::container),
 ];
 
 /// Runs the requested checks; returns `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     checks::run(CHECKS, &args.which, args)
+}
+
+/// Runs programs with an installed tool; returns what they did.
+pub(crate) fn use_tool(tool: &Path) -> Result<String> {
+    portable::use_tool(&machine::Machine::own(), tool)
 }
 
 /// Returns a folder below [`FOLDER`], empty.

@@ -5,7 +5,7 @@
 //! this machine's compiler.
 
 use super::machine::Machine;
-use super::{FOLDER, VERSION, empty_folder};
+use super::{Args, FOLDER, VERSION, empty_folder};
 use crate::command::{Run, both, cmd, need, skip, text_of};
 use crate::root::{copy, write};
 use anyhow::{Context, Result, ensure};
@@ -115,7 +115,7 @@ fn lay_stubs(files: &[&Path], folder: &Path, compiler: &str) -> Result<()> {
 }
 
 /// Builds the static program, packs it, and has it run programs of this machine.
-pub(super) fn try_static() -> Result<String> {
+pub(super) fn try_static(_: &Args) -> Result<String> {
     // For the C in a dependency.
     need("musl-gcc", "musl-tools")?;
     let (machine, target) = (Machine::own(), format!("{ARCH}-unknown-linux-musl"));

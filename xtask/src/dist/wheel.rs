@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::portable::{self, GLIBC, pip};
-use super::{VERSION, empty_folder, notices};
+use super::{Args, VERSION, empty_folder, notices, use_tool};
 use crate::command::{Run, cmd};
 use crate::root::{copy, read, write};
 use anyhow::{Result, ensure};
@@ -22,7 +22,7 @@ print('python counted', len(count))
 ";
 
 /// Makes and tries it.
-pub(super) fn run() -> Result<String> {
+pub(super) fn run(_: &Args) -> Result<String> {
     let (python, built) = (portable::python()?, portable::build(&Machine::own())?);
     let (source, folder) = (empty_folder("wheel-source")?, empty_folder("wheel")?);
     let platform = format!("manylinux_{}_{}", GLIBC.replace('.', "_"), std::env::consts::ARCH);
@@ -55,7 +55,7 @@ fn use_wheel(wheel: &Path) -> Result<String> {
     cmd("python3 -m venv").arg(&fresh).must()?;
     let (python, tool) = (fresh.join("bin/python3"), fresh.join("bin/turnwise"));
     pip(&python, "install --quiet --no-index --disable-pip-version-check").arg(wheel).must()?;
-    let used = portable::use_tool(&Machine::own(), &tool)?;
+    let used = use_tool(&tool)?;
     let counted = Command::new(&tool).args(["run", "--"]).arg(&python).args(["-c", PROGRAM]).text()?;
     ensure!(counted.contains("python counted 40000"), "Python says {counted}");
     pip(&python, "uninstall --quiet --yes turnwise").must()?;

@@ -152,7 +152,7 @@ fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
 
 fn program(version: &Version, how: &How, ready: &Ready, figure: &Regex) -> Result<f64> {
     let mut command = match &version.told {
-        Some(told) => told.command(&ready.command)?,
+        Some(told) => told.command(&ready.command),
         None => {
             let mut command = how.command(&version.program);
             command.args(["run", "--lock", "adaptive", "--"]).args(&ready.command);

@@ -13,7 +13,6 @@ pub(crate) mod version;
 
 use crate::command::{Run, skipped};
 use crate::programs;
-use crate::root::write;
 use anyhow::{Context, Result, bail};
 use believed::Believed;
 use busy::Busy;
@@ -26,6 +25,8 @@ use report::{Conditions, Gap, Place, Report};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+use turnwise_present::json::publish;
+use turnwise_present::output_file::OutputFile;
 use version::Version;
 
 /// Compare the speed of the working tree's locks with a commit's
@@ -114,16 +115,13 @@ fn percent(text: &str) -> Result<f64, String> {
 
 /// Compares; returns `true` if nothing is worse.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    if let Some(file) = &args.json {
-        let open = std::fs::OpenOptions::new().append(true).create(true).open(file);
-        open.map(drop)
-            .with_context(|| format!("cannot write {}: name a file in a folder that exists", file.display()))?;
-    }
+    let json = OutputFile::asked("--json", args.json.as_deref()).context("name a file in a folder that exists")?;
     // The typed arguments are at least this many cells; later, minutes of building would be lost.
-    args.has_enough_pairs(args.cells().len(), args.programs().len())?;
+    let (cells, programs) = args.chosen();
+    args.has_enough_pairs(cells.len(), programs.len())?;
     let builds = builds(args)?;
     let versions = &builds[0];
-    let plan = Plan::of(&args.cells(), &args.programs(), [args.rounds(), args.program_rounds], versions)?;
+    let plan = Plan::of(&cells, &programs, [args.rounds(), args.program_rounds], versions)?;
     let programs = plan.jobs.iter().filter(|job| job.unit != Unit::Nanoseconds).count();
     args.has_enough_pairs(plan.cells() - programs, programs)?;
     let machine = Place::here(version::compiler()?);
@@ -156,10 +154,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         left_out: plan.left_out,
         failed,
     };
-    print!("{}", report.text());
-    if let Some(file) = &args.json {
-        write(file, turnwise_present::json::text(&report)?)?;
-    }
+    publish(&report, &report.text(), json)?;
     match report.failed.len() {
         0 => Ok(!report.is_worse()),
         failed => bail!("{failed} of the measurements failed: see FAILED above"),
@@ -183,21 +178,18 @@ impl Args {
         self.rounds.unwrap_or(if self.quick { 30 } else { 40 })
     }
 
-    /// Returns what is named, or else the default; if only one kind is named, none of the other.
-    fn cells(&self) -> Vec<&str> {
-        match (self.bench.is_empty(), self.programs.is_empty()) {
-            (false, _) => self.bench.iter().map(String::as_str).collect(),
-            (true, false) => Vec::new(),
-            (true, true) => cells::default(self.quick),
-        }
+    /// Returns cells and programs.
+    fn chosen(&self) -> (Vec<&str>, Vec<&str>) {
+        let programs = if self.quick { &[][..] } else { PROGRAMS };
+        chosen([&self.bench, &self.programs], || [cells::default(self.quick), programs.to_vec()]).into()
     }
+}
 
-    fn programs(&self) -> Vec<String> {
-        match (self.programs.is_empty(), self.bench.is_empty() && !self.quick) {
-            (false, _) => self.programs.clone(),
-            (true, true) => PROGRAMS.iter().map(|name| (*name).to_owned()).collect(),
-            (true, false) => Vec::new(),
-        }
+/// Returns the cells and programs that are named, or else the default; if only one kind is named, none of the other.
+pub(crate) fn chosen<'a>(named: [&'a [String]; 2], default: impl FnOnce() -> [Vec<&'a str>; 2]) -> [Vec<&'a str>; 2] {
+    match named {
+        [[], []] => default(),
+        named => named.map(|names| names.iter().map(String::as_str).collect()),
     }
 }
 
@@ -228,8 +220,8 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Makes a plan of cells and programs as typed, with this many rounds of either.
-    pub(crate) fn of(cells: &[&str], programs: &[String], rounds: [u32; 2], versions: &Versions) -> Result<Plan> {
-        let (cells, mut left_out) = chosen(cells, versions)?;
+    pub(crate) fn of(cells: &[&str], programs: &[&str], rounds: [u32; 2], versions: &Versions) -> Result<Plan> {
+        let (cells, mut left_out) = in_both(cells, versions)?;
         let mut jobs = Job::of_cells(&cells, rounds[0]);
         let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
         programs_of(&here, programs, rounds[1], &mut jobs, &mut left_out)?;
@@ -248,7 +240,7 @@ impl Plan {
 }
 
 /// Returns the cells that were typed and that both versions have.
-fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> {
+fn in_both(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> {
     if typed.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
@@ -274,7 +266,7 @@ fn catalogue(version: &Version) -> Result<Catalogue> {
 }
 
 /// Adds the jobs of programs; those that cannot run here are left out.
-fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, left_out: &mut Vec<Gap>) -> Result<()> {
+fn programs_of(here: &Path, names: &[&str], rounds: u32, jobs: &mut Vec<Job>, left_out: &mut Vec<Gap>) -> Result<()> {
     if names.is_empty() {
         return Ok(());
     }
@@ -325,7 +317,8 @@ mod tests {
     fn who_names_something_gets_that_alone() {
         let runs = |line: &[&str]| {
             let args = parsed(&[&["--against", "main"], line].concat()).unwrap();
-            (args.cells().len(), args.programs().len())
+            let (cells, programs) = args.chosen();
+            (cells.len(), programs.len())
         };
         assert_eq!(runs(&[]), (cells::default(false).len(), PROGRAMS.len()));
         assert_eq!(runs(&["--quick"]), (cells::default(true).len(), 0));
@@ -375,8 +368,7 @@ mod tests {
     #[test]
     fn programs_without_figures_are_left_out_and_unknown_ones_refused() {
         let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
-        let mut named =
-            |name: &str| programs_of(Path::new("programs"), &[name.to_owned()], 15, &mut jobs, &mut left_out);
+        let mut named = |name: &str| programs_of(Path::new("programs"), &[name], 15, &mut jobs, &mut left_out);
         named("GLib's tests").unwrap();
         assert!(named("no such").is_err());
         assert_eq!((jobs.len(), left_out.len()), (0, 1));

@@ -2,7 +2,7 @@
 //! `target/perf`.
 
 use super::placement::Placement;
-use crate::command::{Run, cmd, git, outputs_to, text_of};
+use crate::command::{Run, cmd, git, of_words, outputs_to, text_of};
 use crate::root::{cargo, copy, target};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
@@ -50,12 +50,11 @@ pub(crate) struct Told {
 
 impl Told {
     /// Returns a program that runs on the library.
-    pub(super) fn command(&self, words: &[String]) -> Result<Command> {
-        let (program, arguments) = words.split_first().context("a program without a command")?;
-        let mut command = Command::new(program);
-        command.args(arguments).env("LD_PRELOAD", &self.library).env(environment::LOCK, "adaptive");
+    pub(super) fn command(&self, words: &[String]) -> Command {
+        let mut command = of_words(words);
+        command.env("LD_PRELOAD", &self.library).env(environment::LOCK, "adaptive");
         command.env("TURNWISE_ABLATE", self.set.join(",")).envs(self.variables.clone());
-        Ok(command)
+        command
     }
 }
 
@@ -85,9 +84,9 @@ pub(super) fn working_tree(placement: Placement) -> Result<Version> {
     let changed = git(&["status", "--porcelain"])?.lines().count();
     let place = folder()?.join(format!("tree{}", placement.suffix()));
     let target = match placement {
-        Placement::Plain => target(),
+        Placement(None) => target(),
         // The compiler's own cache does not know that a linker changed.
-        Placement::Shuffled(_) => place.join("build"),
+        Placement(Some(_)) => place.join("build"),
     };
     let log = place.with_extension("log");
     build(Path::new("."), &target, &log, placement).context("the working tree cannot be built")?;
@@ -224,7 +223,7 @@ mod tests {
     fn a_build_that_fails_shows_its_last_lines() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
-        let error = format!("{:#}", build(folder.path(), folder.path(), &log, Placement::Plain).unwrap_err());
+        let error = format!("{:#}", build(folder.path(), folder.path(), &log, Placement(None)).unwrap_err());
         assert!(error.contains("could not find `Cargo.toml`") && error.contains("log:"), "{error}");
         let many: String = (0..100).map(|number| format!("line {number}\n")).collect();
         assert_eq!(last_lines(&many).lines().count(), LAST_LINES);

@@ -161,7 +161,7 @@ pub(crate) fn page(file: &Path) -> Result<String> {
 }
 
 /// Returns the programs whose names contain any of these; all, if there are none.
-pub(crate) fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Program>> {
+pub(crate) fn chosen(programs: Vec<Program>, names: &[impl AsRef<str>]) -> Result<Vec<Program>> {
     named(programs, names, |program| &program.name, ["program", "programs --list"])
 }
 
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn programs_are_chosen_by_parts_of_their_names() {
         let all = || table::load(Path::new("programs")).unwrap();
-        assert_eq!(chosen(all(), &[]).unwrap().len(), all().len());
+        assert_eq!(chosen(all(), &[""; 0]).unwrap().len(), all().len());
         let some = chosen(all(), &["TESTS OF".to_owned(), "verified".to_owned()]).unwrap();
         assert!(some.len() == 3 && some.iter().all(|program| program.metric.is_none()));
         let Err(error) = chosen(all(), &["no such".to_owned()]) else { panic!("found") };

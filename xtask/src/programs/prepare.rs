@@ -1,10 +1,9 @@
 //! Before a program runs: our own programs' compilation, its folder, its set-up.
 
 use super::table::Program;
-use crate::command::{Run, cmd, in_memory, need_all, skip, text_of};
+use crate::command::{Run, cmd, in_memory, need_all, of_words, skip, text_of};
 use anyhow::{Result, bail, ensure};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use tempfile::TempDir;
 
 /// A program that can be run.
@@ -31,8 +30,8 @@ pub(crate) fn prepare(program: &Program, here: &Path) -> Result<Ready> {
         word.replace("{dir}", &folder.path().to_string_lossy())
     };
     let setup: Vec<String> = program.setup.iter().map(fill).collect();
-    if let Some((program, arguments)) = setup.split_first() {
-        let out = Command::new(program).args(arguments).printed()?;
+    if !setup.is_empty() {
+        let out = of_words(setup).printed()?;
         ensure!(out.status.success(), "its set-up failed ({}): {}", out.status, text_of(&out.stderr).trim());
     }
     Ok(Ready { command: program.command.iter().map(fill).collect(), _folder: folder })

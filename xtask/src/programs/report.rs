@@ -67,8 +67,8 @@ impl Report {
         let options = [("--beside-busy", args.beside_busy), ("--quota", args.quota)];
         Report {
             format: FORMAT.to_owned(),
-            date: record.date().to_owned(),
-            commit: record.commit().to_owned(),
+            date: record.env.date.clone(),
+            commit: record.env.commit.clone(),
             names: args.name.clone(),
             runs: args.runs,
             options: options.iter().filter(|(_, asked)| *asked).map(|(option, _)| (*option).to_owned()).collect(),

@@ -18,17 +18,17 @@ const ENV: &str = "env.json";
 /// A folder, and what its reports share.
 pub(crate) struct Record {
     pub(crate) folder: PathBuf,
-    env: Env,
+    pub(crate) env: Env,
 }
 
 /// The content of `env.json`.
 #[derive(Clone, Serialize, Deserialize)]
-struct Env {
+pub(crate) struct Env {
     format: String,
     /// The day in UTC.
-    date: String,
+    pub(crate) date: String,
     /// With `+` if sources were changed since.
-    commit: String,
+    pub(crate) commit: String,
     machine: Machine,
     libc: String,
     /// By report.
@@ -64,14 +64,6 @@ impl Record {
         let folder = runs.join(format!("{date}-{}-{commit}", named(&machine)));
         let env = Env { format: FORMAT.to_owned(), date, commit, machine, libc, runs: BTreeMap::new() };
         Ok(Record { folder, env })
-    }
-
-    pub(crate) fn date(&self) -> &str {
-        &self.env.date
-    }
-
-    pub(crate) fn commit(&self) -> &str {
-        &self.env.commit
     }
 
     /// Writes a report, and adds how it was made to the entries of the folder's other reports.

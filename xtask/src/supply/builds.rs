@@ -18,7 +18,8 @@ pub(super) fn oldest_rust(args: &Args) -> Result<String> {
     let here = read("rust-toolchain.toml")?;
     let mut seen = Vec::new();
     for package in published()? {
-        let (name, version) = (&package.name, package.oldest_rust()?);
+        let name = package.name.as_str();
+        let version = package.rust_version.as_deref().with_context(|| format!("{name} names no rust-version"))?;
         if args.which.quick && here.contains(&format!("\"{version}")) {
             continue;
         }
@@ -78,7 +79,7 @@ fn all_but_one(package: &Package) -> Vec<Vec<&str>> {
 }
 
 /// Compiles, in a copy of the tree, with the oldest versions of all that published crates name.
-pub(super) fn minimal() -> Result<String> {
+pub(super) fn minimal(_: &Args) -> Result<String> {
     let (tree, packages) = (copy_of_the_tree("minimal")?, published()?);
     only(&packages, &tree.join("Cargo.toml"))?;
     std::fs::remove_file(tree.join("Cargo.lock")).context("cannot remove Cargo.lock")?;

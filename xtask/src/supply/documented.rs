@@ -1,14 +1,11 @@
 //! The documentation of published crates, as docs.rs makes it: by a nightly compiler, with `--cfg docsrs`, `DOCS_RS` in
 //! the environment, and the settings of `[package.metadata.docs.rs]`. Warnings are errors here.
 
-use super::Args;
 use super::graph::{Package, published};
+use super::{Args, LIBRARIES};
 use crate::command::{Run, cmd};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-
-/// The crates that people write programs with; in the quick form these alone.
-const LIBRARIES: &[&str] = &["turnwise", "turnwise-live"];
 
 /// A manifest's settings for docs.rs, as far as ours use them.
 #[derive(Deserialize)]
@@ -23,7 +20,7 @@ struct Asked {
 pub(super) fn run(args: &Args) -> Result<String> {
     let mut made = Vec::new();
     for package in published()? {
-        // All must have them, also where only some are built.
+        // All must have them, also where only some are built: in the quick form.
         let line = command(&package)?;
         if !args.which.quick || LIBRARIES.contains(&package.name.as_str()) {
             cmd(&line).env("DOCS_RS", "1").must()?;

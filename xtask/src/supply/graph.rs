@@ -21,7 +21,7 @@ pub(crate) struct Package {
     pub(crate) source: Option<String>,
     /// The registries that it may be published to: none, if this is empty; all, if there is no list.
     publish: Option<Vec<String>>,
-    rust_version: Option<String>,
+    pub(super) rust_version: Option<String>,
     pub(crate) manifest_path: PathBuf,
     pub(super) features: BTreeMap<String, Vec<String>>,
     /// Its manifest's settings for other programs, docs.rs among them.
@@ -42,11 +42,6 @@ impl Package {
     /// Returns whether it is a package of ours that is to be published.
     fn is_published(&self) -> bool {
         self.source.is_none() && self.publish.as_ref().is_none_or(|registries| !registries.is_empty())
-    }
-
-    /// Returns the oldest Rust that it names.
-    pub(super) fn oldest_rust(&self) -> Result<&str> {
-        self.rust_version.as_deref().with_context(|| format!("{} names no rust-version", self.name))
     }
 }
 

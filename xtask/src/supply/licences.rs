@@ -1,6 +1,7 @@
 //! Licences, versions and sources of all that is in a build, against `deny.toml`. `cargo deny` does that and more, but
 //! takes minutes to install.
 
+use super::Args;
 use super::graph::{Package, packages};
 use crate::command::toml;
 use crate::results::{each, text};
@@ -16,7 +17,7 @@ const RULES: &str = "deny.toml";
 struct Rules(Value);
 
 /// Compares; returns what was compared.
-pub(super) fn run() -> Result<String> {
+pub(super) fn run(_: &Args) -> Result<String> {
     let rules: Rules = toml(RULES)?;
     let mut built = BTreeMap::new();
     for target in rules.list("graph", "targets") {

@@ -3,10 +3,10 @@
 use super::graph::{Package, published};
 use super::{Args, FOLDER};
 use crate::command::{Run, cmd};
+use crate::dist::use_tool;
 use crate::root::write;
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// What each package must have in addition to its code.
 const NEEDED: [&str; 4] = ["Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -81,11 +81,7 @@ fn install(clean: &Path) -> Result<()> {
     let mut install = cmd(&format!("cargo install --quiet --debug --locked {TOOL} --root installed"));
     install.env("CARGO_TARGET_DIR", clean.join("target")).env("CARGO_HOME", clean.join(HOME));
     install.current_dir(clean).must()?;
-    let tool = || Command::new(clean.join("installed/bin/turnwise"));
-    tool().arg("--version").must()?;
-    let maps = tool().args(["run", "--", "cat", "/proc/self/maps"]).text()?;
-    ensure!(maps.contains("libturnwise_preload"), "`turnwise run` as installed does not load the preload library");
-    Ok(())
+    use_tool(&clean.join("installed/bin/turnwise")).map(drop)
 }
 
 /// Builds a program that takes the libraries, from the packages alone.

@@ -1,14 +1,12 @@
 //! Checks by other projects' tools. Each takes minutes to install, so CI does without them.
 
-use super::{Args, FOLDER, copy_of_the_tree};
+use super::{Args, FOLDER, LIBRARIES, copy_of_the_tree};
 use crate::command::{Run, cmd, git, skip};
 use crate::root::{copy, read};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The crates with an interface for other code; the rest are parts of the program.
-const LIBRARIES: &[&str] = &["turnwise", "turnwise-live"];
 /// The shipped packages: the tool, what it carries, and the C library.
 const SHIPPED: &[&str] = &["turnwise-cli", "turnwise-preload", "turnwise-recorder", "turnwise-capi"];
 /// Why nothing is compared before a version was released.
@@ -32,13 +30,13 @@ fn installed(subcommand: &str) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn deny() -> Result<String> {
+pub(super) fn deny(_: &Args) -> Result<String> {
     installed("deny")?;
     cmd("cargo deny --locked check bans licenses sources").must()?;
     Ok("as deny.toml says".to_owned())
 }
 
-pub(super) fn advisories() -> Result<String> {
+pub(super) fn advisories(_: &Args) -> Result<String> {
     installed("deny")?;
     cmd("cargo deny fetch db").text().map_err(|error| {
         let why = error.to_string();
@@ -66,7 +64,7 @@ pub(super) fn semver(args: &Args) -> Result<String> {
 }
 
 /// Writes the list of the parts of each shipped package, and checks whether it has all that cargo builds into it.
-pub(super) fn sbom() -> Result<String> {
+pub(super) fn sbom(_: &Args) -> Result<String> {
     installed("cyclonedx")?;
     // The lists will lie next to the manifests.
     let tree = copy_of_the_tree("sbom")?;

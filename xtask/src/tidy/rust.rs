@@ -2,7 +2,7 @@
 //! neither `unsafe extern` blocks nor the code of other architectures.
 
 use super::Report;
-use crate::tidy::tree::{Tree, span_lines};
+use crate::tidy::tree::{Rust, Tree, span_lines};
 use proc_macro2::{Delimiter, TokenTree};
 use syn::visit::{self, Visit};
 
@@ -39,9 +39,7 @@ pub(super) fn comment_says(tree: &Tree, report: &mut Report<'_>) {
 
 pub(super) fn function_length(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in tree.rust() {
-        let mut functions = Functions::default();
-        functions.visit_all(rust.syntax.as_ref());
-        for function in functions.found {
+        for function in functions(rust) {
             let lines = function.last - function.first + 1;
             if lines > FUNCTION_LINES {
                 report.add(&file.path, function.first, format!("`{}` has {lines} lines", function.name));
@@ -58,18 +56,19 @@ struct Function {
     is_const: bool,
 }
 
+/// Returns the functions of a file.
+fn functions(rust: &Rust) -> Vec<Function> {
+    let mut functions = Functions::default();
+    rust.syntax.iter().for_each(|file| functions.visit_file(file));
+    functions.found
+}
+
 #[derive(Default)]
 struct Functions {
     found: Vec<Function>,
 }
 
 impl Functions {
-    fn visit_all(&mut self, file: Option<&syn::File>) {
-        if let Some(file) = file {
-            self.visit_file(file);
-        }
-    }
-
     fn add(&mut self, signature: &syn::Signature, body: &syn::Block) {
         self.found.push(Function {
             name: signature.ident.to_string(),
@@ -155,9 +154,7 @@ pub(super) fn atomic_types(tree: &Tree, report: &mut Report<'_>) {
         inner.is_some_and(|p| !beside.iter().any(|b| p.starts_with(b)))
     };
     for (file, rust) in tree.rust().filter(|(file, _)| is_lock(&file.path)) {
-        let mut functions = Functions::default();
-        functions.visit_all(rust.syntax.as_ref());
-        let constructors: Vec<_> = functions.found.iter().filter(|f| f.is_const).collect();
+        let constructors: Vec<_> = functions(rust).into_iter().filter(|f| f.is_const).collect();
         rust.each_token(&mut |tokens, index| {
             let TokenTree::Ident(ident) = &tokens[index] else { return };
             let name = ident.to_string();

@@ -1,6 +1,6 @@
 //! The files that rules look at.
 
-use crate::command::{Run, cmd};
+use crate::command::tracked;
 use anyhow::Result;
 use proc_macro2::{TokenStream, TokenTree};
 use std::path::Path;
@@ -36,15 +36,9 @@ impl Tree {
 
     /// Returns the workspace in `root`.
     pub(crate) fn below(root: &Path) -> Result<Tree> {
-        let names = cmd("git ls-files -z --cached --others --exclude-standard").current_dir(root).text()?;
-        let mut files = Vec::new();
-        for name in names.split_terminator('\0') {
-            // Deleted but not yet staged, or not text: nothing to check.
-            if let Ok(text) = std::fs::read_to_string(root.join(name)) {
-                files.push(File::new(name, text));
-            }
-        }
-        Ok(Tree { files })
+        // Others are deleted but not yet staged, or not text: nothing to check.
+        let file = |name: &String| Some(File::new(name, std::fs::read_to_string(root.join(name)).ok()?));
+        Ok(Tree { files: tracked(root)?.iter().filter_map(file).collect() })
     }
 
     #[cfg(test)]
