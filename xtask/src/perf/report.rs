@@ -6,7 +6,7 @@ use super::stats::{self, Interval, Verdict};
 use super::version::Version;
 use crate::programs::report::figure;
 use serde::{Deserialize, Serialize};
-use turnwise_present::machine;
+use turnwise_present::machine::Machine;
 use turnwise_present::stats::median;
 
 /// No line of the table is wider.
@@ -20,7 +20,7 @@ pub(super) struct Report<'a> {
     pub(super) command: String,
     pub(super) new: &'a Version,
     pub(super) old: &'a Version,
-    pub(super) machine: Machine,
+    pub(super) machine: Place,
     pub(super) conditions: Conditions,
     /// How often any interval may miss, all of them together.
     pub(super) error: f64,
@@ -40,10 +40,9 @@ pub(crate) struct Gap {
 
 /// Where it was measured.
 #[derive(Serialize)]
-pub(super) struct Machine {
-    cpus: usize,
-    cpu: String,
-    kernel: String,
+pub(super) struct Place {
+    #[serde(flatten)]
+    machine: Machine,
     compiler: String,
     /// Threads that wanted a CPU before the first run, averaged over a minute.
     load: String,
@@ -91,18 +90,12 @@ struct Build {
     speed: Interval,
 }
 
-impl Machine {
+impl Place {
     /// Describes this machine as it is now.
-    pub(super) fn here(compiler: String) -> Machine {
-        let unknown = || "unknown".to_owned();
-        let machine::Machine { cpu, cpus, arch, kernel, load_average, .. } = machine::Machine::here();
-        Machine {
-            cpus,
-            cpu: cpu.unwrap_or(arch),
-            kernel: kernel.unwrap_or_else(unknown),
-            compiler,
-            load: load_average.map_or_else(unknown, |load| format!("{load:.2}")),
-        }
+    pub(super) fn here(compiler: String) -> Place {
+        let machine = Machine::here();
+        let load = machine.load_average.map_or_else(|| "unknown".to_owned(), |load| format!("{load:.2}"));
+        Place { machine, compiler, load }
     }
 }
 
@@ -135,8 +128,7 @@ fn row(measured: Measured, error: f64, bound: f64) -> Option<Row> {
 
 impl Build {
     fn of(pairs: Vec<[f64; 2]>, unit: Unit, error: f64) -> Option<Build> {
-        let ratios: Vec<f64> = pairs.iter().map(|[old, new]| unit.speed(*old, *new)).collect();
-        let speed = Interval::of(&ratios, error)?;
+        let speed = Interval::of(&unit.speeds(&pairs), error)?;
         let middle = |index: usize| {
             let mut values: Vec<f64> = pairs.iter().map(|pair| pair[index]).collect();
             median(&mut values)
@@ -179,7 +171,8 @@ impl Report<'_> {
     }
 
     fn head(&self) -> Vec<String> {
-        let Machine { cpus, cpu, kernel, compiler, load } = &self.machine;
+        let Place { machine, compiler, load } = &self.machine;
+        let (cpus, cpu, kernel) = (machine.cpus, machine.cpu_name(), machine.kernel.as_deref().unwrap_or("unknown"));
         let Conditions { rounds, program_rounds, sample_ms, beside, believed_cpus, bound, builds, seconds } =
             &self.conditions;
         let (cells, programs) = self.cells.iter().partition::<Vec<_>, _>(|row| row.unit == Unit::Nanoseconds);
@@ -289,7 +282,7 @@ mod tests {
             command: "cargo xtask perf".to_owned(),
             new: &versions[1],
             old: &versions[0],
-            machine: Machine::here("rustc 1".to_owned()),
+            machine: Place::here("rustc 1".to_owned()),
             conditions,
             error: stats::ERROR,
             cells,

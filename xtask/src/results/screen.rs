@@ -1,5 +1,6 @@
 //! One screen of a report: the cells that matter. All others are in the JSON that the page names.
 
+use super::json::{each, text};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fmt::Write;
@@ -139,14 +140,6 @@ pub(super) fn reproduction(report: &Value) -> Result<String> {
         }
     }
     Ok(page)
-}
-
-fn each(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or("unknown")
 }
 
 fn figure(value: &Value, shown: impl Fn(f64) -> String) -> String {
