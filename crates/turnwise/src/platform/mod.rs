@@ -401,6 +401,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Linux: then this does nothing, and a lock has to stand in.
     #[inline(always)]
     #[track_caller]
+    #[expect(clippy::must_use_candidate, reason = "only one step has an answer")]
     fn preempt(_what: Preempt) -> Option<bool> {
         None
     }
