@@ -1,6 +1,6 @@
 //! `cargo xtask asm`: the generic lock's machine code, next to the same instructions written by hand.
 
-use crate::command::{Run, cmd};
+use crate::command::{Run, cmd, need};
 use crate::root::{cargo, target};
 use anyhow::{Result, ensure};
 
@@ -31,6 +31,7 @@ pub(crate) fn run(_: &Args) -> Result<bool> {
 }
 
 fn disassemble(function: &str) -> Result<Vec<String>> {
+    need("objdump", "binutils")?;
     let program = target().join("dist/examples/fastpath");
     let mut objdump = cmd(&format!("objdump --no-show-raw-insn --no-addresses -M intel --disassemble={function}"));
     let text = objdump.arg(&program).text()?;

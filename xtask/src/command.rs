@@ -117,7 +117,7 @@ pub(crate) fn outputs_to(command: &mut Command, file: File) -> Result<&mut Comma
     Ok(command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file))
 }
 
-/// Runs a command, if there is a limit for that time at most; returns how it ended, and its whole output.
+/// Runs a command, for at most `limit` if there is one; returns how it ended, and its whole output.
 pub(crate) fn both(command: &mut Command, limit: Option<Duration>) -> Result<(ExitStatus, String)> {
     let out = tempfile::NamedTempFile::new().context("cannot make a file")?;
     let command = outputs_to(command, out.reopen()?)?;

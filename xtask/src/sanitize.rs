@@ -22,7 +22,7 @@ const LINKED: [&str; 5] = [
 /// hang in the sanitizer, which does not support that, with our library and without it.
 const PRELOADED: &str = "c11 cancel_one cond destroy destroy_waited exclusion exit foreign fork_claimed fork_tries \
                          many rwlock rwlock_stress signals threads timed";
-/// Runs a program, which may take seconds.
+/// Runs a program, for 300 s at most.
 const LIMITED: &str = "timeout -k 5 300";
 
 /// Programs in C and C++ on our libraries under address and undefined-behaviour sanitizers

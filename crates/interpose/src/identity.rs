@@ -50,14 +50,18 @@ pub fn hash(name: &[u8]) -> u64 {
 
 /// Passes the loader's name of a file to `to` in pieces. A relative name passed to `dlopen` is made absolute, if the
 /// program has not changed its working directory since: otherwise the build id identifies it. A name without a slash is
-/// the kernel's own. `room`: the room for all pieces.
-pub fn whole_name(name: &[u8], room: usize, mut to: impl FnMut(&[u8])) {
+/// the kernel's own. `room`: the room for all pieces. `may_ask`: system calls may be made.
+pub fn whole_name(name: &[u8], room: usize, may_ask: bool, mut to: impl FnMut(&[u8])) {
     let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
     let mut directory = [0_u8; 512];
-    // SAFETY: a buffer of this length.
-    let mut find =
-        || keeping_errno(|| !unsafe { libc::getcwd(directory.as_mut_ptr().cast(), directory.len()) }.is_null());
-    let found = is_relative && find();
+    // Not the C library's function, which may allocate. The system's passes a path outside of the root as
+    // "(unreachable)".
+    let mut find = || {
+        // SAFETY: a buffer of this length.
+        keeping_errno(|| unsafe { libc::syscall(libc::SYS_getcwd, directory.as_mut_ptr(), directory.len()) > 0 })
+            && directory[0] == b'/'
+    };
+    let found = is_relative && may_ask && find();
     let length = directory.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
     if length == 0 || length + 1 + name.len() > room {
         return to(&name[..name.len().min(room)]);

@@ -15,8 +15,6 @@ pub struct Symbol {
     version: Option<&'static CStr>,
     /// The name of a function that does more, which the same library may have.
     other: Option<&'static CStr>,
-    /// Whether that one counts in another library, too: one that has this function under a version only.
-    other_elsewhere: bool,
     /// Whether the loader itself may call it during a look-up of any function.
     asked: bool,
 }
@@ -30,12 +28,12 @@ const COND_VERSION: Option<&CStr> = None;
 impl Symbol {
     /// Describes a function that has one version.
     pub const fn plain(name: &'static CStr) -> Symbol {
-        Symbol { name, version: None, other: None, other_elsewhere: false, asked: false }
+        Symbol { name, version: None, other: None, asked: false }
     }
 
     /// Describes a function of which the linker makes only versions.
     pub const fn passing(name: &'static CStr) -> Symbol {
-        Symbol { other_elsewhere: true, ..Symbol::plain(name) }
+        Symbol::plain(name)
     }
 
     /// Describes a function of the preload library.
@@ -92,8 +90,7 @@ impl Symbol {
         let Some(other) = self.other else { return found };
         // SAFETY: the name is a string.
         let other = unsafe { libc::dlsym(libc::RTLD_NEXT, other.as_ptr()) };
-        let counts = if self.other_elsewhere { !other.is_null() } else { are_of_one_library(found, other) };
-        if counts { other } else { found }
+        if are_of_one_library(found, other) { other } else { found }
     }
 }
 

@@ -4,7 +4,7 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
-use turnwise_interpose::{c, find, real};
+use turnwise_interpose::{Symbol, c, find, real};
 use turnwise_preload_abi::libraries::{PRELOAD, is_library};
 
 /// The result of a try by the preload library for a lock that was acquired past sleepers.
@@ -15,8 +15,8 @@ real! {
     pthread_rwlock_trywrlock or c"turnwise_rwlock_trywrlock",
     pthread_spin_destroy,
     pthread_spin_unlock,
-    prctl or c"turnwise_prctl",
-    syscall or c"turnwise_syscall",
+    prctl,
+    syscall,
 }
 
 /// The preload library's counters of the calling thread.
@@ -29,6 +29,13 @@ pub(crate) fn look_up_all() {
     look_up();
     if next_is_preload() {
         events::look_up();
+        // It has these under a version only, which `dlsym` passes over.
+        for (name, address) in [(c"turnwise_prctl", &prctl::ADDRESS), (c"turnwise_syscall", &syscall::ADDRESS)] {
+            let found = Symbol::plain(name).find();
+            if !found.is_null() {
+                address.store(found, Relaxed);
+            }
+        }
     }
     // SAFETY: takes the error that the look-up of a missing function left for the program to read.
     unsafe { libc::dlerror() };

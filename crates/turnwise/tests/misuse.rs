@@ -5,6 +5,7 @@
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -75,18 +76,26 @@ fn is_stuck<R: RawTimedLock>(lock: &R) {
 }
 
 fn twice_by_its_owner<R: RawTimedLock>() {
-    let lock = Arc::new(R::new_in());
+    let lock = Arc::new((R::new_in(), AtomicBool::new(false)));
     let owner = Arc::clone(&lock);
+    let (lock, locks_again) = (&lock.0, &lock.1);
     waits_until(
-        || unlock(&*lock),
+        || {
+            while !locks_again.load(Relaxed) {
+                thread::yield_now();
+            }
+            unlock(lock);
+        },
         move || {
+            let (owner, locks_again) = (&owner.0, &owner.1);
             owner.lock();
             assert!(!owner.try_lock() && !owner.lock_until(soon()));
+            locks_again.store(true, Relaxed);
             owner.lock();
-            unlock(&*owner);
+            unlock(owner);
         },
     );
-    works(&*lock);
+    works(lock);
 }
 
 fn owner_that_exits<R: RawTimedLock>() {

@@ -97,7 +97,8 @@ pub fn environment() -> Result<Environment<'static>> {
     env.add_function("gain", |before: Vec<f64>, after: Vec<f64>| lines(gain(&before, &after)));
     env.add_function("seeds", |values: Vec<f64>| {
         let spread = Spread::of(&values).filter(|_| values.len() > 1);
-        lines(mean(values)) + &spread.map_or_else(String::new, |s| format!("\nrange = [{:?}, {:?}]", s.min, s.max))
+        lines(mean(values))
+            + &spread.map_or_else(String::new, |s| format!("\nrange = [{}, {}]", toml(s.min), toml(s.max)))
     });
     env.add_function("within", |Serde(bound): Serde<Bound>, published: f64, ours: f64| bound.holds(published, ours));
     env.add_function("gain_within", |Serde(bound): Serde<Bound>, published: f64, before: Vec<f64>, after: Vec<f64>| {

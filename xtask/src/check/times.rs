@@ -4,7 +4,7 @@ use super::run::Outcome;
 use super::{Done, STEPS};
 use crate::command::toml;
 use crate::root;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::path::Path;
 use turnwise_present::machine::Machine;
@@ -17,7 +17,11 @@ const KEPT: &str = "target/check-times.toml";
 type Seconds = BTreeMap<String, u64>;
 
 fn kept() -> Result<Seconds> {
-    if Path::new(KEPT).exists() { toml(KEPT) } else { Ok(Seconds::new()) }
+    if Path::new(KEPT).exists() {
+        toml(KEPT).with_context(|| format!("{KEPT} has no times: remove it"))
+    } else {
+        Ok(Seconds::new())
+    }
 }
 
 /// Keeps the times of the steps that passed.

@@ -74,6 +74,7 @@ pub(super) fn packages(args: &Args) -> Result<Vec<PathBuf>> {
 
 /// Compiles a program with what was unpacked, and runs it.
 fn link(machine: &Machine, root: &Path, libraries: &Path) -> Result<()> {
+    need("pkg-config", "pkg-config")?;
     let flags = cmd("pkg-config --cflags --libs turnwise")
         .env("PKG_CONFIG_LIBDIR", libraries.join("pkgconfig"))
         .env("PKG_CONFIG_SYSROOT_DIR", root)

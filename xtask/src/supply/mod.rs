@@ -20,7 +20,7 @@ pub(crate) use graph::{Graph, Package, packages};
 
 /// Where the checks leave files.
 const FOLDER: &str = "target/supply";
-/// The crates with an interface for other code, with which people write programs; the rest are parts of the program.
+/// The crates with an interface for other code, that people write programs with; the rest are parts of the program.
 const LIBRARIES: &[&str] = &["turnwise", "turnwise-live"];
 
 /// Licences, versions, features, compilers and bytes: what goes into the builds, and what comes out of them

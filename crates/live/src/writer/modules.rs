@@ -84,11 +84,9 @@ static PROGRAM: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// Does as [`numbered`] where no unload is reported: checks now which module the address is in.
 #[inline]
 pub(super) fn seen(address: u64, generation: u32) -> u64 {
-    if (PROGRAM[0].load(Relaxed)..PROGRAM[1].load(Relaxed)).contains(&address) {
-        address
-    } else {
-        see(address, generation)
-    }
+    // ORDERING live.program: Acquire; with the end comes the start.
+    let end = PROGRAM[1].load(Acquire);
+    if (PROGRAM[0].load(Relaxed)..end).contains(&address) { address } else { see(address, generation) }
 }
 
 #[inline(never)]
@@ -97,7 +95,9 @@ fn see(address: u64, generation: u32) -> u64 {
     // SAFETY: the address is in use, so its module stays loaded.
     let name = module.as_ref().map(|module| unsafe { module.name().to_bytes() });
     if let (Some(module), Some([])) = (&module, name) {
-        PROGRAM.iter().zip([module.start, module.end]).for_each(|(word, end)| word.store(end as u64, Relaxed));
+        PROGRAM[0].store(module.start as u64, Relaxed);
+        // ORDERING live.program: Release pairs with the Acquire in `seen`.
+        PROGRAM[1].store(module.end as u64, Release);
         return address;
     }
     let module = module.filter(|_| name.is_some_and(|name| name.contains(&b'/')));
@@ -255,7 +255,7 @@ impl Copy {
         self.build_id[..id.len()].copy_from_slice(id);
         self.build_id_bytes = id.len() as u32;
         let (mut length, path) = (0, &mut self.path);
-        whole_name(name, path.len() - 1, |piece| {
+        whole_name(name, path.len() - 1, view::may_call_system(), |piece| {
             path[length..length + piece.len()].copy_from_slice(piece);
             length += piece.len();
         });

@@ -5,9 +5,9 @@ use crate::{filter, real};
 use turnwise_interpose::Filtering;
 
 /// A process that gives up the chance of more rights may install no filter for long: what it does meanwhile is
-/// recorded.
+/// recorded. A child of `vfork` installs its own, not that of the parent in whose memory it runs.
 fn before(filtering: Filtering) {
-    if filtering == Filtering::Installs {
+    if filtering == Filtering::Installs && !turnwise_interpose::runs_in_memory_of_another() {
         filter::announce();
     }
 }

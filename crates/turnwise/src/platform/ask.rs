@@ -29,8 +29,8 @@ pub enum Pause {
 }
 
 impl Pause {
-    /// Pauses on a platform that has no better way: it rests by the clock, naps on a word that nobody wakes, yields
-    /// where it is offered the CPU, and does not yield.
+    /// Pauses on a platform that has no better way: it rests by the clock, naps on a word that nobody wakes, takes
+    /// an offer as a yield, and does nothing for a yield.
     #[inline(always)]
     #[track_caller]
     pub fn by_default<P: Platform>(self) {

@@ -17,7 +17,7 @@ use turnwise_reproduce::DOCUMENTS;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Papers to reproduce [default: all]
-    #[arg(value_name = "CASE", value_parser = PossibleValuesParser::new(DOCUMENTS.iter().map(|d| d.name)))]
+    #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(DOCUMENTS.iter().map(|d| d.name)))]
     pub(crate) documents: Vec<String>,
     /// Shorter runs and fewer of them: minutes become seconds; the report says what it left out
     #[arg(long)]

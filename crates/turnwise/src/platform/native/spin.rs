@@ -193,14 +193,15 @@ pub(super) fn spin_until<W: Word>(
 
 #[cold]
 fn check(spinner: &system::Spinner, limit: SpinLimit, since_offer: &mut Option<u64>) -> Result<(), SpinEnd> {
-    let now = system::now();
+    let mut now = system::now();
     if limit.until.is_some_and(|at| now >= at) {
         return Err(SpinEnd::Deadline);
     }
     spinner.refresh(now);
     if limit.until.is_none() && now.saturating_sub(*since_offer.get_or_insert(now)) > policy().turn_ns {
         system::give_way();
-        *since_offer = Some(system::now());
+        now = system::now();
+        *since_offer = Some(now);
     }
     match limit.owner {
         Some(owner) if system::on_cpu_at(owner, || now) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
