@@ -64,7 +64,9 @@ pub use module::{Module, can_find, find, find_quickly};
 pub use real::Symbol;
 pub use system::{errno, keeping_errno, nanoseconds, populate, zeroed};
 pub use text::Text;
-pub use thread::{runs_in_memory_of_another, thread_pointer};
+pub use thread::runs_in_memory_of_another;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use thread::thread_pointer;
 
 /// Names that the macros' expansions use.
 #[doc(hidden)]

@@ -4,6 +4,7 @@
 //! initial-exec model, as the locks do (`turnwise::platform::native`).
 
 /// Returns the calling thread's pointer; never 0.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 #[must_use]
 pub fn thread_pointer() -> usize {

@@ -7,7 +7,8 @@ use turnwise_interpose::Filtering;
 /// A process that gives up the chance of more rights may install no filter for long: what it does meanwhile is
 /// recorded. A child of `vfork` installs its own, not that of the parent in whose memory it runs.
 fn before(filtering: Filtering) {
-    if filtering == Filtering::Installs && !turnwise_interpose::runs_in_memory_of_another() {
+    let is_first = filtering == Filtering::Installs && filter::allows_calls();
+    if is_first && !turnwise_interpose::runs_in_memory_of_another() {
         filter::announce();
     }
 }
