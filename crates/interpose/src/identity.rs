@@ -37,7 +37,7 @@ impl Module {
             let start = self.base.wrapping_add(header.p_vaddr as usize) as *const u8;
             // SAFETY: the loader has mapped the note.
             let notes = unsafe { core::slice::from_raw_parts(start, header.p_memsz as usize) };
-            build_id(notes, Into::<u64>::into(header.p_align))
+            build_id(notes, header.p_align as usize)
         });
         notes.map_or(&[], |id| &id[..id.len().min(MOST_BYTES)])
     }

@@ -61,7 +61,7 @@ pub fn fingerprint(image: &impl Image) -> Option<u64> {
         let length = usize::try_from(u64_at(program, 32)?).ok()?.min(NOTES_MAX_BYTES);
         let alignment = u64_at(program, 48)?;
         let notes = image.at_address(u64_at(program, 16)?, u64_at(program, 8)?, length);
-        if let Some(id) = notes.and_then(|notes| build_id(notes, alignment)) {
+        if let Some(id) = notes.and_then(|notes| build_id(notes, alignment as usize)) {
             hash = mix(hash, id);
         }
     }
@@ -73,7 +73,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// Finds the build-id in a segment of notes of this alignment.
-pub fn build_id(mut notes: &[u8], alignment: u64) -> Option<&[u8]> {
+pub fn build_id(mut notes: &[u8], alignment: usize) -> Option<&[u8]> {
     let alignment = if alignment == 8 { 8 } else { 4 };
     loop {
         let number = |at: usize| Some(u32::from_ne_bytes(*notes.get(at..)?.first_chunk()?) as usize);
