@@ -1,21 +1,28 @@
 //! Compiles the part that must be C: the cancellable sleep of the condition variable (`c/wait.c`). Gives the exported
 //! symbols their versions.
 
-mod versions;
+use std::{env, fs};
 
 fn main() {
-    if !versions::is_known_target() {
-        // Compiling crate turnwise-interpose reports it.
-        return;
-    }
+    let [arguments, exec] = ["ARGUMENTS", "EXEC"].map(|name| env::var(format!("DEP_TURNWISE_INTERPOSE_{name}")));
+    // If there are none, compiling crate turnwise-interpose reports it.
+    let (Ok(arguments), Ok(exec)) = (arguments, exec) else { return };
     // These remain the C library's.
-    let without = &["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock"];
-    versions::link(&versions::Exports { without, old_conditions: true });
-    println!("cargo::rerun-if-changed=c");
+    let without = ["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock"];
+    for line in fs::read_to_string(&arguments).expect("made by crate turnwise-interpose").lines() {
+        let [_, name, argument] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!("no argument: {line}") };
+        if !without.contains(&name) {
+            println!("cargo::rustc-link-arg-cdylib={argument}");
+        }
+    }
+    println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libturnwise_preload.so");
+    for input in ["c", &arguments, &exec] {
+        println!("cargo::rerun-if-changed={input}");
+    }
     link_unwinder();
     cc::Build::new()
         .file("c/wait.c")
-        .file("c/exec.c")
+        .file(exec)
         .std("gnu11")
         .warnings(true)
         .flag("-fvisibility=hidden")
@@ -26,8 +33,8 @@ fn main() {
         .compile("turnwise_preload_c");
 }
 
-/// Links the unwinder, which std and `src/behind.rs` use, into the library where the compiler has a static one: loading
-/// it as a separate library costs every process that starts a tenth of a millisecond.
+/// Links the unwinder, which std uses, into the library where the compiler has a static one: loading it as a separate
+/// library costs every process that starts a tenth of a millisecond.
 fn link_unwinder() {
     let mut compiler = cc::Build::new().get_compiler().to_command();
     let Ok(output) = compiler.arg("-print-file-name=libgcc_eh.a").output() else { return };

@@ -1,31 +1,27 @@
 //! Compiles the wrappers of the waits, which must be C: see `c/wait.c`. Gives the exported symbols their versions.
 
-mod versions;
+use std::{env, fs};
 
 fn main() {
-    if !versions::is_known_target() {
-        // Compiling crate turnwise-interpose reports it.
-        return;
+    let [arguments, exec] = ["ARGUMENTS", "EXEC"].map(|name| env::var(format!("DEP_TURNWISE_INTERPOSE_{name}")));
+    // If there are none, compiling crate turnwise-interpose reports it.
+    let (Ok(arguments), Ok(exec)) = (arguments, exec) else { return };
+    // Keys and threads are not locks; waits on condition variables of 2002 are not recorded.
+    let without_kinds = ["asked", "old"];
+    let without = ["tss_create", "tss_delete", "tss_set", "pthread_create", "thrd_create"];
+    for line in fs::read_to_string(&arguments).expect("made by crate turnwise-interpose").lines() {
+        let [kind, name, argument] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!("no argument: {line}") };
+        if !without_kinds.contains(&kind) && !without.contains(&name) {
+            println!("cargo::rustc-link-arg-cdylib={argument}");
+        }
     }
-    // Keys of thread-specific data, threads and filters of system calls are not locks.
-    let without = &[
-        "pthread_key_create",
-        "__pthread_key_create",
-        "pthread_key_delete",
-        "pthread_setspecific",
-        "tss_create",
-        "tss_delete",
-        "tss_set",
-        "pthread_create",
-        "thrd_create",
-        "prctl",
-        "syscall",
-    ];
-    versions::link(&versions::Exports { without, old_conditions: false });
-    println!("cargo::rerun-if-changed=c");
+    println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libturnwise_recorder.so");
+    for input in ["c", &arguments, &exec] {
+        println!("cargo::rerun-if-changed={input}");
+    }
     cc::Build::new()
         .file("c/wait.c")
-        .file("c/exec.c")
+        .file(exec)
         .std("gnu11")
         .warnings(true)
         .flag("-fvisibility=hidden")

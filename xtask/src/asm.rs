@@ -1,7 +1,8 @@
 //! `cargo xtask asm`: the generic lock's machine code, next to the same instructions written by hand.
 
-use anyhow::{Context, Result, bail};
-use std::process::Command;
+use crate::command::{Run, cmd, need};
+use crate::root::{cargo, target};
+use anyhow::{Result, ensure};
 
 /// Pairs of functions in `crates/turnwise/examples/fastpath.rs`: generic, by hand.
 const PAIRS: &[(&str, &str)] =
@@ -9,13 +10,13 @@ const PAIRS: &[(&str, &str)] =
 /// Columns of the left side.
 const WIDTH: usize = 58;
 
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
 /// Prints the pairs side by side; returns `true` if the fast paths have equally many locked instructions.
-pub(crate) fn run() -> Result<bool> {
-    let args = ["build", "--quiet", "--profile", "dist", "-p", "turnwise", "--example", "fastpath"];
-    let built = Command::new("cargo").args(args).status().context("cannot start cargo")?;
-    if !built.success() {
-        bail!("cargo {} failed", args.join(" "));
-    }
+pub(crate) fn run(_: &Args) -> Result<bool> {
+    let built = cargo("build --quiet --profile dist -p turnwise --example fastpath").succeeds()?;
+    ensure!(built, "the example fastpath does not build");
     let mut same = true;
     for (generic, hand) in PAIRS {
         let (left, right) = (disassemble(generic)?, disassemble(hand)?);
@@ -30,20 +31,12 @@ pub(crate) fn run() -> Result<bool> {
 }
 
 fn disassemble(function: &str) -> Result<Vec<String>> {
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let program = format!("{target}/dist/examples/fastpath");
-    let symbol = format!("--disassemble={function}");
-    let args = ["--no-show-raw-insn", "--no-addresses", "-M", "intel", &symbol, &program];
-    let out = Command::new("objdump").args(args).output();
-    let out = out.context("no `objdump` here: `apt-get install binutils`")?;
-    if !out.status.success() {
-        bail!("objdump {}: {}", args.join(" "), String::from_utf8_lossy(&out.stderr).trim());
-    }
-    let text = String::from_utf8_lossy(&out.stdout);
+    need("objdump", "binutils")?;
+    let program = target().join("dist/examples/fastpath");
+    let mut objdump = cmd(&format!("objdump --no-show-raw-insn --no-addresses -M intel --disassemble={function}"));
+    let text = objdump.arg(&program).text()?;
     let lines: Vec<String> = text.lines().filter_map(|line| line.strip_prefix('\t')).map(tidy_line).collect();
-    if lines.is_empty() {
-        bail!("{program} has no function {function}");
-    }
+    ensure!(!lines.is_empty(), "{} has no function {function}", program.display());
     Ok(lines)
 }
 

@@ -3,6 +3,9 @@
 //! builds the book and follows every link of the result.
 
 use crate::check::need::tool;
+use crate::command::{Run, files_below};
+use crate::root::read;
+use crate::tidy::local;
 use anyhow::{Context, Result, ensure};
 use pulldown_cmark::{Event, Parser, Tag};
 use regex::Regex;
@@ -44,8 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 
 /// Builds the book, and follows every link of its pages: to files, and to places in them.
 fn check() -> Result<bool> {
-    let built = Command::new(tool("mdbook")).args(["build", "docs"]).status().context("cannot run mdbook")?;
-    ensure!(built.success(), "mdbook cannot build docs");
+    ensure!(Command::new(tool("mdbook")).args(["build", "docs"]).succeeds()?, "mdbook cannot build docs");
     let pages = built_pages(Path::new(BUILT))?;
     let (dead, followed) = dead_links(&pages)?;
     println!("{} pages, {followed} links, {} of them dead", pages.len(), dead.len());
@@ -55,17 +57,10 @@ fn check() -> Result<bool> {
 
 /// Returns the built pages by their paths, except the one that repeats all others and the one for a server's errors.
 fn built_pages(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
-    let mut pages = BTreeMap::new();
-    for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            pages.append(&mut built_pages(&path)?);
-        } else if path.extension().is_some_and(|kind| kind == "html") && !NO_PAGES.iter().any(|no| path.ends_with(no)) {
-            let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            pages.insert(path, text);
-        }
-    }
-    Ok(pages)
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "html");
+    let pages = files_below(folder)?.into_iter().filter(is_page);
+    let pages = pages.filter(|path| !NO_PAGES.iter().any(|no| path.ends_with(no)));
+    pages.map(|path| read(&path).map(|text| (path, text))).collect()
 }
 
 /// Links that lead nowhere, each with its page, and how many were followed.
@@ -79,7 +74,8 @@ fn dead_links(pages: &BTreeMap<PathBuf, String>) -> Result<(BTreeSet<String>, us
             }
             followed += 1;
             let (path, place) = to.split_once('#').unwrap_or((to, ""));
-            let target = if path.is_empty() { page.clone() } else { inside_of(page, path) };
+            let elsewhere = || local(&page.to_string_lossy(), path).unwrap_or_default().into();
+            let target = if path.is_empty() { page.clone() } else { elsewhere() };
             let has_place = |text: &String| place.is_empty() || text.contains(&format!("id=\"{place}\""));
             if !pages.get(&target).map_or_else(|| target.is_file(), has_place) {
                 dead.insert(format!("{}: {to}", page.display()));
@@ -87,19 +83,6 @@ fn dead_links(pages: &BTreeMap<PathBuf, String>) -> Result<(BTreeSet<String>, us
         }
     }
     Ok((dead, followed))
-}
-
-/// Returns the file that a link of a page means.
-fn inside_of(page: &Path, link: &str) -> PathBuf {
-    let mut target = page.parent().map(Path::to_path_buf).unwrap_or_default();
-    for part in link.split('/') {
-        match part {
-            ".." => drop(target.pop()),
-            "" | "." => {}
-            _ => target.push(part),
-        }
-    }
-    target
 }
 
 /// Collects every chapter, at any depth: values with a path and a content.
@@ -152,22 +135,10 @@ enum Place {
 
 /// Returns the destination; `None`: the link is right in the book, too.
 fn inside(from: &str, link: &str) -> Option<Place> {
-    if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
-        return None;
-    }
-    let target = link.split('#').next().unwrap_or(link);
-    let mut depth = from.matches('/').count() as i32;
-    for part in target.split('/') {
-        depth += match part {
-            ".." => -1,
-            "" | "." => 0,
-            _ => 1,
-        };
-        if depth < 0 {
-            return Some(Place::Elsewhere);
-        }
-    }
+    let target = local(&format!("docs/{from}"), link)?;
+    let leaves = link.matches("../").count() > from.matches('/').count() || !target.starts_with("docs/");
     match target.rsplit('/').next() {
+        _ if leaves => Some(Place::Elsewhere),
         Some("SUMMARY.md") => Some(Place::Elsewhere),
         Some("README.md") => Some(Place::Readme),
         Some(name) if name.contains('.') => None,

@@ -1,18 +1,8 @@
 //! Named checks, some of them quick: the parts of `cargo xtask supply` and `cargo xtask dist`.
 
-use anyhow::{Context, Result, bail};
-use std::ffi::OsStr;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use crate::command::{all_known, skipped};
+use anyhow::Result;
 use std::time::Instant;
-
-/// How a check ended that found nothing wrong.
-pub(crate) enum Outcome {
-    /// What it checked.
-    Ok(String),
-    /// Why it could not run.
-    Skipped(String),
-}
 
 /// A check of a command whose arguments are `A`.
 pub(crate) struct Check<A> {
@@ -20,7 +10,8 @@ pub(crate) struct Check<A> {
     pub(crate) what: &'static str,
     /// Whether the short form has it.
     pub(crate) quick: bool,
-    pub(crate) run: fn(&A) -> Result<Outcome>,
+    /// Returns what it checked; an error may be why it could not run.
+    pub(crate) run: fn(&A) -> Result<String>,
 }
 
 /// Makes a check.
@@ -28,7 +19,7 @@ pub(crate) const fn check<A>(
     name: &'static str,
     what: &'static str,
     quick: bool,
-    run: fn(&A) -> Result<Outcome>,
+    run: fn(&A) -> Result<String>,
 ) -> Check<A> {
     Check { name, what, quick, run }
 }
@@ -47,17 +38,15 @@ pub(crate) struct Which {
     named: Vec<String>,
 }
 
-/// Runs the requested checks of `cargo xtask COMMAND`; returns `true` if none failed.
-pub(crate) fn run<A>(command: &str, checks: &[Check<A>], which: &Which, args: &A) -> Result<bool> {
+/// Runs the requested checks; returns `true` if none failed.
+pub(crate) fn run<A>(checks: &[Check<A>], which: &Which, args: &A) -> Result<bool> {
     if which.list {
         for check in checks {
             println!("{:11} {}{}", check.name, check.what, if check.quick { " (quick)" } else { "" });
         }
         return Ok(true);
     }
-    if let Some(name) = which.named.iter().find(|name| !checks.iter().any(|check| check.name == **name)) {
-        bail!("no check is called `{name}`; `cargo xtask {command} --list` lists them");
-    }
+    all_known(&which.named, checks.iter().map(|check| check.name), "check")?;
     let asked_for = |check: &&Check<A>| match which.named.is_empty() {
         true => check.quick || !which.quick,
         false => which.named.iter().any(|name| name == check.name),
@@ -66,50 +55,16 @@ pub(crate) fn run<A>(command: &str, checks: &[Check<A>], which: &Which, args: &A
     for check in checks.iter().filter(asked_for) {
         println!("\n==> {}: {}", check.name, check.what);
         let start = Instant::now();
-        let result = match (check.run)(args) {
-            Ok(Outcome::Ok(seen)) => format!("ok: {seen}"),
-            Ok(Outcome::Skipped(why)) => format!("SKIPPED: {why}"),
-            Err(error) => {
-                ok = false;
-                format!("FAILED: {error:#}")
-            }
+        let result = skipped((check.run)(args));
+        ok &= result.is_ok();
+        let result = match result {
+            Ok(Ok(seen)) => format!("ok: {seen}"),
+            Ok(Err(why)) => format!("SKIPPED: {why}"),
+            Err(error) => format!("FAILED: {error:#}"),
         };
         println!("{result}");
         lines += &format!("{:11} {:>5} s  {result}\n", check.name, start.elapsed().as_secs());
     }
     println!("\n{lines}");
     Ok(ok)
-}
-
-/// Shows a command and runs it in `folder`; it must succeed.
-pub(crate) fn must(folder: &Path, env: &[(&str, &OsStr)], line: &[&str]) -> Result<()> {
-    println!("+ {}", line.join(" "));
-    let status = Command::new(line[0])
-        .args(&line[1..])
-        .envs(env.iter().copied())
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .status()
-        .with_context(|| format!("cannot start {}", line[0]))?;
-    if !status.success() {
-        bail!("{} ended with {status}", line.join(" "));
-    }
-    Ok(())
-}
-
-/// Returns the output of a command, which must succeed.
-pub(crate) fn output(line: &[&str]) -> Result<String> {
-    let out = Command::new(line[0]).args(&line[1..]).stdin(Stdio::null()).output();
-    let out = out.with_context(|| format!("cannot start {}", line[0]))?;
-    if !out.status.success() {
-        bail!("{} ended with {}:\n{}", line.join(" "), out.status, String::from_utf8_lossy(&out.stderr).trim());
-    }
-    String::from_utf8(out.stdout).with_context(|| format!("{} prints what is not UTF-8", line.join(" ")))
-}
-
-/// Returns whether a program can be started.
-pub(crate) fn is_here(program: &str) -> bool {
-    let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok()
 }

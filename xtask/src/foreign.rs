@@ -4,8 +4,9 @@
 //! and later), so that programs start programs there as they do natively, and nothing of the machine changes. The
 //! programs and libraries are those of Debian's cross compilers.
 
-use anyhow::{Context, Result};
-use std::process::{Command, Stdio};
+use crate::command::{Run, need, of_words, skip, skipped, text_of};
+use anyhow::{Result, ensure};
+use std::process::Command;
 
 /// A processor that tests can be run for.
 pub(crate) struct Processor {
@@ -24,15 +25,11 @@ pub(crate) struct Processor {
 /// An interpreter of programs.
 struct Qemu {
     program: &'static str,
-    /// Bytes 5 to 8 and 17 to 20 of its programs, as the kernel's `binfmt_misc` needs them: class, order and version;
-    /// an executable or shared object; the machine.
-    class: &'static str,
-    kind: &'static str,
-    kind_mask: &'static str,
+    /// The machine's number in its programs, and whether they have the high byte first.
+    machine: u16,
+    big: bool,
 }
 
-const LITTLE: &str = r"\x02\x01\x01\x00";
-const BIG: &str = r"\x02\x02\x01\x00";
 /// Without the one test that builds a program for this machine.
 const LOCKS: &str = "-p turnwise -p turnwise-recording --lib --tests -- --skip two_versions_link";
 const LOCKS_FEATURES: &str =
@@ -57,12 +54,7 @@ static PROCESSORS: [Processor; 4] = [
         name: "arm64",
         target: "aarch64-unknown-linux-gnu",
         tools: "aarch64-linux-gnu-",
-        qemu: Some(Qemu {
-            program: "qemu-aarch64-static",
-            class: LITTLE,
-            kind: r"\x02\x00\xb7\x00",
-            kind_mask: r"\xfe\xff\xff\xff",
-        }),
+        qemu: Some(Qemu { program: "qemu-aarch64-static", machine: 0xb7, big: false }),
         suites: &[LOCKS, LOCKS_FEATURES, PROGRAMS],
         quick: &[LOCKS, PROGRAMS_QUICK],
     },
@@ -70,12 +62,7 @@ static PROCESSORS: [Processor; 4] = [
         name: "s390x",
         target: "s390x-unknown-linux-gnu",
         tools: "s390x-linux-gnu-",
-        qemu: Some(Qemu {
-            program: "qemu-s390x-static",
-            class: BIG,
-            kind: r"\x00\x02\x00\x16",
-            kind_mask: r"\xff\xfe\xff\xff",
-        }),
+        qemu: Some(Qemu { program: "qemu-s390x-static", machine: 0x16, big: true }),
         suites: &[LOCKS, LOCKS_FEATURES],
         quick: &[LOCKS],
     },
@@ -83,12 +70,7 @@ static PROCESSORS: [Processor; 4] = [
         name: "riscv64",
         target: "riscv64gc-unknown-linux-gnu",
         tools: "riscv64-linux-gnu-",
-        qemu: Some(Qemu {
-            program: "qemu-riscv64-static",
-            class: LITTLE,
-            kind: r"\x02\x00\xf3\x00",
-            kind_mask: r"\xfe\xff\xff\xff",
-        }),
+        qemu: Some(Qemu { program: "qemu-riscv64-static", machine: 0xf3, big: false }),
         suites: &[LOCKS, LOCKS_FEATURES],
         quick: &[],
     },
@@ -131,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         if !is_asked || suites.is_empty() {
             continue;
         }
-        if let Some(why) = processor.trouble()? {
+        if let Err(why) = skipped(processor.runs_here())? {
             println!("{}: SKIPPED: {why}", processor.name);
             continue;
         }
@@ -143,28 +125,21 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 }
 
 impl Processor {
-    /// Returns why its programs do not run here, if they do not.
-    pub(crate) fn trouble(&self) -> Result<Option<String>> {
-        let compiler = format!("{}gcc", self.tools);
-        if !is_here(&compiler) {
-            return Ok(Some(format!("no `{compiler}` here: `apt-get install {}`", self.packages())));
-        }
+    /// # Errors
+    /// Why its programs do not run here.
+    pub(crate) fn runs_here(&self) -> Result<()> {
+        let debian = if self.name == "i686" { "i386" } else { self.name };
+        let packages = format!("g++-{} libc6-dev-{debian}-cross", self.tools.trim_end_matches('-'));
+        need(&format!("{}gcc", self.tools), &packages)?;
         let Some(qemu) = &self.qemu else {
             let why = format!("this machine is not {} or x86-64", self.name);
-            return Ok((!cfg!(any(target_arch = "x86", target_arch = "x86_64"))).then_some(why));
+            return if cfg!(any(target_arch = "x86", target_arch = "x86_64")) { Ok(()) } else { Err(skip(why)) };
         };
-        if !is_here(qemu.program) {
-            return Ok(Some(format!("no `{}` here: `apt-get install qemu-user-static`", qemu.program)));
-        }
-        let mut alone = self.around();
-        let tried = alone.arg("true").stdin(Stdio::null()).output().context("cannot run unshare of util-linux")?;
+        need(qemu.program, "qemu-user-static")?;
+        let tried = self.around().arg("true").printed()?;
         let why = "this kernel takes no interpreter in a namespace (Linux 6.7 and later do, where users may make them)";
-        Ok((!tried.status.success()).then(|| format!("{why}: {}", String::from_utf8_lossy(&tried.stderr).trim())))
-    }
-
-    fn packages(&self) -> String {
-        let debian = if self.name == "i686" { "i386" } else { self.name };
-        format!("g++-{} libc6-dev-{debian}-cross", self.tools.trim_end_matches('-'))
+        ensure!(tried.status.success(), skip(format!("{why}: {}", text_of(&tried.stderr).trim())));
+        Ok(())
     }
 
     /// Returns the first words of a command in which the kernel knows how to run its programs.
@@ -178,10 +153,7 @@ impl Processor {
 
     /// Returns the same as a command; the words of another are to follow.
     fn around(&self) -> Command {
-        let words = self.words();
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        command
+        of_words(self.words())
     }
 
     fn libraries(&self) -> String {
@@ -203,29 +175,25 @@ impl Processor {
         // Less to link: these are not debugged.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0");
         command.args(["cargo", "test", "--no-fail-fast", "--target-dir", "target/foreign", "--target", self.target]);
-        command.args(suite.split_whitespace()).stdin(Stdio::null());
         println!("{}: cargo test --target {} {suite}", self.name, self.target);
-        Ok(command.status().context("cannot run unshare of util-linux")?.success())
+        command.args(suite.split_whitespace()).succeeds()
     }
 }
 
 impl Qemu {
     /// Returns a row of the kernel's table: qemu is opened now (`F`), outside of the mount namespaces of tests.
     fn row(&self) -> String {
-        let Qemu { class, kind, kind_mask, .. } = self;
-        let zeros = r"\x00".repeat(8);
-        let ones = r"\xff".repeat(8);
-        let path = format!("/usr/bin/{}", self.program);
-        format!(
-            r":{}:M::\x7fELF{class}{zeros}{kind}:\xff\xff\xff\xff\xff\xff\xff\x00{ones}{kind_mask}:{path}:F",
-            self.program
-        )
+        let Qemu { program, machine, big } = self;
+        let number = |number: u16| {
+            let [first, second] = if *big { number.to_be_bytes() } else { number.to_le_bytes() };
+            format!(r"\x{first:02x}\x{second:02x}")
+        };
+        // Class, order and version; then an executable or shared object, and the machine.
+        let begin = format!(r"\x7fELF\x02\x0{}\x01\x00{}", if *big { 2 } else { 1 }, r"\x00".repeat(8));
+        let mask = r"\xff".repeat(7) + r"\x00" + &r"\xff".repeat(8);
+        let (kind, of) = (number(2) + &number(*machine), number(0xfffe) + &number(0xffff));
+        format!(":{program}:M::{begin}{kind}:{mask}{of}:/usr/bin/{program}:F")
     }
-}
-
-fn is_here(program: &str) -> bool {
-    let mut command = Command::new(program);
-    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 #[cfg(test)]

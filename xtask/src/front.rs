@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::Parser;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::{ExitCode, Stdio};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
@@ -24,8 +24,8 @@ fn main() -> ExitCode {
     match words.first().and_then(|word| word.to_str()) {
         Some("test" | "install-c") => root::ended(run(Front::parse())),
         _ => {
-            let mut all = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            all.args(["run", "--quiet", "--package", "xtask", "--bin", "xtask-all", "--"]).args(words);
+            let mut all = root::cargo("run --quiet --package xtask --bin xtask-all --");
+            all.args(words).stdin(Stdio::inherit());
             eprintln!("error: cannot start cargo: {}", all.exec());
             ExitCode::from(2)
         }

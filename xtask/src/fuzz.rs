@@ -1,9 +1,9 @@
 //! `cargo xtask fuzz`: the targets of `cargo test`, driven by libFuzzer, for any length of time (`proof/fuzz`).
 
-use crate::checks::output;
-use anyhow::{Context, Result, bail, ensure};
+use crate::command::{Run, all_known, git, host, lines, text_of};
+use crate::root::cargo;
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -31,7 +31,7 @@ const COVERAGE: [&str; 6] = [
     "--cfg=fuzzing",
 ];
 
-/// Feed hostile input to all that reads from outside, for long; what crashes it is left below target/fuzz
+/// Feed hostile input to all parsers of outside data, for a long time; crashing inputs are left below target/fuzz
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Seconds for each target
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// List the targets
     #[arg(long)]
     list: bool,
-    /// Put the smallest inputs that reach all that was reached into proof/fuzz/corpus
+    /// Put the smallest inputs with the same coverage into proof/fuzz/corpus
     #[arg(long)]
     keep: bool,
     /// Targets (all, if none is named)
@@ -62,10 +62,8 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         named.iter().for_each(|(name, _)| println!("{name}"));
         return Ok(true);
     }
-    if let Some(unknown) = args.targets.iter().find(|name| named.iter().all(|(known, _)| known != *name)) {
-        bail!("no target is called `{unknown}`; `cargo xtask fuzz --list` lists them");
-    }
-    let is_chosen = |name: &str| args.targets.is_empty() || args.targets.iter().any(|chosen| chosen == name);
+    all_known(&args.targets, named.iter().map(|(name, _)| &**name), "target")?;
+    let is_chosen = |name: &String| args.targets.is_empty() || args.targets.contains(name);
     let has_chosen = |home: usize| named.iter().any(|(name, of)| *of == home && is_chosen(name));
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     // One after the other: those built first run without waiting for the rest.
@@ -94,8 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 fn names() -> Result<Vec<(String, usize)>> {
     let mut names = Vec::new();
     for (place, (_, folder, _)) in HOMES.iter().enumerate() {
-        let found =
-            output(&["git", "grep", "--untracked", "-hoE", r"^ *fn fuzz_[a-z_]+\(\)", "--", &format!(":/{folder}")])?;
+        let found = git(&["grep", "--untracked", "-hoE", r"^ *fn fuzz_[a-z_]+\(\)", "--", &format!(":/{folder}")])?;
         let found = found.lines().filter_map(|line| line.trim().strip_prefix("fn fuzz_")?.strip_suffix("()"));
         names.extend(found.map(|name| (name.replace('_', "-"), place)));
     }
@@ -125,7 +122,7 @@ impl Seen {
     }
 
     fn row(&self) -> String {
-        let told = |number: Option<u64>| number.map_or_else(|| "not told".to_owned(), |number| number.to_string());
+        let told = |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
         [self.executions, self.first, self.last].map(told).join(" | ")
     }
 }
@@ -136,17 +133,13 @@ impl Target {
         let mut command = Command::new(&self.executable);
         command.args(["--exact", &self.test, "--nocapture"]).current_dir(&self.folder);
         command.env("CARGO_MANIFEST_DIR", &self.folder).env(SECONDS, args.seconds.to_string());
-        command.envs(args.keep.then_some((KEEP, "1"))).stderr(Stdio::piped());
-        let mut child = command.spawn().with_context(|| format!("cannot run {}", self.executable.display()))?;
-        let told = child.stderr.take().context("the pipe that was asked for")?;
         let mut seen = Seen::default();
-        for line in BufReader::new(told).split(b'\n') {
-            let line = line.context("cannot read what libFuzzer says")?;
-            let line = String::from_utf8_lossy(&line);
+        let status = lines(command.envs(args.keep.then_some((KEEP, "1"))), |line| {
             eprintln!("{line}");
             seen.line(&line);
-        }
-        Ok((child.wait().context("cannot wait for libFuzzer")?.success(), seen))
+            Ok(())
+        })?;
+        Ok((status.success(), seen))
     }
 }
 
@@ -154,9 +147,9 @@ impl Target {
 fn build(home: usize) -> Result<Vec<Target>> {
     let (package, _, tests) = HOMES[home];
     println!("building the targets of {package}");
-    let mut build = Command::new("cargo");
     // With a target, build scripts and derive macros are built without the flags.
-    build.args(BUILD.split_whitespace()).args(["--target", &host()?, "-p", package]).args(tests).stdout(Stdio::piped());
+    let mut build = cargo(BUILD);
+    build.args(["--target", &host()?, "-p", package]).args(tests).stdout(Stdio::piped());
     build.env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\x1f"));
     build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_INCREMENTAL", "0");
     let built = build.spawn().context("cannot run cargo")?.wait_with_output()?;
@@ -170,8 +163,8 @@ fn build(home: usize) -> Result<Vec<Target>> {
         };
         let (executable, manifest) = (PathBuf::from(executable), PathBuf::from(manifest));
         let folder = manifest.parent().context("a manifest lies in a folder")?.to_path_buf();
-        let listed = Command::new(&executable).args(["--list", "--format", "terse"]).current_dir(&folder).output()?;
-        let tests = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let listed = Command::new(&executable).args(["--list", "--format", "terse"]).current_dir(&folder).printed()?;
+        let tests = text_of(&listed.stdout);
         for test in tests.lines().filter_map(|line| line.strip_suffix(": test")) {
             let Some(name) = test.rsplit("::").next().and_then(|name| name.strip_prefix("fuzz_")) else { continue };
             let (executable, folder) = (executable.clone(), folder.clone());
@@ -180,14 +173,6 @@ fn build(home: usize) -> Result<Vec<Target>> {
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
-}
-
-/// Returns the machine that the compiler is for.
-fn host() -> Result<String> {
-    let told = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?;
-    let told = String::from_utf8(told.stdout)?;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc does not say which machine it is for")
 }
 
 #[cfg(test)]
@@ -207,7 +192,7 @@ mod tests {
     #[test]
     fn what_libfuzzer_reached_is_told() {
         let mut seen = Seen::default();
-        assert_eq!(seen.row(), "not told | not told | not told");
+        assert_eq!(seen.row(), "unknown | unknown | unknown");
         for line in [
             "INFO: Seed: 1",
             "#2\tINITED cov: 40 ft: 41 corp: 1/1b exec/s: 0 rss: 30Mb",

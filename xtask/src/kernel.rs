@@ -1,7 +1,8 @@
 //! `cargo xtask kernel`: the kernel of `proof/kernel`, booted on virtual CPUs.
 
-use anyhow::{Context, Result, bail};
-use std::process::{Command, Stdio};
+use crate::command::{Run, cmd, text_of};
+use anyhow::{Result, ensure};
+use std::process::Stdio;
 
 const FOLDER: &str = "proof/kernel";
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
@@ -50,21 +51,16 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 /// Builds and boots one; returns what was wrong.
 fn boot(machine: &str, patience: u32) -> Result<Option<String>> {
     let target = format!("{machine}-unknown-none");
-    let cargo = |words: &[&str]| {
-        let mut command = Command::new("cargo");
-        command.args(words).args(["--quiet", "--locked", "--target", &target]).current_dir(FOLDER);
-        command.stdin(Stdio::null());
+    let cargo = |line: &str| {
+        let mut command = cmd(&format!("{line} --quiet --locked --target {target}"));
+        command.current_dir(FOLDER).stderr(Stdio::inherit());
         command
     };
     // Built apart, so that patience is about the kernel alone.
-    if !cargo(&["build"]).status().context("cannot run cargo")?.success() {
-        bail!("{FOLDER} cannot be built for {target}: `rustup target add {target}`?");
-    }
-    let mut run = Command::new("timeout");
-    run.arg(patience.to_string()).arg(cargo(&["run"]).get_program()).args(cargo(&["run"]).get_args());
-    let output = run.current_dir(FOLDER).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let output = output.context("cannot run timeout (coreutils)")?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let built = cargo("cargo build").succeeds()?;
+    ensure!(built, "{FOLDER} cannot be built for {target}: `rustup target add {target}`?");
+    let output = cargo(&format!("timeout {patience} cargo run")).printed()?;
+    let text = text_of(&output.stdout);
     print!("{text}");
     if output.status.code() == Some(124) {
         return Ok(Some(format!("did not end within {patience} s")));

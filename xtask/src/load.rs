@@ -1,11 +1,10 @@
 //! `cargo xtask load`: acquisitions by the thousand million, and threads that come and go, by two scenarios of
 //! `proof/torture`.
 
-use anyhow::{Context, Result, bail};
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use crate::command::{lines, made_here};
+use crate::root::{cargo, write};
+use anyhow::{Context, Result, ensure};
 use std::time::UNIX_EPOCH;
-use turnwise_present::machine::{self, Machine};
 
 /// The page with the tables.
 const PAGE: &str = "docs/results/load.md";
@@ -46,46 +45,25 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         torture("load", &[&format!("--seconds={seconds}"), &format!("--acquisitions={acquisitions}")], seed, locks)?;
     let (churned, churn) = torture("churn", &[&format!("--seconds={churn}")], seed, locks)?;
     if args.write {
-        let page = page(command.trim_end(), &load, &churn);
-        std::fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))?;
+        let rows = rows(&load, &churn).join("\n");
+        let made = made_here(&format!("{} --write", command.trim_end()));
+        write(PAGE, format!("# Load\n\n{made}\n\n{INTRODUCTION}\n\n{HEAD}\n{rows}\n"))?;
     }
     Ok(loaded && churned)
 }
 
 /// Runs one scenario for every lock that has it; returns whether all was well, and its report on each.
 fn torture(scenario: &str, flags: &[&str], seed: u64, locks: &[String]) -> Result<(bool, Vec<String>)> {
-    let mut child = Command::new("cargo")
-        .args(["run", "--quiet", "--release", "-p", "turnwise-torture", "--", "--scenario", scenario])
-        .args(flags)
-        .arg(format!("--seed={seed}"))
-        .args(locks.iter().map(|lock| format!("--lock={lock}")))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot run cargo")?;
-    let out = child.stdout.take().context("the pipe that was asked for")?;
+    let mut run = cargo("run --quiet --release -p turnwise-torture -- --scenario");
+    run.arg(scenario).args(flags).arg(format!("--seed={seed}")).args(locks.iter().map(|lock| format!("--lock={lock}")));
     let mut rows = Vec::new();
-    for line in BufReader::new(out).lines() {
-        let line = line.context("cannot read what the run prints")?;
+    let status = lines(&mut run, |line| {
         println!("{line}");
-        if line.starts_with("| ") {
-            rows.push(line);
-        }
-    }
-    let status = child.wait().context("cannot wait for the run")?;
-    if rows.is_empty() {
-        bail!("no lock went through {scenario}: the run ended with {status}");
-    }
+        rows.extend(line.starts_with("| ").then_some(line));
+        Ok(())
+    })?;
+    ensure!(!rows.is_empty(), "no lock went through {scenario}: the run ended with {status}");
     Ok((status.success(), rows))
-}
-
-fn page(command: &str, load: &[String], churn: &[String]) -> String {
-    let (machine, commit) = (Machine::here(), machine::commit().unwrap_or_else(|| "unknown".to_owned()));
-    let rows = rows(load, churn).join("\n");
-    format!(
-        "# Load\n\nWritten by `{command} --write`, commit {commit}; do not edit. Machine: {machine}.\n\n\
-         {INTRODUCTION}\n\n{HEAD}\n{rows}\n"
-    )
 }
 
 /// Returns what both scenarios print about a lock, in a row: of all columns those that show whether it keeps up.

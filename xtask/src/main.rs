@@ -6,6 +6,7 @@ mod book;
 mod capi;
 mod check;
 mod checks;
+mod command;
 mod compatibility;
 mod dist;
 mod faults;
@@ -34,84 +35,60 @@ struct Cli {
     command: Command,
 }
 
-#[derive(Subcommand)]
-enum Command {
+/// Declares the commands, each by the function that runs it and returns whether everything is in order.
+macro_rules! commands {
+    ($($(#[$what:meta])* $name:ident($args:ty) by $run:path;)*) => {
+        #[derive(Subcommand)]
+        enum Command { $($(#[$what])* $name($args),)* }
+
+        impl Command {
+            fn run(&self) -> Result<bool> {
+                root::enter()?;
+                match self { $(Command::$name(args) => $run(args),)* }
+            }
+        }
+    };
+}
+
+commands! {
     /// Style as a test: named rules, each finding with its file, line and what to do
-    Tidy {
-        /// List the rules
-        #[arg(long)]
-        list: bool,
-    },
+    Tidy(tidy::Args) by tidy::run;
     /// Everything that CI runs, in the same order
-    Check(check::Args),
+    Check(check::Args) by check::run;
     /// Slow chores that CI does not run
     #[command(flatten)]
-    Chore(check::Chore),
+    Chore(check::Chore) by check::Chore::run;
     /// Try the guide (docs/guide) step by step, as a reader would
-    Guide(guide::Args),
+    Guide(guide::Args) by guide::run;
     /// Unmodified programs on both locks; writes docs/results/programs.md and its picture
-    Programs(programs::Args),
-    Test(test::Args),
-    Results(results::Args),
-    Perf(perf::Args),
-    Ablate(ablate::Args),
-    Faults(faults::Args),
-    Fuzz(fuzz::Args),
-    Sanitize(sanitize::Args),
-    Kernel(kernel::Args),
-    Foreign(foreign::Args),
-    Load(load::Args),
-    Compatibility(compatibility::Args),
-    Supply(supply::Args),
-    Dist(dist::Args),
+    Programs(programs::Args) by programs::run;
+    Test(test::Args) by test::run;
+    Results(results::Args) by results::run;
+    Perf(perf::Args) by perf::run;
+    Ablate(ablate::Args) by ablate::run;
+    Faults(faults::Args) by faults::run;
+    Fuzz(fuzz::Args) by fuzz::run;
+    Sanitize(sanitize::Args) by sanitize::run;
+    Kernel(kernel::Args) by kernel::run;
+    Foreign(foreign::Args) by foreign::run;
+    Load(load::Args) by load::run;
+    Compatibility(compatibility::Args) by compatibility::run;
+    Supply(supply::Args) by supply::run;
+    Dist(dist::Args) by dist::run;
     /// Prepare the pages of docs for mdbook, which calls this by docs/book.toml
     #[command(hide = true)]
-    Book(book::Args),
-    /// Keep a CPU busy beside what `perf` and `programs` measure
+    Book(book::Args) by book::run;
+    /// Keep a CPU busy next to what `perf` and `programs` measure
     #[command(hide = true)]
-    Busy(perf::busy::Args),
-    /// Show what `lock` and `unlock` compile to, beside the same lock written by hand
-    Asm,
+    Busy(perf::busy::Args) by perf::busy::run;
+    /// Show what `lock` and `unlock` compile to, next to the same lock written by hand
+    Asm(asm::Args) by asm::run;
     /// Write the C API's header, or check it
-    Header(capi::Header),
+    Header(capi::Header) by capi::Header::run;
     /// Build the C API and install it: libraries, headers, pkg-config file, CMake package
-    InstallC(capi::Install),
+    InstallC(capi::Install) by capi::Install::run;
 }
 
 fn main() -> ExitCode {
-    root::ended(run(Cli::parse().command))
-}
-
-/// Returns whether everything is in order.
-fn run(command: Command) -> Result<bool> {
-    root::enter()?;
-    match command {
-        Command::Tidy { list: true } => {
-            tidy::list();
-            Ok(true)
-        }
-        Command::Tidy { list: false } => tidy::run(),
-        Command::Check(args) => check::run(&args),
-        Command::Chore(chore) => chore.run(),
-        Command::Guide(args) => guide::run(&args),
-        Command::Programs(args) => programs::run(&args),
-        Command::Test(args) => test::run(&args),
-        Command::Results(args) => results::run(&args),
-        Command::Perf(args) => perf::run(&args),
-        Command::Ablate(args) => ablate::run(&args),
-        Command::Faults(args) => faults::run(&args),
-        Command::Fuzz(args) => fuzz::run(&args),
-        Command::Sanitize(args) => sanitize::run(&args),
-        Command::Kernel(args) => kernel::run(&args),
-        Command::Foreign(args) => foreign::run(&args),
-        Command::Load(args) => load::run(&args),
-        Command::Compatibility(args) => compatibility::run(&args),
-        Command::Supply(args) => supply::run(&args),
-        Command::Dist(args) => dist::run(&args),
-        Command::Book(args) => book::run(&args),
-        Command::Busy(args) => perf::busy::run(&args),
-        Command::Asm => asm::run(),
-        Command::Header(header) => header.run(),
-        Command::InstallC(install) => install.run(),
-    }
+    root::ended(Cli::parse().command.run())
 }

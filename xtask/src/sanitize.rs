@@ -2,6 +2,7 @@
 //! UndefinedBehaviorSanitizer. They see the programs and what the libraries do to their memory by the C library's
 //! functions, but not the inside of the libraries, which Miri and ThreadSanitizer check.
 
+use crate::command::{Run, cmd, text_of, workspace};
 use anyhow::{Context, Result, ensure};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -19,26 +20,10 @@ const LINKED: [&str; 5] = [
 /// Run with the preload library, of `crates/preload/tests/c`. Not here: `keys.c`, which uses a key that never existed;
 /// `cancel.c`, whose unwinding AddressSanitizer does not follow; and `fork.c`, whose children start threads: 2 of 100
 /// hang in the sanitizer, which does not support that, with our library and without it.
-const PRELOADED: [&str; 16] = [
-    "c11",
-    "cancel_one",
-    "cond",
-    "destroy",
-    "destroy_waited",
-    "exclusion",
-    "exit",
-    "foreign",
-    "fork_claimed",
-    "fork_tries",
-    "many",
-    "rwlock",
-    "rwlock_stress",
-    "signals",
-    "threads",
-    "timed",
-];
-/// Seconds that a program may take.
-const LIMIT: &str = "300";
+const PRELOADED: &str = "c11 cancel_one cond destroy destroy_waited exclusion exit foreign fork_claimed fork_tries \
+                         many rwlock rwlock_stress signals threads timed";
+/// Runs a program, for 300 s at most.
+const LIMITED: &str = "timeout -k 5 300";
 
 /// Programs in C and C++ on our libraries under address and undefined-behaviour sanitizers
 #[derive(clap::Args)]
@@ -46,34 +31,29 @@ pub(crate) struct Args {}
 
 /// Builds and runs them; returns `true` if there are no complaints.
 pub(crate) fn run(_: &Args) -> Result<bool> {
-    let built = Command::new("cargo").args(["build", "--quiet", "--workspace"]).status().context("cannot run cargo")?;
-    ensure!(built.success(), "the libraries do not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    let libraries = std::path::absolute(target)?.join("debug");
+    let libraries = workspace()?;
     let folder = tempfile::tempdir()?;
     // As it is installed: programs look for it by the name of its interface.
     let library = libraries.join("libturnwise_c.so");
     for name in ["libturnwise.so", "libturnwise.so.0"] {
         symlink(&library, folder.path().join(name))?;
     }
+    let preload = format!("LD_PRELOAD={}", libraries.join("libturnwise_preload.so").display());
+    let preloaded = PRELOADED.split(' ').map(|name| format!("crates/preload/tests/c/{name}.c"));
+    let sources: Vec<_> = LINKED.iter().map(|source| (*source).to_owned()).chain(preloaded).collect();
     let mut failed = Vec::new();
-    for source in LINKED {
+    for (place, source) in sources.iter().enumerate() {
         let program = compile(Path::new(source), folder.path())?;
-        let mut command = limited();
-        command.arg(&program).env("LD_LIBRARY_PATH", folder.path());
-        failed.extend((!is_fine(command)?).then(|| source.to_owned()));
-    }
-    let preload = libraries.join("libturnwise_preload.so");
-    for name in PRELOADED {
-        let source = format!("crates/preload/tests/c/{name}.c");
-        let program = compile(Path::new(&source), folder.path())?;
-        let mut command = limited();
-        // What is preloaded comes before the sanitizer, which tolerates it. Threads that are cancelled leave memory.
-        command.env("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0");
-        command.arg("env").arg(format!("LD_PRELOAD={}", preload.display())).arg(&program);
+        let mut command = cmd(LIMITED);
+        command.env("LD_LIBRARY_PATH", folder.path());
+        if place >= LINKED.len() {
+            // What is preloaded comes before the sanitizer, which allows that. Threads that are cancelled leave memory.
+            command.env("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0").args(["env", &preload]);
+        }
+        command.arg(&program);
         failed.extend((!is_fine(command)?).then_some(source));
     }
-    println!("sanitize: {} programs, {} failed", LINKED.len() + PRELOADED.len(), failed.len());
+    println!("sanitize: {} programs, {} failed", sources.len(), failed.len());
     failed.iter().for_each(|source| println!("failed: {source}"));
     Ok(failed.is_empty())
 }
@@ -89,21 +69,14 @@ fn compile(source: &Path, folder: &Path) -> Result<PathBuf> {
     if source.starts_with("crates/capi") {
         compiler.arg("-L").arg(folder).arg("-lturnwise");
     }
-    let status = compiler.arg("-ldl").status().with_context(|| format!("cannot run {compiler:?}"))?;
-    ensure!(status.success(), "{} does not compile with the sanitizers", source.display());
+    ensure!(compiler.arg("-ldl").succeeds()?, "{} does not compile with the sanitizers", source.display());
     Ok(program)
-}
-
-fn limited() -> Command {
-    let mut command = Command::new("timeout");
-    command.args(["-k", "5", LIMIT]);
-    command
 }
 
 /// Runs a program; shows its complaints.
 fn is_fine(mut command: Command) -> Result<bool> {
-    let ended = command.output().context("cannot run timeout of coreutils")?;
-    let told = String::from_utf8_lossy(&ended.stderr);
+    let ended = command.printed()?;
+    let told = text_of(&ended.stderr);
     let is_fine = ended.status.success() && !told.contains("runtime error") && !told.contains("AddressSanitizer");
     if !is_fine {
         println!("{command:?}: {}\n{told}", ended.status);

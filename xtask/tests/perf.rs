@@ -97,7 +97,7 @@ fn each_cell_gets_the_verdict_that_its_runs_allow() {
     ] {
         assert!(line(cell).ends_with(verdict), "{table}");
     }
-    assert!(table.ends_with("1 worse, 1 better, and in 3 no difference can be told\n"), "{table}");
+    assert!(table.ends_with("1 worse, 1 better, and in 3 no difference can be seen\n"), "{table}");
     assert!(table.contains("20 pairs of 4 x 30 ms per cell") && table.contains("--bench mutex --rounds 20"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
 
@@ -127,7 +127,7 @@ fn what_another_build_does_not_show_is_no_verdict() {
     };
     let (code, table) = run(&other_new);
     assert_eq!(code, Some(0), "{table}");
-    assert!(table.ends_with("0 worse, 1 better, and in 1 no difference can be told\n"), "{table}");
+    assert!(table.ends_with("0 worse, 1 better, and in 1 no difference can be seen\n"), "{table}");
     assert_eq!(table.matches("\n  placed otherwise ").count(), 2, "{table}");
     let (code, table) = run(&lab.new);
     assert_eq!(code, Some(1), "slower in both builds:\n{table}");

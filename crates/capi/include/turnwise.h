@@ -149,7 +149,7 @@ typedef struct tw_lock_stats {
     uint64_t sleeps;
     // Acquisitions past threads that slept.
     uint64_t steals;
-    // Acquisitions by a promised turn.
+    // Acquisitions by a hand-off.
     uint64_t handoffs;
     // The lengths of the waits: element n counts those of 2^n nanoseconds and more, below 2^(n+1); the first has
     // shorter ones, too, and the last longer ones.

@@ -2,7 +2,7 @@
 
 use crate::result::{TW_INVALID, TW_OK, tw_result};
 use core::ffi::c_void;
-use turnwise_live::{Kind, Lock, Snapshot, own};
+use turnwise_live::{Kind, Lock, Snapshot, own, unnumbered};
 
 /// The way in which threads wait for a lock.
 #[repr(C)]
@@ -39,7 +39,7 @@ pub struct tw_lock_stats {
     pub sleeps: u64,
     /// Acquisitions past threads that slept.
     pub steals: u64,
-    /// Acquisitions by a promised turn.
+    /// Acquisitions by a hand-off.
     pub handoffs: u64,
     /// The lengths of the waits: element n counts those of 2^n nanoseconds and more, below 2^(n+1); the first has
     /// shorter ones, too, and the last longer ones.
@@ -106,7 +106,7 @@ fn none(lock: u64, kind: Kind, waiting: u32) -> Option<tw_lock_stats> {
         Kind::Spin => return None,
     };
     Some(tw_lock_stats {
-        lock: core::ptr::without_provenance(usize::try_from(lock).ok()?),
+        lock: core::ptr::without_provenance(usize::try_from(unnumbered(lock)).ok()?),
         kind,
         waiting,
         waits: 0,

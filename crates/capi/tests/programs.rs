@@ -124,21 +124,6 @@ fn every_function_is_documented() {
     }
 }
 
-/// Two references too few: the process ends with a message, and does not go on with a wrapped count.
-#[test]
-fn misuse_of_a_count_aborts_with_a_message() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (source, program) = (folder.path().join("misuse.c"), folder.path().join("misuse"));
-    let text = "#include <turnwise.h>\nint main(void) { tw_lockref l = TW_LOCKREF_INIT(0); tw_lockref_get(&l); }\n";
-    std::fs::write(&source, text).expect("a source file");
-    let compiler = Compiler::of("c").into_iter().next().expect("gcc");
-    compiler.compile(&source, &program, Link::Shared);
-    let output = Link::Shared.command(&program).output().expect("the program starts");
-    assert!(!output.status.success());
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(error.contains("a LockRef without references was used"), "{error}");
-}
-
 /// The library as users get it: installed, then found by pkg-config and by CMake.
 #[test]
 fn installed() {

@@ -32,7 +32,7 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     writeln!(text, "\nMetrics from the program's output: --metric 'REGEX', the first group is the number")?;
     writeln!(text, "  {SAMPLE_NAME:<22}{SAMPLE_METRIC}")?;
     let machine = Machine::here();
-    text += "\nLocks of the library and of the five case studies: turnwise-lab list\n";
+    text += "\nLocks of the library and of the five papers: turnwise-lab list\n";
     text += "\nThis machine:\n";
     for (name, value) in [
         ("CPUs", Some(format!("{} x {}", machine.cpus, machine.cpu_name()))),

@@ -1,4 +1,4 @@
-//! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
+//! The `turnwise` program: runs unmodified programs on other locks, and shows which locks are faster.
 
 mod arm;
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(crate) fn after_look(view: &View, process: Option<ProcessId>) -> String {
     let of_it = view.threads.iter().filter(|thread| thread.process == process);
     let longest = of_it.filter_map(|thread| thread.waiting.as_ref()).map(|waiting| waiting.for_ns).max();
     if longest.is_some_and(|ns| ns >= LONG_NS) {
-        return next(&format!("turnwise why {}", process.pid), "who waits for whom, with their call stacks");
+        return next(&format!("turnwise why {}", process.pid), "which thread waits for which, with their call stacks");
     }
     profile(process.pid)
 }

@@ -34,18 +34,17 @@ macro_rules! exec {
             $(fn $target();)*
         }
         $(
-            /// Calls the C library's function of this name, without the variables that load our library for programs
-            /// that cannot load it.
-            ///
-            /// # Safety
-            /// As POSIX and the C library specify.
-            #[unsafe(naked)]
-            #[unsafe(no_mangle)]
-            pub(crate) unsafe extern "C" fn $name() {
-                #[cfg(target_arch = "x86_64")]
-                ::core::arch::naked_asm!("jmp {target}", target = sym $target);
-                #[cfg(target_arch = "aarch64")]
-                ::core::arch::naked_asm!("b {target}", target = sym $target);
+            $crate::naked! {
+                [
+                    /// Calls the C library's function of this name, without the variables that load our library for
+                    /// programs that cannot load it.
+                    ///
+                    /// # Safety
+                    /// As POSIX and the C library specify.
+                    #[unsafe(no_mangle)]
+                    pub(crate) $name $target
+                ]
+                () [] [] []
             }
         )*
     };

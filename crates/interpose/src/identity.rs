@@ -1,10 +1,12 @@
 //! Identifies the file of a module among others that may be loaded in its place.
 
 use crate::Module;
+use crate::system::keeping_errno;
 #[cfg(target_pointer_width = "32")]
 use libc::{Elf32_Ehdr as Beginning, Elf32_Phdr as Header};
 #[cfg(target_pointer_width = "64")]
 use libc::{Elf64_Ehdr as Beginning, Elf64_Phdr as Header};
+use turnwise_preload_abi::build_id;
 
 /// The number of bytes of a build id that are kept.
 const MOST_BYTES: usize = 32;
@@ -48,19 +50,18 @@ pub fn hash(name: &[u8]) -> u64 {
 
 /// Passes the loader's name of a file to `to` in pieces. A relative name passed to `dlopen` is made absolute, if the
 /// program has not changed its working directory since: otherwise the build id identifies it. A name without a slash is
-/// the kernel's own. `room`: the room for all pieces.
-pub fn whole_name(name: &[u8], room: usize, mut to: impl FnMut(&[u8])) {
+/// the kernel's own. `room`: the room for all pieces. `may_ask`: system calls may be made.
+pub fn whole_name(name: &[u8], room: usize, may_ask: bool, mut to: impl FnMut(&[u8])) {
     let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
     let mut directory = [0_u8; 512];
-    // SAFETY: the calling thread's errno; a buffer of this length.
-    let found = is_relative
-        && unsafe {
-            let errno = libc::__errno_location();
-            let before = *errno;
-            let found = !libc::getcwd(directory.as_mut_ptr().cast(), directory.len()).is_null();
-            *errno = before;
-            found
-        };
+    // Not the C library's function, which may allocate. The system's passes a path outside of the root as
+    // "(unreachable)".
+    let mut find = || {
+        // SAFETY: a buffer of this length.
+        keeping_errno(|| unsafe { libc::syscall(libc::SYS_getcwd, directory.as_mut_ptr(), directory.len()) > 0 })
+            && directory[0] == b'/'
+    };
+    let found = is_relative && may_ask && find();
     let length = directory.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
     if length == 0 || length + 1 + name.len() > room {
         return to(&name[..name.len().min(room)]);
@@ -68,20 +69,4 @@ pub fn whole_name(name: &[u8], room: usize, mut to: impl FnMut(&[u8])) {
     directory[length] = b'/';
     to(&directory[..=length]);
     to(name.strip_prefix(b"./").unwrap_or(name));
-}
-
-/// Returns the build id among a file's notes.
-fn build_id(mut notes: &[u8], align: usize) -> Option<&[u8]> {
-    const GNU_BUILD_ID: u32 = 3;
-    let align = if align == 8 { 8 } else { 4 };
-    loop {
-        let word = |at: usize| Some(u32::from_ne_bytes(*notes.get(at..)?.first_chunk()?));
-        let (name_length, length, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
-        let content = (12 + name_length).next_multiple_of(align);
-        let end = content.checked_add(length)?;
-        if kind == GNU_BUILD_ID && notes.get(12..16)? == b"GNU\0" {
-            return notes.get(content..end);
-        }
-        notes = notes.get(end.next_multiple_of(align)..)?;
-    }
 }

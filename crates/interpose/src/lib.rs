@@ -5,16 +5,22 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `../functions.rs`, `table.rs` | the functions that are exported and called, and the exports made of them |
+//! | `../build.rs` | their versions, for the linker |
+//! | `c.rs`, `c11.rs` | their types; C11's names for pthread's |
 //! | `real.rs` | the functions of the next library |
 //! | `tables.rs` | the same, where the loader cannot be used |
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
 //! | `exec.rs`, `c/exec.c` | exported functions that start programs |
+//! | `filters.rs` | exported functions that install filters of system calls |
 //! | `leaving.rs` | exported functions by which a process loses access to its files |
 //! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
 //! | `identity.rs` | the identity of such a file |
 //! | `frames/` | call stacks of the calling thread |
 //! | `thread.rs` | per-thread variables |
+//! | `text.rs` | texts made without allocating |
+//! | `system.rs` | errno, memory and clocks, and a library's constructor |
 #![no_std]
 
 // The only error on other processors, and with other C libraries: all libraries loaded into programs need this crate.
@@ -30,8 +36,13 @@ compile_error!(
      `--no-default-features`"
 );
 
+#[macro_use]
+mod table;
+pub mod c;
+pub mod c11;
 mod environment;
 mod exec;
+mod filters;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod frames;
 mod identity;
@@ -39,17 +50,24 @@ mod jump;
 mod leaving;
 mod module;
 mod real;
+mod system;
 mod tables;
+mod text;
 mod thread;
 
 pub use environment::{race_checker, variable};
+pub use filters::Filtering;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub use frames::stack;
+pub use frames::{return_behind, stack};
 pub use identity::{hash, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
-pub use real::{Real, Symbol};
+pub use real::Symbol;
+pub use system::{errno, keeping_errno, nanoseconds, populate, zeroed};
+pub use text::Text;
 pub use thread::runs_in_memory_of_another;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use thread::thread_pointer;
 
 /// Names that the macros' expansions use.
 #[doc(hidden)]
-pub use libc::{ENOSYS, c_int};
+pub use libc::{ENOSYS, SYS_prctl, SYS_seccomp, c_int, c_long};

@@ -19,6 +19,8 @@ pub struct Module {
     /// Where the last segment ends.
     pub end: usize,
     name: *const c_char,
+    /// The head of its unwind table (`.eh_frame_hdr`); 0: it has none.
+    table: usize,
 }
 
 impl Module {
@@ -57,7 +59,9 @@ impl Module {
         let last = loaded().map(|header| header.p_vaddr + header.p_memsz).max().unwrap_or(0);
         // A program's base is negative if its file's addresses are larger than those in memory.
         let [start, end] = [first, last].map(|address| base.wrapping_add(address as usize));
-        Module { base, start, end, name: info.dlpi_name }
+        let table = headers.iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME);
+        let table = table.map_or(0, |header| base.wrapping_add(header.p_vaddr as usize));
+        Module { base, start, end, name: info.dlpi_name, table }
     }
 }
 
@@ -116,36 +120,37 @@ pub fn find_quickly(address: usize) -> Option<Module> {
     ask(find_object()?, address)
 }
 
-/// Finds the head of the unwind table (`.eh_frame_hdr`) of the module of an address, without locks. `None`: there is
-/// none, or the C library has no such function.
+/// Finds the head of the unwind table of the module of an address, without locks. `None`: there is none, or the C
+/// library has no such function.
 pub(crate) fn unwind_table(address: usize) -> Option<usize> {
-    let function = find_object()?;
-    let mut found = MaybeUninit::<FoundObject>::zeroed();
-    // SAFETY: the function has this type; zero bytes are a `FoundObject`.
-    let found = unsafe {
-        if function(ptr::without_provenance(address), found.as_mut_ptr()) != 0 {
-            return None;
-        }
-        found.assume_init()
-    };
+    let found = find_by(find_object()?, address)?;
     Some(found.table.expose_provenance()).filter(|head| *head != 0)
 }
 
-fn ask(function: FindObject, address: usize) -> Option<Module> {
-    let mut found = MaybeUninit::<FoundObject>::zeroed();
-    // SAFETY: the function has this type; zero bytes are a `FoundObject`; the link map is one of a loaded module.
-    unsafe {
-        if function(ptr::without_provenance(address), found.as_mut_ptr()) != 0 {
-            return None;
-        }
-        let found = found.assume_init();
-        let map = &*found.link_map;
-        let part =
-            Module { base: map.base, start: found.map_start as usize, end: found.map_end as usize, name: map.name };
-        // A module mapped by the kernel may have holes between its segments, and then only one segment is found.
-        let whole = part.name().is_empty().then(|| program(map)).flatten();
-        Some(whole.filter(|whole| whole.contains(address)).unwrap_or(part))
+/// Finds the same, if necessary with the loader's locks.
+pub(crate) fn unwind_table_even_with_locks(address: usize) -> Option<usize> {
+    match find_object() {
+        Some(_) => unwind_table(address),
+        None => Some(search(address)?.table).filter(|head| *head != 0),
     }
+}
+
+fn find_by(function: FindObject, address: usize) -> Option<FoundObject> {
+    let mut found = MaybeUninit::<FoundObject>::zeroed();
+    // SAFETY: the function has this type; zero bytes are a `FoundObject`.
+    unsafe { (function(ptr::without_provenance(address), found.as_mut_ptr()) == 0).then(|| found.assume_init()) }
+}
+
+fn ask(function: FindObject, address: usize) -> Option<Module> {
+    let FoundObject { map_start, map_end, link_map, table, .. } = find_by(function, address)?;
+    // SAFETY: the link map is one of a loaded module.
+    let map = unsafe { &*link_map };
+    let (start, end) = (map_start as usize, map_end as usize);
+    let part = Module { base: map.base, start, end, name: map.name, table: table.expose_provenance() };
+    // A module mapped by the kernel may have holes between its segments, and then only one segment is found.
+    // SAFETY: the module was found just now.
+    let whole = unsafe { part.name() }.is_empty().then(|| program(map)).flatten();
+    Some(whole.filter(|whole| whole.contains(address)).unwrap_or(part))
 }
 
 /// Returns the program itself, by its headers; `None`: the kernel has not passed their address.
@@ -232,7 +237,7 @@ mod tests {
         for address in [&raw const HERE as usize, libc::getpid as *const () as usize] {
             let quick = find_object().and_then(|function| ask(function, address)).expect("a module");
             let slow = search(address).expect("a module");
-            assert_eq!((quick.base, quick.start), (slow.base, slow.start));
+            assert_eq!((quick.base, quick.start, quick.table), (slow.base, slow.start, slow.table));
             assert_eq!(name(quick), name(slow));
             assert!(address < quick.end && address < slow.end);
         }

@@ -4,12 +4,9 @@
 //! wait for a thread that waits for us. Before our constructor, the loader runs those of the program's own libraries
 //! without holding that lock.
 
-use crate::module::{NONE, find};
+use crate::module::find;
 use crate::tables;
 use core::ffi::{CStr, c_void};
-use core::ptr;
-use core::sync::atomic::AtomicPtr;
-use core::sync::atomic::Ordering::Relaxed;
 
 /// A function of the next library: of the C library, or of another library before it.
 pub struct Symbol {
@@ -27,10 +24,21 @@ const COND_VERSION: Option<&CStr> = Some(c"GLIBC_2.3.2");
 #[cfg(not(target_arch = "x86_64"))]
 const COND_VERSION: Option<&CStr> = None;
 
+/// The descriptions are made of the table's kinds.
 impl Symbol {
     /// Describes a function that has one version.
     pub const fn plain(name: &'static CStr) -> Symbol {
         Symbol { name, version: None, other: None, asked: false }
+    }
+
+    /// Describes a function of which the linker makes only versions.
+    pub const fn passing(name: &'static CStr) -> Symbol {
+        Symbol::plain(name)
+    }
+
+    /// Describes a function of the preload library.
+    pub const fn ours(name: &'static CStr) -> Symbol {
+        Symbol::plain(name)
     }
 
     /// Describes a function that `dlsym` calls, so that it must be found without that.
@@ -43,9 +51,10 @@ impl Symbol {
         Symbol { version: COND_VERSION, ..Symbol::plain(name) }
     }
 
-    /// Describes a function that `other` replaces, if the same library has that.
-    pub const fn telling(name: &'static CStr, other: &'static CStr) -> Symbol {
-        Symbol { other: Some(other), ..Symbol::plain(name) }
+    /// Adds a function that replaces this one, if the same library has it.
+    #[must_use]
+    pub const fn or(self, other: &'static CStr) -> Symbol {
+        Symbol { other: Some(other), ..self }
     }
 
     /// Looks up the function's address with the loader; null if there is no such function.
@@ -89,100 +98,106 @@ fn are_of_one_library(a: *const c_void, b: *const c_void) -> bool {
     !a.is_null() && !b.is_null() && find(a.addr()).is_some_and(|library| library.contains(b.addr()))
 }
 
-/// A [`Symbol`] whose address is kept.
-pub struct Real {
-    symbol: Symbol,
-    /// The function's address; null: not looked up yet; [`NONE`]: there is no such function.
-    address: AtomicPtr<c_void>,
-}
-
-impl Real {
-    /// Makes a [`Real`] that is not looked up yet.
-    pub const fn new(symbol: Symbol) -> Real {
-        Real { symbol, address: AtomicPtr::new(ptr::null_mut()) }
-    }
-
-    /// Returns the function's address; null if there is no such function. The first call, made by constructors, looks
-    /// it up.
-    #[inline(always)]
-    pub fn get(&self) -> *mut c_void {
-        let known = self.address.load(Relaxed);
-        let found = if known.is_null() { self.look_up() } else { known };
-        if found == NONE { ptr::null_mut() } else { found }
-    }
-
-    #[cold]
-    fn look_up(&self) -> *mut c_void {
-        let found = self.symbol.find();
-        let found = if found.is_null() { NONE } else { found };
-        self.address.store(found, Relaxed);
-        found
-    }
-}
-
-/// Defines functions that call the real ones, or return ENOSYS if there is none: `plain`, `asked`, `cond` or `telling`
-/// stands for [`Symbol`]'s function of that name. `look_up`, for the constructor, finds them all.
+/// Defines functions that call the next library's of the same name, or return ENOSYS if there is none, with the
+/// signatures of the table: those that all libraries call, and those given. `look_up`, for the constructor, finds them
+/// all. `or` names one that does more, which the next library may have.
 #[macro_export]
 macro_rules! real {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $($symbol:literal),+;)*) => {
-        $(
-            /// Calls the next library's function of this name.
-            ///
-            /// # Safety
-            /// As for the POSIX function.
-            #[inline(always)]
-            pub(crate) unsafe fn $name($($arg: $type),*) -> $crate::c_int {
-                // SAFETY: the address is that of a function of this signature, whose contract is that of `$name`.
-                unsafe {
-                    let function = functions::$name::ADDRESS.load(::core::sync::atomic::Ordering::Relaxed);
-                    ::core::mem::transmute::<_, functions::$name::Function>(function)($($arg),*)
-                }
-            }
-        )*
+    ($($name:ident $(or $other:literal)?,)*) => {
+        $crate::real_functions! {
+            pthread_mutex_init, pthread_mutex_destroy, pthread_mutex_lock, pthread_mutex_unlock,
+            pthread_mutex_timedlock, pthread_mutex_clocklock,
+            pthread_cond_init, pthread_cond_destroy, pthread_cond_signal, pthread_cond_broadcast,
+            pthread_cond_wait, pthread_cond_timedwait, pthread_cond_clockwait,
+            pthread_rwlock_init, pthread_rwlock_destroy, pthread_rwlock_unlock,
+            pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock,
+            pthread_rwlock_wrlock, pthread_rwlock_timedwrlock, pthread_rwlock_clockwrlock,
+            pthread_spin_init, pthread_spin_lock, pthread_spin_trylock,
+            chroot, setuid, seteuid, setreuid, setresuid, setrlimit, setrlimit64, dlclose,
+            $($name $(or $other)?,)*
+        }
+    };
+}
+
+/// Defines the functions of [`real`] that are given, and `look_up`.
+#[macro_export]
+macro_rules! real_functions {
+    ($($name:ident $(or $other:literal)?,)*) => {
+        $($crate::function! { real_function! ($($other)?) $name })*
 
         /// Looks up all functions, so that no call enters the loader.
         pub(crate) fn look_up() {
-            $(functions::$name::look_up();)*
+            $($name::look_up();)*
+        }
+    };
+}
+
+/// Defines one of the functions of [`real`], and the module that knows its address.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! real_function {
+    ($other:tt $kind:ident $name:ident $arguments:tt) => {
+        $crate::real_function! { $other $kind $name $arguments -> $crate::c_int }
+    };
+    (($($other:literal)?) $kind:ident $name:ident ($($argument:ident: $type:ty),*) -> $result:ty) => {
+        /// Calls the next library's function of this name.
+        ///
+        /// # Safety
+        /// As for the C library's function.
+        #[inline(always)]
+        #[allow(dead_code, reason = "the C part calls some by their address")]
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            // SAFETY: the address is that of a function of this signature, whose contract is that of `$name`.
+            unsafe {
+                let function = $name::ADDRESS.load(::core::sync::atomic::Ordering::Relaxed);
+                ::core::mem::transmute::<_, $name::Function>(function)($($argument),*)
+            }
         }
 
-        mod functions {
-            $(
-                pub(super) mod $name {
-                    #[allow(unused_imports, reason = "the types of the arguments")]
-                    use super::super::*;
-                    use ::core::ffi::c_void;
-                    use ::core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+        pub(crate) mod $name {
+            #[allow(unused_imports, reason = "the types of the arguments")]
+            use $crate::c;
+            use ::core::ffi::c_void;
+            use ::core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-                    pub(in super::super) type Function = unsafe extern "C" fn($($type),*) -> $crate::c_int;
+            pub(super) type Function = unsafe extern "C" fn($($type),*) -> $result;
 
-                    pub(in super::super) static ADDRESS: AtomicPtr<c_void> = AtomicPtr::new(first as *mut c_void);
+            pub(crate) static ADDRESS: AtomicPtr<c_void> = AtomicPtr::new(first as *mut c_void);
 
-                    /// Stands in for the function until it has been looked up, so that calls need not check.
-                    #[cold]
-                    unsafe extern "C" fn first($($arg: $type),*) -> $crate::c_int {
-                        // SAFETY: contract of `$name`; the symbol of this name and `missing` have this signature.
-                        unsafe { ::core::mem::transmute::<_, Function>(look_up())($($arg),*) }
-                    }
+            /// Stands in for the function until it has been looked up, so that calls need not check.
+            #[cold]
+            unsafe extern "C" fn first($($argument: $type),*) -> $result {
+                // SAFETY: contract of `$name`; the symbol of this name and `missing` have this signature.
+                unsafe { ::core::mem::transmute::<_, Function>(look_up())($($argument),*) }
+            }
 
-                    /// Stands in for the function if it does not exist.
-                    #[cold]
-                    unsafe extern "C" fn missing($(_: $type),*) -> $crate::c_int {
-                        $crate::ENOSYS
-                    }
+            /// Stands in for the function if it does not exist.
+            #[cold]
+            unsafe extern "C" fn missing($(_: $type),*) -> $result {
+                $crate::ENOSYS as $result
+            }
 
-                    pub(in super::super) fn look_up() -> *mut c_void {
-                        const SYMBOL: $crate::Symbol = $crate::Symbol::$kind($($symbol),+);
-                        let mut found = SYMBOL.find();
-                        if found.is_null() {
-                            found = missing as *mut c_void;
-                        }
-                        ADDRESS.store(found, Relaxed); // for an allocator that locks during the next line
-                        found = SYMBOL.telling_instead_of(found);
-                        ADDRESS.store(found, Relaxed);
-                        found
-                    }
+            pub(crate) fn look_up() -> *mut c_void {
+                const SYMBOL: $crate::Symbol =
+                    $crate::Symbol::$kind($crate::c::string(concat!(stringify!($name), "\0")))$(.or($other))?;
+                let mut found = SYMBOL.find();
+                if found.is_null() {
+                    found = missing as *mut c_void;
                 }
-            )*
+                ADDRESS.store(found, Relaxed); // for an allocator that locks during the next line
+                found = SYMBOL.telling_instead_of(found);
+                ADDRESS.store(found, Relaxed);
+                found
+            }
+
+            /// Returns the function's address; null if there is none. The first call, made by constructors, looks it
+            /// up.
+            #[allow(dead_code, reason = "some are only called")]
+            pub(crate) extern "C" fn address() -> *mut c_void {
+                let known = ADDRESS.load(Relaxed);
+                let found = if known == first as *mut c_void { look_up() } else { known };
+                if found == missing as *mut c_void { ::core::ptr::null_mut() } else { found }
+            }
         }
     };
 }

@@ -3,6 +3,25 @@
 //! `thread_local!` would call `__tls_get_addr`, which may allocate. These are declared in assembly and read with the
 //! initial-exec model, as the locks do (`turnwise::platform::native`).
 
+/// Returns the calling thread's pointer; never 0.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+#[must_use]
+pub fn thread_pointer() -> usize {
+    let pointer: usize;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the ABI keeps the thread pointer at %fs:0.
+    unsafe {
+        core::arch::asm!("mov {p}, fs:[0]", p = out(reg) pointer, options(pure, nomem, nostack, preserves_flags));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: the ABI keeps the thread pointer in TPIDR_EL0.
+    unsafe {
+        core::arch::asm!("mrs {}, tpidr_el0", out(reg) pointer, options(pure, nomem, nostack, preserves_flags));
+    }
+    pointer
+}
+
 /// Returns whether this process is the child of a `vfork` and runs in its parent's memory: data that it keeps there
 /// would be the parent's. The C library then takes the calling thread for the parent's.
 #[must_use]
@@ -37,31 +56,26 @@ macro_rules! thread_variable {
         #[inline(always)]
         fn $place() -> (usize, *mut u8) {
             let offset: usize;
-            let base: usize;
-            // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps
-            // at %fs:0. Both are constant for a thread.
+            // SAFETY: reads the variable's offset from the thread pointer, which is constant for a thread.
             #[cfg(target_arch = "x86_64")]
             unsafe {
                 core::arch::asm!(
                     concat!("mov {offset}, qword ptr [rip + ", $symbol, "@GOTTPOFF]"),
-                    "mov {base}, qword ptr fs:[0]",
                     offset = out(reg) offset,
-                    base = out(reg) base,
                     options(pure, nomem, nostack, preserves_flags),
                 );
             }
-            // SAFETY: reads the thread pointer, which is a register and constant for a thread.
+            // SAFETY: as on x86-64.
             #[cfg(target_arch = "aarch64")]
             unsafe {
                 core::arch::asm!(
                     concat!("adrp {offset}, :gottprel:", $symbol),
                     concat!("ldr {offset}, [{offset}, :gottprel_lo12:", $symbol, "]"),
-                    "mrs {base}, tpidr_el0",
                     offset = out(reg) offset,
-                    base = out(reg) base,
                     options(pure, nomem, nostack, preserves_flags),
                 );
             }
+            let base = $crate::thread_pointer();
             (base, base.wrapping_add(offset) as *mut u8)
         }
     };

@@ -38,25 +38,6 @@ pub struct Key(u64);
 /// Program addresses fit in this many bits: 56 bits with five levels of page tables on x86-64, 52 on aarch64.
 const ADDRESS_BITS: u32 = 56;
 
-/// The position of a module's number in an address.
-const NUMBER_SHIFT: u32 = 48;
-/// The largest number: which of the modules was meant is unknown.
-pub const UNKNOWN_MODULE: u64 = 255;
-
-/// Returns an address at which several modules were loaded in turn, with the number of those unloaded before. That is 0
-/// where none was unloaded, so the address is unchanged.
-#[must_use]
-pub const fn numbered(address: u64, number: u64) -> u64 {
-    let number = if number < UNKNOWN_MODULE { number } else { UNKNOWN_MODULE };
-    if number == 0 { address } else { address & ((1 << NUMBER_SHIFT) - 1) | number << NUMBER_SHIFT }
-}
-
-/// Returns the address without the number of its module.
-#[must_use]
-pub const fn unnumbered(address: u64) -> u64 {
-    address & ((1 << NUMBER_SHIFT) - 1)
-}
-
 impl Key {
     /// Makes a key from its parts. Bits of the address above the 56th (tags of aarch64) are dropped.
     #[must_use]
@@ -104,6 +85,7 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{UNKNOWN_MODULE, numbered, unnumbered};
 
     #[test]
     fn an_address_keeps_the_number_of_its_module() {

@@ -49,6 +49,8 @@ pub const LOCKS: usize = 1 << 14;
 pub const BLOCKS: usize = 1 << 11;
 /// The most unloaded modules that are known.
 pub const UNLOADED: usize = 128;
+/// [`Unloaded::at`] of a module that was seen by a wait, in a program whose unloads are not reported.
+pub const STILL_LOADED: u64 = u64::MAX;
 /// The most bytes of the program's path that are kept.
 pub const NAME: usize = 512;
 /// The most bytes that are kept of the arguments by which the program was called.
@@ -174,7 +176,8 @@ pub struct Unloaded {
     pub end: AtomicU64,
     /// The difference between an address and the one in the file.
     pub base: AtomicU64,
-    /// [`Header::unloads`] when it was last unloaded: it may have been loaded again before.
+    /// [`Header::unloads`] when it was last unloaded: it may have been loaded again before. [`STILL_LOADED`]: it was
+    /// not, as far as the program's waits show.
     pub at: AtomicU64,
     /// The number of bytes of the build id.
     pub build_id_bytes: AtomicU32,

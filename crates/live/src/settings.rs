@@ -78,7 +78,7 @@ impl Setting {
         match self {
             Setting::Spin => "the longest spin of a waiter before it sleeps; off: it sleeps at once",
             Setting::FairAfter => "after how long a waiter that was overtaken gets the next turn (hand-off)",
-            Setting::YieldAfter => "after how long without sleep a contending thread offers its CPU to others",
+            Setting::YieldAfter => "the contention without sleep after which a thread yields its CPU",
         }
     }
 }

@@ -1,12 +1,15 @@
 //! A program that links the locks and maintains its own view: this test, started again with a folder for it.
 
+use std::ffi::CString;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs, thread};
-use turnwise::{Condvar, Mutex, ReentrantMutex, RwSem};
+use turnwise::{Condvar, Mutex, RawLock, RawMutex, ReentrantMutex, RwSem};
+use turnwise_live::layout::STILL_LOADED;
 use turnwise_live::own::{self, NotStarted};
-use turnwise_live::{Channel, Kind, Rule, Setting, Target, Values};
+use turnwise_live::{Channel, Kind, Rule, Setting, Target, Values, numbered, unnumbered};
 
 static JOBS: Mutex<u32> = Mutex::new(0);
 static CHANGED: Condvar = Condvar::new();
@@ -32,6 +35,7 @@ fn a_program_sees_its_own_locks_and_others_do_too() {
     match env::var(ROLE).as_deref() {
         Ok("counted") => return counted(),
         Ok("sites") => return sites(),
+        Ok("plugins") => return plugins(Path::new(&env::var_os("XDG_RUNTIME_DIR").expect("a folder"))),
         Ok("off") => return assert_eq!(own::start(), Err(NotStarted::TurnedOff)),
         Ok("taken") => return assert_eq!(own::start(), Err(NotStarted::Taken)),
         _ => {}
@@ -44,6 +48,7 @@ fn a_program_sees_its_own_locks_and_others_do_too() {
     let last = Channel::open(&files[0].path()).expect("sound").snapshot().expect("sound");
     assert!(!last.alive && last.locks.iter().any(|lock| lock.kind == Kind::Read), "{last:?}");
     again("sites", &[runtime]);
+    again("plugins", &[runtime]);
     again("off", &[runtime, ("TURNWISE_LIVE", "0")]);
     // No such file: the loader reports so and continues.
     again("taken", &[runtime, ("LD_PRELOAD", "/nowhere/libturnwise_preload-1.so")]);
@@ -193,4 +198,55 @@ fn sites() {
     } else {
         assert!(found.iter().all(|site| *site == 0), "{found:x?}");
     }
+}
+
+/// Compiles a plug-in that has nothing but a lock.
+fn plug_in(folder: &Path, name: &str) -> CString {
+    let (source, plug_in) = (folder.join("lock.c"), folder.join(name));
+    fs::write(&source, "_Alignas(64) char lock[64]; const char *name(void) { return NAME; }\n").expect("room");
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-shared", "-fPIC", "-Wl,--build-id", &format!("-DNAME=\"{name}\""), "-o"])
+        .arg(&plug_in)
+        .arg(source);
+    assert!(compiler.status().expect("a compiler").success());
+    CString::new(plug_in.to_str().expect("UTF-8")).expect("no zero byte")
+}
+
+/// Checks that waits for locks of plug-ins that lay at one address, one after the other, are told apart.
+fn plugins(folder: &Path) {
+    const LOADED: [&str; 4] = ["alpha", "beta", "beta", "alpha"];
+    assert_eq!(own::start(), Ok(()));
+    let mut places = Vec::new();
+    for name in LOADED {
+        let path = plug_in(folder, name);
+        // SAFETY: strings; the plug-in runs no code as it is loaded.
+        let plug_in = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        assert!(!plug_in.is_null(), "{path:?}");
+        // SAFETY: a handle, and a string.
+        let lock = unsafe { libc::dlsym(plug_in, c"lock".as_ptr()) };
+        places.push(lock.addr() as u64);
+        assert!(size_of::<RawMutex>() <= 64 && !lock.is_null());
+        // SAFETY: as many zero bytes, aligned: an unlocked mutex, until the plug-in is unloaded below.
+        let lock = unsafe { &*lock.cast::<RawMutex>() };
+        lock.lock();
+        // SAFETY: each has just acquired it.
+        beside(|| unsafe { lock.unlock() }, || unsafe { (lock.lock(), lock.unlock()).1 });
+        // SAFETY: nothing of it is used any more.
+        assert_eq!(unsafe { libc::dlclose(plug_in) }, 0);
+    }
+    assert!(places.iter().all(|place| *place == places[0]), "they do not lie at one address: {places:x?}");
+    // SAFETY: a string.
+    let can_ask = !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) }.is_null();
+    if !can_ask {
+        return;
+    }
+    let snapshot = own::snapshot().expect("sound").expect("a view");
+    let mut waits: Vec<_> = snapshot.locks.iter().filter(|lock| unnumbered(lock.address) == places[0]).collect();
+    waits.sort_by_key(|lock| lock.address);
+    let waits: Vec<_> = waits.iter().map(|lock| (lock.address, lock.waits)).collect();
+    assert_eq!(waits, [0, 1, 2].map(|number| (numbered(places[0], number), if number == 1 { 2 } else { 1 })));
+    let seen = snapshot.unloads.modules.iter().map(|module| (module.path.file_name().expect("a name"), module.at));
+    let seen: Vec<_> = seen.map(|(name, at)| (name.to_str().expect("UTF-8"), at)).collect();
+    assert_eq!((seen, snapshot.unloads.count), (vec![("alpha", 1), ("beta", 2), ("alpha", STILL_LOADED)], 2));
 }

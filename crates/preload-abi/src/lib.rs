@@ -41,7 +41,7 @@ mod write;
 
 pub use glob::{matches, matches_path};
 pub use layout::{Fault, Kind, RULES_MAX, SETTINGS, Settings};
-pub use module::{Image, fingerprint};
+pub use module::{Image, UNKNOWN_MODULE, build_id, fingerprint, numbered, unnumbered};
 pub use policy::{Lock, Policy};
 pub use table::{ModuleOffset, Rule, Table};
 #[cfg(any(test, feature = "write"))]

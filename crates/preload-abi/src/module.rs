@@ -10,6 +10,26 @@ const NOTE: u32 = 4;
 const NOTES_MAX_BYTES: usize = 4096;
 const BUILD_ID: u32 = 3;
 
+/// The position of a module's number in an address.
+const NUMBER_SHIFT: u32 = 48;
+/// The largest number: which of the modules was meant is unknown.
+pub const UNKNOWN_MODULE: u64 = 255;
+
+/// Returns an address at which several modules were loaded in turn, with the number of one of them: how many were
+/// unloaded there before. That is 0 where none was unloaded, so the address is unchanged. The byte above the number
+/// stays as it is.
+#[must_use]
+pub const fn numbered(address: u64, number: u64) -> u64 {
+    let number = if number < UNKNOWN_MODULE { number } else { UNKNOWN_MODULE };
+    if number == 0 { address } else { address & !(UNKNOWN_MODULE << NUMBER_SHIFT) | number << NUMBER_SHIFT }
+}
+
+/// Returns the address without the number of its module, and without what is above.
+#[must_use]
+pub const fn unnumbered(address: u64) -> u64 {
+    address & ((1 << NUMBER_SHIFT) - 1)
+}
+
 /// The source of a module's bytes: its file, or memory.
 pub trait Image {
     /// Returns the bytes at an offset of the file, or in memory those loaded from there. `None`: there are none.
@@ -41,7 +61,7 @@ pub fn fingerprint(image: &impl Image) -> Option<u64> {
         let length = usize::try_from(u64_at(program, 32)?).ok()?.min(NOTES_MAX_BYTES);
         let alignment = u64_at(program, 48)?;
         let notes = image.at_address(u64_at(program, 16)?, u64_at(program, 8)?, length);
-        if let Some(id) = notes.and_then(|notes| build_id(notes, if alignment == 8 { 8 } else { 4 })) {
+        if let Some(id) = notes.and_then(|notes| build_id(notes, alignment as usize)) {
             hash = mix(hash, id);
         }
     }
@@ -52,12 +72,13 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// Finds the build-id in a segment of notes.
-fn build_id(mut notes: &[u8], alignment: usize) -> Option<&[u8]> {
+/// Finds the build-id in a segment of notes of this alignment.
+pub fn build_id(mut notes: &[u8], alignment: usize) -> Option<&[u8]> {
+    let alignment = if alignment == 8 { 8 } else { 4 };
     loop {
         let number = |at: usize| Some(u32::from_ne_bytes(*notes.get(at..)?.first_chunk()?) as usize);
         let (name, content, kind) = (number(0)?, number(4)?, number(8)?);
-        let start = 12_usize.checked_add(name.checked_next_multiple_of(alignment)?)?;
+        let start = 12_usize.checked_add(name)?.checked_next_multiple_of(alignment)?;
         let end = start.checked_add(content)?;
         if kind == BUILD_ID as usize && notes.get(12..16) == Some(b"GNU\0") && name == 4 {
             return notes.get(start..end);

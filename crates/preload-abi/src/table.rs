@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(decide(place(9, 0x127), place(9, 0x1000)), Some(0));
         assert_eq!(decide(place(9, 0x128), place(9, 0x1fff)), Some(1));
         assert_eq!(decide(place(9, 0x23f), None), Some(0));
-        assert_eq!(decide(place(9, 0x1000), place(9, 0x200)), None, "objects and calls are told apart");
+        assert_eq!(decide(place(9, 0x1000), place(9, 0x200)), None, "objects and calls are distinguished");
         assert_eq!(decide(place(8, 0x100), place(3, 0x10)), None);
         assert_eq!(decide(None, place(3, 0xf)), Some(1));
         let library = Some(ModuleOffset { fingerprint: 1, address: 7, module: b"libx.so" });

@@ -126,8 +126,8 @@ pub(crate) unsafe fn init(object: *mut pthread_cond_t, attributes: *const pthrea
         }
     }
     if shared != libc::PTHREAD_PROCESS_PRIVATE || policy::stands_aside() {
-        // SAFETY: contract of `init`, which is that of `real::cond_init`.
-        return unsafe { real::cond_init(object, attributes) };
+        // SAFETY: contract of `init`, which is that of `real::pthread_cond_init`.
+        return unsafe { real::pthread_cond_init(object, attributes) };
     }
     // SAFETY: contract of `init`: the object is writable; zero bytes are a valid condition variable.
     unsafe {
@@ -184,7 +184,7 @@ pub(crate) fn find_mark() -> usize {
         let mut attributes = core::mem::zeroed::<pthread_condattr_t>();
         libc::pthread_condattr_init(&mut attributes);
         libc::pthread_condattr_setpshared(&mut attributes, libc::PTHREAD_PROCESS_SHARED);
-        real::cond_init(&mut object, &attributes);
+        real::pthread_cond_init(&mut object, &attributes);
         libc::pthread_condattr_destroy(&mut attributes);
         core::mem::transmute::<pthread_cond_t, [u32; 12]>(object)
     };

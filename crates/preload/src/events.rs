@@ -20,7 +20,7 @@ use core::ffi::c_void;
 use libc::{EBUSY, c_int, pthread_mutex_t, pthread_rwlock_t};
 use turnwise::events::{Event, here};
 use turnwise::raw::RawLock;
-use turnwise_interpose::export_with_caller;
+use turnwise_interpose::{c, exports};
 
 /// The value of `class` for a mutex.
 const MUTEX: c_int = 1;
@@ -32,19 +32,13 @@ const SPIN: c_int = 3;
 /// The result of the try functions below for a lock that was acquired past sleepers.
 const PAST_SLEEPERS: c_int = -1;
 
-/// Writes the calling thread's counters, at most `room`, and returns how many; 0: `object` belongs to the C library,
-/// whose waits are not counted.
+/// Implements `turnwise_thread_events`: writes the calling thread's counters, at most `room`, and returns how many; 0:
+/// `object` belongs to the C library, whose waits are not counted.
 ///
 /// # Safety
 /// `object` is the program's lock of this class, `counts` has room for `room` counters.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn turnwise_thread_events(
-    class: c_int,
-    object: *mut c_void,
-    counts: *mut u32,
-    room: usize,
-) -> usize {
-    // SAFETY: contract of `turnwise_thread_events`: the object is a live lock of this class.
+unsafe fn thread_events(class: c_int, object: *mut c_void, counts: *mut u32, room: usize) -> usize {
+    // SAFETY: contract of `thread_events`: the object is a live lock of this class.
     let elsewhere = unsafe {
         match class {
             MUTEX => mutex::is_foreign(Mutex::of(object.cast())),
@@ -57,7 +51,7 @@ pub(crate) unsafe extern "C" fn turnwise_thread_events(
     }
     let read = here::read();
     let taken = read.len().min(room);
-    // SAFETY: contract of `turnwise_thread_events`: there is room for `room` counters.
+    // SAFETY: contract of `thread_events`: there is room for `room` counters.
     unsafe { counts.copy_from_nonoverlapping(read.as_ptr(), taken) };
     taken
 }
@@ -70,7 +64,7 @@ fn marked(attempt: impl FnOnce() -> c_int) -> c_int {
     if result == 0 && here::read_one(Event::Stole) != before { PAST_SLEEPERS } else { result }
 }
 
-/// Implements `turnwise_mutex_trylock`.
+/// Implements `turnwise_mutex_trylock`; [`PAST_SLEEPERS`] also means success.
 ///
 /// # Safety
 /// As POSIX says of `pthread_mutex_trylock`.
@@ -87,7 +81,7 @@ unsafe extern "C" fn try_mutex(object: *mut pthread_mutex_t, caller: Caller) -> 
     })
 }
 
-/// Implements `turnwise_rwlock_trywrlock`.
+/// Implements `turnwise_rwlock_trywrlock`; [`PAST_SLEEPERS`] also means success.
 ///
 /// # Safety
 /// As POSIX says of `pthread_rwlock_trywrlock`.
@@ -99,9 +93,8 @@ unsafe extern "C" fn try_write(object: *mut pthread_rwlock_t, caller: Caller) ->
     })
 }
 
-export_with_caller! {
-    /// Acquires like `pthread_mutex_trylock`; [`PAST_SLEEPERS`] also means success.
-    turnwise_mutex_trylock(*mut pthread_mutex_t) -> try_mutex, "rsi", "x1";
-    /// Acquires like `pthread_rwlock_trywrlock`; [`PAST_SLEEPERS`] also means success.
-    turnwise_rwlock_trywrlock(*mut pthread_rwlock_t) -> try_write, "rsi", "x1";
+exports! {
+    turnwise_mutex_trylock -> try_mutex;
+    turnwise_rwlock_trywrlock -> try_write;
+    turnwise_thread_events(class, object, counts, room) => thread_events(class, object, counts, room);
 }

@@ -3,11 +3,7 @@
 use core::ffi::CStr;
 use core::ptr::{NonNull, null_mut, slice_from_raw_parts_mut};
 use libc::{MAP_FAILED, c_int};
-
-pub(crate) fn errno() -> i32 {
-    // SAFETY: the C library returns a valid pointer to the calling thread's `errno`.
-    unsafe { *libc::__errno_location() }
-}
+use turnwise_interpose::errno;
 
 /// Maps a whole file, for as long as the process lives. Truncating the file later would cause a fault; turnwise never
 /// does that.

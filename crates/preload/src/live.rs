@@ -101,7 +101,7 @@ fn over_file(decided: &AtomicU32, set: Option<Values>) -> Option<Values> {
     (!values.is_empty()).then_some(values)
 }
 
-/// Returns whether [`released`] is called: the default policy tells releases of contended locks from others.
+/// Returns whether [`released`] is called: the default policy distinguishes releases of contended locks.
 #[inline(always)]
 fn tells_of_releases() -> bool {
     policy::fast_bits() == 0

@@ -102,7 +102,7 @@ impl Mutex {
 }
 
 /// Leaves the call to the C library.
-fn foreign(mutex: &Mutex, function: unsafe fn(*mut pthread_mutex_t) -> c_int) -> c_int {
+fn foreign(mutex: &Mutex, function: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int) -> c_int {
     // SAFETY: the object is the C library's, and the caller uses it as POSIX says.
     unsafe { function(mutex.as_pthread()) }
 }
@@ -129,7 +129,7 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Calle
         }
         0
     };
-    lock_by(mutex, caller, wait).unwrap_or_else(|| foreign(mutex, real::mutex_lock))
+    lock_by(mutex, caller, wait).unwrap_or_else(|| foreign(mutex, real::pthread_mutex_lock))
 }
 
 /// Acquires the mutex by [`Path::Plain`].
@@ -165,7 +165,7 @@ pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
 
 with_caller! {
     /// Finishes [`lock_plain`] and [`lock_owned`] under contention: jumps to [`wait`]. The fast paths jump here.
-    lock_contended(*mut pthread_mutex_t) -> wait, "rsi", "x1";
+    lock_contended(*mut pthread_mutex_t) -> wait;
 }
 
 /// Acquires the mutex under contention.
@@ -288,7 +288,7 @@ fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Lock) -> 
 pub(crate) unsafe extern "C" fn try_lock(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
     // SAFETY: contract of `try_lock`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    let Some((kind, policy)) = mutex.kind(caller) else { return foreign(mutex, real::mutex_trylock) };
+    let Some((kind, policy)) = mutex.kind(caller) else { return foreign(mutex, real::pthread_mutex_trylock) };
     let got = || mutex.lock.try_lock(policy);
     match kind {
         Kind::Plain => {
@@ -316,7 +316,7 @@ pub(crate) unsafe extern "C" fn try_lock(object: *mut pthread_mutex_t, caller: C
 pub(crate) unsafe extern "C" fn unlock(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: contract of `unlock`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    let Some((kind, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::mutex_unlock) };
+    let Some((kind, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::pthread_mutex_unlock) };
     match kind {
         Kind::Plain => {}
         Kind::Recursive | Kind::ErrorCheck if !mutex.is_mine() => return EPERM,
@@ -382,15 +382,15 @@ pub(crate) unsafe extern "C" fn init(
         unsafe { kind_of(attributes) }
     };
     let Some(kind) = kind else {
-        // SAFETY: contract of `init`, which is that of `real::mutex_init`.
-        return unsafe { real::mutex_init(object, attributes) };
+        // SAFETY: contract of `init`, which is that of `real::pthread_mutex_init`.
+        return unsafe { real::pthread_mutex_init(object, attributes) };
     };
     let decided = if policy::current().is_none() { rules::decide_new(object.addr(), caller) } else { 0 };
     // SAFETY: contract of `init`: the object is writable; zero bytes are a valid mutex, of ours and of the C library's.
     unsafe {
         object.write_bytes(0, 1);
         if decided != 0 && rules::unpack(decided).is_none() {
-            real::mutex_init(object, attributes);
+            real::pthread_mutex_init(object, attributes);
         } else {
             Mutex::of(object).kind.store(kind, Relaxed);
         }
@@ -427,7 +427,7 @@ unsafe fn kind_of(attributes: *const pthread_mutexattr_t) -> Option<u32> {
 
 /// Destroys a mutex; EBUSY while it is locked or a wait on a condition variable will relock it.
 pub(crate) fn destroy(mutex: &Mutex) -> c_int {
-    let Some((_, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::mutex_destroy) };
+    let Some((_, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::pthread_mutex_destroy) };
     if mutex.is_in_use(|| mutex.lock.is_locked(policy)) {
         return EBUSY;
     }

@@ -15,7 +15,7 @@ use crate::run_probe;
 use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
-use turnwise_interpose::{race_checker, variable};
+use turnwise_interpose::{keeping_errno, race_checker, variable};
 use turnwise_preload_abi::{Lock, environment};
 
 /// The value where a table is in force: each lock has its own policy.
@@ -94,18 +94,13 @@ fn find() -> u32 {
             known => return known,
         }
     }
-    // SAFETY: the C library returns a valid pointer to the calling thread's `errno`, which no other thread uses.
-    let errno = unsafe { &mut *libc::__errno_location() };
-    let saved = *errno;
     // The constructor reports an unknown name or an unusable table; until it ends the process, the default applies.
-    let known = match table() {
+    keeping_errno(|| match table() {
         _ if race_checker().is_some() => ASIDE,
         Some(Ok(())) => TABLE,
         Some(Err(_)) => Lock::Adaptive as u32,
         None => requested().and_then(|name| Lock::asked_for(name.to_bytes())).unwrap_or(Lock::Adaptive) as u32,
-    };
-    *errno = saved;
-    known
+    })
 }
 
 /// Loads the table, if the user gave one.

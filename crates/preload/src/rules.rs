@@ -13,12 +13,13 @@
 //! makes one from its own knowledge, and racing threads all take the first decision.
 
 use crate::behind;
-use crate::file::{self, errno};
+use crate::file;
 use crate::module::place;
 use crate::policy;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
+use turnwise_interpose::{errno, zeroed};
 use turnwise_live::Values;
 use turnwise_live::writer::FileRule;
 use turnwise_preload_abi::{Fault, Lock, Policy, RULES_MAX, Table};
@@ -129,7 +130,7 @@ pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
     // SAFETY: `bytes` is mapped for reading, or empty; turnwise never changes a table in place.
     let bytes = unsafe { &*bytes };
     let table = Table::parse(bytes).map_err(Unusable::Table)?;
-    let made = map_rules().map_err(Unusable::Errno)?;
+    let made: *mut Rules = zeroed(size_of::<Rules>()).ok_or_else(|| Unusable::Errno(errno()))?.as_ptr().cast();
     // SAFETY: the mapping is as large as this type, page-aligned, and not shared yet.
     unsafe { made.write(Rules { table, active: [0; _], program: [0; _], program_length: 0 }) };
     // SAFETY: just written, and still not shared.
@@ -160,15 +161,6 @@ impl Rules {
             }
         }
     }
-}
-
-/// Maps memory for the rules: an allocator may not be called here.
-fn map_rules() -> Result<*mut Rules, i32> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory in use.
-    let map = unsafe { libc::mmap(core::ptr::null_mut(), size_of::<Rules>(), protection, flags, -1, 0) };
-    if map == libc::MAP_FAILED { Err(errno()) } else { Ok(map.cast()) }
 }
 
 /// Returns 1 plus the number of the rule that applies to a lock; 0: none does.

@@ -133,7 +133,7 @@ pub(crate) unsafe extern "C" fn init(
 ) -> c_int {
     // SAFETY: contract of `init`. The C library's function only writes the object: its kind and whether it is shared
     // where its static initialisers have them, and zeros.
-    let errno = unsafe { real::rwlock_init(object, attributes) };
+    let errno = unsafe { real::pthread_rwlock_init(object, attributes) };
     // SAFETY: the caller's object, just initialised.
     let lock = unsafe { RwLock::of(object) };
     if errno == 0 && lock.shared.load(Relaxed) == 0 && policy::current().is_none() {

@@ -59,9 +59,9 @@ pub(crate) fn prepare() -> u64 {
     let mut lock: pthread_spinlock_t = 0;
     // SAFETY: the lock is a local variable, initialised before it is used.
     let (free, held) = unsafe {
-        real::spin_init(&mut lock, libc::PTHREAD_PROCESS_PRIVATE);
+        real::pthread_spin_init(&mut lock, libc::PTHREAD_PROCESS_PRIVATE);
         let free = lock;
-        real::spin_trylock(&mut lock);
+        real::pthread_spin_trylock(&mut lock);
         (free as u32, lock as u32)
     };
     let found = u64::from(free) | u64::from(held) << 32;
@@ -97,7 +97,7 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_spinlock_t, caller: Ca
 fn lock_first(word: &AtomicU32, caller: Caller) {
     if policy::stands_aside() {
         // SAFETY: `word` is a live spin lock of the C library's.
-        unsafe { real::spin_lock(word.as_ptr().cast()) };
+        unsafe { real::pthread_spin_lock(word.as_ptr().cast()) };
         return;
     }
     run_probe::used();

@@ -1,19 +1,21 @@
 //! The constructor: resolves everything that it can now, and reports a mistyped policy before `main`.
 
-use crate::exports::filters;
 use crate::policy;
 use crate::rules::{self, Unusable};
 use crate::{cond, exports, live, real, run_probe, spin, time};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, find_filter, on_cpu_layer};
-use turnwise_interpose::{can_find, race_checker, variable};
+use turnwise_interpose::{Text, at_start_and_end, can_find, race_checker, variable};
 use turnwise_preload_abi::{Lock, environment};
+
+/// A line of text for the user.
+type Line = Text<256>;
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
     if let Some(name) = policy::unknown().filter(|_| policy::table_path().is_none()) {
-        refuse(name);
+        refuse_policy(name);
     }
     if let (Some(path), Some(fault)) = (policy::table_path(), policy::table_fault()) {
         refuse_table(path, fault);
@@ -28,7 +30,7 @@ extern "C" fn start() {
     live::start(policy);
     look_up();
     if let Some(tool) = race_checker() {
-        tell_of(tool);
+        Line::of(format_args!("turnwise: {tool} sees the C library's locks alone: this process keeps them")).print();
     }
     if is_verbose() {
         introduce(policy);
@@ -40,8 +42,7 @@ extern "C" fn start() {
 fn look_up() {
     can_find();
     real::look_up();
-    filters::look_up();
-    time::look_behind(real::cond_waits()[1]);
+    time::look_behind(real::pthread_cond_timedwait::address());
     exports::exec::look_up();
     if !policy::stands_aside() {
         cond::find_mark();
@@ -61,32 +62,28 @@ fn is_verbose() -> bool {
     variable(environment::VERBOSE).is_some_and(|v| v == c"1")
 }
 
-#[used]
-#[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = start;
+at_start_and_end! { start, end }
 
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static END: extern "C" fn() = end;
-
-fn refuse(name: &CStr) -> ! {
-    let mut line = Line::new();
-    let _ = write!(line, "turnwise: {}={} names no policy; take one of:", environment::LOCK, Text(name));
-    for lock in Lock::ALL {
-        let _ = write!(line, " {}", lock.name());
-    }
-    line.print();
+/// Ends the process before any of the program's code has run, and says why.
+fn refuse(why: Line) -> ! {
+    why.print();
     // SAFETY: ends the process; none of the program's code has run.
     unsafe { libc::_exit(2) }
 }
 
+fn refuse_policy(name: &CStr) -> ! {
+    let mut line = Line::new();
+    let _ = write!(line, "turnwise: {}={} names no policy; take one of:", environment::LOCK, Shown(name));
+    for lock in Lock::ALL {
+        let _ = write!(line, " {}", lock.name());
+    }
+    refuse(line)
+}
+
 #[cfg(feature = "ablate")]
 fn refuse_number(text: &CStr) -> ! {
-    let mut line = Line::new();
-    let _ = write!(line, "turnwise: {}={} is not NAME=VALUE,… of the policy", crate::ablate::VARIABLE, Text(text));
-    line.print();
-    // SAFETY: ends the process; none of the program's code has run.
-    unsafe { libc::_exit(2) }
+    let variable = crate::ablate::VARIABLE;
+    refuse(Line::of(format_args!("turnwise: {variable}={} is not NAME=VALUE,… of the policy", Shown(text))))
 }
 
 fn refuse_table(path: &CStr, fault: Unusable) -> ! {
@@ -96,16 +93,8 @@ fn refuse_table(path: &CStr, fault: Unusable) -> ! {
         Unusable::Table(fault) => write!(line, "turnwise: the policy table {fault}"),
     };
     let variable = environment::POLICY_TABLE;
-    let _ = write!(line, "; start the program by turnwise run --policy again: {variable}={}", Text(path));
-    line.print();
-    // SAFETY: ends the process; none of the program's code has run.
-    unsafe { libc::_exit(2) }
-}
-
-fn tell_of(tool: &str) {
-    let mut line = Line::new();
-    let _ = write!(line, "turnwise: {tool} sees the C library's locks alone: this process keeps them");
-    line.print();
+    let _ = write!(line, "; start the program by turnwise run --policy again: {variable}={}", Shown(path));
+    refuse(line)
 }
 
 fn tell_count(count: u32, policy: &str, label: Option<&[u8]>) {
@@ -135,40 +124,10 @@ fn introduce(policy: Option<Lock>) {
     line.print();
 }
 
-/// One line of text, truncated if it is long. (It does not allocate.)
-struct Line {
-    bytes: [u8; 256],
-    used: usize,
-}
-
-impl Line {
-    fn new() -> Self {
-        Line { bytes: [0; 256], used: 0 }
-    }
-
-    /// Writes the line to stderr with a newline, in one call.
-    fn print(mut self) {
-        let end = self.used.min(self.bytes.len() - 1);
-        self.bytes[end] = b'\n';
-        // SAFETY: the first `end + 1` bytes are initialised and live until the call returns.
-        unsafe { libc::write(libc::STDERR_FILENO, self.bytes.as_ptr().cast(), end + 1) };
-    }
-}
-
-impl Write for Line {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = &mut self.bytes[self.used..];
-        let taken = text.len().min(room.len());
-        room[..taken].copy_from_slice(&text.as_bytes()[..taken]);
-        self.used += taken;
-        Ok(())
-    }
-}
-
 /// Displays a C string.
-struct Text<'a>(&'a CStr);
+struct Shown<'a>(&'a CStr);
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Bytes(self.0.to_bytes()).fmt(f)
     }

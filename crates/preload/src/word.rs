@@ -86,9 +86,15 @@ impl LockWord {
         by_policy!(self, policy, lock => lock.lock_until(deadline))
     }
 
+    /// Releases the lock. A ticket lock that is free remains so, as every other lock does: this release would serve a
+    /// ticket that is not drawn yet, and no thread would acquire the lock again.
+    ///
     /// # Safety
     /// The lock is held under this policy, and its owner (or a thread that acts for the owner) calls.
     pub(crate) unsafe fn unlock(&self, policy: Lock) {
+        if policy == Lock::Ticket && !self.is_locked(policy) {
+            return;
+        }
         // SAFETY: contract of `unlock`, which is that of `RawLock::unlock`.
         by_policy!(self, policy, lock => unsafe { lock.unlock() });
     }

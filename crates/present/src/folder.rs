@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Creates a folder and those above it, for their owner only; but not the user's home, nor a folder outside of it whose
-/// parent does not exist: an account without a home (Debian's `nobody` has `/nonexistent`) is not to get one.
+/// parent does not exist: an account without a home (`/nonexistent` on Debian) is not to get one.
 ///
 /// # Errors
 /// The home, or the folder above, does not exist; or the folder cannot be created.

@@ -73,7 +73,7 @@
       show: (value, row) => count(value) + (row.figures.sleeps_least ? "+" : ""),
     },
     number("steals", (row) => row.figures.steals, "acquisitions past threads that slept"),
-    number("handed", (row) => row.figures.handoffs, "acquisitions by a promised turn"),
+    number("handed", (row) => row.figures.handoffs, "acquisitions by a hand-off"),
     number("spun in", (row) => row.figures.spins_won, "spins that ended with the lock"),
     number(
       "owner away",

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64, fence};
+pub(crate) use turnwise_interpose::nanoseconds;
 use turnwise_recording as file;
 
 static CLOCK: AtomicU32 = AtomicU32::new(0);
@@ -75,12 +76,4 @@ pub(crate) fn takes() -> u64 {
     };
     // The best of several: a thread may lose its CPU.
     (0..4).map(round).min().unwrap_or(0)
-}
-
-/// Reads a clock of the system; 0: there is no such clock.
-pub(crate) fn nanoseconds(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is writable.
-    unsafe { libc::clock_gettime(clock, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

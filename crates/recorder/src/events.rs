@@ -6,11 +6,13 @@
 //! long: a site's first, and those of sites whose waits last over about 100 us on average.
 
 use crate::detail;
+use crate::filter;
 use crate::mapping::add;
-use crate::real::{self, PAST_SLEEPERS, THREAD_EVENTS};
+use crate::real::events::turnwise_thread_events;
+use crate::real::{self, PAST_SLEEPERS};
 use crate::writer::Writer;
 use core::ffi::c_void;
-use core::mem::{transmute, zeroed};
+use core::mem::zeroed;
 use libc::c_int;
 use turnwise_recording::{Class, Detail, Entry, LOCK_EVENTS, LOCK_SLEEPS};
 
@@ -46,8 +48,8 @@ impl Before {
         let mut counts = [0; LOCK_EVENTS];
         let how = if tells(class, address, &mut counts) {
             TOLD
-        } else if long {
-            counts[LOCK_SLEEPS] = switches();
+        } else if let Some(switches) = long.then(switches).flatten() {
+            counts[LOCK_SLEEPS] = switches;
             WATCHED
         } else {
             UNKNOWN
@@ -60,10 +62,10 @@ impl Before {
         let mut now = [0; LOCK_EVENTS];
         let how = match self.how {
             TOLD if tells(class, address, &mut now) => TOLD,
-            WATCHED => {
-                now[LOCK_SLEEPS] = switches();
+            WATCHED => switches().map_or(UNKNOWN, |switches| {
+                now[LOCK_SLEEPS] = switches;
                 WATCHED
-            }
+            }),
             _ => UNKNOWN,
         };
         Events { how, counts: core::array::from_fn(|place| now[place].wrapping_sub(self.counts[place])) }
@@ -101,21 +103,15 @@ fn tells(class: Class, address: u64, counts: &mut Counts) -> bool {
     if !real::next_is_preload() {
         return false;
     }
-    let function = THREAD_EVENTS.get();
-    if function.is_null() {
-        return false; // an older preload library
-    }
-    type Function = unsafe extern "C" fn(c_int, *mut c_void, *mut u32, usize) -> usize;
-    // SAFETY: the symbol of this name has this signature.
-    let function: Function = unsafe { transmute(function) };
-    // The preload library numbers the classes as recordings do.
+    // The preload library numbers the classes as recordings do. An older one has no such function.
+    let (class, object) = (class as c_int, address as *mut c_void);
     // SAFETY: the program's lock, and room for this many counters.
-    unsafe { function(class as c_int, address as *mut c_void, counts.as_mut_ptr(), counts.len()) == counts.len() }
+    unsafe { turnwise_thread_events(class, object, counts.as_mut_ptr(), counts.len()) == counts.len() }
 }
 
-/// Returns the calling thread's voluntary context switches.
-fn switches() -> u32 {
-    all_switches().0
+/// Returns the calling thread's voluntary context switches; `None`: such calls may be filtered.
+fn switches() -> Option<u32> {
+    filter::allows_calls().then(|| all_switches().0)
 }
 
 /// Returns the calling thread's context switches: voluntary and involuntary ones.

@@ -5,7 +5,7 @@
 //! libraries' locks), the threads' lists are searched, for a sample of the waits.
 
 use crate::held::{Held, HeldLocks};
-use crate::{clock, memory, real};
+use crate::{clock, filter, memory, real};
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
@@ -165,11 +165,14 @@ impl Holder {
     }
 }
 
-/// Returns the CPU time of a thread of this process, in ns; `None`: the thread has ended.
+/// Returns the CPU time of a thread of this process, in ns; `None`: the thread has ended, or calls are filtered.
 fn cpu_time(tid: u32) -> Option<u64> {
     /// The scheduler's clock of one thread, whose inverted number precedes these bits, as in the system and
     /// `pthread_getcpuclockid`.
     const OF_A_THREAD: c_int = 0b110;
+    if !filter::allows_calls() {
+        return None;
+    }
     let ns = clock::nanoseconds(!(tid as c_int) << 3 | OF_A_THREAD);
     (ns != 0).then_some(ns)
 }

@@ -6,7 +6,7 @@
 //! then no thread waits for it, and the loads of one line do not wait for those of another.
 //!
 //! Acquisitions without a wait whose holds are not measured are written down, as long as all locks that the thread
-//! holds are also written down. What only an entry tells (which lock was taken under which) is determined when they are
+//! holds are also written down. What only an entry shows (which lock was taken under which) is determined when they are
 //! counted. A thread that is killed before that leaves up to [`LINES`] acquisitions that are in its own count, but in
 //! no lock's (nor in its count of reads).
 

@@ -24,6 +24,7 @@
 //! | `replaced.rs` | plug-ins loaded in the place of others |
 //! | `events.rs` | the components of waits, where the locks report them |
 //! | `journal.rs`, `later.rs` | acquisitions that are counted later |
+//! | `filter.rs` | what is left out under a filter of system calls |
 //! | `holder.rs` | the other threads, and which of them holds a lock |
 //! | `writer.rs`, `mapping.rs`, `segments.rs` | a thread's records; the mapped file, its chunks; where its parts lie |
 //! | `process.rs`, `memory.rs` | the file; forked children; private memory |
@@ -41,6 +42,7 @@ mod detail;
 mod episodes;
 mod events;
 mod exports;
+mod filter;
 mod held;
 mod hold;
 mod holder;

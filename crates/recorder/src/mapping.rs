@@ -1,7 +1,7 @@
 //! The mapped file of a recording: its regions, followed by chunks. It grows as it is written.
 
 use crate::segments::{self, Segments};
-use crate::{clock, memory};
+use crate::{clock, filter, memory};
 use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -92,11 +92,14 @@ impl Mapping {
 
     /// Lets the file grow while no other thread does.
     fn alone(&self, run: impl FnOnce() -> Result<(), u32>) -> Result<(), u32> {
+        if !filter::allows_calls() {
+            return Err(file::WHY_FILTER);
+        }
         /// Another thread may be growing it; this may also be a signal handler that interrupted that thread.
         const TURNS: u32 = 1000;
         // A filter may react to a call by ending the process.
         if filters() != self.filters.load(Relaxed) {
-            return Err(file::WHY_OTHER);
+            return Err(file::WHY_FILTER);
         }
         for _ in 0..TURNS {
             // ORDERING recorder.growth: Acquire; sees what the last thread did.
@@ -178,6 +181,9 @@ impl Mapping {
 
     /// Returns new writable pages, or the reason that there are none.
     fn room(&self, bytes: u64) -> Result<*mut u8, u32> {
+        if !filter::allows_calls() {
+            return Err(file::WHY_FILTER);
+        }
         let used = &self.header().used;
         let offset = loop {
             let before = used.load(Relaxed);

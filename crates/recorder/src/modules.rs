@@ -9,7 +9,7 @@
 //! one turns up. So a module that returns is the same one.
 
 use crate::mapping::{self, Mapping};
-use crate::{locks, memory, replaced};
+use crate::{filter, locks, memory, replaced};
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -203,7 +203,7 @@ fn stamp(module: &file::Module, path: &CStr) {
 /// Stores the loader's name of a file.
 fn store_path(to: &[AtomicU8], name: &[u8]) {
     let mut stored = 0;
-    whole_name(name, to.len() - 1, |piece| {
+    whole_name(name, to.len() - 1, filter::allows_calls(), |piece| {
         mapping::store_bytes(&to[stored..], piece);
         stored += piece.len();
     });

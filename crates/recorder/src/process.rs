@@ -9,13 +9,13 @@ use crate::holder::Peers;
 use crate::mapping::{Failed, Mapping, PATH, store_text};
 use crate::sampling::{HOLD_ONE_IN, STACK_ONE_IN};
 use crate::state::State;
-use crate::{clock, locks, memory, real, segments, stacks};
+use crate::{clock, filter, locks, memory, real, segments, stacks};
 use core::ffi::CStr;
-use core::fmt::{self, Write};
+use core::fmt::Write;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
-use turnwise_interpose::{race_checker, variable};
+use turnwise_interpose::{Text, race_checker, variable};
 use turnwise_preload_abi::{Lock, Policy, environment};
 use turnwise_recording as file;
 use turnwise_recording::{Header, LAYOUT, MAGIC, VERSION};
@@ -48,6 +48,7 @@ pub(crate) fn get() -> Option<&'static Process> {
     // ORDERING recorder.process: Acquire; a thread that sees READY sees the mapping.
     match process.status.load(Acquire) {
         READY => Some(process),
+        _ if !filter::allows_calls() => None,
         UNKNOWN => memory::keeping_errno(|| process.start(false)),
         STARTING => process.started(),
         _ => None,
@@ -82,6 +83,9 @@ fn page() -> Option<&'static Process> {
     // ORDERING recorder.page: Acquire; pairs with the exchange below: a page that is seen is mapped.
     let mut page = PROCESS.load(Acquire);
     if page.is_null() {
+        if !filter::allows_calls() {
+            return None;
+        }
         let made = memory::wiped_on_fork(size_of::<Process>())?;
         // ORDERING recorder.page: AcqRel; publishes our page, or takes another thread's.
         match PROCESS.compare_exchange(ptr::null_mut(), made.as_ptr().cast(), AcqRel, Acquire) {
@@ -170,12 +174,13 @@ impl Process {
     fn open_child(&self, path: &CStr, pid: u32) -> Result<(), Failed> {
         // More would mean the same process number again, after this many `exec`.
         for turn in 0..100 {
-            let mut name = Name { bytes: [0; PATH], used: 0 };
-            let written = name.push(path.to_bytes()).and_then(|()| match turn {
+            let mut name = Text::<PATH>::new();
+            name.push(path.to_bytes());
+            let _ = match turn {
                 0 => write!(name, ".{pid}"),
                 _ => write!(name, ".{pid}.{turn}"),
-            });
-            let Some(name) = name.finished().filter(|_| written.is_ok()) else { break };
+            };
+            let Some(name) = name.whole() else { break };
             match self.mapping.open(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL) {
                 Err(Failed::Exists) => {}
                 opened => return opened,
@@ -201,7 +206,7 @@ impl Process {
         header.ticks_start.store(ticks, Relaxed);
         header.monotonic_start.store(ns, Relaxed);
         self.mapping.look_at_clock();
-        let tells = real::next_is_preload() && !real::THREAD_EVENTS.get().is_null();
+        let tells = real::next_is_preload() && !real::events::turnwise_thread_events::address().is_null();
         header.lock_events.store(u32::from(tells), Relaxed);
         header.can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
         // SAFETY: always succeeds.
@@ -322,30 +327,4 @@ fn read_file(path: &CStr, to: &[AtomicU8]) {
         length
     };
     store_text(to, &text[..length.max(0) as usize]);
-}
-
-/// A path that is composed without allocating.
-struct Name {
-    bytes: [u8; PATH],
-    used: usize,
-}
-
-impl Name {
-    fn push(&mut self, text: &[u8]) -> fmt::Result {
-        let end = self.used + text.len();
-        self.bytes.get_mut(self.used..end).ok_or(fmt::Error)?.copy_from_slice(text);
-        self.used = end;
-        Ok(())
-    }
-
-    /// Returns the path; `None`: it was too long.
-    fn finished(&self) -> Option<&CStr> {
-        CStr::from_bytes_until_nul(&self.bytes).ok()
-    }
-}
-
-impl Write for Name {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.push(text.as_bytes())
-    }
 }

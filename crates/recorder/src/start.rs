@@ -1,7 +1,7 @@
 //! The functions that run when the library is loaded, and when the process exits.
 
 use crate::{acquire, alone, exports, modules, process, real, state};
-use turnwise_interpose::race_checker;
+use turnwise_interpose::{at_start_and_end, race_checker};
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
@@ -20,10 +20,6 @@ extern "C" fn start() {
     }
 }
 
-#[used]
-#[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = start;
-
 /// Runs when the process exits normally.
 extern "C" fn end() {
     acquire::count_journal();
@@ -32,9 +28,7 @@ extern "C" fn end() {
     }
 }
 
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static END: extern "C" fn() = end;
+at_start_and_end! { start, end }
 
 fn tell(line: &[u8]) {
     // SAFETY: the bytes are the caller's.

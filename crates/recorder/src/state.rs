@@ -12,7 +12,7 @@ use crate::sampling::{HOLD_ONE_IN, Sampling};
 use crate::steps::Steps;
 use crate::table::Table;
 use crate::writer::Writer;
-use crate::{clock, memory, tls};
+use crate::{clock, filter, memory, tls};
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::mem::offset_of;
@@ -145,6 +145,10 @@ impl State {
     /// Returns a state for the calling thread.
     fn begin() -> Option<&'static State> {
         let process = process::get()?;
+        if !filter::allows_calls() {
+            process.mapping.is_full(file::WHY_FILTER);
+            return None;
+        }
         let last = file::THREADS.count as u32 - 1;
         let index = process.mapping.header().threads.fetch_add(1, Relaxed).min(last);
         let Some(record) = process.mapping.reach::<Thread>(&file::THREADS, index as usize) else {

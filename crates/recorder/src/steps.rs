@@ -11,7 +11,7 @@
 
 use crate::mapping::Mapping;
 use crate::writer::{Cursor, Writer};
-use crate::{clock, events, memory};
+use crate::{clock, events, filter, memory};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{
@@ -76,7 +76,11 @@ struct Look {
 }
 
 impl Look {
-    fn now() -> Look {
+    /// Reads them; under a filter of system calls those before stay.
+    fn now(before: Look) -> Look {
+        if !filter::allows_calls() {
+            return Look { at: clock::ticks(), ..before };
+        }
         memory::keeping_errno(|| {
             let switches = events::all_switches();
             let cpu_ns = clock::nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID);
@@ -231,6 +235,9 @@ impl Steps {
     /// Returns how much of a long period, ending now, the thread ran; records what else it did.
     #[cold]
     fn ran_of(&self, writer: &Writer, ticks: u64) -> u64 {
+        if !filter::allows_calls() {
+            return ticks; // as far as it is known
+        }
         let (before, waited) = (self.last_look.get(), self.waited.get());
         self.look();
         let now = self.last_look.get();
@@ -258,7 +265,7 @@ impl Steps {
     }
 
     fn look(&self) {
-        self.last_look.set(Look::now());
+        self.last_look.set(Look::now(self.last_look.get()));
         self.waited.set(0);
     }
 

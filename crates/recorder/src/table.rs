@@ -2,7 +2,7 @@
 
 use crate::locks;
 use crate::writer::Writer;
-use crate::{memory, modules};
+use crate::{filter, memory, modules};
 use core::cell::Cell;
 use core::hint::cold_path;
 use core::ptr;
@@ -36,6 +36,9 @@ impl Slots {
     const BITS: u64 = 63;
 
     fn new(slots: usize) -> Option<Slots> {
+        if !filter::allows_calls() {
+            return None;
+        }
         let memory = memory::keeping_errno(|| memory::zeroed(slots * size_of::<usize>()))?;
         Some(Slots(memory.as_ptr().expose_provenance() as u64 | u64::from(64 - slots.ilog2())))
     }

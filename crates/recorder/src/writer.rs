@@ -1,7 +1,7 @@
 //! A thread's own records in the file. Each thread writes into its own chunks.
 
 use crate::mapping::Mapping;
-use crate::memory;
+use crate::{filter, memory};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -70,6 +70,9 @@ impl Writer {
 
     /// Notes the thread's current name in the system.
     pub(crate) fn note_name(&self) {
+        if !filter::allows_calls() {
+            return;
+        }
         let mut name = [0_u8; 16];
         // SAFETY: the request writes 16 bytes.
         unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };

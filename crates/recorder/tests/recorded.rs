@@ -71,7 +71,7 @@ fn a_holder_that_sleeps_is_told_from_one_that_computes() {
     };
     // On an overloaded machine a computing thread is off its CPU most of the time, and the sleep is over before the
     // wait begins.
-    assert!((0..10).any(|_| is_told()), "one that sleeps was never told from one that computes");
+    assert!((0..10).any(|_| is_told()), "one that sleeps was never distinguished from one that computes");
 }
 
 #[track_caller]

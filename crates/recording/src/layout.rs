@@ -198,23 +198,16 @@ pub const REPLACED: u32 = 2;
 /// [`Module::gone`]: another file took its place, and a thread is marking.
 pub const MARKING: u32 = 3;
 
-/// The bits of an address below the mark.
-const UNMARKED: u64 = (1 << 48) - 1;
 /// The largest mark: which of the modules was meant is no longer known.
-pub const MOST_MARKS: u64 = 255;
-
+pub use turnwise_preload_abi::UNKNOWN_MODULE as MOST_MARKS;
 /// Marks an address in a module that another has replaced with the module's number among those at that place, from 1.
 /// Addresses without a mark are in the last of them.
-#[must_use]
-pub const fn marked(address: u64, number: u64) -> u64 {
-    let number = if number < MOST_MARKS { number } else { MOST_MARKS };
-    address & !(MOST_MARKS << 48) | number << 48
-}
+pub use turnwise_preload_abi::numbered as marked;
 
 /// Returns the address without its mark, and the mark; 0: none.
 #[must_use]
 pub const fn unmarked(address: u64) -> (u64, u64) {
-    (address & UNMARKED, address >> 48)
+    (turnwise_preload_abi::unnumbered(address), address >> 48)
 }
 
 /// [`Step::what`]: a stretch begins, at [`Step::ticks`]; [`Step::of`] is the thread's number.
@@ -272,6 +265,8 @@ pub const WHY_DESCRIPTORS: u32 = 5;
 pub const WHY_MANY: u32 = 6;
 /// Something else.
 pub const WHY_OTHER: u32 = 7;
+/// The program installed a filter of system calls, which may end it for a call that it does not make itself.
+pub const WHY_FILTER: u32 = 8;
 
 /// The most frames of a stack.
 pub const STACK_FRAMES: usize = 48;

@@ -19,7 +19,7 @@
 //! comes a single poll: where the spin hint takes 140 cycles, as many as at first would keep the line from the owner
 //! for longer than the pauses leave it alone.
 
-use crate::platform::{Platform, SpinEnd, SpinLimit, Word};
+use crate::platform::{Hint, Platform, SpinEnd, SpinLimit, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// A back-off policy; a value of it is the state of one wait.
@@ -219,7 +219,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
     /// Returns the caller's node plus 1.
     #[inline(always)]
     fn mark<P: Platform>() -> u32 {
-        P::node().wrapping_add(1).max(1)
+        P::hint(Hint::Node).wrapping_add(1).max(1)
     }
 
     fn wait<P: Platform>(

@@ -1,4 +1,15 @@
-//! A condition variable in sixteen bytes, for [`crate::Mutex`].
+//! A condition variable in sixteen bytes, for [`crate::Mutex`]. (Waiters that `notify_all` moves to the mutex: the
+//! requeue of Linux's futex, 2003.) Example: [`Condvar`].
+//!
+//! ```text
+//! wait        read the sequence; another mutex than that of the first wait: set SEVERAL
+//!             alone, and polling has paid: set LOOKING; else waiters + 1. Release the mutex
+//!             LOOKING: poll the sequence for some microseconds; news: lock, done; else waiters + 1, clear LOOKING
+//!             park on the sequence unless it has news; waiters - 1; acquire the mutex as a woken thread
+//! notify_one  a waiter, or LOOKING: notifications + 1, clear LOOKING; it was not set: wake one
+//! notify_all  the same; waiters: wake one and requeue the others to the mutex, where each unlock wakes the next: no
+//!             thundering herd. SEVERAL, or the platform cannot: wake all
+//! ```
 //!
 //! | word | meaning |
 //! |---|---|
@@ -7,27 +18,29 @@
 //! | `mutex` | location of the first waiter's mutex: distance from here in 4-byte words, 0: no thread waited yet |
 //! | `lookout` | results of the polls so far ([`crate::wait::Lookout`]) |
 //!
-//! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one
-//! waiter and requeues the others to the mutex's sleepers, where each unlock wakes the next: no thundering herd. The
-//! woken waiter acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the next; thus
-//! a requeued thread is never forgotten.
+//! Invariants:
+//! 1. A waiter sleeps only if no notification came between its check (under the mutex) and its sleep: it would miss one
+//!    if 2^30 came in these nanoseconds, or in the microseconds of its polling.
+//! 2. A thread that was requeued is woken: the woken waiter acquires the mutex as a woken thread
+//!    ([`RawMutex::lock_as_woken`]), so its unlock wakes the next, and all that were requeued there have that mutex.
+//! 3. While `waiters` is 0 and `LOOKING` is not set by a thread of this process, every earlier waiter has been
+//!    notified, or has left. A poller is counted among the waiters before it clears the flag.
+//! 4. A thread that sleeps on the sequence while `SEVERAL` is clear has the recorded mutex. Flag and notifications
+//!    share one word, which the kernel compares as it requeues.
 //!
-//! A sole waiter may set `LOOKING`, and poll the sequence for some microseconds. The next notification is for it: that
-//! clears the flag in the same exchange, and calls the kernel only if others are to be notified, too. If none comes,
-//! the waiter counts itself among the sleepers, then clears the flag.
-//!
-//! Waiters may have different mutexes. The first one's is recorded permanently. A waiter with a different one sets
-//! `SEVERAL` before it sleeps, and `notify_all` wakes all at once from then on. Since flag and notifications share one
-//! word, which the kernel compares as it requeues the sleepers, no thread is requeued to a mutex that is not its own.
-//!
-//! A waiter would miss a notification if the sequence wrapped around to the same value between its read and its sleep:
-//! 2^30 notifications in some nanoseconds, or in the microseconds of its polling. With no waiters a notification is two
-//! loads.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. Data are ordered by the mutex alone: a notification orders nothing but a poller's flag (condvar.looks).
+//! - A2. A thread that notifies under the mutex touches neither object after it has released that: the last waiter to
+//!   return may free both.
+//! - P1. No notification is lost (invariants 1 and 3), and no waiter forgotten on a mutex (invariants 2 and 4).
+//! - P2. `notify_one` wakes the longest waiter, but threads of real-time priority first; a waiter that timed out or
+//!   polls takes no other's notification along. Wake-ups may be spurious.
+//! - P3. With no waiter, a notification is two loads. In a forked child a poller of the parent is void.
 
 use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
 use crate::order::suspend;
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
+use crate::platform::{Deadline, DefaultPlatform, Hint, IntWord, Lane, Parked, Platform, Word};
 use crate::raw::RawLock;
 use crate::wait::Lookout;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -98,48 +111,15 @@ pub struct RawCondvar<P: Platform = DefaultPlatform> {
     counters: Counters<{ Kind::Condvar as usize }>,
 }
 
-impl RawCondvar {
-    /// Creates a condition variable on which no thread waits.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> RawCondvar<P> {
-    /// Creates a condition variable on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        use core::sync::atomic::AtomicU32;
-        RawCondvar {
-            sequence: AtomicU32::new(0),
-            waiters: AtomicU32::new(0),
-            mutex: AtomicU32::new(0),
-            lookout: Lookout::const_new_in(),
-            counters: Counters::new(),
-        }
-    }
-}
-
-impl Default for RawCondvar {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawCondvar, "a condition variable on which no thread waits", {
+    sequence: U32,
+    waiters: U32,
+    mutex: U32,
+    lookout: [Lookout<P>],
+    counters: (Counters::new()),
+});
 
 impl<P: Platform> RawCondvar<P> {
-    /// Creates a condition variable on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawCondvar {
-            sequence: P::U32::new(0),
-            waiters: P::U32::new(0),
-            mutex: P::U32::new(0),
-            lookout: Lookout::new_in(),
-            counters: Counters::new(),
-        }
-    }
-
     /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait
     /// ended; as with every condition variable, wake-ups may be spurious.
     ///
@@ -177,7 +157,7 @@ impl<P: Platform> RawCondvar<P> {
     /// Sets `LOOKING` if no other thread waits and polling has paid; returns the sequence if it did. The caller holds
     /// its mutex, which shows the flag to a thread that holds the mutex after us and then notifies.
     fn begin_to_look(&self, sequence: u32) -> Option<u32> {
-        if P::cpus() < 2 || self.waiters.load(Relaxed) != 0 || self.is_looked_at(sequence) {
+        if P::hint(Hint::Cpus) < 2 || self.waiters.load(Relaxed) != 0 || self.is_looked_at(sequence) {
             return None; // the only CPU is needed by the thread that will notify
         }
         let (clear, set) = (sequence & !LOOKING, sequence | LOOKING);
@@ -328,35 +308,9 @@ pub struct Condvar<P: Platform = DefaultPlatform> {
     raw: RawCondvar<P>,
 }
 
-impl Condvar {
-    /// Creates a condition variable on which no thread waits.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> Condvar<P> {
-    /// Creates a condition variable on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        Condvar { raw: RawCondvar::const_new_in() }
-    }
-}
-
-impl Default for Condvar {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default Condvar, "a condition variable on which no thread waits", { raw: [RawCondvar<P>], });
 
 impl<P: Platform> Condvar<P> {
-    /// Creates a condition variable on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        Condvar { raw: RawCondvar::new_in() }
-    }
-
     /// Releases the mutex, waits for a notification, and acquires the mutex again. Wake-ups may be spurious: call it in
     /// a loop that tests the condition. Threads may wait with different mutexes; once they have, `notify_all` wakes its
     /// waiters all at once instead of one after the other.

@@ -69,21 +69,21 @@ events! {
     Acquired, "acquired", "acquired at once";
     Contended, "contended", "not to be had at once: the slow path begins";
     TryFailed, "try-failed", "a try found the lock taken";
-    Spun, "spun", "acquired by spinning, without standing in a queue";
-    SpunQueued, "spun-queued", "acquired by spinning, after standing in the queue of spinners or the line";
-    Queued, "queued", "acquired as the first of a line of sleepers";
-    Stole, "stole", "acquired past threads that slept for it, as far as its word tells";
-    SpinLeftOut, "spin-left-out", "no spin: the last were for nothing, or this thread cannot queue";
+    Spun, "spun", "acquired by spinning, without waiting in a queue";
+    SpunQueued, "spun-queued", "acquired by spinning, after waiting in a queue";
+    Queued, "queued", "acquired as the first of a queue of sleepers";
+    Stole, "stole", "acquired past threads that slept for it, as far as its word shows";
+    SpinLeftOut, "spin-left-out", "no spin: this thread cannot queue";
     SpinOffCpu, "spin-off-cpu", "no spin, or one given up: the owner is off its CPU, or a sleeper goes first";
     SpinTimedOut, "spin-timed-out", "a spin given up, since its time was spent";
     Slept, "slept", "went to sleep";
     Woken, "woken", "woken from a sleep by another thread";
-    WokenEarly, "woken-early", "left a sleep, or did not fall asleep, though nobody woke it and its time was not out";
-    Claimed, "claimed", "a waiter that had waited too long claimed the next turn";
-    HandedOff, "handed-off", "acquired as the waiter to whom the turn was promised";
+    WokenEarly, "woken-early", "left a sleep, or did not fall asleep, though no thread woke it and its time was not up";
+    Claimed, "claimed", "a waiter that had waited too long requested a hand-off";
+    HandedOff, "handed-off", "acquired by a hand-off";
     TimedOut, "timed-out", "gave up at its deadline";
     Recursed, "recursed", "acquired again by its owner";
-    Notified, "notified", "a notification that found somebody waiting";
+    Notified, "notified", "a notification that found a waiter";
 }
 
 macro_rules! kinds {
@@ -348,13 +348,6 @@ mod counters {
         pub(crate) fn count(&self, event: Event) {
             here::count(event);
         }
-
-        #[inline(always)]
-        pub(crate) fn count_if(&self, happened: bool, event: Event) {
-            if happened {
-                self.count(event);
-            }
-        }
     }
 
     const _: () = assert!(size_of::<Counters<0>>() == 0 && align_of::<Counters<0>>() == 1, "costs nothing when off");
@@ -400,13 +393,6 @@ mod counters {
             here::count(event);
         }
 
-        #[inline]
-        pub(crate) fn count_if(&self, happened: bool, event: Event) {
-            if happened {
-                self.count(event);
-            }
-        }
-
         pub(crate) fn read(&self) -> Stats {
             self.0.read()
         }
@@ -429,6 +415,14 @@ mod counters {
 pub(crate) use counters::Counters;
 
 impl<const KIND: usize> Counters<KIND> {
+    /// Counts `event` if it `happened`.
+    #[inline(always)]
+    pub(crate) fn count_if(&self, happened: bool, event: Event) {
+        if happened {
+            self.count(event);
+        }
+    }
+
     /// Counts an acquisition: at once if it was `taken`, or else by `wait`, which acquires as in `how` or gives up at
     /// its deadline. Returns whether it was acquired.
     #[inline(always)]

@@ -34,6 +34,10 @@ compile_error!("turnwise needs atomics of 64 bits, which this target does not ha
 #[cfg(any(test, miri, feature = "order-check"))]
 extern crate std;
 
+// First, for its macros.
+#[macro_use]
+pub mod platform;
+
 pub mod backoff;
 pub mod big_reader;
 pub mod condvar;
@@ -47,7 +51,6 @@ pub mod lockref;
 pub mod mutex;
 pub mod order;
 pub mod osq;
-pub mod platform;
 pub mod raw;
 pub mod reentrant;
 pub mod rwlock;

@@ -8,6 +8,9 @@
 
 pub use crate::wait::Tuned;
 
+use crate::platform::{Native, Platform, native};
+use core::any::TypeId;
+
 /// The way in which a thread waits for a lock.
 ///
 /// ```
@@ -92,7 +95,13 @@ impl Watcher {
 /// Installs `watcher` for waits on the native platform that begin from now on, in place of the previous one.
 #[cfg(feature = "native")]
 pub fn watch(watcher: &'static Watcher) {
-    crate::platform::native::watch(watcher);
+    native::watch(watcher);
+}
+
+/// Returns the watcher of waits on `P`, if there is one.
+#[inline]
+pub(crate) fn watcher<P: Platform>() -> Option<&'static Watcher> {
+    if TypeId::of::<P>() == TypeId::of::<Native>() { native::watcher() } else { None }
 }
 
 #[cfg(all(test, feature = "native"))]

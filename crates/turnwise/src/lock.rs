@@ -1,7 +1,6 @@
 //! Data behind a lock, and its guards.
 
-use crate::order::{Class, How, released, suspend};
-use crate::platform::Deadline;
+use crate::order::{Class, How, suspend};
 use crate::raw::{RawLock, RawTimedLock};
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -9,7 +8,6 @@ use core::marker::PhantomData;
 use core::mem;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
-use core::time::Duration;
 
 /// Data of type `T` behind the lock `R`. Use it under the names [`Mutex`](crate::Mutex), [`SpinLock`](crate::SpinLock),
 /// [`TicketLock`](crate::TicketLock) and [`QueuedSpinLock`](crate::QueuedSpinLock), or with your own [`RawLock`].
@@ -62,25 +60,20 @@ impl<R: RawLock, T> Lock<R, T> {
 }
 
 impl<R: RawLock, T: ?Sized> Lock<R, T> {
-    /// Acquires the lock. A thread that already holds it deadlocks.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn lock(&self) -> LockGuard<'_, R, T> {
-        self.class.before(self.name(), How::Write);
-        self.raw.lock();
-        // SAFETY: contract of `Lock::guard`: the calling thread has just acquired the lock.
-        unsafe { self.guard() }
-    }
+    acquisitions! {
+        |lock, deadline| lock.class.before(lock.name(), How::Write), guard -> LockGuard<'_, R, T>,
+            R::Platform where RawTimedLock;
 
-    /// Acquires the lock if it is free.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock(&self) -> Option<LockGuard<'_, R, T>> {
-        if !self.raw.try_lock() {
-            return None;
-        }
-        // SAFETY: contract of `Lock::guard`: the calling thread has just acquired the lock.
-        Some(unsafe { self.guard() })
+        /// Acquires the lock. A thread that already holds it deadlocks.
+        lock: lock.raw.lock();
+        /// Acquires the lock if it is free.
+        try_lock: lock.raw.try_lock();
+        /// Acquires the lock, or gives up after `timeout`. The raw lock's documentation states how this affects the
+        /// order of waiters.
+        try_lock_for;
+        /// Acquires the lock, or gives up at `deadline`. (It takes [`Deadline`](crate::platform::Deadline) rather than
+        /// `std::time::Instant`, which cannot name a point on another platform's clock.)
+        try_lock_until: lock.raw.lock_until(deadline);
     }
 
     /// Creates a guard, and records the acquisition for the order checker.
@@ -134,30 +127,6 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
     }
 }
 
-impl<R: RawTimedLock, T: ?Sized> Lock<R, T> {
-    /// Acquires the lock, or gives up after `timeout`. The raw lock's documentation states how this affects the order
-    /// of waiters.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock_for(&self, timeout: Duration) -> Option<LockGuard<'_, R, T>> {
-        if let Some(guard) = self.try_lock() {
-            return Some(guard);
-        }
-        self.try_lock_until(Deadline::after::<R::Platform>(timeout))
-    }
-
-    /// Acquires the lock, or gives up at `deadline`. (It takes [`Deadline`] rather than `std::time::Instant`, which
-    /// cannot name a point on another platform's clock.)
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockGuard<'_, R, T>> {
-        self.class.before(self.name(), How::Write);
-        if !self.raw.lock_until(deadline) {
-            return None;
-        }
-        // SAFETY: contract of `Lock::guard`: the calling thread has just acquired the lock.
-        Some(unsafe { self.guard() })
-    }
-}
-
 impl<R: RawLock + Default, T: Default> Default for Lock<R, T> {
     #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
@@ -174,13 +143,20 @@ impl<R: RawLock + Default, T> From<T> for Lock<R, T> {
 
 impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for Lock<R, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct(R::NAME);
-        match self.try_lock() {
-            Some(guard) => out.field("data", &&*guard),
-            None => out.field("data", &format_args!("<locked>")),
-        };
-        out.finish_non_exhaustive()
+        show_data(f.debug_struct(R::NAME), self.try_lock())
     }
+}
+
+/// Shows a lock by its data, or that they are locked.
+pub(crate) fn show_data<T: fmt::Debug + ?Sized>(
+    mut out: fmt::DebugStruct<'_, '_>,
+    data: Option<impl Deref<Target = T>>,
+) -> fmt::Result {
+    match data {
+        Some(data) => out.field("data", &&*data),
+        None => out.field("data", &format_args!("<locked>")),
+    };
+    out.finish_non_exhaustive()
 }
 
 /// A guard of a [`Lock`], which is held until the guard is dropped. It is `Send` if [`RawLock::GuardMarker`] is.
@@ -202,8 +178,7 @@ pub struct LockGuard<'a, R: RawLock, T: ?Sized> {
     marker: PhantomData<(&'a mut T, R::GuardMarker)>,
 }
 
-// SAFETY: a shared guard gives only `&T`.
-unsafe impl<R: RawLock, T: ?Sized + Sync> Sync for LockGuard<'_, R, T> {}
+guard_traits!([R: RawLock, T: ?Sized] LockGuard<'_, R, T>, |this| this.lock.raw(), this.lock.data_ptr(), unlock);
 
 impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
     /// Creates the guard of an acquired lock.
@@ -270,41 +245,11 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
     }
 }
 
-impl<R: RawLock, T: ?Sized> Deref for LockGuard<'_, R, T> {
-    type Target = T;
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, so no other guard gives access to the data.
-        unsafe { &*self.lock.data.get() }
-    }
-}
-
 impl<R: RawLock, T: ?Sized> DerefMut for LockGuard<'_, R, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: contract of `RawLock` (1): the guard has the lock, and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
-    }
-}
-
-impl<R: RawLock, T: ?Sized> Drop for LockGuard<'_, R, T> {
-    #[inline]
-    fn drop(&mut self) {
-        released(self.lock.name());
-        // SAFETY: contract of `RawLock::unlock`: the guard has the lock, and is dropped only once.
-        unsafe { self.lock.raw.unlock() }
-    }
-}
-
-impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for LockGuard<'_, R, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<R: RawLock, T: ?Sized + fmt::Display> fmt::Display for LockGuard<'_, R, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }
 
@@ -326,8 +271,7 @@ pub struct MappedLockGuard<'a, R: RawLock, T: ?Sized> {
     owns: PhantomData<&'a mut T>,
 }
 
-// SAFETY: a shared guard gives only `&T`.
-unsafe impl<R: RawLock, T: ?Sized + Sync> Sync for MappedLockGuard<'_, R, T> {}
+guard_traits!([R: RawLock, T: ?Sized] MappedLockGuard<'_, R, T>, |this| this.raw, this.data.as_ptr(), unlock);
 
 impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
     /// Turns the guard into one for part of its data.
@@ -356,40 +300,10 @@ impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
     }
 }
 
-impl<R: RawLock, T: ?Sized> Deref for MappedLockGuard<'_, R, T> {
-    type Target = T;
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, so no other guard gives access to the data.
-        unsafe { self.data.as_ref() }
-    }
-}
-
 impl<R: RawLock, T: ?Sized> DerefMut for MappedLockGuard<'_, R, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: contract of `RawLock` (1): the guard has the lock, and is borrowed exclusively.
         unsafe { self.data.as_mut() }
-    }
-}
-
-impl<R: RawLock, T: ?Sized> Drop for MappedLockGuard<'_, R, T> {
-    #[inline]
-    fn drop(&mut self) {
-        released(core::ptr::from_ref(self.raw).addr());
-        // SAFETY: contract of `RawLock::unlock`: the guard has the lock, and releases it once.
-        unsafe { self.raw.unlock() }
-    }
-}
-
-impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for MappedLockGuard<'_, R, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<R: RawLock, T: ?Sized + fmt::Display> fmt::Display for MappedLockGuard<'_, R, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }

@@ -1,9 +1,14 @@
-//! The queue of optimistic spinners: a cancellable MCS queue in four bytes.
+//! The queue of optimistic spinners: a cancellable MCS queue in four bytes. Spinners of a sleeping lock queue here,
+//! each polling its own node, so that one thread at a time competes for the lock. (J. Mellor-Crummey and M. Scott,
+//! 1991; cancellable with static nodes as in the Linux kernel's optimistic spin queue of 2014.) Example: [`Osq`].
 //!
-//! Spinners of a sleeping lock queue here, each polling its own node, so that one thread at a time competes for the
-//! lock. Unlike in a plain MCS queue, a waiter may leave at any time: when its budget is spent or when its predecessor
-//! is off the CPU. (J. Mellor-Crummey and M. Scott, 1991; cancellable with static nodes as in the Linux kernel's
-//! optimistic spin queue of 2014.)
+//! ```text
+//! lock    clear my node; swap the tail for me; no predecessor, or one that is gone or another process's: first
+//!         prev.next = me; poll granted until it is set (first), prev is off its CPU, or the time is up: cancel
+//! cancel  prev.next me -> 0, or granted is set: first; or prev leaves, too, and changes my prev: again
+//!         take my next out: next.prev = prev, prev.next = next; none: tail me -> prev
+//! unlock  take my next out: next.granted = message + 1; none: tail me -> the note
+//! ```
 //!
 //! The word is the token of the last thread in the queue, with the generation of its process ([`Platform::generation`],
 //! low bits) from bit 16 on. Token 0: the queue is empty, and those bits are a note left as a hint for any reader: a
@@ -27,8 +32,19 @@
 //!    at any instruction, so no wait for a step of a node's thread is unbounded where that can happen
 //!    ([`Platform::calls_may_be_left`]). A thread with such a predecessor is the first. Others may be the first then,
 //!    too: what the first does alongside others must be sound.
+//!
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time is first (but for invariant 5), and sees what the one before did as the first (osq.grant;
+//!   osq.leave and osq.join where the queue was empty in between).
+//! - A2. No node is reached after its stay (invariant 1).
+//! - P1. Threads become first in the order in which they joined.
+//! - P2. A waiter may leave from any place, and the queue stays whole (invariants 2 and 3); it waits only for steps of
+//!   a neighbour that is joining or leaving itself.
+//! - P3. No thread waits for one that a fork left out, or that has left in the middle (invariants 4 and 5).
 
-use crate::platform::{ConstPlatform, Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{DefaultPlatform, Me, Patience, Pause, Platform, SpinEnd, SpinLimit, Token, Word};
+use core::num::NonZeroUsize;
+use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Returns the word of a queue of this generation with `token` as the last thread.
@@ -62,7 +78,7 @@ impl Looks {
     pub(crate) fn wait<P: Platform>(&mut self) -> bool {
         self.taken += 1;
         if self.taken < LOOKS {
-            P::relax();
+            P::pause(Pause::Relax);
             return true;
         }
         self.taken = 0;
@@ -89,12 +105,6 @@ pub struct Node<P: Platform> {
 }
 
 impl<P: Platform> Node<P> {
-    /// Creates a node that is in no queue, on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        Node { next: P::U32::new(0), prev: P::U32::new(0), granted: P::U32::new(0), generation: P::U32::new(0) }
-    }
-
     /// Returns the value that the predecessor passed when it made this node's thread the first of a queue; `None` if it
     /// has been in none, or had no predecessor in the last one.
     pub fn told(&self) -> Option<u32> {
@@ -117,9 +127,9 @@ impl<P: Platform> Node<P> {
         self.generation.store(generation, Relaxed);
     }
 
-    /// Returns the word behind [`Node::is_gone`], and a predicate for its values.
-    pub(crate) fn gone(&self) -> (&P::U32, impl Fn(u32) -> bool + use<P>) {
-        (&self.generation, |generation| generation == GONE)
+    /// Returns [`Node::is_gone`] for a spin, with the address of the word behind it where that changes.
+    pub(crate) fn gone(&self) -> (Option<NonZeroUsize>, impl Fn() -> bool + use<'_, P>) {
+        (P::calls_may_be_left().then(|| NonNull::from(&self.generation).addr()), || self.is_gone())
     }
 
     /// Returns whether a thread of this process, rather than of an ancestor, put the node where it is (invariant 4).
@@ -134,15 +144,7 @@ impl<P: Platform> core::fmt::Debug for Node<P> {
     }
 }
 
-impl<P: ConstPlatform> Node<P> {
-    /// Creates a node that is in no queue, on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        use core::sync::atomic::AtomicU32;
-        let [next, prev, granted, generation] = [const { AtomicU32::new(0) }; 4];
-        Node { next, prev, granted, generation }
-    }
-}
+raw_constructors!(Node, "a node that is in no queue", { next: U32, prev: U32, granted: U32, generation: U32, });
 
 /// A queue of spinners. All-zero bytes are an empty queue.
 ///
@@ -153,25 +155,11 @@ impl<P: ConstPlatform> Node<P> {
 /// assert!(QUEUE.is_empty());
 /// ```
 #[repr(transparent)]
-pub struct Osq<P: Platform> {
+pub struct Osq<P: Platform = DefaultPlatform> {
     tail: P::U32,
 }
 
-impl Osq<crate::platform::DefaultPlatform> {
-    /// Creates an empty queue.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> Osq<P> {
-    /// Creates an empty queue on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        Osq { tail: core::sync::atomic::AtomicU32::new(0) }
-    }
-}
+raw_constructors!(default Osq, "an empty queue", { tail: U32, });
 
 impl<P: Platform> core::fmt::Debug for Osq<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -179,19 +167,7 @@ impl<P: Platform> core::fmt::Debug for Osq<P> {
     }
 }
 
-impl Default for Osq<crate::platform::DefaultPlatform> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<P: Platform> Osq<P> {
-    /// Creates an empty queue on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        Osq { tail: P::U32::new(0) }
-    }
-
     /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.tail.load(Relaxed).is_multiple_of(Token::LIMIT)

@@ -1,4 +1,11 @@
-//! A mutex that its owner may lock again.
+//! A mutex that its owner may lock again. (Owner and depth next to a mutex, as in POSIX's recursive mutexes.) Example:
+//! [`ReentrantMutex`].
+//!
+//! ```text
+//! lock    the mutex is free: take it, owner = me, depth = 1; owner is me: depth + 1; else wait for the mutex
+//! try     owner is me: depth + 1; the mutex is free: as lock; else fail
+//! unlock  depth - 1; it is 0: owner = 0, release the mutex
+//! ```
 //!
 //! In addition to the [`RawMutex`], which does all the waiting, it stores the owner and the number of its acquisitions:
 //!
@@ -8,18 +15,25 @@
 //! | `owner` | [`Threads::thread`] of the owner, 0: none | the owner |
 //! | `depth` | acquisitions not yet released | the owner |
 //!
+//! A platform token cannot identify the owner: all threads without a slot share one.
+//!
 //! Invariants:
 //! 1. `owner` names a thread only while that thread holds the mutex. So a thread that reads its own number there holds
 //!    the lock, however old the value: it stored it itself, and has not stored 0 since.
 //! 2. Only the thread that holds the mutex touches `depth`.
 //! 3. The last release stores 0 to `owner` before it releases the mutex, and touches nothing after that.
 //!
-//! A platform token cannot identify the owner: all threads without a slot share one.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. Other threads are excluded until the last release, in whatever order guards are dropped (invariants 1 and 2);
+//!   owners see what earlier ones wrote, and the last release is the last access (invariant 3), as in the mutex.
+//! - A2. An acquisition too deep to be counted is a panic that changes nothing.
+//! - P1. The owner never waits. Other waits are the mutex's, with its P1 to P5.
 
 use crate::events::Event;
+use crate::lock::show_data;
 use crate::mutex::RawMutex;
 use crate::order::{Class, How, released};
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform, Word};
+use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use core::cell::{Cell, UnsafeCell};
 use core::fmt;
@@ -82,36 +96,13 @@ pub struct RawReentrantMutex<P: Platform = DefaultPlatform> {
 // SAFETY: only the thread that holds the mutex touches `depth` (invariant 2); the rest is made of shared words.
 unsafe impl<P: Platform> Sync for RawReentrantMutex<P> {}
 
-impl RawReentrantMutex {
-    /// Creates an unlocked mutex.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> RawReentrantMutex<P> {
-    /// Creates an unlocked mutex on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        let owner = core::sync::atomic::AtomicU64::new(0);
-        RawReentrantMutex { mutex: RawMutex::const_new_in(), owner, depth: Cell::new(0) }
-    }
-}
-
-impl Default for RawReentrantMutex {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawReentrantMutex, "an unlocked mutex", {
+    mutex: [RawMutex<P>],
+    owner: U64,
+    depth: (Cell::new(0)),
+});
 
 impl<P: Platform> RawReentrantMutex<P> {
-    /// Creates an unlocked mutex on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawReentrantMutex { mutex: RawMutex::new_in(), owner: P::U64::new(0), depth: Cell::new(0) }
-    }
-
     /// Releases one acquisition; the last one releases the lock.
     ///
     /// # Safety
@@ -305,29 +296,9 @@ unsafe impl<T: ?Sized + Send, P: Platform> Sync for ReentrantMutex<T, P> {}
 // SAFETY: the mutex owns its data, and its words are `Send`.
 unsafe impl<T: ?Sized + Send, P: Platform> Send for ReentrantMutex<T, P> {}
 
-impl<T> ReentrantMutex<T> {
-    /// Creates an unlocked mutex.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Self::const_new_in(value)
-    }
-}
-
-impl<T, P: ConstPlatform> ReentrantMutex<T, P> {
-    /// Creates an unlocked mutex on any platform that uses core's atomics; usable in constants and statics.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn const_new_in(value: T) -> Self {
-        ReentrantMutex { raw: RawReentrantMutex::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
-    }
-}
+own_constructors!(ReentrantMutex<T>, RawReentrantMutex, data: UnsafeCell, "an unlocked mutex");
 
 impl<T, P: Platform> ReentrantMutex<T, P> {
-    /// Creates an unlocked mutex on any platform.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn new_in(value: T) -> Self {
-        ReentrantMutex { raw: RawReentrantMutex::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
-    }
-
     /// Returns the value, without locking: no other thread can have access to it.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
@@ -422,28 +393,9 @@ impl<T: ?Sized, P: Platform> ReentrantMutex<T, P> {
     }
 }
 
-impl<T: Default> Default for ReentrantMutex<T> {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for ReentrantMutex<T> {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
 impl<T: ?Sized + fmt::Debug, P: Threads> fmt::Debug for ReentrantMutex<T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct("ReentrantMutex");
-        match self.try_lock() {
-            Some(guard) => out.field("data", &&*guard),
-            None => out.field("data", &format_args!("<locked>")),
-        };
-        out.finish_non_exhaustive()
+        show_data(f.debug_struct("ReentrantMutex"), self.try_lock())
     }
 }
 
@@ -521,17 +473,7 @@ impl<T: ?Sized, P: Platform> Drop for ReentrantMutexGuard<'_, T, P> {
     }
 }
 
-impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for ReentrantMutexGuard<'_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display, P: Platform> fmt::Display for ReentrantMutexGuard<'_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+shows_data!([T: ?Sized, P: Platform] ReentrantMutexGuard<'_, T, P>);
 
 #[cfg(test)]
 mod tests {

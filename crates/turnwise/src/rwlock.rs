@@ -1,7 +1,7 @@
 //! Data behind a readers-writer lock, and the guards of readers. A writer's guard is the same as for any other lock:
 //! [`LockGuard`].
 
-use crate::lock::{Lock, LockGuard};
+use crate::lock::{Lock, LockGuard, show_data};
 use crate::order::{How, suspend};
 use crate::platform::Deadline;
 use crate::raw::{RawRwLock, RawTimedRwLock};
@@ -69,25 +69,18 @@ impl<R: RawRwLock, T> RwLock<R, T> {
 
 /// Reading.
 impl<R: RawRwLock, T: ?Sized> RwLock<R, T> {
-    /// Acquires the lock for reading.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn read(&self) -> RwLockReadGuard<'_, R, T> {
-        self.before(How::Read);
-        self.raw().read();
-        // SAFETY: contract of `reader`: just acquired.
-        unsafe { self.reader() }
-    }
+    acquisitions! {
+        |lock, deadline| lock.before(How::Read), reader -> RwLockReadGuard<'_, R, T>,
+            R::Platform where RawTimedRwLock;
 
-    /// Acquires the lock for reading, unless a writer holds it or waits.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_read(&self) -> Option<RwLockReadGuard<'_, R, T>> {
-        if !self.raw().try_read() {
-            return None;
-        }
-        // SAFETY: contract of `reader`: just acquired. (Not in a closure, which would hide the caller's location.)
-        Some(unsafe { self.reader() })
+        /// Acquires the lock for reading.
+        read: lock.raw().read();
+        /// Acquires the lock for reading, unless a writer holds it or waits.
+        try_read: lock.raw().try_read();
+        /// Acquires the lock for reading, or gives up after `timeout`.
+        try_read_for;
+        /// Acquires the lock for reading, or gives up at `deadline`.
+        try_read_until: lock.raw().read_until(deadline);
     }
 
     /// Reports an acquisition that may wait to the order checker.
@@ -118,26 +111,6 @@ impl<R: RawRwLock, T: ?Sized> RwLock<R, T> {
 }
 
 impl<R: RawTimedRwLock, T: ?Sized> RwLock<R, T> {
-    /// Acquires the lock for reading, or gives up after `timeout`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_read_for(&self, timeout: Duration) -> Option<RwLockReadGuard<'_, R, T>> {
-        match self.try_read() {
-            Some(guard) => Some(guard),
-            None => self.try_read_until(Deadline::after::<R::Platform>(timeout)),
-        }
-    }
-
-    /// Acquires the lock for reading, or gives up at `deadline`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_read_until(&self, deadline: Deadline) -> Option<RwLockReadGuard<'_, R, T>> {
-        self.before(How::Read);
-        if !self.raw().read_until(deadline) {
-            return None;
-        }
-        // SAFETY: contract of `reader`: just acquired.
-        Some(unsafe { self.reader() })
-    }
-
     /// Acquires the lock for writing, or gives up after `timeout`.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write_for(&self, timeout: Duration) -> Option<LockGuard<'_, R, T>> {
@@ -209,56 +182,9 @@ impl<R: RawRwLock + Default, T> From<T> for RwLock<R, T> {
 
 impl<R: RawRwLock, T: ?Sized + fmt::Debug> fmt::Debug for RwLock<R, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct(R::NAME);
-        match self.try_read() {
-            Some(guard) => out.field("data", &&*guard),
-            None => out.field("data", &format_args!("<locked>")),
-        };
-        out.finish_non_exhaustive()
+        show_data(f.debug_struct(R::NAME), self.try_read())
     }
 }
-
-/// Implements the traits of a guard that gives `&T` and ends by the operation `$unlock` of the raw lock `$raw`. `$data`
-/// is a pointer to the `T`.
-macro_rules! shared_guard {
-    ([$($generics:tt)*] $guard:ty, |$this:ident| $raw:expr, $data:expr, $unlock:ident) => {
-        // SAFETY: a shared guard gives only `&T`.
-        unsafe impl<$($generics)*, T: ?Sized + Sync> Sync for $guard {}
-
-        impl<$($generics)*, T: ?Sized> core::ops::Deref for $guard {
-            type Target = T;
-            #[inline]
-            fn deref(&self) -> &T {
-                let $this = self;
-                // SAFETY: contract of `RawRwLock` (1): the guard has the lock in a mode that excludes other writers.
-                unsafe { &*$data }
-            }
-        }
-
-        impl<$($generics)*, T: ?Sized> Drop for $guard {
-            #[inline]
-            fn drop(&mut self) {
-                let $this = self;
-                $crate::order::released(core::ptr::from_ref($raw).addr());
-                // SAFETY: contract of the raw lock's `$unlock`: the guard has the lock in this mode.
-                unsafe { $raw.$unlock() }
-            }
-        }
-
-        impl<$($generics)*, T: ?Sized + core::fmt::Debug> core::fmt::Debug for $guard {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        impl<$($generics)*, T: ?Sized + core::fmt::Display> core::fmt::Display for $guard {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-    };
-}
-pub(crate) use shared_guard;
 
 /// A guard of a read lock, which is held until the guard is dropped. It is not `Send`.
 ///
@@ -275,7 +201,12 @@ pub struct RwLockReadGuard<'a, R: RawRwLock, T: ?Sized> {
     not_send: PhantomData<*mut ()>,
 }
 
-shared_guard!([R: RawRwLock] RwLockReadGuard<'_, R, T>, |this| this.lock.raw(), this.lock.data_ptr(), unlock_read);
+guard_traits!(
+    [R: RawRwLock, T: ?Sized] RwLockReadGuard<'_, R, T>,
+    |this| this.lock.raw(),
+    this.lock.data_ptr(),
+    unlock_read
+);
 
 impl<'a, R: RawRwLock, T: ?Sized> RwLockReadGuard<'a, R, T> {
     /// Creates the guard of an acquired lock.
@@ -338,7 +269,12 @@ pub struct MappedRwLockReadGuard<'a, R: RawRwLock, T: ?Sized> {
     owns: PhantomData<&'a T>,
 }
 
-shared_guard!([R: RawRwLock] MappedRwLockReadGuard<'_, R, T>, |this| this.raw, this.data.as_ptr(), unlock_read);
+guard_traits!(
+    [R: RawRwLock, T: ?Sized] MappedRwLockReadGuard<'_, R, T>,
+    |this| this.raw,
+    this.data.as_ptr(),
+    unlock_read
+);
 
 impl<'a, R: RawRwLock, T: ?Sized> MappedRwLockReadGuard<'a, R, T> {
     /// Turns the guard into one for part of its data.

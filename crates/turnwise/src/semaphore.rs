@@ -1,4 +1,14 @@
-//! A counting semaphore in one word, with a queue of waiters in which large requests are not starved.
+//! A counting semaphore in one word, with a queue of waiters in which large requests are not starved. (E. Dijkstra's
+//! semaphore, 1965; the first of the queue is handed its permits as in [`crate::mutex`].) Example: [`Semaphore`].
+//!
+//! ```text
+//! acquire  newcomer: enough permits, and no flag that bars it: permits - n; barging: poll for two microseconds; else
+//!          queue: no FIRST, and no PASSED unless woken for it: set FIRST; else set WAITERS, park in lane Waiters
+//! first    enough permits: permits - n, leave; else set PASSED (barging, past claim_after_ns: CLAIM), park in First
+//! leave    clear all flags; WAITERS was set: set PASSED, wake one of lane Waiters: the next first; none: clear PASSED
+//! release  permits + n; FIRST and PASSED: clear PASSED, wake lane First, or one of lane Waiters if none sleeps there
+//! timeout  first: leave without permits; woken: set WAITERS
+//! ```
 //!
 //! The word, 4 bytes (zero: no permits, no waiters):
 //!
@@ -11,13 +21,8 @@
 //! | 30 | `FIRST` | a thread is first: it sleeps in lane `First` | that thread | that thread, when it leaves |
 //! | 31 | `WAITERS` | others may sleep behind the first, in lane `Waiters` | a waiter, before it sleeps | the first, when it leaves |
 //!
-//! The first in the queue takes its permits as soon as there are enough; then it leaves, and wakes the longest sleeper
-//! to be the next first. So the queue moves in order, however many permits each thread wants. Newcomers:
-//!
-//! | | when they may take permits |
-//! |---|---|
-//! | fair semaphore | when the queue is empty: no flag is set |
-//! | barging semaphore | unless `CLAIM` is set, which the first does `claim_after_ns` after it began to wait |
+//! A newcomer of a fair semaphore is barred by any flag, one of a barging semaphore by `CLAIM`. A semaphore has no
+//! owner, so it is unknown whether a wait will be short.
 //!
 //! Invariants:
 //! 1. A thread sleeps in lane `Waiters` only while `FIRST` or `PASSED` is set, or a thread that was woken there is on
@@ -31,23 +36,23 @@
 //! 5. `release` does not touch the semaphore after the exchange that adds the permits: the thread that acquires them
 //!    may free its memory. The wake-up that follows uses only the address.
 //!
-//! **The first does not come.** A debugger or a signal handler may have stopped it. A release that finds no thread
-//! asleep in lane `First` wakes one behind it as a substitute. A thread that finds the first on its way, and not
-//! asleep, for the lifetime of a hand-off (`Lapse`) becomes the first. The former one mistakes the flag for its own if
-//! it comes while that is set, so all of lane `First` is woken (invariant 4); else it queues at the end.
-//!
-//! **Signals.** A handler may release. One that interrupted a wait on the same semaphore must not wait on it: it would
-//! queue behind its own thread.
-//!
-//! **Fork.** Flags of another generation are void: they were inherited, without the threads in the queue. A thread that
-//! waits, or tries and finds itself kept out, clears them first (`look`). The number of permits stays: those that a
-//! thread of the parent had are not given back in the child.
-//!
-//! A semaphore has no owner, so it is unknown whether a wait will be short: a newcomer that may overtake polls for two
-//! microseconds, others sleep at once.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. No more permits are out than were given; a thread that takes one sees what the releasing threads did before
+//!   (semaphore.acquire, semaphore.release).
+//! - A2. `release` ends with its exchange (invariant 5); more than [`PERMITS_MAX`] is a panic that changes nothing.
+//! - P1. A thread in the queue sleeps only if another one will wake it (invariants 1 to 4).
+//! - P2. The queue moves in order, however many permits each thread wants. Fair: no newcomer overtakes it. Barging:
+//!   newcomers do until the first, past `claim_after_ns`, claims.
+//! - P3. The place of a first that does not come lapses (`Lapse`): a release that finds it not asleep wakes a
+//!   substitute, which then becomes the first. The former one mistakes the flag for its own if it comes while that is
+//!   set, so all of lane `First` is woken (invariant 4); else it queues at the end.
+//! - P4. In a forked child flags of the parent are void: `look` clears them. Permits that the parent's threads had are
+//!   not given back there.
+//! - P5. Tries do not wait, and a wait that ends passes on its wake-up. A signal handler may release; one that
+//!   interrupted a wait on the same semaphore must not wait on it: it would queue behind its own thread.
 
 use crate::events::{Counters, Event, Kind};
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Hint, Lane, Parked, Pause, Platform, Word};
 use crate::wait::{Lapse, Stamp, policy};
 use core::fmt;
 use core::mem;
@@ -304,10 +309,11 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// Polls for permits a few times as a newcomer, with the pause doubling each time: a holder whose sections are
     /// short is soon done, and one that takes permits again and again is disturbed less and less.
     fn spin(&self, n: u32) -> bool {
-        let may_spin = || !FAIR && cfg!(feature = "spin") && P::cpus() > 1 && self.word.load(Relaxed) & CLAIM == 0;
+        let may_spin =
+            || !FAIR && cfg!(feature = "spin") && P::hint(Hint::Cpus) > 1 && self.word.load(Relaxed) & CLAIM == 0;
         let mut rest = policy().look_ns;
         while may_spin() && rest <= policy().still_ns / 8 {
-            P::rest(rest as u32);
+            P::pause(Pause::Rest(rest as u32));
             if self.take(n) {
                 return true;
             }

@@ -1,5 +1,5 @@
 //! A waiter that has requested a hand-off, or is first in a semaphore's queue, and is kept away, here by a signal
-//! handler, keeps the others from the lock only for a while: a pending hand-off lapses.
+//! handler, keeps the others from the lock only for a while: a pending hand-off lapses (P3 of each lock).
 #![cfg(all(target_os = "linux", feature = "native", not(any(miri, turnwise_portable))))]
 
 use std::os::unix::thread::JoinHandleExt as _;

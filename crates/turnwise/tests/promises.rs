@@ -15,7 +15,7 @@ fn zeroed<L>() -> L {
 #[test]
 fn zero_bytes_are_unlocked() {
     let (mutex, changed): (Mutex<u32>, Condvar) = (zeroed(), zeroed());
-    let mut value = mutex.try_lock().expect("nobody has it");
+    let mut value = mutex.try_lock().expect("no thread has it");
     assert!(changed.wait_for(&mut value, std::time::Duration::ZERO).timed_out());
     let shared: RwSem<u32> = zeroed();
     assert!(shared.try_read().is_some() && shared.try_write().is_some());
@@ -28,7 +28,7 @@ fn zero_bytes_are_unlocked() {
     assert!(semaphore.try_acquire().is_some() && fair.try_acquire().is_some());
     let references: LockRef = zeroed();
     assert!(!references.get_not_zero());
-    drop(references.try_lock().expect("nobody has it"));
+    drop(references.try_lock().expect("no thread has it"));
     assert!(zeroed::<RawSeqRwLock>().try_write() && zeroed::<RawReentrantMutex>().try_lock());
 }
 

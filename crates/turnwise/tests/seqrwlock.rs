@@ -83,7 +83,7 @@ fn a_blocking_reader_shuts_writers_out_and_leaves_the_sequence_alone() {
     });
     assert!(!lock.raw().read_retry(begin));
     drop((first, second));
-    *lock.try_write_for(Duration::ZERO).expect("nobody has it") = 8;
+    *lock.try_write_for(Duration::ZERO).expect("no thread has it") = 8;
     assert!(lock.raw().read_retry(begin));
     *lock.get_mut() += 1;
     assert_eq!(lock.read(), 9);

@@ -1,11 +1,13 @@
 //! Every job that a workfile can name, and its requests to the kernel.
 //!
-//! The counts are facts about AIM7's jobs; how each of them is done here is in `perform.rs`. The private computation of
-//! a job is one number for all jobs, since the published figures give only its mean.
+//! They are in `jobs.toml`; how each step is done here is in `perform.rs`. The private computation of a job is one
+//! number for all jobs, since the published figures give only its mean.
 
 use super::meter::Comm;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ops::{Add, Mul};
+use std::sync::LazyLock;
 use turnwise_present::names;
 
 /// A job.
@@ -14,11 +16,12 @@ pub struct Job {
     /// As workfiles call it.
     pub name: &'static str,
     /// What it does, in order; nothing: it only computes.
-    pub steps: &'static [Step],
+    pub steps: Vec<Step>,
 }
 
 /// A part of a job.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
     /// Repeatedly creates the same file and closes it, then removes it.
     CreateClose {
@@ -102,7 +105,8 @@ pub enum Step {
 }
 
 /// What messages go through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Channel {
     /// A pipe without a name.
     Pipe,
@@ -119,7 +123,8 @@ pub enum Channel {
 }
 
 /// What a job does with its file; sizes are in blocks of 1 KiB, `n` of them for the ramp's size.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Disk {
     /// Half the size instead.
     pub half: bool,
@@ -135,87 +140,11 @@ pub struct Disk {
     pub random: bool,
 }
 
-const DISK: Disk = Disk { half: false, sync: false, reads: false, rewrites: false, from_shared: false, random: false };
-const READ: Step = Step::Disk(Disk { reads: true, ..DISK });
-const READ_RANDOM: Step = Step::Disk(Disk { reads: true, random: true, ..DISK });
-const REWRITE: Step = Step::Disk(Disk { rewrites: true, random: true, ..DISK });
-const WRITE: Step = Step::Disk(DISK);
-const COPY: Step = Step::Disk(Disk { from_shared: true, ..DISK });
-const SYNC: Disk = Disk { half: true, sync: true, ..DISK };
-
-const fn computes(name: &'static str) -> Job {
-    Job { name, steps: &[] }
-}
-
-const fn does(name: &'static str, steps: &'static [Step]) -> Job {
-    Job { name, steps }
-}
-
 /// Every job, in the order of their names.
-pub static JOBS: &[Job] = &[
-    computes("add_double"),
-    computes("add_float"),
-    computes("add_int"),
-    computes("add_long"),
-    computes("add_short"),
-    computes("array_rtns"),
-    does("brk_test", &[Step::Break { rounds: 1000 }]),
-    does("creat_clo", &[Step::CreateClose { times: 1000 }]),
-    does("dgram_pipe", &[Step::Messages { channel: Channel::Datagram, pairs: 99 }]),
-    does("dir_rtns_1", &[Step::Entries { entries: 10_000 }]),
-    does("disk_bcp", &[COPY]),
-    does("disk_brd", &[READ]),
-    does("disk_brr", &[READ_RANDOM]),
-    does("disk_brw", &[REWRITE]),
-    does("disk_bwrt", &[WRITE]),
-    does("disk_cp", &[COPY]),
-    does("disk_rd", &[READ]),
-    does("disk_rr", &[READ_RANDOM]),
-    does("disk_rw", &[REWRITE]),
-    does("disk_src", &[Step::Sources { stats: 57, creates: 43 }]),
-    does("disk_wrt", &[WRITE]),
-    computes("div_double"),
-    computes("div_float"),
-    computes("div_int"),
-    computes("div_long"),
-    computes("div_short"),
-    does("exec_test", &[Step::Script { times: 5, forks: 2, execs: 2, shell: Comm::True }]),
-    does("fifo_test", &[Step::Messages { channel: Channel::Fifo, pairs: 99 }]),
-    does("fork_test", &[Step::Fork { times: 100 }]),
-    computes("jmp_test"),
-    does("link_test", &[Step::Links { links: 70 }]),
-    computes("matrix_rtns"),
-    computes("mem_rtns_1"),
-    computes("mem_rtns_2"),
-    does("misc_rtns_1", &[Step::Identity { times: 10 }]),
-    computes("mul_double"),
-    computes("mul_float"),
-    computes("mul_int"),
-    computes("mul_long"),
-    computes("mul_short"),
-    computes("new_raph"),
-    computes("num_rtns_1"),
-    does("page_test", &[Step::Pages { breaks: 1700, faults: 1600 }]),
-    does("pipe_cpy", &[Step::Messages { channel: Channel::Pipe, pairs: 99 }]),
-    computes("ram_copy"),
-    computes("series_1"),
-    does("shared_memory", &[Step::Shared { operations: 400 }]),
-    does("shell_rtns_1", &[Step::Script { times: 1, forks: 3, execs: 3, shell: Comm::Sh }]),
-    does("shell_rtns_2", &[Step::Script { times: 1, forks: 3, execs: 3, shell: Comm::Sh }, Step::Sleep { seconds: 5 }]),
-    does("shell_rtns_3", &[Step::Script { times: 1, forks: 3, execs: 3, shell: Comm::Sh }]),
-    computes("sieve"),
-    does("signal_test", &[Step::Signals { times: 1000 }]),
-    computes("sort_rtns_1"),
-    does("stream_pipe", &[Step::Messages { channel: Channel::Stream, pairs: 99 }]),
-    computes("string_rtns"),
-    does("sync_disk_cp", &[Step::Disk(Disk { from_shared: true, ..SYNC })]),
-    does("sync_disk_rw", &[Step::Disk(Disk { rewrites: true, random: true, ..SYNC })]),
-    does("sync_disk_update", &[Step::Disk(Disk { rewrites: true, ..SYNC })]),
-    does("sync_disk_wrt", &[Step::Disk(SYNC)]),
-    does("tcp_test", &[Step::Messages { channel: Channel::Tcp, pairs: 89 }]),
-    computes("trig_rtns"),
-    does("udp_test", &[Step::Messages { channel: Channel::Udp, pairs: 99 }]),
-];
+pub static JOBS: LazyLock<Vec<Job>> = LazyLock::new(|| {
+    let jobs: BTreeMap<&str, Vec<Step>> = toml::from_str(include_str!("jobs.toml")).expect("the file is tested");
+    jobs.into_iter().map(|(name, steps)| Job { name, steps }).collect()
+});
 
 impl Job {
     /// Returns the job of this name.

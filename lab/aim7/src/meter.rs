@@ -1,10 +1,10 @@
 //! Where the time of some operations goes, by the program of the process: the rows of the dentry cache's paper.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::{AddAssign, Sub};
 
 /// What a process runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Comm {
     /// A user of AIM7.

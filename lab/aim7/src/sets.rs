@@ -35,7 +35,7 @@ macro_rules! sets {
 
 sets! {
     Linux37: "Linux 3.7: the mutex before its patches, counts under d_lock, every path a writer of rename_lock",
-    Linux37Patch1: "the same with the mutex's patch 1: spinners look before they leap",
+    Linux37Patch1: "the same with the mutex's patch 1: spinners poll before they exchange",
     Linux37Patch2: "the same with both patches: spinners queue",
     Linux38: "Linux 3.8: the trees of anonymous memory have an rwsem, which was a mutex",
     Linux38Patch1: "Linux 3.8 with the mutex's patch 1",

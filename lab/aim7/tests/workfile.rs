@@ -6,7 +6,7 @@ use turnwise_aim7::{JOBS, Job, Operations, Workfile};
 #[test]
 fn jobs_are_found_by_name() {
     assert!(JOBS.is_sorted_by_key(|job| job.name), "the search relies on it");
-    for job in JOBS {
+    for job in JOBS.iter() {
         assert_eq!(Job::find(job.name).map(|found| found.name), Some(job.name));
     }
     assert!(Job::find("add").is_none());

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 use turnwise::platform::native::SLOTS;
 use turnwise::platform::{
-    Deadline, Lane, Me, Native, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+    Deadline, Hint, Lane, Me, Native, OnCpu, Parked, Pause, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
 };
 
 /// [`Native`], but spins do not check the owner, and [`Platform::on_cpu`] returns [`OnCpu::Unknown`].
@@ -34,20 +34,13 @@ unsafe impl Platform for Blind {
     type Ptr<T: 'static> = <Native as Platform>::Ptr<T>;
 
     natively! {
-        relax();
-        rest(ns: u32);
-        nap(ns: u32);
-        yield_now();
-        offer();
+        pause(pause: Pause);
         park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;
         wake(word: *const Self::U32, lane: Lane, count: u32) -> u32;
         requeue(from: &Self::U32, expected: u32, to: *const Self::U32) -> Option<u32>;
         now() -> u64;
         wall() -> u64;
         current() -> Token;
-        cpu() -> u32;
-        cpus() -> u32;
-        node() -> u32;
         generation() -> u32;
     }
 
@@ -70,6 +63,11 @@ unsafe impl Platform for Blind {
 
     fn on_cpu(_token: Token) -> OnCpu {
         OnCpu::Unknown
+    }
+
+    #[inline(always)]
+    fn hint(hint: Hint) -> u32 {
+        if hint == Hint::LineNs { 0 } else { Native::hint(hint) }
     }
 }
 

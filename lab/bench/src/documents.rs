@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use turnwise_present::stats::Spread;
 
 /// A pair of locks, before and after, in a scenario.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// The scenario.
     pub scenario: &'static str,
@@ -16,11 +18,13 @@ pub struct Comparison {
     /// What is compared.
     pub measure: Measure,
     /// The published pair: a `key` in `published.toml`.
+    #[serde(borrow)]
     pub published: Option<&'static str>,
 }
 
 /// A figure of a lock, of which there is one for each round.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Measure {
     /// Operations of all threads per second.
     Throughput,
@@ -115,7 +119,7 @@ mod tests {
 
     #[test]
     fn exhibits_name_what_exists() {
-        for subject in SUBJECTS {
+        for subject in SUBJECTS.iter() {
             for comparison in subject.comparisons {
                 let name = comparison.scenario;
                 let scenario = subject.scenarios.iter().find(|s| s.name == name).expect(name);

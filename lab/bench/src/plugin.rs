@@ -137,7 +137,7 @@ impl Plugin {
             ensure!(!stolen, "its try_lock took it while another thread had it: return 0 then, and change nothing");
         }
         let free = self.try_lock.is_none() || self.attempt(&lock);
-        ensure!(free, "its try_lock did not take it when nobody had it: return 1 then");
+        ensure!(free, "its try_lock did not take it while it was free: return 1 then");
         Ok(())
     }
 
@@ -314,7 +314,7 @@ mod tests {
         let plugin = unsafe { Plugin::of(&GOOD) }.expect("it is good");
         assert_eq!((plugin.name, plugin.help, plugin.spins, plugin.size), ("good", "", true, 8));
         assert!(plugin.shared.is_none());
-        plugin.tried().expect("a lock that does nothing cannot be told from one that is free");
+        plugin.tried().expect("a lock that does nothing cannot be distinguished from one that is free");
     }
 
     #[test]
@@ -340,7 +340,7 @@ mod tests {
         }
         for (attempt, said) in [
             (always as Try, "its try_lock took it while another thread had it"),
-            (never, "its try_lock did not take it when nobody had it"),
+            (never, "its try_lock did not take it while it was free"),
         ] {
             // SAFETY: its texts are constants.
             let plugin = unsafe { Plugin::of(&Table { try_lock: Some(attempt), ..GOOD }) }.expect("it looks good");

@@ -176,12 +176,8 @@ pub fn pair(key: &str) -> Option<&'static Pair> {
 pub struct MutexSpinners {
     /// Throughput.
     pub rows: Vec<JobsRow>,
-    /// Where the time went.
-    pub profile: Vec<ProfileRow>,
     /// What the second patch did to each workload.
     pub workloads: Vec<WorkloadRow>,
-    /// Time in the queue of spinners over time spent looking at the owner.
-    pub queued_for_one_that_spins: f64,
 }
 
 /// Jobs per minute.
@@ -195,13 +191,6 @@ pub struct JobsRow {
     pub jpm: [f64; 3],
 }
 
-/// A function's share of the time.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ProfileRow {
-    /// Its name.
-    pub function: String,
-}
-
 /// A workload's changes.
 #[derive(Clone, Debug, Deserialize)]
 pub struct WorkloadRow {
@@ -211,17 +200,6 @@ pub struct WorkloadRow {
     pub change: [f64; 3],
 }
 
-/// `rwsem_stealing`.
-#[derive(Clone, Debug, Deserialize)]
-pub struct RwsemStealing {
-    /// Busy CPUs in per cent of one.
-    pub cpu_percent: [f64; 2],
-    /// In all of the run.
-    pub voluntary_context_switches: [f64; 2],
-    /// With stealing over without.
-    pub throughput_ratio: f64,
-}
-
 /// `dcache`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Dcache {
@@ -229,8 +207,6 @@ pub struct Dcache {
     pub raw_spin_lock_percent: Vec<CommandRow>,
     /// The callers in `reaim`, before: per cent, by function.
     pub baseline_split_of_reaim: BTreeMap<String, f64>,
-    /// What was to stay unchanged.
-    pub neutral: Vec<String>,
 }
 
 /// A command's share of the time in the spin lock.
@@ -288,7 +264,8 @@ mod tests {
             assert!(!title(name).is_empty() && !claims(name).is_empty(), "{name}");
         }
         assert_eq!(typed::<MutexSpinners>("mutex_spinners").expect("its shape").rows.len(), 8);
-        assert_eq!(typed::<RwsemStealing>("rwsem_stealing").expect("its shape").cpu_percent, [369.0, 537.0]);
+        let cpu = |n| claim(&format!("rwsem_stealing.cpu_percent[{n}]")).expect("it is there").number;
+        assert_eq!([cpu(0), cpu(1)], [Some(369.0), Some(537.0)]);
         assert_eq!(typed::<Dcache>("dcache").expect("its shape").raw_spin_lock_percent[3].command, "total");
         assert_eq!(typed::<SpinBackoff>("spin_backoff").expect("its shape").rows[3].spin[1], 3681.9);
         assert_eq!(typed::<HandoffSpin>("handoff_spin").expect("its shape").rows[0].ns, [800.0, 33.0]);

@@ -193,7 +193,7 @@ pub trait Workload: Copy + Send + Sync + 'static {
     /// Does what follows the operation, without the lock.
     fn rest(self, _local: &mut Self::Local) {}
 
-    /// Called when the thread was told to stop, and operates no more.
+    /// Called when the thread was asked to stop, and operates no more.
     fn leave<P: Probe>(self, _local: &mut Self::Local, _probe: &mut P) {}
 
     /// Returns whether a thread saw what no thread may see.
@@ -201,7 +201,7 @@ pub trait Workload: Copy + Send + Sync + 'static {
         false
     }
 
-    /// Called when the threads have been told to stop: those that wait for others' actions then stop waiting.
+    /// Called when the threads have been asked to stop: those that wait for others' actions then stop waiting.
     fn stop(_shared: &Self::Shared) {}
 
     /// Checks that the lock kept its guarantee. `done` is what all threads did, in the interval or not; `torn`: one of
@@ -421,7 +421,7 @@ fn operate<W: Workload, P: Recorder>(bout: &Trial<W>, context: &ThreadContext<'_
     Share { done, torn: W::torn(&local), waits: probe.into_waits() }
 }
 
-/// Does what the sampling thread does. Returns when the threads were told to stop, too.
+/// Does what the sampling thread does. Returns when the threads were asked to stop, too.
 fn observe(arena: &Arena<'_>) -> (Instant, Outcome) {
     thread::sleep(arena.plan.warm_up);
     let begin = Snapshot::take(arena);

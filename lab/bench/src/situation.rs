@@ -1,5 +1,7 @@
 //! What is peculiar about a scenario, beyond its threads and what they do.
 
+use serde::Deserialize;
+
 /// Further circumstances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Situation {
@@ -16,7 +18,8 @@ pub struct Situation {
 }
 
 /// An open loop: when threads want the lock does not depend on how soon they got it the last time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Arrivals {
     /// At random, each independent of all others: this many per second over all threads.
     Poisson {
@@ -44,9 +47,11 @@ impl Arrivals {
 }
 
 /// What runs alongside the threads of a scenario.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Neighbour {
     /// No process of ours.
+    #[default]
     Nobody,
     /// A process that keeps a CPU busy, any of them.
     Free,

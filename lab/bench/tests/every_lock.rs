@@ -300,7 +300,7 @@ type Turn<T> = Inside<<T as Pattern>::State>;
 #[test]
 fn threads_that_are_not_told_take_no_turn() {
     let plan = Plan { duration: Duration::from_millis(50), ..MOMENT };
-    let outcome = monitor::sample::<Deaf<Std<Turn<PingPong>>>, PingPong>(&plan).expect("it ends when it is told to");
+    let outcome = monitor::sample::<Deaf<Std<Turn<PingPong>>>, PingPong>(&plan).expect("it ends when asked to");
     // The first turn is the first thread's; the second one finds its turn there only if it comes later.
     assert!(outcome.total() <= 2, "{outcome:?}");
 }
@@ -339,7 +339,7 @@ fn turns_are_taken_evenly() {
         let all = ops(monitor::sample::<Std<Turn<Broadcast>>, Broadcast>(&plan));
         all.iter().all(|one| near(*one, all[0], 2 + all[0] / 2))
     };
-    assert!(shows(all), "all who are told");
+    assert!(shows(all), "all that are notified");
 }
 
 #[test]

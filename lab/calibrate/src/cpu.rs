@@ -10,7 +10,7 @@ use anyhow::Result;
 use std::hint::black_box;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use turnwise::platform::{Native, Platform};
+use turnwise::platform::{Native, Pause, Platform};
 use turnwise_sim::spec::Class;
 
 /// Batches of each measurement of instructions.
@@ -22,7 +22,7 @@ pub(super) fn instructions(batches: &Batches) -> Vec<Figure> {
     let clock = || {
         black_box(now());
     };
-    let pause = per_call(batches.0, 200, Native::relax);
+    let pause = per_call(batches.0, 200, || Native::pause(Pause::Relax));
     let clock = per_call(batches.0, 500, clock);
     figures.push(figure("cpu.pause", &pause, "200 spin hints (PAUSE, ISB) in a row", 40.0));
     figures.push(figure("cpu.clock", &clock, "500 times clock_gettime(CLOCK_MONOTONIC) through the vDSO", 25.0));

@@ -39,7 +39,7 @@ pub struct Entry {
     pub home: Home,
     /// Its size, with the features of this build.
     pub bytes: usize,
-    /// The source that it follows: a case study or another paper.
+    /// The source that it follows: one of the five papers or another one.
     pub source: &'static str,
     /// Which waiter gets it next.
     pub order: &'static str,

@@ -89,7 +89,7 @@ locks! {
     "linux-mutex-baseline": exclusive(LinuxMutex<linux_mutex::Baseline, P>) =
         linux_mutex("LinuxMutex<Baseline>", "the mutex of Linux 3.7: every spinner tries", ADAPTIVE);
     "linux-mutex-patch1": exclusive(LinuxMutex<linux_mutex::Patch1, P>) =
-        linux_mutex("LinuxMutex<Patch1>", "with patch 1: spinners look before they try", ADAPTIVE);
+        linux_mutex("LinuxMutex<Patch1>", "with patch 1: spinners poll before they try", ADAPTIVE);
     "linux-mutex-patch1-and-2": exclusive(LinuxMutex<linux_mutex::Patch1And2, P>) =
         linux_mutex("LinuxMutex<Patch1And2>", "with patches 1 and 2: spinners queue", "queue, sleep");
     "linux-mutex-no-spin": exclusive(LinuxMutex<linux_mutex::NoSpin, P>) =
@@ -118,7 +118,7 @@ locks! {
     "ia64-spin-plain": exclusive(Ia64SpinLock<ia64_spin::Plain, P>) =
         ia64("Ia64SpinLock<Plain>", "the ia64 spin lock of Linux 2.4");
     "ia64-spin-code": exclusive(Ia64SpinLock<ia64_spin::ExponentialCode, P>) =
-        ia64("Ia64SpinLock<ExponentialCode>", "the ia64 spin lock with the back-off of the document's code");
+        ia64("Ia64SpinLock<ExponentialCode>", "the ia64 spin lock with the back-off of the paper's code");
     "ia64-spin-prose": exclusive(Ia64SpinLock<ia64_spin::ExponentialProse, P>) =
         ia64("Ia64SpinLock<ExponentialProse>", "the ia64 spin lock with the back-off of its prose");
     "inode-lock-spin": inode_lock(InodeLock<inode_lock::Spin, P>) =
@@ -131,7 +131,7 @@ locks! {
     "osv-mutex-no-spin": exclusive(OsvMutex<osv_mutex::NoSpin, P>) =
         osv("OsvMutex<NoSpin>", "OSv's mutex, as it was", NEVER, Nature::OSV_MUTEX).waiters("sleep");
     "osv-mutex-spin": exclusive(OsvMutex<osv_mutex::Spin, P>) =
-        osv("OsvMutex<Spin>", "OSv's mutex: poll the hand-off (the document)", UNTIL_QUEUED, Nature::LINUX_MUTEX);
+        osv("OsvMutex<Spin>", "OSv's mutex: poll the hand-off (the paper)", UNTIL_QUEUED, Nature::LINUX_MUTEX);
     "osv-mutex-spin-to-one": exclusive(OsvMutex<osv_mutex::SpinToOne, P>) =
         osv("OsvMutex<SpinToOne>", "OSv's mutex: wait until the count is one", UNTIL_QUEUED, Nature::LINUX_MUTEX);
     "osv-mutex-spin-polling": exclusive(OsvMutex<osv_mutex::SpinPolling, P>) =

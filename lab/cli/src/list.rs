@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use turnwise_catalogue::{Entry, Home, LOCKS};
 use turnwise_present::ending::print;
 
-/// List the locks of the library and of the five case studies, with sizes and guarantees
+/// List the locks of the library and of the five papers, with sizes and guarantees
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ fn locks() -> String {
     let (ours, old) = (table(Home::Turnwise), table(Home::Lineage));
     format!(
         "Locks of the library (crate turnwise), without data, on this machine:\n{ours}\
-         \nLocks of the five case studies, before and after (crate turnwise-lineage), to measure:\n{old}\
+         \nLocks of the five papers, before and after (crate turnwise-lineage), to measure:\n{old}\
          \n  next is: which waiter gets the lock next; overtaken for: how long later arrivals may go first;\n  \
          again: what happens when a thread acquires a lock that it already holds\n\n\
          Locks and scenarios of the benchmark: turnwise-lab bench --list\n"

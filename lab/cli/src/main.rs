@@ -13,6 +13,7 @@ mod mount;
 mod reproduce;
 mod sim;
 mod still;
+mod svg;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -20,7 +21,7 @@ use turnwise_present::ending::exit_code;
 use turnwise_present::usage::Sibling;
 use turnwise_present::{own_locks, pages, usage};
 
-/// Measure locks on this machine and on simulated ones, and repeat the experiments of the five case studies.
+/// Measure locks on this machine and on simulated ones, and repeat the experiments of five papers.
 ///
 /// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted.
 #[derive(Parser)]

@@ -3,12 +3,12 @@
 //! - The mutex of glibc has three states (U. Drepper, "Futexes are tricky", mutex2): a thread that finds it taken marks
 //!   that there are sleepers, and sleeps; a release with sleepers wakes one, which competes with newcomers.
 //! - Its readers-writer lock (T. Riegel, glibc 2.25) prefers readers: they count themselves, and are in unless a writer
-//!   is in its phase; a writer claims the lock from other writers, and its phase begins when no reader is left. The
-//!   claimant's word shows whether others sleep for the claim: a release wakes one of them, and the next releases none,
+//!   is in its phase; a writer claims the lock from other writers, and its phase begins when no reader is left. This
+//!   writer's word shows whether others sleep for the claim: a release wakes one of them, and the next releases none,
 //!   until that one is there or another has fallen asleep.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use turnwise::platform::{IntWord, Lane, Platform, Word};
+use turnwise::platform::{IntWord, Lane, Pause, Platform, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 const FREE: u32 = 0;
@@ -107,7 +107,7 @@ impl<P: Platform> FutexRwLock<P> {
         if says_so {
             P::park(&self.turn, asleep, Lane::Waiters, None);
         } else {
-            P::relax();
+            P::pause(Pause::Relax);
         }
         says_so
     }
@@ -152,7 +152,7 @@ unsafe impl<P: Platform> RawLock for FutexRwLock<P> {
     }
 
     unsafe fn unlock(&self) {
-        // Before it is given up: then the word is the next claimant's. One sleeper is woken, and none again until a
+        // Before it is given up: then the word is the next writer's. One sleeper is woken, and none again until a
         // thread announces anew that there are sleepers.
         let awaited = self.turn.swap(0, Relaxed) & AWAITED != 0;
         // ORDERING forecast.rwlock: Release; shows newcomers what we wrote.

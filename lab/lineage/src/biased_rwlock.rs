@@ -23,7 +23,7 @@ use crate::wait;
 use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::platform::{DefaultPlatform, IntWord, Platform, Preempt, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// The bias: a writer takes all of it, and a reader 1.
@@ -56,7 +56,7 @@ unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
     /// Acquires the lock for writing.
     #[inline]
     fn lock(&self) {
-        P::preempt_off();
+        P::preempt(Preempt::Off);
         if !self.take_all() {
             self.write_failed();
         }
@@ -79,7 +79,7 @@ unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
     unsafe fn unlock(&self) {
         // ORDERING biased.unlock_write: pairs with biased.read and biased.write: shows what we wrote.
         self.word.fetch_add(BIAS, Release);
-        P::preempt_on();
+        P::preempt(Preempt::On);
     }
 
     /// Returns whether any thread has the lock at this moment, or is trying to.
@@ -94,7 +94,7 @@ unsafe impl<P: Platform> RawRwLock for BiasedRwLock<P> {
     /// Acquires the lock for reading.
     #[inline]
     fn read(&self) {
-        P::preempt_off();
+        P::preempt(Preempt::Off);
         if !self.take_one() {
             self.read_failed();
         }
@@ -118,7 +118,7 @@ unsafe impl<P: Platform> RawRwLock for BiasedRwLock<P> {
         // ORDERING biased.unlock_read: pairs with biased.write: the writer comes after our reads. All changes of the
         // word are additions, so a writer also sees the readers that left before the last.
         self.word.fetch_add(1, Release);
-        P::preempt_on();
+        P::preempt(Preempt::On);
     }
 }
 

@@ -34,7 +34,7 @@ use crate::word;
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{DefaultPlatform, Platform, SpinLimit, Word};
+use turnwise::platform::{DefaultPlatform, Pause, Platform, Preempt, SpinLimit, Word};
 use turnwise::raw::{GuardNoSend, RawLock};
 
 const FREE: u32 = 0;
@@ -117,7 +117,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
     /// Acquires the lock.
     #[inline]
     fn lock(&self) {
-        P::preempt_off();
+        P::preempt(Preempt::Off);
         if !self.take() {
             self.contended();
         }
@@ -134,7 +134,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
     unsafe fn unlock(&self) {
         // ORDERING ia64.release: pairs with ia64.acquire: shows what we wrote.
         self.word.store(FREE, Release);
-        P::preempt_on();
+        P::preempt(Preempt::On);
     }
 
     /// Returns whether the lock is held at this moment.
@@ -179,7 +179,7 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
                 return;
             }
             if in_vain_ns >= wait::YIELD_NS && !wait::in_kernel::<P>() {
-                P::yield_now();
+                P::pause(Pause::Yield);
                 in_vain_ns = 0;
             }
         }

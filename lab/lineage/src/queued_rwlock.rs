@@ -27,7 +27,7 @@ use crate::wait;
 use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::platform::{DefaultPlatform, IntWord, Platform, Preempt, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 const WAITS: u32 = 1;
@@ -57,7 +57,7 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
     /// Acquires the lock for writing.
     #[inline]
     fn lock(&self) {
-        P::preempt_off();
+        P::preempt(Preempt::Off);
         if !self.take(0) {
             self.write_slow();
         }
@@ -74,7 +74,7 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
     unsafe fn unlock(&self) {
         // ORDERING queued_rw.unlock_write: pairs with queued_rw.read and queued_rw.write: shows what we wrote.
         self.count.fetch_sub(WRITER, Release);
-        P::preempt_on();
+        P::preempt(Preempt::On);
     }
 
     /// Returns whether any thread has the lock at this moment, or is first in the queue.
@@ -89,7 +89,7 @@ unsafe impl<P: Platform> RawRwLock for QueuedRwLock<P> {
     /// Acquires the lock for reading.
     #[inline]
     fn read(&self) {
-        P::preempt_off();
+        P::preempt(Preempt::Off);
         if !self.count_in() {
             self.read_slow();
         }
@@ -109,7 +109,7 @@ unsafe impl<P: Platform> RawRwLock for QueuedRwLock<P> {
         // ORDERING queued_rw.unlock_read: pairs with queued_rw.write: the writer comes after our reads. All changes of
         // the word are read-modify-writes, so a writer also sees the readers that left before the last.
         self.count.fetch_sub(READER, Release);
-        P::preempt_on();
+        P::preempt(Preempt::On);
     }
 }
 

@@ -26,7 +26,7 @@ use crate::wait;
 use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::platform::{DefaultPlatform, IntWord, Platform, Preempt, Word};
 use turnwise::raw::{GuardNoSend, RawLock};
 
 /// The lock without data. Zero bytes are an unlocked lock.
@@ -52,7 +52,7 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
     /// Acquires the lock, in the order of the tickets.
     #[inline]
     fn lock(&self) {
-        P::preempt_off();
+        P::preempt(Preempt::Off);
         let ticket = self.tail.fetch_add(1, Relaxed);
         // ORDERING kernel_ticket.turn: pairs with kernel_ticket.serve; shows what the last owner wrote.
         if self.head.load(Acquire) != ticket {
@@ -77,7 +77,7 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
         let served = self.head.load(Relaxed); // not stale: invariant 2
         // ORDERING kernel_ticket.serve: pairs with kernel_ticket.turn: shows what we wrote.
         self.head.store(served.wrapping_add(1), Release);
-        P::preempt_on();
+        P::preempt(Preempt::On);
     }
 
     /// Returns whether the lock is held at this moment.

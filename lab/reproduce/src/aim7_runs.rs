@@ -2,12 +2,10 @@
 
 use super::Context;
 use super::mean::mean;
-use super::report::Row;
 use anyhow::{Context as _, Result, anyhow};
 use std::ops::Range;
 use std::sync::Arc;
 use turnwise_aim7::{self, Length, Outcome, Plan, Set, Workfile};
-use turnwise_present::stats::Spread;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_vfs::journal;
 
@@ -110,8 +108,8 @@ impl Sample {
         let few: Vec<(Run, u64)> = runs.iter().map(|(run, count)| (run.clone(), FEW.min(*count))).collect();
         let mut samples = Sample::run_all(context, what, &few)?;
         let unsure = |sample: &Sample| {
-            let error = sample.standard_error(|outcome| outcome.jpm);
-            error.is_none_or(|error| error > AGREE * sample.mean(|outcome| outcome.jpm))
+            let (jpm, error) = mean(sample.each(|outcome| outcome.jpm));
+            error.is_none_or(|error| error > AGREE * jpm)
         };
         let more = |place: &usize| runs[*place].1 > FEW && unsure(&samples[*place]);
         let places: Vec<usize> = (0..runs.len()).filter(more).collect();
@@ -137,26 +135,8 @@ impl Sample {
         mean(self.0.iter().map(of)).0
     }
 
-    /// Returns the standard error of [`mean`](Sample::mean); `None` with one seed.
-    pub(super) fn standard_error(&self, of: impl Fn(&Outcome) -> f64) -> Option<f64> {
-        mean(self.0.iter().map(of)).1
-    }
-
-    /// Returns the row with our mean and, where there are several seeds, its standard error and their range.
-    pub(super) fn fill(&self, row: Row, of: impl Fn(&Outcome) -> f64) -> Row {
-        let values: Vec<f64> = self.0.iter().map(&of).collect();
-        let spread = Spread::of(&values).filter(|_| values.len() > 1);
-        row.ours(self.mean(&of))
-            .give_or_take(self.standard_error(&of))
-            .from_to(spread.map(|spread| (spread.min, spread.max)))
-    }
-
-    /// Returns the change of a mean from `before` to this, per cent, and its standard error. Seeds of both are the
-    /// same, but runs of two kernels soon differ, so that their errors count as independent.
-    pub(super) fn change_from(&self, before: &Sample, of: impl Fn(&Outcome) -> f64) -> (f64, Option<f64>) {
-        let ratio = self.mean(&of) / before.mean(&of);
-        let relative = |sample: &Sample| Some(sample.standard_error(&of)? / sample.mean(&of));
-        let error = relative(self).zip(relative(before)).map(|(a, b)| 100.0 * ratio * a.hypot(b));
-        ((ratio - 1.0) * 100.0, error)
+    /// Returns the figure of each seed.
+    pub(super) fn each(&self, of: impl Fn(&Outcome) -> f64) -> Vec<f64> {
+        self.0.iter().map(of).collect()
     }
 }

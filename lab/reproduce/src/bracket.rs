@@ -3,10 +3,12 @@
 
 use super::fit::three_digits;
 use super::mean::mean;
-use super::report::{Listing, figure};
+use super::report::figure;
 use anyhow::{Context as _, Result};
+use serde::Serialize;
 
 /// A constant that was tried.
+#[derive(Serialize)]
 pub(super) struct Tried {
     pub(super) value: f64,
     /// The figure, with each seed.
@@ -81,15 +83,14 @@ pub(super) fn nearest<T>(
     Ok(Nearest { value: tried[at].value, outcome: outcomes.swap_remove(at), tried })
 }
 
-/// Returns all that were tried, in units of `unit`.
-pub(super) fn listing(title: &str, constant: &str, unit: f64, tried: &[Tried]) -> Listing {
-    let mut listing = Listing::new(title, &[constant, "mean", "standard error", "with each seed"]);
-    for each in tried {
+/// Returns a listing's rows of all that were tried, in units of `unit`: constant, mean, standard error, each seed.
+pub(super) fn rows(unit: f64, tried: &[Tried]) -> Vec<[String; 4]> {
+    let row = |each: &Tried| {
         let figures: Vec<String> = each.figures.iter().copied().map(figure).collect();
         let error = each.standard_error().map_or_else(|| "-".to_owned(), figure);
-        listing.rows.push(vec![figure(each.value / unit), figure(each.mean()), error, figures.join(", ")]);
-    }
-    listing
+        [figure(each.value / unit), figure(each.mean()), error, figures.join(", ")]
+    };
+    tried.iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -131,7 +132,7 @@ mod tests {
         let Nearest { value, outcome, tried } = found.expect("nothing fails");
         assert!((value - 25.0).abs() < 0.5 && outcome == value, "{value}");
         assert!(tried.len() == 9 && tried.is_sorted_by_key(|tried| tried.value));
-        let rows = listing("", "", 10.0, &tried[..1]).rows;
+        let rows = rows(10.0, &tried[..1]);
         assert_eq!(rows[0][0], figure(tried[0].value / 10.0));
     }
 }

@@ -4,6 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `report.rs`, `score.rs` | the result, and how much of it is right |
+//! | `template.rs` | the report of each from its figures, by its `report.jinja` |
 //! | `words.rs`, `whys.rs` | the text about each, from its `words.toml`; what may explain the misses |
 //! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not known |
 //! | `mean.rs` | means of several seeds, and changes |
@@ -28,6 +29,7 @@ mod rwsem_stealing;
 mod scaling;
 mod score;
 mod spin_backoff;
+pub mod template;
 pub mod whys;
 mod words;
 
@@ -46,6 +48,7 @@ pub struct Document {
     pub runs: [usize; 2],
     run: fn(&Context<'_>) -> Result<DocumentReport>,
     words: &'static str,
+    report: &'static str,
 }
 
 macro_rules! documents {
@@ -57,6 +60,7 @@ macro_rules! documents {
             runs: $runs,
             run: $name::run,
             words: include_str!(concat!(stringify!($name), "/words.toml")),
+            report: include_str!(concat!(stringify!($name), "/report.jinja")),
         }),*];
     };
 }
@@ -131,6 +135,16 @@ impl Context<'_> {
         if self.quick { quick } else { full }
     }
 
+    /// Does it unless this is the short version.
+    fn in_full<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+        (!self.quick).then(run).transpose()
+    }
+
+    /// Does it while no simulation runs, if the workload is to run here, too.
+    fn on_metal<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+        self.metal.then(|| self.pool.alone(run)).transpose()
+    }
+
     /// Returns the rounds of a fit; one or two are enough for a test.
     fn rounds(&self, quick: u64, full: u64) -> u64 {
         if self.least { 1 } else { self.choose(quick, full) }
@@ -143,6 +157,10 @@ fn page(name: &str) -> String {
 }
 
 impl Document {
+    fn named(name: &str) -> Result<&'static Document> {
+        DOCUMENTS.iter().find(|known| known.name == name).context("no such document")
+    }
+
     /// Runs it.
     ///
     /// # Errors

@@ -17,6 +17,15 @@ pub(super) fn change(before: f64, after: f64) -> f64 {
     (after / before - 1.0) * 100.0
 }
 
+/// Returns the change between the means of these, per cent, and its standard error. Seeds of both are the same, but
+/// runs of two kernels soon differ, so that their errors count as independent.
+pub(super) fn gain(before: &[f64], after: &[f64]) -> Mean {
+    let [before, after] = [before, after].map(|values| mean(values.iter().copied()));
+    let relative = |(mean, error): Mean| Some(error? / mean);
+    let error = relative(after).zip(relative(before)).map(|(a, b)| 100.0 * (after.0 / before.0) * a.hypot(b));
+    (change(before.0, after.0), error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::mean;

@@ -4,6 +4,7 @@ pub use crate::score::Score;
 pub use crate::whys::{Miss, Why};
 pub use turnwise_present::figures::plain as figure;
 
+use super::mean::Mean;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use turnwise_bench::published;
@@ -98,6 +99,7 @@ pub struct Table {
     /// What it shows.
     pub title: String,
     /// The unit of its figures.
+    #[serde(default)]
     pub unit: String,
     /// What the column of today's locks stands for; `None`: there is none.
     pub today: Option<String>,
@@ -138,6 +140,12 @@ impl Bound {
         }
     }
 
+    /// Returns whether it holds for a mean at both ends of its standard error.
+    pub(crate) fn holds_for(self, published: f64, (ours, error): Mean) -> bool {
+        let error = error.unwrap_or(0.0);
+        [ours - error, ours, ours + error].into_iter().all(|ours| self.holds(published, ours))
+    }
+
     /// Returns the bound in words.
     #[must_use]
     pub fn words(self) -> String {
@@ -155,13 +163,14 @@ impl Bound {
 }
 
 /// A published figure or claim, and ours.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// Its place in `published.toml`; a figure that follows from others has `a / b`.
     pub key: String,
     /// Its description.
     pub label: String,
     /// As published, in words.
+    #[serde(default)]
     pub said: String,
     /// As published, if it is a figure.
     pub published: Option<f64>,
@@ -176,6 +185,7 @@ pub struct Row {
     /// With today's locks.
     pub today: Option<f64>,
     /// A number was fitted on it.
+    #[serde(default)]
     pub fitted: bool,
     /// Little can go wrong with it, whatever the locks do: no thread waits for them there.
     #[serde(default)]
@@ -190,37 +200,25 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns the published figure at this key.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn of(key: impl Into<String>, label: impl Into<String>) -> Result<Row> {
-        let published::Claim { key, number, text } = published::claim(&key.into())?;
-        Ok(Row::new(key, label.into(), text, number))
-    }
-
     /// Returns a figure that follows from published ones.
     #[must_use]
     pub fn derived(key: impl Into<String>, label: impl Into<String>, published: f64) -> Row {
-        Row::new(key.into(), label.into(), figure(published), Some(published))
+        let (key, label, said) = (key.into(), label.into(), figure(published));
+        Row { key, label, said, published: Some(published), ..Row::default() }
     }
 
-    fn new(key: String, label: String, said: String, published: Option<f64>) -> Row {
-        Row {
-            key,
-            label,
-            said,
-            published,
-            ours: None,
-            standard_error: None,
-            range: None,
-            today: None,
-            fitted: false,
-            routine: false,
-            unjudged: None,
-            bound: None,
-            remark: None,
+    /// Adds what was published at its key, unless the row has a figure that follows from published ones.
+    ///
+    /// # Errors
+    /// Nothing was.
+    pub(crate) fn complete(&mut self) -> Result<()> {
+        if let Some(published) = self.published {
+            self.said = figure(published);
+        } else {
+            let claim = published::claim(&self.key)?;
+            (self.published, self.said) = (claim.number, claim.text);
         }
+        Ok(())
     }
 
     /// Sets our figure.
@@ -229,52 +227,10 @@ impl Row {
         Row { ours: Some(ours), ..self }
     }
 
-    /// Sets the figure of today's locks.
-    #[must_use]
-    pub fn today(self, today: f64) -> Row {
-        Row { today: Some(today), ..self }
-    }
-
     /// Returns the row, which may be off by this much.
     #[must_use]
     pub fn within(self, bound: Bound) -> Row {
         Row { bound: Some(bound), ..self }
-    }
-
-    /// Marks the row as fitted on, if so.
-    #[must_use]
-    pub fn fitted_if(self, fitted: bool) -> Row {
-        Row { fitted, ..self }
-    }
-
-    /// Adds the standard error of our figure.
-    #[must_use]
-    pub fn give_or_take(self, standard_error: Option<f64>) -> Row {
-        Row { standard_error, ..self }
-    }
-
-    /// Adds the least and the greatest of our figures, if there are several.
-    #[must_use]
-    pub fn from_to(self, range: Option<(f64, f64)>) -> Row {
-        Row { range, ..self }
-    }
-
-    /// Marks the row as one with which little can go wrong, if so.
-    #[must_use]
-    pub fn routine_if(self, routine: bool) -> Row {
-        Row { routine, ..self }
-    }
-
-    /// Returns the row, which is shown but not judged, for this reason.
-    #[must_use]
-    pub fn unjudged(self, why: impl Into<String>) -> Row {
-        Row { unjudged: Some(why.into()), ..self }
-    }
-
-    /// Adds a remark.
-    #[must_use]
-    pub fn remark(self, remark: impl Into<String>) -> Row {
-        Row { remark: Some(remark.into()), ..self }
     }
 
     /// Returns (ours - published) / published.
@@ -289,8 +245,7 @@ impl Row {
     #[must_use]
     pub fn met(&self) -> Option<bool> {
         let ((published, ours), bound) = self.published.zip(self.ours).zip(self.bound)?;
-        let error = self.standard_error.unwrap_or(0.0);
-        let holds = [ours - error, ours, ours + error].into_iter().all(|ours| bound.holds(published, ours));
+        let holds = bound.holds_for(published, (ours, self.standard_error));
         (!self.fitted && self.unjudged.is_none()).then_some(holds)
     }
 
@@ -383,11 +338,6 @@ impl Claim {
     pub fn new(what: &str, published: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Claim {
         Claim { what: what.to_owned(), published: published.into(), ours: ours.into(), verdict }
     }
-
-    /// Returns the same as a bar, which is met if the claim holds.
-    pub(crate) fn bar(&self, asked: &str, why: &str) -> Bar {
-        Bar::new(asked, self.ours.clone(), self.verdict == Verdict::Holds, why)
-    }
 }
 
 /// A requirement on a paper as a whole.
@@ -401,15 +351,6 @@ pub struct Bar {
     pub met: bool,
     /// Why it was missed.
     pub why: Option<String>,
-}
-
-impl Bar {
-    /// Returns a bar, with why it is missed if it is.
-    #[must_use]
-    pub fn new(asked: &str, found: String, met: bool, why: &str) -> Bar {
-        let why = (!met && !why.is_empty()).then(|| why.to_owned());
-        Bar { asked: asked.to_owned(), found, met, why }
-    }
 }
 
 /// A table of ours.
@@ -454,6 +395,7 @@ pub struct Series {
     /// Its name.
     pub name: String,
     /// As published, rather than ours.
+    #[serde(default)]
     pub published: bool,
     /// With x rising.
     pub points: Vec<(f64, f64)>,
@@ -479,31 +421,33 @@ mod tests {
 
     #[test]
     fn a_row_is_judged_by_its_bound_and_not_if_it_was_fitted() {
-        let row = Row::of("spin_backoff.rows[0].spin[0]", "8 CPUs").expect("it is there").ours(4.2);
+        let mut row = Row { key: "spin_backoff.rows[0].spin[0]".to_owned(), ..Row::default() }.ours(4.2);
+        row.complete().expect("it is there");
         assert_eq!((row.met(), row.error_text().as_str()), (None, "+5.3%"));
         assert_eq!(row.clone().within(Bound::Share(0.25)).met(), Some(true));
         assert_eq!(row.clone().within(Bound::Share(0.05)).verdict(), "missed");
-        assert_eq!(row.clone().within(Bound::Share(0.25)).fitted_if(true).verdict(), "fitted");
+        assert_eq!(Row { fitted: true, ..row.clone() }.within(Bound::Share(0.25)).verdict(), "fitted");
         assert_eq!(row.clone().within(Bound::Points(0.1)).error_text(), "+0.2 points");
-        let follows = row.within(Bound::Share(0.25)).unjudged("follows from a fitted row");
+        let follows = Row { unjudged: Some("follows from a fitted row".to_owned()), ..row.within(Bound::Share(0.25)) };
         assert_eq!((follows.met(), follows.verdict()), (None, "follows from a fitted row"));
     }
 
     #[test]
     fn a_mean_is_met_at_both_ends_of_its_standard_error() {
         let row = Row::derived("a / b", "ratio", 2.0).ours(2.3).within(Bound::Share(0.25));
-        assert_eq!(row.clone().give_or_take(Some(0.1)).met(), Some(true));
-        assert_eq!(row.give_or_take(Some(0.3)).met(), Some(false));
+        let met = |error| Row { standard_error: Some(error), ..row.clone() }.met();
+        assert_eq!((met(0.1), met(0.3)), (Some(true), Some(false)));
     }
 
     #[test]
     fn a_row_that_nothing_would_meet_tells_something() {
         let change = |published, ours| Row::derived("a", "a change", published).ours(ours).within(Bound::Points(10.0));
-        assert!(change(34.0, 30.0).informative() && !change(34.0, 30.0).routine_if(true).informative());
+        let routine = |row| Row { routine: true, ..row };
+        assert!(change(34.0, 30.0).informative() && !routine(change(34.0, 30.0)).informative());
         assert!(!change(3.0, 0.0).informative() && change(3.0, 20.0).informative());
-        assert!(!change(34.0, 30.0).fitted_if(true).informative());
+        assert!(!Row { fitted: true, ..change(34.0, 30.0) }.informative());
         let time = |ours| Row::derived("a", "a time", 5.0).ours(ours).within(Bound::Factor(1.5));
-        assert!(time(5.0).informative() && time(9.0).routine_if(true).informative());
+        assert!(time(5.0).informative() && routine(time(9.0)).informative());
     }
 
     #[test]

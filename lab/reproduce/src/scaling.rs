@@ -1,6 +1,7 @@
 //! What the papers' authors would see today: their workloads on a modern machine of 1 to 1024 CPUs. These are
 //! predictions of the simulator, without published counterparts.
 
+use super::Context;
 use super::report::{Plot, Series};
 use anyhow::Result;
 use std::sync::Arc;
@@ -40,37 +41,30 @@ pub(super) fn longer(machine: &Machine, cpus: u32) -> u64 {
     u64::from((machine.topology.cpus_per_node() / cpus.max(1)).max(1))
 }
 
-/// A figure over the number of CPUs, for several locks.
-pub(super) struct Scaling {
-    title: String,
-    unit: &'static str,
-    counted: &'static str,
-    rows: Vec<(String, Vec<f64>)>,
+/// Returns curves of these locks from their figures, one for each number of CPUs. `words`: the title, the unit of the
+/// figures, and what is counted: `CPUs` or `threads`.
+pub(super) fn curves(words: [&str; 3], locks: &[&str], figures: impl IntoIterator<Item = f64>) -> Plot {
+    let [title, unit, counted] = words;
+    let mut figures = figures.into_iter();
+    let series = locks.iter().map(|lock| Series {
+        name: (*lock).to_owned(),
+        published: false,
+        points: COUNTS.map(f64::from).into_iter().zip(figures.by_ref()).collect(),
+    });
+    let series = series.collect();
+    Plot { title: format!("Predicted, on {MACHINE}: {title}"), x: counted.to_owned(), y: unit.to_owned(), series }
 }
 
-impl Scaling {
-    /// Creates one without rows. `counted`: `CPUs` or `threads`; `unit`: of the figures.
-    pub(super) fn new(title: &str, unit: &'static str, counted: &'static str) -> Scaling {
-        Scaling { title: format!("Predicted, on {MACHINE}: {title}"), unit, counted, rows: vec![] }
-    }
-
-    /// Adds a lock's figures, one for each number of CPUs.
-    pub(super) fn push(&mut self, lock: &str, figures: impl IntoIterator<Item = f64>) {
-        let figures: Vec<f64> = figures.into_iter().collect();
-        debug_assert_eq!(figures.len(), COUNTS.len(), "{lock}: a figure for each");
-        self.rows.push((lock.to_owned(), figures));
-    }
-
-    /// Shows the figures as curves.
-    pub(super) fn plot(&self) -> Plot {
-        let series = self.rows.iter().map(|(lock, figures)| Series {
-            name: lock.clone(),
-            published: false,
-            points: COUNTS.map(f64::from).into_iter().zip(figures.iter().copied()).collect(),
-        });
-        let (x, y) = (self.counted.to_owned(), self.unit.to_owned());
-        Plot { title: self.title.clone(), x, y, series: series.collect() }
-    }
+/// Runs each of these locks with every number of CPUs or threads.
+pub(super) fn run(
+    context: &Context<'_>,
+    what: &str,
+    words: [&str; 3],
+    locks: &[&'static str],
+    figure: impl Fn(&'static str, u32) -> Result<f64> + Sync,
+) -> Result<Plot> {
+    let cells: Vec<(&'static str, u32)> = locks.iter().flat_map(|&lock| COUNTS.map(|count| (lock, count))).collect();
+    Ok(curves(words, locks, context.pool.map(what, &cells, |&(lock, count)| figure(lock, count))?))
 }
 
 #[cfg(test)]
@@ -79,9 +73,8 @@ mod tests {
 
     #[test]
     fn curves_have_a_point_for_each_count() {
-        let mut scaling = Scaling::new("forks", "thousand/s", "CPUs");
-        scaling.push("a lock", [2.0, 7.0, 20.0, 60.0, 90.0, 150.4]);
-        let plot = scaling.plot();
+        let words = ["forks", "thousand/s", "CPUs"];
+        let plot = curves(words, &["a lock"], [2.0, 7.0, 20.0, 60.0, 90.0, 150.4]);
         assert_eq!(plot.title, "Predicted, on mesh-1024: forks");
         assert_eq!((plot.x.as_str(), plot.y.as_str()), ("CPUs", "thousand/s"));
         assert_eq!((plot.series[0].points[0], plot.series[0].points[5]), ((1.0, 2.0), (1024.0, 150.4)));

@@ -1,10 +1,10 @@
 //! The text about a paper apart from its figures: `words.toml` in its folder.
 
-use crate::report::DocumentReport;
+use crate::report::{DocumentReport, Plot};
 use crate::whys::Why;
-use crate::{Context, DOCUMENTS, page};
+use crate::{Context, Document, page};
 use anyhow::{Context as _, Result, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use turnwise_bench::published;
 use turnwise_sim::spec::Machine;
@@ -32,7 +32,7 @@ struct Words {
 
 impl Words {
     fn of(document: &str, numbers: &[Number<'_>]) -> Result<Words> {
-        let file = DOCUMENTS.iter().find(|known| known.name == document).context("no such document")?.words;
+        let file = Document::named(document)?.words;
         let filled =
             |text: String, (name, number): &Number<'_>| text.replace(&format!("{{{name}}}"), &number.to_string());
         toml::from_str(&numbers.iter().fold(file.to_owned(), filled)).with_context(|| format!("{document}/words.toml"))
@@ -53,6 +53,18 @@ pub fn whys(document: &str) -> Result<Vec<Why>> {
 }
 
 impl DocumentReport {
+    /// Returns the report of a paper: its text, with these numbers of the model, and what its template states.
+    pub(crate) fn of(
+        context: &Context<'_>,
+        name: &str,
+        machine: &Machine,
+        numbers: &[Number<'_>],
+        ours: impl Serialize,
+        beyond: impl IntoIterator<Item = Plot>,
+    ) -> Result<DocumentReport> {
+        DocumentReport::begin(context, name, machine, numbers)?.state(ours, beyond)
+    }
+
     /// Returns the report of a paper with what is published and noted about it, without figures yet.
     pub(crate) fn begin(
         context: &Context<'_>,

@@ -25,6 +25,8 @@ fn complete(name: &str) {
     for row in &rows {
         assert!(row.ours.is_some() || row.remark.is_some(), "{}", row.key);
         assert!(row.ours.is_none_or(f64::is_finite), "{}: {:?}", row.key, row.ours);
+        let is_judged = row.bound.is_some() || row.fitted || row.unjudged.is_some();
+        assert!(row.ours.is_none() || row.published.is_none() || is_judged, "{} has no bound", row.key);
     }
     let judged = rows.iter().filter(|row| row.met().is_some()).count();
     assert!(report.fitted.len() < judged, "{} fitted, {judged} judged", report.fitted.len());

@@ -116,7 +116,7 @@ impl Experiment {
             let all = Snapshot { counters: outcome.counters, profile: outcome.profile };
             return Ok(Ran { begin: None, end: read(), seen: seen(&nothing, &all) });
         }
-        let marks = Rc::try_unwrap(marks).map_err(|_| anyhow!("{name}: the run still goes on"))?;
+        let marks = Rc::try_unwrap(marks).map_err(|_| anyhow!("{name}: the run has not ended"))?;
         let (first, begin) = marks.0.into_inner().context("the run ended before its window began")?;
         let (last, end) = marks.1.into_inner().context("the run ended before its window did")?;
         Ok(Ran { begin: Some(begin), end, seen: seen(&first, &last) })

@@ -92,7 +92,7 @@ impl Interval<'_> {
         }
         match self.plan.lock.sort {
             Sort::Exclusive if self.plan.workload.reads() => {
-                notes.push("this lock does not tell readers from writers: everybody writes".to_owned());
+                notes.push("this lock does not distinguish readers from writers: all threads write".to_owned());
             }
             Sort::Counted if self.plan.workload.reads() => {
                 notes.push("references are taken and dropped; there are no reads or writes".to_owned());

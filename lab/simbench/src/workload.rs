@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn every_scenario_of_the_benchmark_can_be_named() {
-        for subject in SUBJECTS {
+        for subject in SUBJECTS.iter() {
             for scenario in subject.scenarios.iter().filter(|scenario| scenario.is_plain()) {
                 let workload = parsed(&format!("{}:{}", subject.name, scenario.name));
                 assert_eq!((workload.times, workload.mix), (scenario.times, scenario.mix));

@@ -209,7 +209,7 @@ fn plans_that_make_no_sense_are_refused() {
     assert_eq!(idle.ops, 0);
     assert!(idle.notes.iter().any(|note| note.contains("no operation")), "{:?}", idle.notes);
     let deaf = figures(&plan(&machine, "mutex", "tight,read=10"));
-    assert!(deaf.notes.iter().any(|note| note.contains("does not tell readers")), "{:?}", deaf.notes);
+    assert!(deaf.notes.iter().any(|note| note.contains("does not distinguish readers")), "{:?}", deaf.notes);
 }
 
 /// How spinners wait must not depend on the machine's number of CPUs: from 16 on they once never rested, and a section

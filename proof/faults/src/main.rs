@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Lets things go wrong for programs on Turnwise's locks: nothing may be lost, and nothing may hang.
+/// Injects faults into programs on Turnwise's locks: nothing may be lost, and nothing may hang.
 ///
 /// Exit status: 0 as expected, 1 something was lost, hung or not caught, 2 usage.
 #[derive(Parser)]
@@ -58,7 +58,7 @@ struct Flags {
 
 #[derive(Subcommand)]
 enum Role {
-    /// What the driver starts: threads that fight over a lock
+    /// What the driver starts: threads that contend for a lock
     #[command(hide = true)]
     Victim { board: i32, lock: String, threads: usize },
 }

@@ -9,7 +9,7 @@ use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 use turnwise::backoff::NoBackoff;
-use turnwise::platform::Platform;
+use turnwise::platform::{Pause, Platform};
 use turnwise::{
     BigReaderLock, Condvar, Lock, McsLock, Mutex, QueuedSpinLock, RawLock, RwSem, Semaphore, SeqRwLock, SpinLock,
     TicketLock,
@@ -21,7 +21,7 @@ const ALL: u64 = THREADS as u64 * ROUNDS;
 /// The same for locks that hand over in order: the next may be a virtual CPU that has to wait for the host's.
 const FAIR_ROUNDS: u64 = ROUNDS / 20;
 
-/// Two numbers that differ while somebody writes, and at no other time.
+/// Two numbers that differ while a thread writes, and at no other time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Pair(u64, u64);
 
@@ -30,10 +30,10 @@ impl Pair {
     fn add(&mut self, yields: bool) {
         self.0 += 1;
         for _ in 0..self.0 % 32 {
-            Machine::relax();
+            Machine::pause(Pause::Relax);
         }
         if yields && self.0.is_multiple_of(64) {
-            Machine::yield_now();
+            Machine::pause(Pause::Yield);
         }
         self.1 += 1;
     }
@@ -51,7 +51,7 @@ impl Unlocked {
         // SAFETY: in bounds, and volatile: a race loses an addition, and does no other harm here.
         let before = unsafe { count.read_volatile() };
         if before.is_multiple_of(16) {
-            Machine::yield_now();
+            Machine::pause(Pause::Yield);
         }
         // SAFETY: the write is in bounds and volatile, like the read.
         unsafe { count.write_volatile(before + 1) };
@@ -223,7 +223,7 @@ fn shared(locks: &Locks, me: usize) {
             false => {
                 let pair = locks.rwsem.read();
                 if round.is_multiple_of(64) {
-                    Machine::yield_now();
+                    Machine::pause(Pause::Yield);
                 }
                 read(*pair);
             }
@@ -253,7 +253,7 @@ fn waits(locks: &Locks, me: usize) {
         let permit = locks.semaphore.acquire();
         locks.expect(locks.inside.fetch_add(1, Relaxed) < 3);
         if round.is_multiple_of(64) {
-            Machine::yield_now();
+            Machine::pause(Pause::Yield);
         }
         locks.inside.fetch_sub(1, Relaxed);
         drop(permit);
@@ -291,7 +291,7 @@ fn time_out(locks: &Locks, me: usize) {
     if owner.is_some() {
         // As long as a host may keep a virtual CPU waiting.
         while locks.count.load(Relaxed) < OTHERS && machine::now() < begun + 10_000_000_000 {
-            Machine::nap(1_000_000);
+            Machine::pause(Pause::Nap(1_000_000));
         }
     } else {
         let got = locks.timed.try_lock_for(WAIT);

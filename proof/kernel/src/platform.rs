@@ -3,7 +3,9 @@
 use crate::machine;
 use crate::scheduler::{self, CPUS, scheduler};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
-use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
+use turnwise::platform::{
+    Deadline, Hint, Lane, Me, OnCpu, Parked, Pause, Platform, Preempt, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+};
 
 pub(crate) struct Machine;
 
@@ -14,13 +16,10 @@ unsafe impl Platform for Machine {
     type Ptr<T: 'static> = AtomicPtr<T>;
 
     #[inline(always)]
-    fn relax() {
-        core::hint::spin_loop();
-    }
-
-    fn yield_now() {
-        if let Some(thread) = scheduler::current() {
-            scheduler().yield_now(thread);
+    fn pause(pause: Pause) {
+        match pause {
+            Pause::Yield => scheduler::current().into_iter().for_each(|thread| scheduler().yield_now(thread)),
+            pause => pause.by_default::<Self>(),
         }
     }
 
@@ -44,15 +43,15 @@ unsafe impl Platform for Machine {
             // This machine does not tell what a look costs, so no line is known to be unchanged.
             let rest_ns = limit.still_ns.map_or(0, |_| turnwise::wait::policy().look_ns as u32);
             while machine::now() < now + u64::from(rest_ns) {
-                Self::relax();
+                Self::pause(Pause::Relax);
             }
-            Self::relax();
+            Self::pause(Pause::Relax);
         }
     }
 
     /// Whether the slice is over: the thread that asks then yields, also if no other wants the CPU.
-    fn need_resched() -> Option<bool> {
-        Some(scheduler::slice_is_over())
+    fn preempt(what: Preempt) -> Option<bool> {
+        (what == Preempt::IsDue).then(scheduler::slice_is_over)
     }
 
     fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
@@ -97,15 +96,11 @@ unsafe impl Platform for Machine {
         }
     }
 
-    fn cpu() -> u32 {
-        scheduler::cpu_number() as u32
-    }
-
-    fn cpus() -> u32 {
-        CPUS as u32
-    }
-
-    fn node() -> u32 {
-        0
+    fn hint(hint: Hint) -> u32 {
+        match hint {
+            Hint::Cpu => scheduler::cpu_number() as u32,
+            Hint::Cpus => CPUS as u32,
+            Hint::Node | Hint::LineNs => 0,
+        }
     }
 }

@@ -16,9 +16,9 @@ pub(crate) const CPUS: usize = 4;
 pub(crate) const THREADS: usize = 12;
 /// Bytes of every stack.
 pub(crate) const STACK: usize = 64 << 10;
-/// After how long a spinner that asks is told to give way. Nothing takes the CPU from a thread.
+/// After how long `need_resched` is true for a spinner. Nothing takes the CPU from a thread.
 const SLICE_NS: u64 = 2_000_000;
-/// Without any thread to run for so long, nobody will ever wake anybody.
+/// Without any thread to run for this long, none will ever be woken.
 const HANG_NS: u64 = 20_000_000_000;
 
 #[repr(C, align(128))]
@@ -37,7 +37,7 @@ pub(crate) struct Cpu {
     this: Cell<*mut Cpu>,
     number: usize,
     thread: Cell<*const Thread>,
-    /// Where its scheduler goes on.
+    /// Where its scheduler continues.
     context: UnsafeCell<usize>,
 }
 
@@ -98,7 +98,7 @@ impl Thread {
     fn new(number: usize) -> Self {
         let sleep = Sleep { address: 0, lane: Lane::Waiters, until: None, turn: 0, ended: Parked::Woken };
         let top = STACKS[number].0.get() as usize + STACK;
-        // SAFETY: the top of a stack on which nobody runs yet.
+        // SAFETY: the top of an unused stack.
         let context = unsafe { machine::first_context(top) };
         Thread {
             number,
@@ -122,7 +122,7 @@ impl Thread {
         &self.slot
     }
 
-    /// Its number as the locks have it: 1 is nobody's.
+    /// Its number as the locks have it: 1 is unused.
     pub(crate) fn token(&self) -> Token {
         Token::new(self.number as u32 + 2).expect("few threads")
     }
@@ -261,7 +261,7 @@ impl Scheduler {
         self.leave(thread, State::Ready);
     }
 
-    /// Sleeps until somebody wakes the lane at this address, or until then; not if `changed` says so under the lock.
+    /// Sleeps until a thread wakes the lane at this address, or until then; not if `changed` says so under the lock.
     pub(crate) fn park(
         &self,
         thread: &Thread,

@@ -50,9 +50,9 @@ use What::{Anything, Clears, Finds, Says, Sets, SpinClears, SpinSets, Wakes};
 const SPIN: &str = "wait/spin.rs";
 
 const MUTEX: &[Line] = &[
-    line("looked again at once", SPIN, "looks_closely", Says("P::relax")),
-    line("looked from the head", SPIN, "owner_comes_back", Says("P::rest")),
-    line("rested beside an owner that comes back", SPIN, "rest", Says("P::rest")),
+    line("looked again at once", SPIN, "looks_closely", Says("Pause::Relax")),
+    line("looked from the head", SPIN, "owner_comes_back", Says("Pause::Rest")),
+    line("rested beside an owner that comes back", SPIN, "rest", Says("Pause::Rest")),
     line("spun for an owner", SPIN, "spin", Says("P::spin_until")),
     line("took it in a spin with a duty", "mutex/raw.rs", "take", SpinSets(1 << 30)),
     line("took it in a spin while first", "mutex/raw.rs", "take", SpinClears(1 << 31)),
@@ -69,9 +69,9 @@ const MUTEX: &[Line] = &[
 ];
 
 const RWSEM: &[Line] = &[
-    line("looked again at once", SPIN, "looks_closely", Says("P::relax")),
-    line("looked from the head", SPIN, "owner_comes_back", Says("P::rest")),
-    line("rested beside an owner that comes back", SPIN, "rest", Says("P::rest")),
+    line("looked again at once", SPIN, "looks_closely", Says("Pause::Relax")),
+    line("looked from the head", SPIN, "owner_comes_back", Says("Pause::Rest")),
+    line("rested beside an owner that comes back", SPIN, "rest", Says("Pause::Rest")),
     line("spun for an owner", SPIN, "spin", Says("P::spin_until")),
     line("took it in a spin with a duty", "rwsem/raw.rs", "take", SpinSets(1 << 31)),
     line("took it in a spin while first", "rwsem/raw.rs", "take", SpinClears(1 << 29)),

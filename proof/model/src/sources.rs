@@ -28,40 +28,6 @@ impl Source {
 }
 
 impl Lock {
-    /// Returns the sources of the lock: files or folders of the workspace.
-    pub fn sources(self) -> &'static [&'static str] {
-        match self {
-            Lock::Osq => &["crates/turnwise/src/osq.rs"],
-            Lock::Mutex => &["crates/turnwise/src/mutex", "crates/turnwise/src/wait/spin.rs"],
-            Lock::Condvar => &["crates/turnwise/src/condvar.rs", "crates/turnwise/src/wait/lookout.rs"],
-            Lock::RwSem => &["crates/turnwise/src/rwsem", "crates/turnwise/src/wait/spin.rs"],
-            Lock::BigReader => &["crates/turnwise/src/big_reader"],
-            Lock::Spin => &["crates/turnwise/src/spin", "crates/turnwise/src/backoff.rs"],
-            Lock::SeqRwLock => &["crates/turnwise/src/seqrwlock"],
-            Lock::LockRef => &["crates/turnwise/src/lockref"],
-            Lock::Semaphore => &["crates/turnwise/src/semaphore.rs"],
-            Lock::Reentrant => &["crates/turnwise/src/reentrant.rs"],
-            Lock::PreloadCond => &["crates/preload/src/cond", "crates/turnwise/src/wait/lookout.rs"],
-            Lock::PreloadWord => &["crates/preload/src/word"],
-            // The transcription that its check runs.
-            Lock::Slots => &["proof/model/src/explicit/checks/slots.rs"],
-            Lock::Parking => &["crates/turnwise/src/platform/native/portable/table.rs"],
-            Lock::LinuxMutex => &["lab/lineage/src/linux_mutex"],
-            Lock::RwsemSpinlock => &["lab/lineage/src/rwsem_spinlock.rs", "lab/lineage/src/wait"],
-            Lock::RwsemXadd => &["lab/lineage/src/rwsem_xadd.rs"],
-            Lock::KernelSpin => {
-                &["lab/lineage/src/ticket.rs", "lab/lineage/src/biased_rwlock.rs", "lab/lineage/src/queued_rwlock.rs"]
-            }
-            Lock::DCount => &["lab/lineage/src/d_count"],
-            Lock::RenameLock => &["lab/lineage/src/rename_lock.rs"],
-            Lock::Ia64Spin => &["lab/lineage/src/ia64_spin.rs"],
-            Lock::OsvMutex => &["lab/lineage/src/osv_mutex"],
-            Lock::Journal => &["lab/vfs/src/journal/handles.rs", "lab/vfs/src/journal/committing.rs"],
-            Lock::Dcache => &["lab/vfs/src/dcache", "lab/vfs/src/inode", "lab/vfs/src/mount.rs"],
-            Lock::Broken => &[],
-        }
-    }
-
     /// Returns whether a place is in them.
     pub fn owns(self, place: &UseSite) -> bool {
         self.sources().iter().any(|source| Path::new(place.file).starts_with(source))

@@ -3,7 +3,7 @@
 use loom::cell::UnsafeCell;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{IntWord, Lane, Platform, SpinLimit, Word};
+use turnwise::platform::{IntWord, Lane, Platform, Preempt, SpinLimit, Word};
 use turnwise_model::check::{Cause, Failure, Lock, Model, Width};
 use turnwise_model::platform::{Handle, Loom, LoomU32, Setup, keep, rest, set_stage, sleeping, spawn};
 
@@ -122,11 +122,11 @@ fn sleeping_with_preemption_off_is_caught() {
     let failure = fails(|| {
         let lock = Simple::keep();
         pair(|| {
-            Loom::preempt_off();
+            Loom::preempt(Preempt::Off);
             lock.lock();
             lock.section();
             lock.unlock();
-            Loom::preempt_on();
+            Loom::preempt(Preempt::On);
         });
     });
     assert!(failure.message.contains("sleeps with preemption off"), "{failure}");

@@ -6,8 +6,10 @@ use machine::{Body, Config, Perturb, Report, Traced, run, work};
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::RawLock;
-use turnwise::platform::Platform;
-use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne};
+use turnwise::platform::{Pause, Platform};
+use turnwise_lineage::osv_mutex::{
+    NoSpin, OsvMutex, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne, TRIES,
+};
 
 fn section<V: Policy>(lock: &OsvMutex<V, Traced>, inside: impl FnOnce()) {
     lock.lock();
@@ -67,33 +69,37 @@ fn two_threads_that_spin_do_not_sleep() {
 
 /// Runs on one CPU; the second thread comes while the first, the owner, is off it. The first then hands the lock to the
 /// second and, if so, comes `back` at once.
-fn behind_an_absent_owner<V: Policy>(back: bool) -> u64 {
+fn behind_an_absent_owner<V: Policy>(back: bool) -> Report {
     let lock = Rc::new(OsvMutex::<V, Traced>::new_in());
     let (owner, waiter) = (Rc::clone(&lock), lock);
     let first: Body = Box::new(move || {
-        section(&owner, Traced::yield_now);
+        section(&owner, || Traced::pause(Pause::Yield));
         if back {
             section(&owner, || ());
         }
     });
     let second: Body = Box::new(move || section(&waiter, || ()));
     let config = Config { slice_ns: 1_000_000_000, ..Config::new(1, 1) };
-    run(config, vec![first, second]).expect("everybody gets on").elapsed_ns
+    run(config, vec![first, second]).expect("everybody gets on")
 }
 
-/// The least that 1000 tries take.
-const SPIN_NS: u64 = 10_000;
+/// What the tries of a whole spin take on the tests' machine, at least: each is a pause of 5 ns and 4 loads of 2 ns
+/// from the CPU's own cache (the queue's two lists, the owner, the offer).
+const SPIN_NS: u64 = TRIES as u64 * (5 + 4 * 2);
 
 #[test]
 fn a_spin_ends_when_the_owner_is_off_its_cpu() {
     let [plain, spin] = [behind_an_absent_owner::<NoSpin>(false), behind_an_absent_owner::<Spin>(false)];
-    assert!(spin < plain + SPIN_NS / 2, "{spin} ns against {plain}");
+    assert_eq!((plain.pauses, spin.pauses), (0, 0), "it polls the owner before the first try");
+    assert!(spin.elapsed_ns < plain.elapsed_ns + SPIN_NS / 20, "{} ns against {}", spin.elapsed_ns, plain.elapsed_ns);
 }
 
 #[test]
 fn a_lock_on_its_way_to_a_sleeper_has_no_owner_that_a_spinner_could_see_unless_the_waker_sets_it() {
     let plain = behind_an_absent_owner::<NoSpin>(true);
     let [spin, at_wake] = [behind_an_absent_owner::<Spin>(true), behind_an_absent_owner::<OwnerAtWake<Spin>>(true)];
-    assert!(spin > plain + SPIN_NS, "it spins in vain: {spin} ns against {plain}");
-    assert!(at_wake < plain + SPIN_NS / 2, "{at_wake} ns against {plain}");
+    assert_eq!([&plain, &spin, &at_wake].map(|run| run.pauses), [0, TRIES.into(), 0], "a whole spin, unsuccessful");
+    let [plain, spin, at_wake] = [plain, spin, at_wake].map(|run| run.elapsed_ns);
+    assert!(spin >= plain + SPIN_NS, "it spins unsuccessfully: {spin} ns against {plain}");
+    assert!(at_wake < plain + SPIN_NS / 20, "{at_wake} ns against {plain}");
 }

@@ -175,29 +175,46 @@ const LONG: Sections = Sections { lines: 400, rounds: 2_500, fair: false };
 const SHORT: Sections = Sections { lines: 80, rounds: 9_000, fair: false };
 const FAIR: Sections = Sections { lines: 40, rounds: 9_000, fair: true };
 
+/// What the threads that do not come again at once waited at most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Longest {
+    ns: u64,
+    /// The fair releases during one wait.
+    fair_releases: u64,
+}
+
+/// The threads that take the lock again at once, the others, and how often each of those takes it.
+const HOSTILE: usize = 3;
+const OTHERS: usize = 11;
+const ROUNDS: u64 = 30;
+
 /// Runs sleepers against threads that take the lock again at once, on this many CPUs. Returns the longest wait.
-fn besieged(cpus: u32, seed: u64, sections: Sections) -> u64 {
+fn besieged(cpus: u32, seed: u64, sections: Sections) -> Longest {
     let Sections { lines, rounds, fair } = sections;
     let mutex = RawMutex::<Traced>::new_in();
-    let wait_max = Rc::new(Cell::new(0));
-    let its_wait = Rc::clone(&wait_max);
-    let threads = each(14, move |number| {
-        let hostile = number < 3;
-        for round in 0..if hostile { rounds } else { 30 } {
-            let start = Traced::now();
+    let longest = Rc::new(Cell::new(Longest { ns: 0, fair_releases: 0 }));
+    let its_longest = Rc::clone(&longest);
+    let fair_releases = Cell::new(0);
+    let threads = each(HOSTILE + OTHERS, move |number| {
+        let hostile = number < HOSTILE;
+        for round in 0..if hostile { rounds } else { ROUNDS } {
+            let (start, before) = (Traced::now(), fair_releases.get());
             mutex.lock();
-            let waited = Traced::now() - start;
+            let (ns, meanwhile) = (Traced::now() - start, fair_releases.get() - before);
             work(lines);
+            let fair = fair && hostile && round % 7 == 0;
+            fair_releases.set(fair_releases.get() + u64::from(fair));
             // SAFETY: locked above.
-            unsafe { if fair && hostile && round % 7 == 0 { mutex.unlock_fair() } else { mutex.unlock() } };
+            unsafe { if fair { mutex.unlock_fair() } else { mutex.unlock() } };
             if !hostile {
-                its_wait.set(its_wait.get().max(waited));
+                let Longest { ns: most_ns, fair_releases: most } = its_longest.get();
+                its_longest.set(Longest { ns: ns.max(most_ns), fair_releases: meanwhile.max(most) });
                 work(400);
             }
         }
     });
     run(Config::new(cpus, seed), threads).expect("everybody gets on");
-    wait_max.get()
+    longest.get()
 }
 
 #[test]
@@ -205,19 +222,25 @@ fn no_sleeper_waits_longer_than_the_claim_allows() {
     for (cpus, seed) in [14, 16].into_iter().flat_map(|cpus| (1..=3).map(move |seed| (cpus, seed))) {
         // A claimant waits for one more section and one wake-up.
         let bound = CLAIM_AFTER_NS + CLAIM_AFTER_NS / 4;
-        let [long_ns, short_ns] = [LONG, SHORT].map(|sections| besieged(cpus, seed, sections));
+        let [long_ns, short_ns] = [LONG, SHORT].map(|sections| besieged(cpus, seed, sections).ns);
         let case = format!("{cpus} CPUs, seed {seed}: waits of {long_ns} and {short_ns} ns");
         assert!(long_ns > CLAIM_AFTER_NS, "{case}: nobody needed a claim");
         assert!(long_ns.max(short_ns) < bound, "{case}");
     }
 }
 
+/// Each fair release goes to the first sleeper, but the other six of seven releases also wake one, which finds the lock
+/// taken and queues up anew. So the fair ones go as if by lot among the 13 that wait, and the longest of 330 waits is
+/// of about 13 (ln 330 + 0.58) = 83 of them: 89 in the median of these seeds, 79 to 115. Each comes 20 us after the
+/// last, which is seven sections of 2.4 us and a wake-up: 1.5 to 2.6 ms.
 #[test]
 fn fair_releases_make_claims_needless() {
-    let mut waits_ns: Vec<u64> = (1..=15).map(|seed| besieged(14, seed, FAIR)).collect();
-    waits_ns.sort_unstable();
-    assert!(waits_ns[14] < CLAIM_AFTER_NS, "somebody needed a claim: {waits_ns:?}");
-    assert!(waits_ns[7] < CLAIM_AFTER_NS / 2, "the longest wait of most seeds: {waits_ns:?}");
+    let mut longest: Vec<Longest> = (1..=15).map(|seed| besieged(14, seed, FAIR)).collect();
+    longest.sort_unstable();
+    let by_lot = (HOSTILE + OTHERS - 1) as f64 * ((OTHERS as f64 * ROUNDS as f64).ln() + 0.58);
+    assert!(longest[14].ns < CLAIM_AFTER_NS, "somebody needed a claim: {longest:?}");
+    assert!(longest[7].ns < CLAIM_AFTER_NS / 2, "the longest wait of most seeds: {longest:?}");
+    assert!((longest[7].fair_releases as f64) < 1.25 * by_lot, "worse than by lot, {by_lot}: {longest:?}");
 }
 
 #[test]

@@ -131,6 +131,19 @@ impl Arena {
         });
     }
 
+    /// Runs `round` on `threads` threads while there is time, with a new lock; checks that every section was counted.
+    pub fn contend(
+        &self,
+        record: &LockRecord,
+        ops: Exclusive,
+        threads: usize,
+        round: impl Fn(&Guarded, &mut Worker) + Sync,
+    ) {
+        let guarded = self.guarded(record, ops);
+        self.rounds(threads, |worker| round(&guarded, worker));
+        self.expect_counted(&[&guarded]);
+    }
+
     /// Acquisitions so far, by all threads.
     pub fn total(&self) -> u64 {
         self.seats.iter().map(|seat| seat.rounds.load(Relaxed)).sum()

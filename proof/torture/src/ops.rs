@@ -1,6 +1,6 @@
 //! What can be done with a sort of lock: a record of its operations, with an `Option` for each ability that some lack.
 
-use crate::counts::Counts;
+use crate::counts::{Op, Said, State};
 use crate::object::{Object, of};
 use crate::tree::Tree;
 use turnwise::platform::Deadline;
@@ -291,4 +291,15 @@ unsafe fn put<L: Send + Sync + 'static>(at: *mut u8, new: L) -> Object<'static> 
         lock.write(new);
         &*lock
     })
+}
+
+/// A count of references with a lock.
+#[derive(Clone, Copy)]
+pub struct Counts {
+    /// Runs an operation.
+    pub run: fn(Object, Op) -> Said,
+    /// The state at this moment.
+    pub state: fn(Object) -> State,
+    /// Begins anew with this many references. No other thread uses the count meanwhile, which the caller guarantees.
+    pub restart: unsafe fn(Object, u32),
 }

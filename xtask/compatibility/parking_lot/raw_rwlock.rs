@@ -17,71 +17,59 @@ fn after(timeout: Duration) -> Deadline {
     Deadline::after::<Native>(timeout)
 }
 
+/// Forwards methods for any thread.
+macro_rules! any_thread {
+    ($($name:ident($($timeout:ident: $of:ty)?) $(-> $out:ty)? = |$lock:ident| $call:expr;)*) => {$(
+        #[inline]
+        fn $name(&self $(, $timeout: $of)?) $(-> $out)? {
+            let $lock = &self.0;
+            $call
+        }
+    )*};
+}
+
+/// Forwards methods for the thread that has the lock.
+macro_rules! owner {
+    ($($name:ident($($timeout:ident: $of:ty)?) $(-> $out:ty)? = $to:ident($($until:expr)?);)*) => {$(
+        #[inline]
+        unsafe fn $name(&self $(, $timeout: $of)?) $(-> $out)? {
+            // SAFETY: contract of lock_api's method of this name: the caller has the lock in the mode that ours asks
+            // for. They differ in their names alone.
+            unsafe { self.0.$to($($until)?) }
+        }
+    )*};
+}
+
 // SAFETY: `RawRwSem` lets in readers or one writer, and orders them; the guards stay on their threads.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     const INIT: RawRwLock = RawRwLock(RawRwSem::new());
     type GuardMarker = GuardNoSend;
 
-    #[inline]
-    fn lock_shared(&self) {
-        self.0.read();
+    any_thread! {
+        lock_shared() = |lock| lock.read();
+        try_lock_shared() -> bool = |lock| lock.try_read();
+        lock_exclusive() = |lock| lock.write();
+        try_lock_exclusive() -> bool = |lock| lock.try_write();
+        is_locked() -> bool = |lock| lock.is_locked();
+        is_locked_exclusive() -> bool = |lock| lock.is_write_locked();
     }
-
-    #[inline]
-    fn try_lock_shared(&self) -> bool {
-        self.0.try_read()
-    }
-
-    #[inline]
-    unsafe fn unlock_shared(&self) {
-        // SAFETY: the caller has a read lock.
-        unsafe { self.0.unlock_read() }
-    }
-
-    #[inline]
-    fn lock_exclusive(&self) {
-        self.0.write();
-    }
-
-    #[inline]
-    fn try_lock_exclusive(&self) -> bool {
-        self.0.try_write()
-    }
-
-    #[inline]
-    unsafe fn unlock_exclusive(&self) {
-        // SAFETY: the caller has the write lock.
-        unsafe { self.0.unlock_write() }
-    }
-
-    fn is_locked(&self) -> bool {
-        self.0.is_locked()
-    }
-
-    fn is_locked_exclusive(&self) -> bool {
-        self.0.is_write_locked()
+    owner! {
+        unlock_shared() = unlock_read();
+        unlock_exclusive() = unlock_write();
     }
 }
 
 // SAFETY: as `RawRwLock`: a waiter that waited too long claims the lock itself, whichever thread releases it.
 unsafe impl lock_api::RawRwLockFair for RawRwLock {
-    unsafe fn unlock_shared_fair(&self) {
-        // SAFETY: the caller has a read lock.
-        unsafe { self.0.unlock_read() }
-    }
-
-    unsafe fn unlock_exclusive_fair(&self) {
-        // SAFETY: the caller has the write lock.
-        unsafe { self.0.unlock_write() }
+    owner! {
+        unlock_shared_fair() = unlock_read();
+        unlock_exclusive_fair() = unlock_write();
     }
 }
 
 // SAFETY: writers stay excluded.
 unsafe impl lock_api::RawRwLockDowngrade for RawRwLock {
-    unsafe fn downgrade(&self) {
-        // SAFETY: the caller has the write lock.
-        unsafe { self.0.downgrade() }
-    }
+    owner! { downgrade() = downgrade(); }
 }
 
 // SAFETY: as `RawRwLock`.
@@ -89,109 +77,68 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLock {
     type Duration = Duration;
     type Instant = Instant;
 
-    fn try_lock_shared_for(&self, timeout: Duration) -> bool {
-        self.0.try_read() || self.0.read_until(after(timeout))
-    }
-
-    fn try_lock_shared_until(&self, timeout: Instant) -> bool {
-        self.0.try_read() || self.0.read_until(deadline(timeout))
-    }
-
-    fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
-        self.0.try_write() || self.0.write_until(after(timeout))
-    }
-
-    fn try_lock_exclusive_until(&self, timeout: Instant) -> bool {
-        self.0.try_write() || self.0.write_until(deadline(timeout))
+    any_thread! {
+        try_lock_shared_for(timeout: Duration) -> bool = |lock| lock.try_read() || lock.read_until(after(timeout));
+        try_lock_shared_until(at: Instant) -> bool = |lock| lock.try_read() || lock.read_until(deadline(at));
+        try_lock_exclusive_for(timeout: Duration) -> bool = |lock| lock.try_write() || lock.write_until(after(timeout));
+        try_lock_exclusive_until(at: Instant) -> bool = |lock| lock.try_write() || lock.write_until(deadline(at));
     }
 }
 
 // SAFETY: as `RawRwLock`.
 unsafe impl lock_api::RawRwLockRecursive for RawRwLock {
-    fn lock_shared_recursive(&self) {
-        self.0.read_with(Prefer::Readers, None);
-    }
-
-    fn try_lock_shared_recursive(&self) -> bool {
-        self.0.try_read_with(Prefer::Readers)
+    any_thread! {
+        lock_shared_recursive() = |lock| {
+            lock.read_with(Prefer::Readers, None);
+        };
+        try_lock_shared_recursive() -> bool = |lock| lock.try_read_with(Prefer::Readers);
     }
 }
 
 // SAFETY: as `RawRwLock`.
 unsafe impl lock_api::RawRwLockRecursiveTimed for RawRwLock {
-    fn try_lock_shared_recursive_for(&self, timeout: Duration) -> bool {
-        self.0.read_with(Prefer::Readers, Some(after(timeout)))
-    }
-
-    fn try_lock_shared_recursive_until(&self, timeout: Instant) -> bool {
-        self.0.read_with(Prefer::Readers, Some(deadline(timeout)))
+    any_thread! {
+        try_lock_shared_recursive_for(timeout: Duration) -> bool =
+            |lock| lock.read_with(Prefer::Readers, Some(after(timeout)));
+        try_lock_shared_recursive_until(at: Instant) -> bool =
+            |lock| lock.read_with(Prefer::Readers, Some(deadline(at)));
     }
 }
 
 // SAFETY: one upgradable reader at a time, alongside readers.
 unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
-    fn lock_upgradable(&self) {
-        self.0.upgradable_read();
+    any_thread! {
+        lock_upgradable() = |lock| lock.upgradable_read();
+        try_lock_upgradable() -> bool = |lock| lock.try_upgradable_read();
     }
-
-    fn try_lock_upgradable(&self) -> bool {
-        self.0.try_upgradable_read()
-    }
-
-    unsafe fn unlock_upgradable(&self) {
-        // SAFETY: the caller has the upgradable read lock.
-        unsafe { self.0.unlock_upgradable() }
-    }
-
-    unsafe fn upgrade(&self) {
-        // SAFETY: the caller has the upgradable read lock.
-        unsafe { self.0.upgrade() }
-    }
-
-    unsafe fn try_upgrade(&self) -> bool {
-        // SAFETY: the caller has the upgradable read lock.
-        unsafe { self.0.try_upgrade() }
+    owner! {
+        unlock_upgradable() = unlock_upgradable();
+        upgrade() = upgrade();
+        try_upgrade() -> bool = try_upgrade();
     }
 }
 
 // SAFETY: as `RawRwLockFair`.
 unsafe impl lock_api::RawRwLockUpgradeFair for RawRwLock {
-    unsafe fn unlock_upgradable_fair(&self) {
-        // SAFETY: the caller has the upgradable read lock.
-        unsafe { self.0.unlock_upgradable() }
-    }
+    owner! { unlock_upgradable_fair() = unlock_upgradable(); }
 }
 
 // SAFETY: writers stay excluded.
 unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
-    unsafe fn downgrade_upgradable(&self) {
-        // SAFETY: the caller has the upgradable read lock.
-        unsafe { self.0.downgrade_upgradable() }
-    }
-
-    unsafe fn downgrade_to_upgradable(&self) {
-        // SAFETY: the caller has the write lock.
-        unsafe { self.0.downgrade_to_upgradable() }
+    owner! {
+        downgrade_upgradable() = downgrade_upgradable();
+        downgrade_to_upgradable() = downgrade_to_upgradable();
     }
 }
 
 // SAFETY: as `RawRwLockUpgrade`.
 unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLock {
-    fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
-        self.0.upgradable_read_until(after(timeout))
+    any_thread! {
+        try_lock_upgradable_for(timeout: Duration) -> bool = |lock| lock.upgradable_read_until(after(timeout));
+        try_lock_upgradable_until(at: Instant) -> bool = |lock| lock.upgradable_read_until(deadline(at));
     }
-
-    fn try_lock_upgradable_until(&self, timeout: Instant) -> bool {
-        self.0.upgradable_read_until(deadline(timeout))
-    }
-
-    unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
-        // SAFETY: the caller has the upgradable read lock.
-        unsafe { self.0.upgrade_until(after(timeout)) }
-    }
-
-    unsafe fn try_upgrade_until(&self, timeout: Instant) -> bool {
-        // SAFETY: the caller has the upgradable read lock.
-        unsafe { self.0.upgrade_until(deadline(timeout)) }
+    owner! {
+        try_upgrade_for(timeout: Duration) -> bool = upgrade_until(after(timeout));
+        try_upgrade_until(at: Instant) -> bool = upgrade_until(deadline(at));
     }
 }

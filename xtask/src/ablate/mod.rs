@@ -4,17 +4,18 @@
 mod record;
 mod variant;
 
+use crate::command::Run;
 use crate::perf::busy::Busy;
 use crate::perf::job::{How, Job};
 use crate::perf::measure;
 use crate::perf::version::{Told, Version, compiler};
-use crate::perf::{Plan, command_line};
+use crate::perf::{Plan, chosen, command_line};
 use crate::programs;
 use crate::results::built;
+use crate::root::{cargo, write};
 use anyhow::{Context, Result, ensure};
 use record::Record;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use turnwise_present::machine;
 use variant::Variant;
 
@@ -43,11 +44,11 @@ const CELLS: &[&str] = &[
     "seqlock:frequent-writes",
 ];
 
-/// Switch off each number of waiting, one at a time: what it is for, over programs and cells
+/// Switch off each number of the waiting policy, one at a time, over programs and cells
 ///
 /// Builds the preload library with feature `ablate`, which no release has, and `turnwise-lab`. Each variant, a number
 /// switched off, halved or doubled, runs in pairs with the numbers that ship, as `cargo xtask perf` runs two versions;
-/// its speeds and intervals are made likewise, and hold together for each variant. Prints the page.
+/// its speeds and intervals are computed likewise, and hold together for each variant. Prints the page.
 ///
 /// Exit status: 0, 1 if something failed under a variant, 2 for errors.
 #[derive(clap::Args)]
@@ -121,29 +122,23 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     }
     print!("{}", record.page());
     if args.write {
-        std::fs::write(PAGE, record.page()).with_context(|| format!("cannot write {PAGE}"))?;
+        write(PAGE, record.page())?;
     }
     Ok(!record.has_failed())
 }
 
 impl Args {
-    /// Returns what is named, or else the default; if only one kind is named, none of the other.
-    fn chosen(&self) -> (Vec<&str>, Vec<String>) {
-        match (self.cells.is_empty(), self.programs.is_empty()) {
-            // Every name contains the empty one.
-            (true, true) => (CELLS.to_vec(), vec![String::new()]),
-            _ => (self.cells.iter().map(String::as_str).collect(), self.programs.clone()),
-        }
+    fn chosen(&self) -> (Vec<&str>, Vec<&str>) {
+        // Every name contains the empty one.
+        chosen([&self.cells, &self.programs], || [CELLS.to_vec(), vec![""]]).into()
     }
 }
 
 /// Builds the preload library with settable numbers, as `crates/cli/build.rs` builds that of a release.
 fn library() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--profile", "dist", "--locked", "--package", "turnwise-preload", "--features", "ablate"]);
-    build.args(["--target-dir", FOLDER]).env("CARGO_PROFILE_DIST_PANIC", "abort");
-    ensure!(build.status().context("cannot run cargo")?.success(), "the preload library cannot be built");
+    let mut build = cargo("build --profile dist --locked --package turnwise-preload --features ablate --target-dir");
+    let built = build.arg(FOLDER).env("CARGO_PROFILE_DIST_PANIC", "abort").succeeds()?;
+    ensure!(built, "the preload library cannot be built");
     let library = Path::new(FOLDER).join("dist/libturnwise_preload.so");
     library.canonicalize().with_context(|| format!("cannot find {}", library.display()))
 }

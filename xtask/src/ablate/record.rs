@@ -1,10 +1,12 @@
 //! The measurements of each variant: kept as JSON, shown as text and as a page.
 
 use super::variant::{self, Variant};
+use crate::command::json;
 use crate::perf::job::Unit;
 use crate::perf::measure::{Measured, Outcome};
 use crate::perf::report::{Gap, ratio_shown};
 use crate::perf::stats::{self, Interval, Verdict};
+use crate::root::write;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -63,9 +65,7 @@ impl Record {
             self.save(file)?;
             return Ok(self);
         }
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let other = "is no file of `cargo xtask ablate`: name another";
-        let mut before: Record = serde_json::from_str(&text).with_context(|| format!("{} {other}", file.display()))?;
+        let mut before: Record = json(file, "`cargo xtask ablate`").context("name another file")?;
         let of = |record: &Record| {
             let Record { format, commit, machine, compiler, .. } = record;
             format!("{format}, commit {commit}, {compiler}, {} x {}", machine.cpus, machine.cpu_name())
@@ -77,8 +77,7 @@ impl Record {
     }
 
     pub(super) fn save(&self, file: &Path) -> Result<()> {
-        let json = serde_json::to_string(self).context("the figures have no JSON form")?;
-        std::fs::write(file, json + "\n").with_context(|| format!("cannot write {}", file.display()))
+        write(file, serde_json::to_string(self).context("the figures have no JSON form")? + "\n")
     }
 
     pub(super) fn leave_out(&mut self, gaps: Vec<Gap>) {
@@ -139,25 +138,22 @@ impl Record {
 }
 
 const INTRODUCTION: &str = "\
-Each number by which the locks [wait](../design/wait.md), one at a time, switched off, half, and twice: programs
-that nobody rebuilt, and cells of `turnwise-lab bench`, with it and with the numbers that ship, in turn, by the
+Each number by which the locks [wait](../design/wait.md), one at a time, switched off, half, and twice: unmodified
+programs, and cells of `turnwise-lab bench`, with it and with the numbers that ship, in turn, by the
 same library. In brackets: the speed with the change over the speed without, so below 1 is slower; the median of
 the pairs, where its whole interval lies beyond 1 by more than 1%. The intervals of a variant hold together with
 95%: one variant of twenty may name something by chance. **Mean**: geometric, of all programs and cells. Queue,
-LONG, BACK and what a changed tail tells are no numbers, and cannot be switched.";
+LONG, BACK and what a changed tail shows are not numbers, and cannot be switched.";
 
 impl Tried {
     fn judge(&mut self) {
         let error = stats::error_of_each(self.cells.len());
         for cell in &mut self.cells {
-            let ratios: Vec<f64> = cell.pairs.iter().map(|[old, new]| cell.unit.speed(*old, *new)).collect();
-            cell.speed = Interval::of(&ratios, error);
+            cell.speed = Interval::of(&cell.unit.speeds(&cell.pairs), error);
         }
         let known = || self.cells.iter().filter_map(|cell| Some((cell.name.as_str(), cell.speed?)));
-        let number = known().count();
-        let sum: f64 = known().map(|(_, speed)| speed.ratio.ln()).sum();
-        self.mean = (number > 0).then(|| (sum / number as f64).exp());
-        self.verdict = verdict(known(), self.cells.len() - number);
+        self.mean = stats::geometric_mean(known().map(|(_, speed)| speed.ratio));
+        self.verdict = verdict(known(), self.cells.len() - known().count());
     }
 
     fn mean(&self) -> String {
@@ -231,7 +227,7 @@ mod tests {
         assert!(format!("{other:#}").contains("name another file"), "{other:#}");
         std::fs::write(&file, "{}").unwrap();
         let other = record().or_continued(&file).err().unwrap();
-        assert!(format!("{other:#}").contains("is no file of"), "{other:#}");
+        assert!(format!("{other:#}").contains("is not a report of"), "{other:#}");
     }
 
     #[test]

@@ -13,26 +13,26 @@ struct Number {
 
 /// Half of each number and twice as much are variants, too.
 const NUMBERS: &[Number] = &[
-    number("spin_ns_per_cpu", &[(0, "no spin beyond the close looks and a head's first 32 pauses")]),
+    number("spin_ns_per_cpu", &[(0, "no spin beyond the close polls and a head's first 32 pauses")]),
     number(
         "still_ns",
         &[
-            (0, "a head sleeps at a line unchanged; no batches, no spin once woken, no look at a condition variable"),
+            (0, "a head sleeps at a line unchanged; no batches, no spin once woken, no poll of a condition variable"),
             (80_000, "eight times: on 2 CPUs half of the whole spin"),
         ],
     ),
     number(
         "close_looks",
-        &[(0, "no close looks, no exchanges without looks, and looks never find that an owner is back")],
+        &[(0, "no close polls, no exchanges without polls, and polls never find that an owner is back")],
     ),
-    number("look_ns", &[(1, "a look at each pause, and long sections are told later"), (280, "four times")]),
-    number("batch_lines", &[(0, "no batches: a rest is as long as that between two looks")]),
+    number("look_ns", &[(1, "a poll at each pause, and long sections are noticed later"), (280, "four times")]),
+    number("batch_lines", &[(0, "no batches: a rest is as long as that between two polls")]),
     number(
         "turn_ns",
-        &[(1_000_000_000, "no offer of the CPU but where the owner is off its own"), (1, "an offer at each wait")],
+        &[(1_000_000_000, "no yield of the CPU but where the owner is off its own"), (1, "a yield at each wait")],
     ),
-    number("claim_after_ns", &[(1_000_000_000_000, "no claims"), (0, "who is woken in vain claims at once")]),
-    number("kept_ns", &[(1_000_000_000_000, "promises never lapse"), (1, "they lapse at once")]),
+    number("claim_after_ns", &[(1_000_000_000_000, "no hand-offs"), (0, "a request at the first failed wake-up")]),
+    number("kept_ns", &[(1_000_000_000_000, "hand-offs never lapse"), (1, "they lapse at once")]),
     Number {
         own: Some("seqlock:"),
         ..number("seqrwlock_spin_ns", &[(0, "an optimistic reader does not wait for the end of a change")])
@@ -45,7 +45,7 @@ const NUMBERS: &[Number] = &[
 
 /// Mechanisms that are not numbers: name, what is removed, and the variable that switches it off, with its value.
 const MECHANISMS: &[(&str, &str, &str, &str)] =
-    &[("no-rseq", "nobody knows whether an owner is on its CPU", "GLIBC_TUNABLES", "glibc.pthread.rseq=0")];
+    &[("no-rseq", "whether an owner is on its CPU is unknown", "GLIBC_TUNABLES", "glibc.pthread.rseq=0")];
 
 /// One change to how the locks wait.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! `cargo xtask header`: `turnwise.h`, generated from the functions' Rust source and comments.
 
 use super::install::CRATE;
+use crate::root::{read, write};
 use anyhow::{Context, Result};
 use cbindgen::{Builder, Config};
 use clap::Args;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The header, relative to the workspace.
@@ -25,13 +25,13 @@ impl Header {
     pub(crate) fn run(&self) -> Result<bool> {
         let fresh = generate()?;
         if self.check {
-            let found = fs::read_to_string(HEADER).with_context(|| format!("cannot read {HEADER}"))?;
+            let found = read(HEADER)?;
             if found != fresh {
                 println!("{HEADER} is not what {CRATE}/src makes: run `cargo xtask header`");
             }
             return Ok(found == fresh);
         }
-        fs::write(HEADER, fresh).with_context(|| format!("cannot write {HEADER}"))?;
+        write(HEADER, fresh)?;
         println!("{HEADER}");
         Ok(true)
     }
@@ -51,6 +51,5 @@ fn generate() -> Result<String> {
 }
 
 fn text(path: &Path) -> Result<String> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(text.trim_end().to_owned())
+    Ok(read(path)?.trim_end().to_owned())
 }

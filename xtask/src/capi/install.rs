@@ -1,11 +1,11 @@
 //! `cargo xtask install-c`: libraries, headers, pkg-config file and CMake package, below a prefix.
 
-use anyhow::{Context, Result, bail};
+use crate::root::{cargo, copy, read, target, write};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Where the C API lives.
 pub(super) const CRATE: &str = "crates/capi";
@@ -45,16 +45,10 @@ impl Install {
 
     /// Builds; the folder with the libraries.
     fn build(&self) -> Result<PathBuf> {
-        let default = || std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-        let target = self.target_dir.clone().unwrap_or_else(default);
-        let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(["build", "--quiet", "--package", "turnwise-capi", "--profile", &self.profile, "--target-dir"])
-            .arg(&target)
-            .status()
-            .context("cannot start cargo")?;
-        if !built.success() {
-            bail!("cargo build --package turnwise-capi failed");
-        }
+        let target = self.target_dir.clone().unwrap_or_else(target);
+        let mut build = cargo("build --quiet --package turnwise-capi --target-dir");
+        let built = build.arg(&target).args(["--profile", &self.profile]).status().context("cannot start cargo")?;
+        ensure!(built.success(), "cargo build --package turnwise-capi failed");
         Ok(target.join(if self.profile == "dev" { "debug" } else { "release" }))
     }
 }
@@ -63,7 +57,7 @@ impl Install {
 pub(crate) fn lay(built: &Path, root: &Path, prefix: &Path, lib: &str) -> Result<()> {
     libraries(built, &root.join(lib))?;
     for header in ["turnwise.h", "turnwise.hpp", "turnwise_tsan.h"] {
-        copy(&Path::new(CRATE).join("include").join(header), &root.join("include").join(header))?;
+        copy(Path::new(CRATE).join("include").join(header), root.join("include").join(header))?;
     }
     let packages = [
         ("turnwise.pc.in", "pkgconfig/turnwise.pc"),
@@ -71,10 +65,7 @@ pub(crate) fn lay(built: &Path, root: &Path, prefix: &Path, lib: &str) -> Result
         ("turnwise-config-version.cmake.in", "cmake/turnwise/turnwise-config-version.cmake"),
     ];
     for (template, to) in packages {
-        let text = package(&Path::new(CRATE).join("packaging").join(template), prefix, lib)?;
-        let to = root.join(lib).join(to);
-        folder_of(&to)?;
-        fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))?;
+        write(root.join(lib).join(to), package(&Path::new(CRATE).join("packaging").join(template), prefix, lib)?)?;
     }
     Ok(())
 }
@@ -83,9 +74,9 @@ pub(crate) fn lay(built: &Path, root: &Path, prefix: &Path, lib: &str) -> Result
 fn libraries(built: &Path, to: &Path) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let major = env!("CARGO_PKG_VERSION_MAJOR");
-    copy(&built.join("libturnwise_c.a"), &to.join("libturnwise.a"))?;
+    copy(built.join("libturnwise_c.a"), to.join("libturnwise.a"))?;
     let shared = format!("libturnwise.so.{version}");
-    copy(&built.join("libturnwise_c.so"), &to.join(&shared))?;
+    copy(built.join("libturnwise_c.so"), to.join(&shared))?;
     for link in [format!("libturnwise.so.{major}"), "libturnwise.so".to_owned()] {
         let path = to.join(link);
         if path.symlink_metadata().is_ok() {
@@ -98,29 +89,13 @@ fn libraries(built: &Path, to: &Path) -> Result<()> {
 
 /// Returns the text of a package file, of its template.
 fn package(template: &Path, prefix: &Path, lib: &str) -> Result<String> {
-    let text = fs::read_to_string(template).with_context(|| format!("cannot read {}", template.display()))?;
     // From LIB/cmake/turnwise to the prefix.
     let up = "/..".repeat(2 + Path::new(lib).components().count());
-    Ok(text
+    Ok(read(template)?
         .replace("@PREFIX@", &prefix.display().to_string())
         .replace("@LIB@", lib)
         .replace("@UP@", &up)
         .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
         .replace("@MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
         .replace("@PRIVATE_LIBRARIES@", PRIVATE_LIBRARIES))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    folder_of(to)?;
-    // A running program may have the old file mapped: it keeps it.
-    if to.exists() {
-        fs::remove_file(to).with_context(|| format!("cannot replace {}", to.display()))?;
-    }
-    fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-    Ok(())
-}
-
-fn folder_of(file: &Path) -> Result<()> {
-    let folder = file.parent().context("a file lies in a folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }

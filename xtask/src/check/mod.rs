@@ -2,14 +2,16 @@
 
 pub(crate) mod need;
 mod run;
-mod steps;
 mod times;
 
-use anyhow::{Result, bail, ensure};
+use crate::command::{all_known, entries};
+use crate::root::read;
+use anyhow::{Result, ensure};
 use clap::Subcommand;
-use run::Outcome;
+use run::{Outcome, follow};
+use serde::Deserialize;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
-use steps::{Cmd, STEPS, Step};
 
 /// Arguments of `cargo xtask check`.
 #[derive(clap::Args)]
@@ -27,10 +29,10 @@ pub(crate) struct Args {
     times: bool,
 }
 
-/// Commands for an hour when the machine has nothing else to do.
+/// Commands that take about an hour on an idle machine.
 #[derive(Subcommand)]
 pub(crate) enum Chore {
-    /// Every lock under every scenario on threads, for long
+    /// Every lock under every scenario on threads, for a long time
     Torture {
         /// Time for all runs together
         #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
@@ -44,7 +46,7 @@ pub(crate) enum Chore {
         /// Parts of tests' names (all tests, if none is given)
         test: Vec<String>,
     },
-    /// Run the models and explicit-state checks, with what each came to; with --wide larger ones
+    /// Run the models and explicit-state checks, with the result of each; with --wide larger ones
     Models {
         /// Minutes to hours instead of seconds
         #[arg(long)]
@@ -54,26 +56,53 @@ pub(crate) enum Chore {
     },
 }
 
+/// One step of `steps.toml`, whose head explains the fields.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    name: String,
+    what: String,
+    #[serde(default)]
+    needs: Vec<String>,
+    run: Vec<String>,
+    #[serde(default)]
+    at_once: bool,
+    #[serde(default = "twenty")]
+    minutes: u64,
+}
+
+fn twenty() -> u64 {
+    20
+}
+
+/// All steps, in the order in which CI runs them.
+static STEPS: LazyLock<Vec<Step>> = LazyLock::new(|| {
+    let mut table: std::collections::BTreeMap<String, Vec<Step>> =
+        toml::from_str(include_str!("steps.toml")).expect("a test reads it");
+    table.remove("step").unwrap_or_default()
+});
+
+/// `cargo xtask models`: with the executions, states and rare lines of each.
+const MODELS: &str =
+    "cargo test --release -p turnwise-model --no-fail-fast --test models --test explicit -- --show-output";
+
 impl Chore {
     /// Runs it; `true` if it succeeded.
     pub(crate) fn run(&self) -> Result<bool> {
-        let (cmd, args) = match self {
-            Chore::Torture { seconds } => (&steps::TORTURE, vec!["--seconds".to_string(), seconds.to_string()]),
+        let (line, args) = match self {
+            Chore::Torture { seconds } => {
+                (format!("cargo run --release -p turnwise-torture -- --seconds {seconds}"), &[][..])
+            }
             Chore::Models { wide, lock } => return models(*wide, lock),
-            Chore::Miri { seeds, test } => return miri(*seeds, test),
+            Chore::Miri { seeds, test } => {
+                ["nightly miri", "nightly rust-src"].into_iter().try_for_each(need::provide)?;
+                let flags = format!("-Zmiri-disable-isolation -Zmiri-preemption-rate=0.1 -Zmiri-many-seeds=0..{seeds}");
+                let line = "cargo +nightly miri test -p turnwise --lib --tests --target-dir target/miri --";
+                (format!("MIRIFLAGS='{flags}' {line}"), &test[..])
+            }
         };
-        let done = run::command(cmd, &[], &args, None)?;
-        Ok(done.success)
+        Ok(follow(&line, args, None, &mut std::io::stdout())?.success)
     }
-}
-
-/// Runs tests under Miri, with this many seeds; `true` if all hold.
-fn miri(seeds: u32, tests: &[String]) -> Result<bool> {
-    for need in steps::MIRI {
-        need.provide().map_err(anyhow::Error::msg)?;
-    }
-    let flags = format!("-Zmiri-disable-isolation -Zmiri-preemption-rate=0.1 -Zmiri-many-seeds=0..{seeds}");
-    Ok(run::command(&steps::MIRI_MANY, &[("MIRIFLAGS", &flags)], tests, None)?.success)
 }
 
 /// Runs the models, and prints the results of each lock; returns `true` if all hold.
@@ -81,13 +110,11 @@ fn models(wide: bool, locks: &[String]) -> Result<bool> {
     let folder = std::path::absolute("target/models")?;
     let _ = std::fs::remove_dir_all(&folder); // there may be none
     std::fs::create_dir_all(&folder)?;
-    let shown = folder.display().to_string();
-    let mut env = vec![("TURNWISE_MODEL_TABLE", shown.as_str())];
-    env.extend(wide.then_some(("TURNWISE_MODEL_WIDE", "1")));
-    let exact: &[String] = if locks.is_empty() { &[] } else { &["--exact".to_owned()] };
-    let done = run::command(&steps::MODELS, &env, &[exact, locks].concat(), None)?;
-    let rows = std::fs::read_dir(&folder)?.map(|row| Ok(std::fs::read_to_string(row?.path())?));
-    let mut rows = rows.collect::<Result<Vec<_>>>()?;
+    let wide = if wide { "TURNWISE_MODEL_WIDE=1 " } else { "" };
+    let exact = if locks.is_empty() { "" } else { " --exact" };
+    let line = format!("TURNWISE_MODEL_TABLE='{}' {wide}{MODELS}{exact}", folder.display());
+    let done = follow(&line, locks, None, &mut std::io::stdout())?;
+    let mut rows = entries(&folder)?.iter().map(read).collect::<Result<Vec<_>>>()?;
     rows.sort();
     ensure!(!rows.is_empty() || !done.success, "no lock has models under these names: {}", locks.join(", "));
     println!("\nWhat the models tried, and the rare lines that they entered:\n{}", rows.concat());
@@ -109,13 +136,12 @@ struct Done {
 /// Runs the requested steps; returns `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.list {
-        for step in STEPS {
-            println!("{:12} {}", step.name, step.what);
-        }
+        STEPS.iter().for_each(|step| println!("{:12} {}", step.name, step.what));
         return Ok(true);
     }
+    all_known(&args.steps, STEPS.iter().map(|step| &*step.name), "step")?;
     let mut done = Vec::new();
-    for step in chosen(&args.steps)? {
+    for step in STEPS.iter().filter(|step| args.steps.is_empty() || args.steps.contains(&step.name)) {
         println!("\n==> {}: {}", step.name, step.what);
         let start = Instant::now();
         let outcome = run::step(step)?;
@@ -128,27 +154,19 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     }
     Ok(ok)
 }
-fn chosen(names: &[String]) -> Result<Vec<&'static Step>> {
-    for name in names {
-        if !STEPS.iter().any(|s| s.name == name) {
-            bail!("no step is called `{name}`; `cargo xtask check --list` lists them");
-        }
-    }
-    Ok(STEPS.iter().filter(|s| names.is_empty() || names.iter().any(|n| n == s.name)).collect())
-}
 
 fn summarise(done: &[Done], no_skip: bool) -> bool {
     // A caller that keeps only the end of the output wants to know why, too.
     for Done { step, outcome, .. } in done {
-        if let Outcome::Failed(failure, _) = outcome {
-            println!("\n==> {} failed; this is how it ended:\n{}", step.name, failure.said.join("\n"));
+        if let Outcome::Failed(_, said, _) = outcome {
+            println!("\n==> {} failed; this is how it ended:\n{}", step.name, said.join("\n"));
         }
     }
     println!("\n{:12} {:>8}  result", "step", "time");
     let (mut passed, mut failed, mut ok) = (0, 0, true);
     for Done { step, outcome, time } in done {
         println!("{:12} {:>6} s  {outcome}", step.name, time.as_secs());
-        if let Outcome::Passed(tests) | Outcome::Failed(_, tests) = outcome {
+        if let Outcome::Passed(tests) | Outcome::Failed(_, _, tests) = outcome {
             passed += tests.passed;
             failed += tests.failed;
         }
@@ -163,4 +181,16 @@ fn summarise(done: &[Done], no_skip: bool) -> bool {
         println!("{passed} passed, {failed} failed"); // alone on its line: runners of CI scripts look for it
     }
     ok
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_has_commands_that_a_shell_could_read() {
+        assert!(STEPS.len() > 20 && STEPS.iter().all(|step| !step.run.is_empty()));
+        let lines = STEPS.iter().flat_map(|step| &step.run);
+        lines.for_each(|line| assert!(shlex::split(line).is_some(), "{line}"));
+    }
 }

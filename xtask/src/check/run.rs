@@ -1,12 +1,12 @@
 //! Runs a step's commands, shows what they print, and counts the tests.
 
-use super::{Cmd, Step};
+use super::{Step, need};
+use crate::command::{lines, of_words, skipped};
 use crate::test::Tests;
 use anyhow::{Context, Result};
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{BufRead, BufReader, IsTerminal, Write};
-use std::process::{Command, Stdio};
+use std::io::{IsTerminal, Write};
 
 /// Lines of a failed command that are shown again at the end.
 const LAST_LINES: usize = 60;
@@ -14,16 +14,10 @@ const LAST_LINES: usize = 60;
 /// How a step ended.
 pub(crate) enum Outcome {
     Passed(Tests),
-    Failed(Failure, Tests),
+    /// The command that failed, and the end of its output.
+    Failed(String, Vec<String>, Tests),
     /// Why it could not run.
     Skipped(String),
-}
-
-/// The command that failed.
-pub(crate) struct Failure {
-    line: &'static str,
-    /// The end of its output.
-    pub(crate) said: Vec<String>,
 }
 
 impl fmt::Display for Outcome {
@@ -31,7 +25,7 @@ impl fmt::Display for Outcome {
         match self {
             Outcome::Passed(tests) if tests.passed > 0 => write!(f, "ok, {} tests", tests.passed),
             Outcome::Passed(_) => write!(f, "ok"),
-            Outcome::Failed(Failure { line, .. }, _) => write!(f, "FAILED: {line}"),
+            Outcome::Failed(line, ..) => write!(f, "FAILED: {line}"),
             Outcome::Skipped(why) => write!(f, "SKIPPED: {why}"),
         }
     }
@@ -47,41 +41,36 @@ pub(crate) struct Finished {
 
 /// Runs a step up to the first command that fails.
 pub(crate) fn step(step: &Step) -> Result<Outcome> {
-    for need in step.needs {
-        if let Err(why) = need.provide() {
-            println!("SKIPPED: {why}");
-            return Ok(Outcome::Skipped(why));
-        }
+    if let Err(why) = skipped(step.needs.iter().try_for_each(|needed| need::provide(needed)))? {
+        println!("SKIPPED: {why}");
+        return Ok(Outcome::Skipped(why));
     }
     let mut tests = Tests::default();
-    for together in step.commands.chunk_by(|_, next| next.beside) {
-        let results = at_once(together)?;
+    for together in step.run.chunks(if step.at_once { step.run.len() } else { 1 }) {
+        let results = at_once(together, step.minutes)?;
         for done in &results {
             tests.passed += done.tests.passed;
             tests.failed += done.tests.failed;
         }
-        if let Some((cmd, done)) = together.iter().zip(results).find(|(_, done)| !done.success) {
-            return Ok(Outcome::Failed(Failure { line: cmd.line, said: done.said.into() }, tests));
+        if let Some((line, done)) = together.iter().zip(results).find(|(_, done)| !done.success) {
+            return Ok(Outcome::Failed(line.clone(), done.said.into(), tests));
         }
     }
     Ok(Outcome::Passed(tests))
 }
 
-/// Runs commands at the same time, without a terminal for at most their minutes each. The output of those behind the
+/// Runs commands at the same time, without a terminal for at most these minutes each. The output of those behind the
 /// first one follows when it has ended.
-fn at_once(commands: &[Cmd]) -> Result<Vec<Finished>> {
-    let limit = |cmd: &Cmd| (!std::io::stdin().is_terminal()).then_some(cmd.minutes);
-    let Some((first, others)) = commands.split_first() else { return Ok(vec![]) };
+fn at_once(all: &[String], minutes: u64) -> Result<Vec<Finished>> {
+    let limit = (!std::io::stdin().is_terminal()).then_some(minutes);
+    let Some((first, others)) = all.split_first() else { return Ok(vec![]) };
     std::thread::scope(|threads| {
-        let run = |cmd| {
-            threads.spawn(move || {
-                let mut printed = Vec::new();
-                let done = follow(cmd, &[], &[], limit(cmd), &mut printed);
-                (done, printed)
-            })
+        let run = |line| {
+            let mut printed = Vec::new();
+            (follow(line, &[], limit, &mut printed), printed)
         };
-        let others: Vec<_> = others.iter().map(run).collect();
-        let mut results = vec![command(first, &[], &[], limit(first))?];
+        let others: Vec<_> = others.iter().map(|line| threads.spawn(move || run(line))).collect();
+        let mut results = vec![follow(first, &[], limit, &mut std::io::stdout())?];
         for other in others {
             let (done, printed) = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             std::io::stdout().write_all(&printed)?;
@@ -91,45 +80,23 @@ fn at_once(commands: &[Cmd]) -> Result<Vec<Finished>> {
     })
 }
 
-/// Runs one command with `args` added, for at most `minutes`.
-pub(crate) fn command(cmd: &Cmd, env: &[(&str, &str)], args: &[String], minutes: Option<u64>) -> Result<Finished> {
-    follow(cmd, env, args, minutes, &mut std::io::stdout())
-}
-
-/// Runs one command like [`command`], and writes its output, errors included, to `to`.
-fn follow(
-    cmd: &Cmd,
-    env: &[(&str, &str)],
-    args: &[String],
-    minutes: Option<u64>,
-    to: &mut impl Write,
-) -> Result<Finished> {
-    let env: Vec<_> = cmd.env.iter().copied().chain(env.iter().copied()).collect();
-    let mut words: Vec<String> = cmd.line.split_whitespace().map(str::to_string).collect();
-    words.extend_from_slice(args);
-    let shown: Vec<_> = env.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
-    writeln!(to, "+ {}{}", shown.concat(), words.join(" "))?;
-    if let Some(minutes) = minutes {
-        // coreutils' timeout, which stops the tests that cargo started too.
-        words.splice(0..0, ["timeout".into(), "--kill-after=10".into(), format!("{minutes}m")]);
-    }
-    let (out, input) = std::io::pipe().context("cannot make a pipe")?;
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).envs(env).stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
-    let mut child = command.spawn().with_context(|| format!("cannot start {}", words[0]))?;
-    drop(command); // with its ends of the pipe
+/// Runs one command with `args` added, for at most `minutes`, and writes its output, errors included, to `to`.
+pub(crate) fn follow(line: &str, args: &[String], minutes: Option<u64>, to: &mut impl Write) -> Result<Finished> {
+    writeln!(to, "+ {line} {}", args.join(" "))?;
+    let words = shlex::split(line).with_context(|| format!("a quote is not closed in {line}"))?;
+    // coreutils' timeout, which stops the tests that cargo started too; and env, for the variables.
+    let limit = minutes.map(|minutes| ["timeout".to_owned(), "--kill-after=10".to_owned(), format!("{minutes}m")]);
+    let mut command = of_words(limit.into_iter().flatten().chain(["env".to_owned()]).chain(words));
     let (mut tests, mut said) = (Tests::default(), VecDeque::with_capacity(LAST_LINES));
-    for line in BufReader::new(out).split(b'\n') {
-        let line = line.context("cannot read what the command prints")?;
-        let line = String::from_utf8_lossy(&line).into_owned();
+    let status = lines(command.args(args), |line| {
         writeln!(to, "{line}")?;
         tests.count(&line);
         if said.len() == LAST_LINES {
             said.pop_front();
         }
         said.push_back(line);
-    }
-    let status = child.wait().context("cannot wait for the command")?;
+        Ok(())
+    })?;
     if status.code() == Some(124) {
         writeln!(to, "stopped after {} minutes", minutes.unwrap_or(0))?;
     }
@@ -142,13 +109,11 @@ mod tests {
 
     #[test]
     fn keeps_the_last_lines_of_both_outputs() {
-        let cmd = Cmd { env: &[], line: "seq 1 100", beside: false, minutes: 1 };
-        let done = follow(&cmd, &[], &[], Some(1), &mut std::io::sink()).unwrap();
+        let done = follow("seq 1 100", &[], Some(1), &mut std::io::sink()).unwrap();
         assert!(done.success);
         assert_eq!(done.said.len(), LAST_LINES);
         assert_eq!(done.said.back().unwrap(), "100");
-        let cmd = Cmd { line: "ls no-such-file", ..cmd };
-        let done = follow(&cmd, &[], &[], Some(1), &mut std::io::sink()).unwrap();
+        let done = follow("ls no-such-file", &[], Some(1), &mut std::io::sink()).unwrap();
         assert!(!done.success);
         assert!(done.said.back().unwrap().contains("no-such-file"), "{:?}", done.said);
     }

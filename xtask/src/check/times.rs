@@ -1,10 +1,13 @@
 //! How long each step takes: kept as steps pass, and written to a page.
 
-use super::Done;
 use super::run::Outcome;
-use super::steps::STEPS;
+use super::{Done, STEPS};
+use crate::command::toml;
+use crate::root;
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
+use std::path::Path;
+use turnwise_present::machine::Machine;
 
 /// The page.
 const PAGE: &str = "docs/checks.md";
@@ -14,9 +17,10 @@ const KEPT: &str = "target/check-times.toml";
 type Seconds = BTreeMap<String, u64>;
 
 fn kept() -> Result<Seconds> {
-    match std::fs::read_to_string(KEPT) {
-        Ok(text) => toml::from_str(&text).with_context(|| format!("{KEPT} has no times: remove it")),
-        Err(_) => Ok(Seconds::new()), // there is none yet
+    if Path::new(KEPT).exists() {
+        toml(KEPT).with_context(|| format!("{KEPT} has no times: remove it"))
+    } else {
+        Ok(Seconds::new())
     }
 }
 
@@ -26,44 +30,37 @@ pub(super) fn keep(done: &[Done]) -> Result<()> {
     for Done { step, time, .. } in done.iter().filter(|done| matches!(done.outcome, Outcome::Passed(_))) {
         seconds.insert(step.name.to_owned(), time.as_secs());
     }
-    std::fs::create_dir_all("target").context("cannot make target")?;
-    std::fs::write(KEPT, toml::to_string(&seconds)?).with_context(|| format!("cannot write {KEPT}"))
+    root::write(KEPT, toml::to_string(&seconds)?)
 }
 
 /// Writes the page from the times that were kept.
 pub(super) fn write() -> Result<()> {
     let seconds = kept()?;
-    let missing: Vec<_> = STEPS.iter().map(|step| step.name).filter(|name| !seconds.contains_key(*name)).collect();
+    let missing: Vec<_> = STEPS.iter().map(|step| &*step.name).filter(|name| !seconds.contains_key(*name)).collect();
     ensure!(missing.is_empty(), "no time for the page yet: run `cargo xtask check {}`", missing.join(" "));
-    std::fs::write(PAGE, page(&seconds)).with_context(|| format!("cannot write {PAGE}"))?;
+    root::write(PAGE, page(&seconds))?;
     println!("{PAGE} has the times.");
     Ok(())
 }
 
 /// Lists what runs where, and how long it took.
 fn page(seconds: &Seconds) -> String {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let machine = Machine::here();
     let mut page = format!(
         "# What runs where, and how long it takes\n\n\
-         Written by `cargo xtask check --times` on {cpus} CPUs ({}): each step's last run that passed.\n\
+         Written by `cargo xtask check --times` on {} CPUs ({}): each step's last run that passed.\n\
          Building is included, with what the steps before have built.\n\
          `.ci/run` runs all steps in this order, and `cargo xtask check STEP` runs one.\n\
          Wide sizes run where they are asked for: `cargo xtask models --wide`, `cargo xtask torture --seconds 3600`,\n\
          `cargo xtask miri --seeds 1024`; `faults`, `compatibility`, `supply`, `dist` without `--quick`.\n\n\
          | step | what | time |\n|---|---|---:|\n",
-        processor()
+        machine.cpus,
+        machine.cpu_name()
     );
-    for step in STEPS {
-        page += &format!("| {} | {} | {} s |\n", step.name, step.what, seconds[step.name]);
+    for step in STEPS.iter() {
+        page += &format!("| {} | {} | {} s |\n", step.name, step.what, seconds[&step.name]);
     }
     page + &format!("\nTogether {} min.\n", seconds.values().sum::<u64>().div_ceil(60))
-}
-
-/// Returns the name of this machine's processor.
-fn processor() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The table of cases: `xtask/compatibility/cases`; the README there explains each key.
 
-use anyhow::{Context, Result, bail};
+use crate::command::{entries, named, toml};
+use anyhow::Result;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -30,29 +31,16 @@ struct Table {
 
 /// Reads the tables in the folder `here`, in the order of their names.
 pub(crate) fn load(here: &Path) -> Result<Vec<Case>> {
-    let folder = here.join("cases");
-    let files = std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut files = files.map(|file| Ok(file?.path())).collect::<Result<Vec<_>>>()?;
-    files.sort();
     let mut cases = Vec::new();
-    for path in files {
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let table: Table = toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
-        cases.extend(table.case);
+    for file in entries(here.join("cases"))? {
+        cases.extend(toml::<Table>(file)?.case);
     }
     Ok(cases)
 }
 
 /// Returns the cases whose names contain any of these; all, if there are none.
-pub(crate) fn chosen(mut cases: Vec<Case>, names: &[String]) -> Result<Vec<Case>> {
-    let fits = |case: &Case, name: &String| case.name.to_lowercase().contains(&name.to_lowercase());
-    for name in names {
-        if !cases.iter().any(|case| fits(case, name)) {
-            bail!("no case's name contains `{name}`; `cargo xtask compatibility --list` lists them");
-        }
-    }
-    cases.retain(|case| names.is_empty() || names.iter().any(|name| fits(case, name)));
-    Ok(cases)
+pub(crate) fn chosen(cases: Vec<Case>, names: &[String]) -> Result<Vec<Case>> {
+    named(cases, names, |case| &case.name, ["case", "compatibility --list"])
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! `cargo xtask compatibility --crates`: tests of third-party crates, with the locks of parking_lot on ours.
 
-use super::way;
+use crate::command::{Run, bounded, cmd, last_lines, named, outputs_to, toml};
+use crate::root::{self, read, write};
+use crate::supply::{Graph, Package};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 /// Copies of the crates, and what is built of them.
@@ -52,7 +54,7 @@ struct Table {
 pub(super) struct Tested {
     pub(super) of: Crate,
     /// Tests that pass with both, or what is wrong.
-    pub(super) result: Result<usize, String>,
+    pub(super) result: Result<usize>,
 }
 
 impl Tested {
@@ -60,7 +62,7 @@ impl Tested {
         let of = format!("{} {}", self.of.name, self.of.version);
         match &self.result {
             Ok(passed) => format!("{of:30} {passed} tests pass with both"),
-            Err(why) => format!("{of:30} FAILED: {why}"),
+            Err(why) => format!("{of:30} FAILED: {why:#}"),
         }
     }
 }
@@ -72,57 +74,29 @@ pub(super) fn run(here: &Path, names: &[String]) -> Result<Vec<Tested>> {
     let sources = sources(&crates, &folder)?;
     let locks = assemble(&sources, here, &folder)?;
     let mut tested = Vec::new();
-    for of in crates {
-        if !names.is_empty() && !names.iter().any(|name| of.name.contains(name.as_str())) {
-            continue;
-        }
-        let result = compare(&of, &sources, &locks, &folder).unwrap_or_else(|error| Err(format!("{error:#}")));
+    for of in named(crates, names, |of| &of.name, ["crate", "compatibility --crates"])? {
+        let result = compare(&of, &sources, &locks, &folder);
         let done = Tested { of, result };
         println!("{}", done.line());
         tested.push(done);
     }
-    ensure!(
-        !tested.is_empty(),
-        "no crate's name contains any of {names:?}; they are in {}",
-        here.join("crates.toml").display()
-    );
     Ok(tested)
 }
 
 fn load(here: &Path) -> Result<Vec<Crate>> {
-    let path = here.join("crates.toml");
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let table: Table = toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
-    Ok(table.crates)
+    Ok(toml::<Table>(here.join("crates.toml"))?.crates)
 }
 
 /// Has cargo fetch the crates; returns where their files are.
 fn sources(crates: &[Crate], folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        packages: Vec<Package>,
-    }
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: String,
-        manifest_path: PathBuf,
-    }
     let fetched = folder.join("fetched");
-    fs::create_dir_all(fetched.join("src")).context("cannot make a folder")?;
-    fs::write(fetched.join("src/lib.rs"), "")?;
+    write(fetched.join("src/lib.rs"), "")?;
     let lines: Vec<_> = crates.iter().map(|of| format!("{} = \"={}\"\n", of.name, of.version)).collect();
     let manifest =
         "[package]\nname = \"fetched\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n";
-    fs::write(fetched.join("Cargo.toml"), format!("{manifest}{}", lines.concat()))?;
-    let output =
-        cargo(&["metadata", "--format-version=1"]).current_dir(&fetched).output().context("cannot run cargo")?;
-    ensure!(
-        output.status.success(),
-        "the crates cannot be fetched: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    let all: Metadata = serde_json::from_slice(&output.stdout).context("what cargo metadata says")?;
+    write(fetched.join("Cargo.toml"), format!("{manifest}{}", lines.concat()))?;
+    let text = cargo(&["metadata", "--format-version=1"]).current_dir(&fetched).text();
+    let all: Graph = serde_json::from_str(&text.context("the crates cannot be fetched")?)?;
     let is_one = |package: &Package| crates.iter().any(|of| of.name == package.name && of.version == package.version);
     let folder_of = |package: Package| Some((package.name, package.manifest_path.parent()?.to_path_buf()));
     Ok(all.packages.into_iter().filter(is_one).filter_map(folder_of).collect())
@@ -134,12 +108,10 @@ fn copy(sources: &BTreeMap<String, PathBuf>, name: &str, to: &Path) -> Result<()
     let _ = fs::remove_dir_all(to); // there may be none
     let parent = to.parent().context("it lies in a folder")?;
     fs::create_dir_all(parent)?;
-    let status = Command::new("cp").arg("-r").arg(from).arg(to).status().context("cannot run cp")?;
-    ensure!(status.success(), "{} cannot be copied", from.display());
+    ensure!(cmd("cp -r").arg(from).arg(to).succeeds()?, "{} cannot be copied", from.display());
     let _ = fs::remove_file(to.join("Cargo.lock")); // it may ask for an older parking_lot
     let manifest = to.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest)?;
-    fs::write(&manifest, format!("{text}\n[workspace]\n")).context("cannot write a manifest")
+    write(&manifest, read(&manifest)? + "\n[workspace]\n")
 }
 
 /// Makes the parking_lot of our locks; returns where it is.
@@ -147,86 +119,63 @@ fn assemble(sources: &BTreeMap<String, PathBuf>, here: &Path, folder: &Path) -> 
     let (made, ours) = (folder.join("on-turnwise"), here.join(LOCKS));
     copy(sources, LOCKS, &made)?;
     for file in REPLACED {
-        fs::copy(ours.join(file), made.join("src").join(file)).with_context(|| format!("cannot copy {file}"))?;
+        root::copy(ours.join(file), made.join("src").join(file))?;
     }
-    let theirs = fs::read_to_string(made.join("src").join(WITH_TESTS))?;
+    let theirs = read(made.join("src").join(WITH_TESTS))?;
     let Some(tests) = theirs.find("#[cfg(test)]") else { bail!("{WITH_TESTS} of {LOCKS} has no tests any more") };
-    let both = fs::read_to_string(ours.join(WITH_TESTS))? + &theirs[tests..];
-    fs::write(made.join("src").join(WITH_TESTS), both)?;
+    write(made.join("src").join(WITH_TESTS), read(ours.join(WITH_TESTS))? + &theirs[tests..])?;
     let manifest = made.join("Cargo.toml");
     let turnwise = std::path::absolute("crates/turnwise")?;
-    let text = fs::read_to_string(&manifest)? + &format!("\n[dependencies.turnwise]\npath = {:?}\n", turnwise);
-    fs::write(&manifest, text)?;
+    write(&manifest, read(&manifest)? + &format!("\n[dependencies.turnwise]\npath = {turnwise:?}\n"))?;
     Ok(made)
 }
 
 /// Runs the tests of a crate with parking_lot's locks and with ours; returns how many pass, or why not.
-fn compare(
-    of: &Crate,
-    sources: &BTreeMap<String, PathBuf>,
-    locks: &Path,
-    folder: &Path,
-) -> Result<Result<usize, String>> {
+fn compare(of: &Crate, sources: &BTreeMap<String, PathBuf>, locks: &Path, folder: &Path) -> Result<usize> {
     let copied = folder.join(&of.name);
     copy(sources, &of.name, &copied)?;
-    let theirs = match tests(of, &copied, None, folder)? {
-        Ok(passed) => passed,
-        Err(why) => return Ok(Err(format!("on its own locks: {why}"))),
-    };
+    let theirs = tests(of, &copied, None, folder).context("on its own locks")?;
     let (at, patch) = if of.name == LOCKS { (locks, None) } else { (copied.as_path(), Some(locks)) };
     let mut missing = theirs.clone();
     for _ in 0..TRIES {
-        match tests(of, at, patch, folder)? {
-            Ok(ours) => missing.retain(|test| !ours.contains(test)),
-            Err(why) => return Ok(Err(format!("on ours: {why}"))),
-        }
+        let ours = tests(of, at, patch, folder).context("on ours")?;
+        missing.retain(|test| !ours.contains(test));
         if missing.is_empty() {
-            return Ok(Ok(theirs.len()));
+            return Ok(theirs.len());
         }
     }
     let all: Vec<_> = missing.into_iter().collect();
-    Ok(Err(format!("pass on its own locks, and {TRIES} times not on ours: {}", all.join(", "))))
+    bail!("pass on its own locks, and {TRIES} times not on ours: {}", all.join(", "))
 }
 
-/// Runs a crate's tests: those that pass, or why none does.
-fn tests(of: &Crate, at: &Path, patch: Option<&Path>, folder: &Path) -> Result<Result<BTreeSet<String>, String>> {
+/// Runs a crate's tests; returns those that pass.
+fn tests(of: &Crate, at: &Path, patch: Option<&Path>, folder: &Path) -> Result<BTreeSet<String>> {
     let patch = patch.map(|locks| format!("patch.crates-io.{LOCKS}.path={:?}", locks.display().to_string()));
     let config: Vec<_> = patch.iter().flat_map(|patch| ["--config", patch.as_str()]).collect();
-    let is_ours = !config.is_empty();
-    if is_ours {
-        let tree =
-            cargo(&config).args(["tree", "--quiet", "--all-features", "--invert", "turnwise"]).current_dir(at).output();
-        let tree = tree.context("cannot run cargo")?;
-        ensure!(tree.status.success(), "{} {} does not use this {LOCKS}: nothing to try", of.name, of.version);
+    if patch.is_some() {
+        let tree = ["tree", "--quiet", "--all-features", "--invert", "turnwise"];
+        let uses_ours = cargo(&config).args(tree).current_dir(at).printed()?.status.success();
+        ensure!(uses_ours, "{} {} does not use this {LOCKS}: nothing to try", of.name, of.version);
     }
-    let log = folder.join(format!("{}{}.log", of.name, if is_ours { "-on-turnwise" } else { "" }));
-    let out = File::create(&log).context("cannot make a file")?;
+    let log = folder.join(format!("{}{}.log", of.name, if patch.is_some() { "-on-turnwise" } else { "" }));
     let mut command = cargo(&config);
     command.args(["test", "--no-fail-fast"]).args(&of.arguments).arg("--");
     command.args(of.skip.iter().flat_map(|skipped| ["--skip", skipped.test.as_str()]));
-    command.current_dir(at).env("CARGO_TARGET_DIR", folder.join("built")).stdout(out.try_clone()?).stderr(out);
-    let status = way::bounded(command, LIMIT)?;
-    let text = fs::read_to_string(&log).context("cannot read what cargo printed")?;
+    command.current_dir(at).env("CARGO_TARGET_DIR", folder.join("built"));
+    let ended = bounded(outputs_to(&mut command, File::create(&log).context("cannot make a file")?)?, LIMIT)?;
+    let see = || format!("see {}", log.display());
+    ended.with_context(|| format!("no end within {} s: {}", LIMIT.as_secs(), see()))?;
+    let text = read(&log)?;
     let name = |line: &str| line.strip_prefix("test ")?.strip_suffix(" ... ok").map(str::to_owned);
-    Ok(match status {
-        Some(_) => {
-            let passed: BTreeSet<_> = text.lines().filter_map(name).collect();
-            match passed.is_empty() {
-                true => Err(format!("{}: see {}", crate::programs::run::last_lines(&text), log.display())),
-                false => Ok(passed),
-            }
-        }
-        None => Err(format!("no end within {} s: see {}", LIMIT.as_secs(), log.display())),
-    })
+    let passed: BTreeSet<_> = text.lines().filter_map(name).collect();
+    ensure!(!passed.is_empty(), "{}: {}", last_lines(&text), see());
+    Ok(passed)
 }
 
 /// Returns cargo, without the environment of the cargo that started us.
 fn cargo(arguments: &[&str]) -> Command {
-    let mut cargo = Command::new("cargo");
-    for variable in ["CARGO", "CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "RUSTFLAGS"] {
-        cargo.env_remove(variable);
-    }
-    cargo.args(arguments).stdin(Stdio::null());
+    let mut cargo = cmd("env -u CARGO -u CARGO_MANIFEST_DIR -u CARGO_MANIFEST_PATH -u RUSTFLAGS cargo");
+    cargo.args(arguments);
     cargo
 }
 

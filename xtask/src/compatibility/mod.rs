@@ -3,14 +3,14 @@
 
 mod case;
 mod crates;
-mod prepare;
 mod report;
 mod verdict;
 mod way;
 
+use crate::command::{install, workspace};
+use crate::results::built;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Instant;
 use verdict::Outcome;
 use way::Way;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// An installed `turnwise` instead of one that is built
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     turnwise: Option<PathBuf>,
-    /// No new case begins after this many seconds
+    /// Start no new case after this many seconds
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     /// Write docs/results/compatibility.md, or with --crates its half of the page
@@ -71,12 +71,13 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         return Ok(true);
     }
     if args.install {
-        prepare::install(&cases)?;
+        install(cases.iter().flat_map(|case| &case.packages))?;
     }
     let ways = args.under.map_or_else(|| vec![Way::Run, Way::Profile], |way| vec![way]);
     let turnwise = match &args.turnwise {
         Some(file) => file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?,
-        None => build(args.release)?,
+        None if args.release => built("turnwise-cli", "turnwise")?,
+        None => workspace()?.join("turnwise"),
     };
     let start = Instant::now();
     let mut entries = Vec::new();
@@ -93,17 +94,4 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         report::write(&entries)?;
     }
     Ok(entries.iter().all(|(_, outcome)| outcome.is_fine()))
-}
-
-/// Builds `turnwise` and its libraries. In dev it is the whole workspace: a selection of packages has other features
-/// than what `cargo test --workspace` has built, so that in CI nearly all was built again.
-fn build(release: bool) -> Result<PathBuf> {
-    if release {
-        return crate::results::built("turnwise-cli", "turnwise");
-    }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let status = cargo.args(["build", "--quiet", "--workspace"]).stdin(Stdio::null()).status();
-    anyhow::ensure!(status.context("cannot run cargo")?.success(), "the workspace cannot be built");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    target.join("debug/turnwise").canonicalize().context("cannot find what was built")
 }

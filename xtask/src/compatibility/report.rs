@@ -4,8 +4,9 @@ use super::case::Case;
 use super::crates::Tested;
 use super::verdict::Outcome;
 use super::way::Way;
-use anyhow::{Context, Result};
-use turnwise_present::machine::{self, Machine};
+use crate::command::made_here;
+use crate::root::write as put_file;
+use anyhow::Result;
 
 /// The page.
 pub(super) const PAGE: &str = "docs/results/compatibility.md";
@@ -42,7 +43,8 @@ pub(super) fn summary(entries: &[(Case, Outcome)]) -> String {
 pub(super) fn write(entries: &[(Case, Outcome)]) -> Result<()> {
     let rows: Vec<_> = entries.iter().map(|(case, outcome)| row(case, outcome)).collect();
     let head = "| case | packages | alone, s | run | profile | acquisitions | result |\n|---|---|---|---|---|---|---|";
-    let half = format!("{}\n\n{INTRODUCTION}\n\n{}\n\n{head}\n{}", made(""), summary(entries), rows.join("\n"));
+    let made = made_here("cargo xtask compatibility --write");
+    let half = format!("{made}\n\n{INTRODUCTION}\n\n{}\n\n{head}\n{}", summary(entries), rows.join("\n"));
     put(&half, PROGRAMS)
 }
 
@@ -52,26 +54,20 @@ pub(super) fn write_crates(tested: &[Tested]) -> Result<()> {
         let skipped: Vec<_> = of.skip.iter().map(|skip| format!("`{}`: {}", skip.test, skip.reason)).collect();
         let result = match result {
             Ok(passed) => format!("{passed} pass"),
-            Err(why) => format!("FAILED: {}", cell(why)),
+            Err(why) => format!("FAILED: {}", cell(&format!("{why:#}"))),
         };
         format!("| {} {} | {result} | {} |", of.name, of.version, skipped.join("; "))
     };
     let rows: Vec<_> = tested.iter().map(row).collect();
     let head = "| crate | tests | left out |\n|---|---|---|";
-    put(&format!("{}\n\n{CRATES_INTRODUCTION}\n\n{head}\n{}", made(" --crates"), rows.join("\n")), CRATES)
-}
-
-/// Returns how a half was made.
-fn made(flag: &str) -> String {
-    let (machine, commit) = (Machine::here(), machine::commit().unwrap_or_else(|| "unknown".to_owned()));
-    format!("Written by `cargo xtask compatibility{flag} --write`, commit {commit}; do not edit. Machine: {machine}.")
+    let made = made_here("cargo xtask compatibility --crates --write");
+    put(&format!("{made}\n\n{CRATES_INTRODUCTION}\n\n{head}\n{}", rows.join("\n")), CRATES)
 }
 
 /// Puts a half into the page, behind its title; the other stays.
 fn put(half: &str, title: &str) -> Result<()> {
     let page = std::fs::read_to_string(PAGE).unwrap_or_default();
-    let page = with_half(&page, half, title);
-    std::fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))
+    put_file(PAGE, with_half(&page, half, title))
 }
 
 fn with_half(page: &str, half: &str, title: &str) -> String {

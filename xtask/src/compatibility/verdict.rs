@@ -1,9 +1,10 @@
 //! Whether a program gives the same answers under our commands as alone.
 
 use super::case::Case;
-use super::prepare;
-use super::way::{self, Ran, Way};
+use super::way::{self, PATH, Ran, Way};
+use crate::command::{cmd, in_memory, last_lines, need_all, skipped, text_of};
 use anyhow::{Context, Result};
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// How often a run that differs is made in all, each with one alone alongside: some programs fail by themselves.
@@ -75,14 +76,16 @@ impl Under {
 
 /// Runs a case alone and under each way.
 pub(super) fn of(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Outcome {
-    if let Some(need) = prepare::missing(case) {
-        return Outcome::Skipped(format!("no {need} here: `apt-get install {}`", case.packages.join(" ")));
+    match skipped(compared(case, here, turnwise, ways)) {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(missing)) => Outcome::Skipped(missing),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
     }
-    compared(case, here, turnwise, ways).unwrap_or_else(|error| Outcome::Failed(format!("{error:#}")))
 }
 
 fn compared(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Result<Outcome> {
-    let folder = prepare::folder()?;
+    need_all(&case.needs, OsStr::new(PATH), &case.packages)?;
+    let folder = in_memory("turnwise-compatibility-")?;
     way::set_up(case, here, folder.path())?;
     let run = |way| way::run(way, case, here, folder.path(), turnwise);
     let mut alone = run(Way::Alone)?;
@@ -110,18 +113,24 @@ fn compared(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Result<O
         let ratio = ran.time.as_secs_f64() / alone.time.as_secs_f64();
         under.push(Under { way, ratio, acquisitions: ran.acquisitions, difference });
     }
-    Ok(Outcome::Compared { alone_s: alone.time.as_secs_f64(), under, versions: prepare::versions(case) })
+    Ok(Outcome::Compared { alone_s: alone.time.as_secs_f64(), under, versions: versions(case) })
+}
+
+/// Returns the versions of the case's packages, as dpkg knows them.
+fn versions(case: &Case) -> String {
+    let query = cmd("dpkg-query -W").arg("-f=${Package} ${Version}\n").args(&case.packages).output();
+    let text = query.map(|output| text_of(&output.stdout)).unwrap_or_default();
+    text.lines().filter(|line| line.contains(' ')).map(str::trim).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns why a case proves nothing: the program fails even alone.
 fn wrong_alone(case: &Case, alone: &Ran) -> Option<String> {
-    let end = |text: &str| crate::programs::run::last_lines(text);
     match &case.answer {
         _ if !alone.status.is_some_and(|status| status.success()) => {
-            Some(format!("{}; it said: {} / {}", alone.ending(), end(&alone.answer), end(&alone.said)))
+            Some(format!("{}; it said: {} / {}", alone.ending(), last_lines(&alone.answer), last_lines(&alone.said)))
         }
         Some(known) if known.trim() != alone.answer.trim() => {
-            Some(format!("it answers `{}` and not `{}`", end(&alone.answer), end(known)))
+            Some(format!("it answers `{}` and not `{}`", last_lines(&alone.answer), last_lines(known)))
         }
         None if alone.answer.is_empty() => Some("it answers nothing".to_owned()),
         _ => None,
@@ -131,7 +140,7 @@ fn wrong_alone(case: &Case, alone: &Ran) -> Option<String> {
 /// Returns what differs from the run without our locks.
 fn difference(case: &Case, alone: &Ran, ran: &Ran) -> Option<String> {
     if !ran.ends_like(alone) {
-        let said = crate::programs::run::last_lines(&format!("{}\n{}\n{}", ran.answer, ran.said, ran.tool));
+        let said = last_lines(&format!("{}\n{}\n{}", ran.answer, ran.said, ran.tool));
         return Some(format!("{} instead of {}: {said}", ran.ending(), alone.ending()));
     }
     if ran.answer != alone.answer {

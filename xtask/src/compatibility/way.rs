@@ -1,20 +1,21 @@
 //! One run of a case's script: alone, or under a command of ours; in a process group of its own, for a bounded time.
 
 use super::case::Case;
-use super::prepare;
-use anyhow::{Context, Result};
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use serde::Deserialize;
+use crate::command::{both, bounded, cmd, last_lines, outputs_to, text_of};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// No run takes longer; one that does is reported as hanging.
 const LIMIT: Duration = Duration::from_secs(180);
+
+/// Where Debian's programs are: before other programs of the same name in the caller's path.
+pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/games";
 
 /// What a script runs under.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -93,7 +94,7 @@ pub(super) fn run(way: Way, case: &Case, here: &Path, folder: &Path, turnwise: &
     std::fs::write(&script, format!("{BEGIN}{}", case.script)).context("cannot write the script")?;
     let dir = file("dir");
     std::fs::create_dir(&dir).context("cannot make a folder")?;
-    let mut command = with_signals();
+    let mut command = cmd(WITH_SIGNALS);
     command.arg(if way == Way::Alone { Path::new("sh") } else { turnwise });
     match way {
         Way::Alone => {}
@@ -108,101 +109,49 @@ pub(super) fn run(way: Way, case: &Case, here: &Path, folder: &Path, turnwise: &
     };
     surroundings(&mut command, here, folder, &dir);
     command.env("TW_ANSWER", file("answer")).env("TW_SAID", file("said")).env("TW_LIBRARY", library);
-    let out = File::create(&tool).context("cannot make a file")?;
-    command.stdout(out.try_clone()?).stderr(out);
+    outputs_to(&mut command, File::create(&tool).context("cannot make a file")?)?;
     let start = Instant::now();
-    let status = bounded(command, LIMIT)?;
+    let status = bounded(&mut command, LIMIT)?;
     let time = start.elapsed();
-    let text = |name: &str| std::fs::read(file(name)).map(|all| String::from_utf8_lossy(&all).trim_end().to_owned());
-    Ok(Ran {
-        status,
-        answer: text("answer").unwrap_or_default(),
-        said: text("said").unwrap_or_default(),
-        tool: text("tool").unwrap_or_default(),
-        time,
-        acquisitions: acquisitions(&json),
-    })
+    let text = |name: &str| text_of(&std::fs::read(file(name)).unwrap_or_default()).trim_end().to_owned();
+    let [answer, said, tool] = ["answer", "said", "tool"].map(text);
+    Ok(Ran { status, answer, said, tool, time, acquisitions: acquisitions(&json) })
 }
 
 /// Runs the set-up of the case.
 pub(super) fn set_up(case: &Case, here: &Path, folder: &Path) -> Result<()> {
-    let mut command = with_signals();
+    let mut command = cmd(WITH_SIGNALS);
     command.args(["sh", "-eu", "-c", &case.setup]).current_dir(folder);
     surroundings(&mut command, here, folder, folder);
-    let log = folder.join("setup.log");
-    let out = File::create(&log).context("cannot make a file")?;
-    command.stdout(out.try_clone()?).stderr(out);
-    let status = bounded(command, LIMIT)?;
-    let printed = || std::fs::read_to_string(&log).unwrap_or_default();
-    let is_done = status.is_some_and(|status| status.success());
-    anyhow::ensure!(is_done, "its set-up failed: {}", crate::programs::run::last_lines(&printed()));
+    let (status, printed) = both(&mut command, Some(LIMIT)).context("its set-up failed")?;
+    ensure!(status.success(), "its set-up failed: {}", last_lines(&printed));
     Ok(())
 }
 
-/// Returns a command whose words are to follow, with the signals as at a terminal: a shell's background jobs, and what
-/// they start, ignore these, and Python's tests of threads fail then.
-fn with_signals() -> Command {
-    let mut command = Command::new("env");
-    command.arg("--default-signal=INT,QUIT");
-    command
-}
+/// The beginning of a command, with the signals as at a terminal: a shell's background jobs, and what they start,
+/// ignore these, and Python's tests of threads fail then.
+const WITH_SIGNALS: &str = "env --default-signal=INT,QUIT";
 
 /// Sets an environment that is the same everywhere.
 fn surroundings(command: &mut Command, here: &Path, folder: &Path, dir: &Path) {
-    command.env_clear().envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]).env("PATH", prepare::path());
+    command.env_clear().envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]).env("PATH", PATH);
     command.env("HOME", dir).env("DIR", dir).env("INPUT", folder).env("HERE", here);
-    command.stdin(Stdio::null());
-}
-
-/// Runs a command for a bounded time, and kills what is left of its process group. `None`: it did not end.
-pub(super) fn bounded(mut command: Command, limit: Duration) -> Result<Option<ExitStatus>> {
-    let mut child =
-        command.process_group(0).spawn().with_context(|| format!("cannot run {}", command.get_program().display()))?;
-    let group = Pid::from_child(&child);
-    let limit = Instant::now() + limit;
-    // Ended, but not waited for: until then no other group can get its number.
-    let has_ended =
-        || waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
-    let mut in_time = false;
-    while Instant::now() < limit && !in_time {
-        in_time = has_ended().context("cannot wait for a program")?.is_some();
-        if !in_time {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-    match kill_process_group(group, Signal::KILL) {
-        Ok(()) | Err(Errno::SRCH) => {}
-        Err(error) => return Err(error).context("cannot end a program"),
-    }
-    let status = child.wait().context("cannot wait for a program")?;
-    Ok(in_time.then_some(status))
 }
 
 /// Returns the acquisitions in a profile.
 fn acquisitions(json: &Path) -> Option<u64> {
-    #[derive(Deserialize)]
-    struct Profile {
-        threads: Vec<Thread>,
-    }
-    #[derive(Deserialize)]
-    struct Thread {
-        usage: Usage,
-    }
-    #[derive(Deserialize)]
-    struct Usage {
-        acquisitions: u64,
-    }
-    let profile: Profile = serde_json::from_slice(&std::fs::read(json).ok()?).ok()?;
-    Some(profile.threads.iter().map(|thread| thread.usage.acquisitions).sum())
+    let profile: Value = serde_json::from_slice(&std::fs::read(json).ok()?).ok()?;
+    profile["threads"].as_array()?.iter().map(|thread| thread["usage"]["acquisitions"].as_u64()).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::Signal;
 
     #[test]
     fn a_script_hears_signals_though_its_caller_does_not() {
-        let words = with_signals();
+        let words = cmd(WITH_SIGNALS);
         let mut command = Command::new("sh");
         command.args(["-c", "trap '' INT; exec \"$@\"", "sh"]).arg(words.get_program()).args(words.get_args());
         let out = command.args(["sh", "-c", "kill -INT $$; echo deaf"]).output().expect("sh runs");

@@ -4,12 +4,12 @@
 //! needs two packages, a symbols file and a checksum of its own.
 
 use super::machine::Machine;
-use super::{PACKAGING, VERSION, copy, glibc, notices, symbols, write};
+use super::{VERSION, glibc, notices, symbols};
 use crate::capi::lay;
-use crate::checks::{must, output};
+use crate::command::{Run, cmd, files_below, git};
+use crate::root::{copy, read, write};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Not a real address: these packages are not published, so no mail about them is expected.
@@ -19,6 +19,8 @@ const MAJOR: &str = env!("CARGO_PKG_VERSION_MAJOR");
 const OF_GLIBC: &[&str] = &["libc", "libm", "libpthread", "libdl", "librt", "libutil"];
 const TOOL: &str = "turnwise";
 const DEVELOPMENT: &str = "libturnwise-dev";
+/// As Debian counts it: ours, and their first package of it.
+const DEBIAN_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
 
 /// The inputs of packages.
 struct Maker<'a> {
@@ -28,26 +30,18 @@ struct Maker<'a> {
     built: &'a Path,
     /// Where the packages go, and their files lie.
     to: &'a Path,
-    /// As Debian calls it.
-    architecture: String,
-    /// The folder of its libraries.
-    multiarch: String,
     /// The seconds of the last commit: that of all files.
     time: String,
 }
 
 /// Makes the packages in `to`; their paths.
 pub(super) fn make(machine: &Machine, built: &Path, to: &Path) -> Result<Vec<PathBuf>> {
-    let time = output(&["git", "log", "-1", "--format=%ct"])?.trim().to_owned();
-    let (architecture, multiarch) = (machine.debian()?, machine.multiarch()?);
-    let maker = Maker { machine, built, to, architecture, multiarch, time };
+    let maker = Maker { machine, built, to, time: git(&["log", "-1", "--format=%ct"])? };
     let library = format!("libturnwise{MAJOR}");
     maker.tool()?;
     maker.library(&library)?;
-    [(TOOL, "turnwise-cli"), (&library, "turnwise-capi"), (DEVELOPMENT, "turnwise-capi")]
-        .into_iter()
-        .map(|(name, of)| maker.pack(name, of))
-        .collect()
+    let packages = [(TOOL, "turnwise-cli"), (&library, "turnwise-capi"), (DEVELOPMENT, "turnwise-capi")];
+    packages.into_iter().map(|(name, of)| maker.pack(name, of)).collect()
 }
 
 impl Maker<'_> {
@@ -58,30 +52,26 @@ impl Maker<'_> {
     /// Lays the tool, its manual and completions.
     fn tool(&self) -> Result<()> {
         let usr = self.root(TOOL).join("usr");
-        let (from, program) = (self.built.join(TOOL), usr.join("bin/turnwise"));
-        copy(&from, &program)?;
-        self.strip(&program, &["--strip-all"])?;
-        let manuals = usr.join("share/man/man1");
+        let (program, share) = (usr.join("bin/turnwise"), usr.join("share"));
+        copy(self.built.join(TOOL), &program)?;
+        self.strip(&program, "--strip-all")?;
+        let manuals = share.join("man/man1");
         std::fs::create_dir_all(&manuals)?;
-        let tool = program.display().to_string();
-        output(&self.machine.line(&[&tool, "man", &manuals.display().to_string()]))?;
-        for page in files_below(&manuals)? {
-            compress(&page)?;
-        }
-        let share = usr.join("share");
+        self.machine.command(&program).arg("man").arg(&manuals).text()?;
+        files_below(&manuals)?.iter().try_for_each(|page| compress(page))?;
         for (shell, file) in [
             ("bash", "bash-completion/completions/turnwise"),
             ("zsh", "zsh/vendor-completions/_turnwise"),
             ("fish", "fish/vendor_completions.d/turnwise.fish"),
         ] {
-            write(&share.join(file), output(&self.machine.line(&[&tool, "completions", shell]))?)?;
+            write(share.join(file), self.machine.command(&program).args(["completions", shell]).text()?)?;
         }
         Ok(())
     }
 
     /// Lays the C library, and the rest of what `cargo xtask install-c` installs.
     fn library(&self, package: &str) -> Result<()> {
-        let lib = format!("lib/{}", self.multiarch);
+        let lib = format!("lib/{}", self.machine.multiarch()?);
         let development = self.root(DEVELOPMENT).join("usr");
         lay(self.built, &development, Path::new("/usr"), &lib)?;
         let (from, to) = (development.join(&lib), self.root(package).join("usr").join(&lib));
@@ -89,88 +79,74 @@ impl Maker<'_> {
         for name in [format!("libturnwise.so.{VERSION}"), format!("libturnwise.so.{MAJOR}")] {
             std::fs::rename(from.join(&name), to.join(&name)).with_context(|| format!("cannot move {name}"))?;
         }
-        self.strip(&to.join(format!("libturnwise.so.{VERSION}")), &["--strip-unneeded"])?;
-        self.strip(&from.join("libturnwise.a"), &["--strip-debug", "--enable-deterministic-archives"])?;
+        self.strip(&to.join(format!("libturnwise.so.{VERSION}")), "--strip-unneeded")?;
+        self.strip(&from.join("libturnwise.a"), "--strip-debug --enable-deterministic-archives")?;
         let control = self.root(package).join("DEBIAN");
-        copy(&Path::new(PACKAGING).join(symbols::LIST), &control.join("symbols"))?;
-        write(&control.join("shlibs"), format!("libturnwise {MAJOR} {package} (>= {VERSION})\n"))?;
-        write(&control.join("triggers"), "activate-noawait ldconfig\n")
+        copy(symbols::LIST, control.join("symbols"))?;
+        write(control.join("shlibs"), format!("libturnwise {MAJOR} {package} (>= {VERSION})\n"))?;
+        write(control.join("triggers"), "activate-noawait ldconfig\n")
     }
 
     /// Adds what every package has, and packs it.
     fn pack(&self, package: &str, of: &str) -> Result<PathBuf> {
         let root = self.root(package);
         self.documents(package, of)?;
-        let shown = root.display().to_string();
         // Whatever the umask; and libraries are not to be executable.
-        must(Path::new("."), &[], &["chmod", "-R", "u=rwX,go=rX", &shown])?;
+        cmd("chmod -R u=rwX,go=rX").arg(&root).must()?;
         let files = files_below(&root.join("usr"))?;
         for library in files.iter().filter(|file| file.to_string_lossy().contains("/libturnwise.so.")) {
-            must(Path::new("."), &[], &["chmod", "0644", &library.display().to_string()])?;
+            cmd("chmod 0644").arg(library).must()?;
         }
         let size: u64 = files.iter().map(|file| file.metadata().map_or(0, |data| data.len().div_ceil(1024))).sum();
-        write(&root.join("DEBIAN/md5sums"), sums(&root, &files)?)?;
-        let template = package.replace(MAJOR, "");
-        let template = Path::new(PACKAGING).join(format!("debian/{template}.control"));
-        let control = std::fs::read_to_string(&template);
-        let control = control.with_context(|| format!("cannot read {}", template.display()))?;
-        let control = control
-            .replace("@VERSION@", &self.version())
-            .replace("@ARCHITECTURE@", &self.architecture)
+        // With paths from the root.
+        let sums = cmd("md5sum").args(&files).text()?.replace(&format!("{}/", root.display()), "");
+        write(root.join("DEBIAN/md5sums"), sums)?;
+        let architecture = self.machine.debian()?;
+        let control = read(format!("packaging/debian/{}.control", package.replace(MAJOR, "")))?
+            .replace("@VERSION@", DEBIAN_VERSION)
+            .replace("@ARCHITECTURE@", &architecture)
             .replace("@MAINTAINER@", MAINTAINER)
             .replace("@MAJOR@", MAJOR)
             .replace("@SIZE@", &size.to_string())
             .replace("@DEPENDS@", &self.depends(&files)?);
-        ensure!(
-            !control.contains('@') || control.matches('@').count() == 1,
-            "something is left to fill in:\n{control}"
-        );
-        write(&root.join("DEBIAN/control"), control)?;
-        let file = self.to.join(format!("{package}_{}_{}.deb", self.version(), self.architecture));
-        let line = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", &shown, &file.display().to_string()];
-        must(Path::new("."), &[("SOURCE_DATE_EPOCH", OsStr::new(&self.time))], &line)?;
+        ensure!(control.matches('@').count() <= 1, "something is left to fill in:\n{control}");
+        write(root.join("DEBIAN/control"), control)?;
+        let file = self.to.join(format!("{package}_{DEBIAN_VERSION}_{architecture}.deb"));
+        let mut pack = cmd("dpkg-deb --root-owner-group -Zxz --build");
+        pack.arg(&root).arg(&file).env("SOURCE_DATE_EPOCH", &self.time).must()?;
         Ok(file)
-    }
-
-    fn version(&self) -> String {
-        format!("{VERSION}-1")
     }
 
     /// Licences and changes.
     fn documents(&self, package: &str, of: &str) -> Result<()> {
         let folder = self.root(package).join("usr/share/doc").join(package);
-        let head = std::fs::read_to_string(Path::new(PACKAGING).join("debian/copyright.head"))?;
-        let licence = std::fs::read_to_string("LICENSE-MIT").context("cannot read LICENSE-MIT")?;
-        write(&folder.join("copyright"), head + &paragraphs(&licence))?;
-        copy(Path::new("CHANGELOG.md"), &folder.join("changelog"))?;
-        let date = output(&["date", "--utc", "--rfc-email", "--date", &format!("@{}", self.time)])?;
-        let version = self.version();
+        write(folder.join("copyright"), read("packaging/debian/copyright.head")? + &paragraphs(&read("LICENSE-MIT")?))?;
+        copy("CHANGELOG.md", folder.join("changelog"))?;
+        let date = cmd("date --utc --rfc-email --date").arg(format!("@{}", self.time)).text()?;
         let changes = format!(
-            "turnwise ({version}) unstable; urgency=medium\n\n  * changelog.gz has the changes.\n\n \
+            "turnwise ({DEBIAN_VERSION}) unstable; urgency=medium\n\n  * changelog.gz has the changes.\n\n \
              -- {MAINTAINER}  {}\n",
             date.trim()
         );
-        write(&folder.join("changelog.Debian"), changes)?;
-        write(&folder.join("third-party"), notices::of(of)?)?;
+        write(folder.join("changelog.Debian"), changes)?;
+        write(folder.join("third-party"), notices::of(of)?)?;
         ["changelog", "changelog.Debian", "third-party"].iter().try_for_each(|name| compress(&folder.join(name)))
     }
 
-    fn strip(&self, file: &Path, flags: &[&str]) -> Result<()> {
-        must(Path::new("."), &[], &[&[&*self.machine.tool("strip")], flags, &[&file.display().to_string()]].concat())
+    fn strip(&self, file: &Path, flags: &str) -> Result<()> {
+        cmd(&self.machine.tool("strip")).args(flags.split(' ')).arg(file).must()
     }
 
     /// Returns the packages that bring what these files are linked with. By the versions of the symbols that they need:
     /// `dpkg-shlibdeps` goes by this machine's C library, in which functions have moved, and returns 2.34 for each.
     fn depends(&self, files: &[PathBuf]) -> Result<String> {
         let is_linked = |file: &&PathBuf| file.ends_with("bin/turnwise") || file.to_string_lossy().contains(".so.");
-        let linked: Vec<String> = files.iter().filter(is_linked).map(|file| file.display().to_string()).collect();
+        let linked: Vec<_> = files.iter().filter(is_linked).collect();
         if linked.is_empty() {
             return Ok(String::new());
         }
-        let objdump = self.machine.tool("objdump");
-        let line =
-            |flags| [objdump.as_str(), flags].into_iter().chain(linked.iter().map(String::as_str)).collect::<Vec<_>>();
-        let (headers, symbols) = (output(&line("-p"))?, output(&line("-T"))?);
+        let listed = |flag| cmd(&self.machine.tool("objdump")).arg(flag).args(&linked).text();
+        let (headers, symbols) = (listed("-p")?, listed("-T")?);
         let needed = headers.lines().filter_map(|line| line.trim().strip_prefix("NEEDED")).map(str::trim);
         let mut packages =
             vec![format!("libc6 (>= {})", glibc::newest(&symbols).context("nothing of glibc is asked for")?)];
@@ -192,30 +168,7 @@ fn paragraphs(licence: &str) -> String {
 }
 
 fn compress(file: &Path) -> Result<()> {
-    output(&["gzip", "-9n", "--force", &file.display().to_string()]).map(|_| ())
-}
-
-/// Sums of the files, with paths from the root.
-fn sums(root: &Path, files: &[PathBuf]) -> Result<String> {
-    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let line: Vec<&str> = ["md5sum"].into_iter().chain(files.iter().map(String::as_str)).collect();
-    Ok(output(&line)?.replace(&format!("{}/", root.display()), ""))
-}
-
-/// Returns all files below a folder, links left out, in order.
-pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            files.extend(files_below(&entry.path())?);
-        } else if kind.is_file() {
-            files.push(entry.path());
-        }
-    }
-    files.sort();
-    Ok(files)
+    cmd("gzip -9n --force").arg(file).text().map(drop)
 }
 
 #[cfg(test)]

@@ -1,18 +1,16 @@
 //! The versions of the C library's symbols that the shipped files need.
 
+use super::Args;
 use super::machine::Machine;
 use super::portable::{self, GLIBC};
-use crate::checks::{Outcome, output};
-use anyhow::{Context, Result, ensure};
+use crate::command::{Run, cmd, files_below};
+use anyhow::{Result, ensure};
 use std::path::{Path, PathBuf};
 
 /// Checks the tool, the files that it carries, and the C library.
-pub(super) fn run() -> Result<Outcome> {
+pub(super) fn run(_: &Args) -> Result<String> {
     let machine = Machine::own();
-    match portable::build(&machine)? {
-        Ok(built) => Ok(Outcome::Ok(look(&machine, &built)?)),
-        Err(why) => Ok(Outcome::Skipped(why)),
-    }
+    look(&machine, &portable::build(&machine)?)
 }
 
 /// Checks what was built for a machine; returns what was seen.
@@ -23,7 +21,7 @@ pub(super) fn look(machine: &Machine, built: &Path) -> Result<String> {
     ensure!(files.len() == 5, "the tool carries other files than two libraries and the sample: {files:?}");
     let mut wrong = Vec::new();
     for file in &files {
-        let listing = output(&[&machine.tool("objdump"), "-T", &file.display().to_string()])?;
+        let listing = cmd(&machine.tool("objdump -T")).arg(file).text()?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         wrong.extend(too_new(&listing).map(|symbol| format!("{name} asks for {symbol}")));
     }
@@ -35,13 +33,9 @@ pub(super) fn look(machine: &Machine, built: &Path) -> Result<String> {
 fn unpack(machine: &Machine, tool: &Path, to: &Path) -> Result<Vec<PathBuf>> {
     for command in ["profile", "run"] {
         let line = [command, "--", "@sample", "-t", "1", "-s", "0.05"];
-        let out = machine.command(tool).args(line).env("XDG_CACHE_HOME", to).output();
-        let out = out.with_context(|| format!("cannot start {}", tool.display()))?;
-        ensure!(out.status.success(), "`turnwise {command}` fails:\n{}", String::from_utf8_lossy(&out.stderr));
+        machine.command(tool).args(line).env("XDG_CACHE_HOME", to).text()?;
     }
-    let entries = std::fs::read_dir(to.join("turnwise")).context("the tool has unpacked nothing")?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<Vec<_>>>()?;
-    Ok(paths.into_iter().filter(|path| path.is_file()).collect())
+    files_below(&to.join("turnwise"))
 }
 
 /// Returns the symbols in what `objdump -T` prints that an older glibc lacks: those of later versions, and those that

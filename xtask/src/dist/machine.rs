@@ -1,9 +1,10 @@
 //! The target machines of packages: this one, or arm64, by Debian's cross compiler and qemu's user mode.
 
-use crate::checks::{must, output};
-use crate::foreign;
+use crate::command::{Run, cmd, of_words, skip};
+use crate::{foreign, root};
 use anyhow::Result;
 use std::env::consts::ARCH;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -33,21 +34,22 @@ impl Machine {
         Self { arch: ARCH, tools: "", around: Vec::new() }
     }
 
-    /// Returns an arm64 one, or why nothing can be built or run for it here.
-    pub(super) fn arm64() -> Result<Result<Self, String>> {
+    /// Returns an arm64 one.
+    ///
+    /// # Errors
+    /// Nothing can be built or run for it here.
+    pub(super) fn arm64() -> Result<Self> {
         if ARCH == "aarch64" {
-            return Ok(Err("this machine is one: the other checks make its packages".to_owned()));
+            return Err(skip("this machine is one: the other checks make its packages"));
         }
         let processor = foreign::arm64();
-        if let Some(why) = processor.trouble()? {
-            return Ok(Err(why));
-        }
-        must(Path::new("."), &[], &["rustup", "target", "add", "aarch64-unknown-linux-gnu"])?;
-        Ok(Ok(Self { arch: "aarch64", tools: processor.tools, around: processor.words() }))
+        processor.runs_here()?;
+        cmd("rustup target add aarch64-unknown-linux-gnu").must()?;
+        Ok(Self { arch: "aarch64", tools: processor.tools, around: processor.words() })
     }
 
     /// Returns whether its programs run by an emulator.
-    pub(super) fn is_foreign(&self) -> bool {
+    fn is_foreign(&self) -> bool {
         !self.around.is_empty()
     }
 
@@ -60,14 +62,14 @@ impl Machine {
         if self.tools.is_empty() { "cc".to_owned() } else { self.tool("gcc") }
     }
 
-    /// Returns a program of binutils, or the compiler.
-    pub(super) fn tool(&self, name: &str) -> String {
-        format!("{}{name}", self.tools)
+    /// Returns a program of binutils, or the compiler, with its arguments.
+    pub(super) fn tool(&self, line: &str) -> String {
+        format!("{}{line}", self.tools)
     }
 
     /// Returns the folder of its libraries.
     pub(super) fn multiarch(&self) -> Result<String> {
-        Ok(output(&[&self.tool("gcc"), "-print-multiarch"])?.trim().to_owned())
+        Ok(cmd(&self.tool("gcc -print-multiarch")).text()?.trim().to_owned())
     }
 
     /// Returns Debian's name for it.
@@ -75,20 +77,12 @@ impl Machine {
         if self.is_foreign() {
             return Ok("arm64".to_owned());
         }
-        Ok(output(&["dpkg", "--print-architecture"])?.trim().to_owned())
+        Ok(cmd("dpkg --print-architecture").text()?.trim().to_owned())
     }
 
-    /// Returns the words by which this machine runs a program of that one.
-    pub(super) fn line<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
-        self.around.iter().map(String::as_str).chain(words.iter().copied()).collect()
-    }
-
-    /// Returns the same as a command, to which arguments are to be added.
+    /// Returns the command by which this machine runs a program of that one.
     pub(super) fn command(&self, program: &Path) -> Command {
-        let Some((first, rest)) = self.around.split_first() else { return Command::new(program) };
-        let mut command = Command::new(first);
-        command.args(rest).arg(program);
-        command
+        of_words(self.around.iter().map(OsString::from).chain([program.into()]))
     }
 
     /// Returns a program of that machine that prints a file's text, if the file is its own map of memory.
@@ -96,9 +90,9 @@ impl Machine {
         if !self.is_foreign() {
             return Ok("cat".to_owned());
         }
-        let (source, program) = (folder.join("cat.c"), folder.join("cat").display().to_string());
-        super::write(&source, CAT)?;
-        must(Path::new("."), &[], &[&self.compiler(), "-o", &program, &source.display().to_string()])?;
-        Ok(program)
+        let (source, program) = (folder.join("cat.c"), folder.join("cat"));
+        root::write(&source, CAT)?;
+        cmd(&self.compiler()).arg("-o").arg(&program).arg(&source).must()?;
+        Ok(program.display().to_string())
     }
 }

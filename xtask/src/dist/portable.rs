@@ -5,11 +5,11 @@
 //! this machine's compiler.
 
 use super::machine::Machine;
-use super::{FOLDER, VERSION, copy, empty_folder, write};
-use crate::checks::{Outcome, must, output};
+use super::{Args, FOLDER, VERSION, empty_folder};
+use crate::command::{Run, both, cmd, need, skip, text_of};
+use crate::root::{copy, write};
 use anyhow::{Context, Result, ensure};
 use std::env::consts::ARCH;
-use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,94 +18,64 @@ use std::process::Command;
 pub(super) const GLIBC: &str = "2.28";
 /// What is taken from the Python registry.
 const REQUIRED: &str = "packaging/requirements.txt";
-const PACKAGES: [&str; 2] = ["turnwise-cli", "turnwise-capi"];
 
-/// Builds the tool and the C library for old C libraries; returns where they lie, or why they cannot be built.
-pub(super) fn build(machine: &Machine) -> Result<Result<PathBuf, String>> {
-    let target = format!("{}-unknown-linux-gnu", machine.arch);
-    let env = match environment(machine)? {
-        Ok(env) => env,
-        Err(why) => return Ok(Err(why)),
-    };
-    cargo(&env, &target, &PACKAGES)?;
-    Ok(Ok(folder_of(&target)?))
+/// Builds the tool and the C library for old C libraries; returns where they lie.
+pub(super) fn build(machine: &Machine) -> Result<PathBuf> {
+    cargo(machine, &format!("{}-unknown-linux-gnu", machine.arch), &["turnwise-cli", "turnwise-capi"])
 }
 
-fn folder_of(target: &str) -> Result<PathBuf> {
+/// Builds packages in an environment in which cargo and its children link with the stubs; returns where they lie.
+fn cargo(machine: &Machine, target: &str, packages: &[&str]) -> Result<PathBuf> {
+    let (upper, compiler) = (machine.arch.to_uppercase(), stubs(machine)?.join("cc"));
+    let mut build = cmd(&format!("cargo build --quiet --profile dist --locked --target-dir {FOLDER}/build --target"));
+    build.arg(target).args(packages.iter().flat_map(|package| ["-p", package])).env("CARGO_INCREMENTAL", "0");
+    build.env(format!("CARGO_TARGET_{upper}_UNKNOWN_LINUX_GNU_LINKER"), &compiler);
+    build.env(format!("CARGO_TARGET_{upper}_UNKNOWN_LINUX_GNU_RUSTFLAGS"), "-Cstrip=symbols");
+    build.env(format!("CC_{}_unknown_linux_gnu", machine.arch), &compiler).must()?;
     Ok(std::path::absolute(FOLDER)?.join("build").join(target).join("dist"))
 }
 
-fn cargo(env: &[(String, OsString)], target: &str, packages: &[&str]) -> Result<()> {
-    let folder = format!("{FOLDER}/build");
-    let line =
-        ["cargo", "build", "--quiet", "--profile", "dist", "--locked", "--target-dir", &folder, "--target", target];
-    let packages: Vec<&str> = packages.iter().flat_map(|package| ["-p", package]).collect();
-    must(Path::new("."), &borrowed(env), &[&line[..], &packages].concat())
-}
-
-fn borrowed(env: &[(String, OsString)]) -> Vec<(&str, &OsStr)> {
-    env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect()
-}
-
-/// Returns an environment in which cargo and its children link with the stubs; or why that is impossible.
-fn environment(machine: &Machine) -> Result<Result<Vec<(String, OsString)>, String>> {
-    let compiler = match stubs(machine)? {
-        Ok(folder) => folder.join("cc").into_os_string(),
-        Err(why) => return Ok(Err(why)),
-    };
-    let (upper, target) = (machine.arch.to_uppercase(), format!("{}_unknown_linux_gnu", machine.arch));
-    Ok(Ok(vec![
-        (format!("CARGO_TARGET_{upper}_UNKNOWN_LINUX_GNU_LINKER"), compiler.clone()),
-        (format!("CC_{target}"), compiler),
-        (format!("CARGO_TARGET_{upper}_UNKNOWN_LINUX_GNU_RUSTFLAGS"), "-Cstrip=symbols".into()),
-        ("CARGO_INCREMENTAL".to_owned(), "0".into()),
-    ]))
-}
-
-/// Returns Python with what [`REQUIRED`] names; or why it is unavailable.
-pub(super) fn python() -> Result<Result<PathBuf, String>> {
+/// Returns Python with what [`REQUIRED`] names.
+pub(super) fn python() -> Result<PathBuf> {
     let folder = std::path::absolute(FOLDER)?.join("python");
     let python = folder.join("bin/python3");
-    let shown = folder.display().to_string();
-    if !python.exists() && must(Path::new("."), &[], &["python3", "-m", "venv", &shown]).is_err() {
-        return Ok(Err("python3 makes no environment: `apt-get install python3-venv`".to_owned()));
+    if !python.exists() && cmd("python3 -m venv").arg(&folder).must().is_err() {
+        return Err(skip("python3 makes no environment: `apt-get install python3-venv`"));
     }
-    let pip = python.display().to_string();
-    let line = [&pip, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIRED];
-    match must(Path::new("."), &[], &line) {
-        Ok(()) => Ok(Ok(python)),
-        Err(error) => Ok(Err(format!("the Python registry does not give what {REQUIRED} names: {error:#}"))),
-    }
+    let mut install = pip(&python, "install --quiet --disable-pip-version-check -r");
+    let given = install.arg(REQUIRED).must();
+    given.map_err(|error| skip(format!("the Python registry does not give what {REQUIRED} names: {error:#}")))?;
+    Ok(python)
+}
+
+/// Returns a command of this Python's installer.
+pub(super) fn pip(python: &Path, line: &str) -> Command {
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip"]).args(line.split(' '));
+    pip
 }
 
 /// Makes the folder with the stubs and a compiler that links with them.
-fn stubs(machine: &Machine) -> Result<Result<PathBuf, String>> {
+fn stubs(machine: &Machine) -> Result<PathBuf> {
     let folder = std::path::absolute(FOLDER)?.join(format!("glibc-{GLIBC}{}", machine.suffix()));
     if folder.join("cc").exists() {
-        return Ok(Ok(folder));
+        return Ok(folder);
     }
-    let python = match python()? {
-        Ok(python) => python,
-        Err(why) => return Ok(Err(why)),
-    };
-    let work = empty_folder("zig")?;
-    write(&work.join("main.c"), "int main(void) { return 0; }\n")?;
-    let target = format!("{}-linux-gnu.{GLIBC}", machine.arch);
+    let (python, work) = (python()?, empty_folder("zig")?);
+    write(work.join("main.c"), "int main(void) { return 0; }\n")?;
     let out = Command::new(python)
-        .args(["-m", "ziglang", "build-exe", "main.c", "--verbose-link", "-target", &target])
-        .args(["-lc", "-lm", "-lpthread", "-ldl", "-lrt", "-lutil"])
-        .env("ZIG_GLOBAL_CACHE_DIR", work.join("cache"))
-        .env("ZIG_LOCAL_CACHE_DIR", work.join("cache"))
+        .args("-m ziglang build-exe main.c --verbose-link -lc -lm -lpthread -ldl -lrt -lutil -target".split(' '))
+        .arg(format!("{}-linux-gnu.{GLIBC}", machine.arch))
+        .envs(["ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"].map(|name| (name, work.join("cache"))))
         .current_dir(&work)
-        .output()
-        .context("cannot start Zig")?;
-    let shown = String::from_utf8_lossy(&out.stderr);
+        .printed()?;
+    let shown = text_of(&out.stderr);
     ensure!(out.status.success(), "Zig makes no stubs of glibc {GLIBC}:\n{shown}");
     let link = shown.lines().rfind(|line| line.starts_with("ld.lld")).context("Zig does not say what it links")?;
     let files: Vec<&Path> = parts(link).map(Path::new).collect();
     ensure!(files.len() >= 10, "Zig links fewer files than expected: {link}");
     lay_stubs(&files, &folder, &machine.compiler())?;
-    Ok(Ok(folder))
+    Ok(folder)
 }
 
 /// Returns the C library's files in a linker's command line.
@@ -121,7 +91,7 @@ fn parts(link: &str) -> impl Iterator<Item = &str> {
 fn lay_stubs(files: &[&Path], folder: &Path, compiler: &str) -> Result<()> {
     for file in files {
         let name = file.file_name().context("a file has a name")?.to_string_lossy();
-        copy(file, &folder.join(&*name))?;
+        copy(file, folder.join(&*name))?;
         if let Some((stem, _)) = name.split_once(".so.").filter(|(stem, _)| !["libc", "libld"].contains(stem)) {
             let link = folder.join(format!("{stem}.so"));
             let _ = std::fs::remove_file(&link);
@@ -130,7 +100,7 @@ fn lay_stubs(files: &[&Path], folder: &Path, compiler: &str) -> Result<()> {
     }
     let here = folder.display();
     let script = format!("GROUP ( {here}/libc.so.6 {here}/libc_nonshared.a AS_NEEDED ( {here}/libld.so.2 ) )\n");
-    write(&folder.join("libc.so"), script)?;
+    write(folder.join("libc.so"), script)?;
     // This machine's static unwinder may need a function of glibc 2.35, the shared one of old machines does not. This
     // machine's libgcc_s may need later symbols, too, but it is not what runs there.
     let compiler = format!(
@@ -145,57 +115,48 @@ fn lay_stubs(files: &[&Path], folder: &Path, compiler: &str) -> Result<()> {
 }
 
 /// Builds the static program, packs it, and has it run programs of this machine.
-pub(super) fn try_static() -> Result<Outcome> {
+pub(super) fn try_static(_: &Args) -> Result<String> {
     // For the C in a dependency.
-    if Command::new("musl-gcc").arg("-dumpversion").output().is_err() {
-        return Ok(Outcome::Skipped("no musl-gcc here: `apt-get install musl-tools`".to_owned()));
-    }
-    let machine = Machine::own();
-    let env = match environment(&machine)? {
-        Ok(env) => env,
-        Err(why) => return Ok(Outcome::Skipped(why)),
-    };
-    let target = format!("{ARCH}-unknown-linux-musl");
-    must(Path::new("."), &[], &["rustup", "target", "add", &target])?;
-    cargo(&env, &target, &["turnwise-cli"])?;
+    need("musl-gcc", "musl-tools")?;
+    let (machine, target) = (Machine::own(), format!("{ARCH}-unknown-linux-musl"));
+    cmd("rustup target add").arg(&target).must()?;
+    let built = cargo(&machine, &target, &["turnwise-cli"])?.join("turnwise");
     let folder = empty_folder("static")?;
     let name = format!("turnwise-{VERSION}-{ARCH}-linux-static");
     let to = folder.join(&name);
     let tool = to.join("turnwise");
-    copy(&folder_of(&target)?.join("turnwise"), &tool)?;
+    copy(built, &tool)?;
     for text in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-        copy(Path::new(text), &to.join(text))?;
+        copy(text, to.join(text))?;
     }
-    write(&to.join("THIRD-PARTY"), super::notices::of("turnwise-cli")?)?;
-    let headers = output(&["objdump", "-p", &tool.display().to_string()])?;
+    write(to.join("THIRD-PARTY"), super::notices::of("turnwise-cli")?)?;
+    let headers = cmd("objdump -p").arg(&tool).text()?;
     ensure!(!headers.contains("NEEDED"), "the static program needs libraries:\n{headers}");
     let used = use_tool(&machine, &tool)?;
     let archive = format!("{FOLDER}/{name}.tar.gz");
-    let line = ["tar", "-C", &folder.display().to_string(), "--owner=0", "--group=0", "--sort=name", "-czf"];
-    must(Path::new("."), &[], &[&line[..], &[&archive, &name]].concat())?;
-    Ok(Outcome::Ok(format!("{archive}; {used}")))
+    cmd("tar --owner=0 --group=0 --sort=name -czf").args([&archive, "-C"]).arg(folder).arg(name).must()?;
+    Ok(format!("{archive}; {used}"))
 }
 
 /// Runs programs with an installed tool; returns what they did.
 pub(super) fn use_tool(machine: &Machine, tool: &Path) -> Result<String> {
     let cache = tempfile::tempdir()?;
-    let run = |arguments: &[&str]| -> Result<String> {
-        let out = machine.command(tool).args(arguments).env("XDG_CACHE_HOME", cache.path()).output();
-        let out = out.with_context(|| format!("cannot start {}", tool.display()))?;
-        let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-        ensure!(out.status.success(), "`turnwise {}` ended with {}:\n{text}", arguments.join(" "), out.status);
+    let run = |arguments: &str| -> Result<String> {
+        let mut command = machine.command(tool);
+        let (status, text) = both(command.args(arguments.split(' ')).env("XDG_CACHE_HOME", cache.path()), None)?;
+        ensure!(status.success(), "`turnwise {arguments}` ended with {status}:\n{text}");
         Ok(text)
     };
-    let version = run(&["--version"])?;
+    let version = run("--version")?;
     ensure!(version.contains(VERSION), "it is another version: {version}");
-    let maps = run(&["run", "--", &machine.cat(cache.path())?, "/proc/self/maps"])?;
+    let maps = run(&format!("run -- {} /proc/self/maps", machine.cat(cache.path())?))?;
     ensure!(maps.contains("libturnwise_preload"), "`turnwise run` does not load the preload library");
-    let profile = run(&["profile", "--", "@sample", "-t", "2", "-s", "0.2"])?;
+    let profile = run("profile -- @sample -t 2 -s 0.2")?;
     ensure!(profile.contains("acquisitions"), "the profile has no acquisitions:\n{profile}");
-    let compared = run(&["compare", "--runs", "3", "--warmup", "0", "--", "@sample", "-t", "2", "-s", "0.2"])?;
+    let compared = run("compare --runs 3 --warmup 0 -- @sample -t 2 -s 0.2")?;
     let is_verdict = |line: &&str| ["Adaptive ", "No difference "].iter().any(|start| line.starts_with(start));
     let verdict = compared.lines().find(is_verdict);
-    let verdict = verdict.with_context(|| format!("`turnwise compare` tells nothing:\n{compared}"))?;
+    let verdict = verdict.with_context(|| format!("`turnwise compare` shows nothing:\n{compared}"))?;
     Ok(format!("run, profile and compare work: {verdict}"))
 }
 

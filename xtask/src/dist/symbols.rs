@@ -1,43 +1,36 @@
 //! The exports of the C library, compared with the kept list: programs that were linked with it continue to work.
 
 use super::machine::Machine;
-use super::{Args, PACKAGING, VERSION, portable};
-use crate::checks::{Outcome, must, output};
+use super::{Args, VERSION, portable};
+use crate::command::{Run, cmd, workspace};
+use crate::root;
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The list, also the package's: the loader's name of the library, then each symbol with the version that it is since.
-pub(super) const LIST: &str = "debian/libturnwise.symbols";
+pub(super) const LIST: &str = "packaging/debian/libturnwise.symbols";
 
 /// Compares the two.
-pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let built = match built(args)? {
-        Ok(folder) => folder,
-        Err(why) => return Ok(Outcome::Skipped(why)),
-    };
-    let library = built.join("libturnwise_c.so").display().to_string();
-    let file = Path::new(PACKAGING).join(LIST);
-    let kept = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+pub(super) fn run(args: &Args) -> Result<String> {
+    let library = built(args)?.join("libturnwise_c.so");
+    let kept = root::read(LIST)?;
     let kept = read(&kept)?;
-    let names = output(&["nm", "-D", "--defined-only", &library])?;
+    let names = cmd("nm -D --defined-only").arg(&library).text()?;
     let wrong = differences(&kept, &exported(&names));
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let headers = output(&["objdump", "-p", &library])?;
+    let headers = cmd("objdump -p").arg(&library).text()?;
     let soname = headers.lines().find_map(|line| line.trim().strip_prefix("SONAME")).unwrap_or_default().trim();
-    ensure!(soname == kept.soname, "the library is called `{soname}`, and `{}` in {}", kept.soname, file.display());
-    Ok(Outcome::Ok(format!("{} symbols of {soname}", kept.since.len())))
+    ensure!(soname == kept.soname, "the library is called `{soname}`, and `{}` in {LIST}", kept.soname);
+    Ok(format!("{} symbols of {soname}", kept.since.len()))
 }
 
 /// Makes the folder with the tool and the C library: of the debug build in the quick form.
-pub(super) fn built(args: &Args) -> Result<Result<PathBuf, String>> {
+pub(super) fn built(args: &Args) -> Result<PathBuf> {
     if !args.which.quick {
         return portable::build(&Machine::own());
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    // The whole workspace: what its tests have built.
-    must(Path::new("."), &[], &["cargo", "build", "--quiet", "--workspace"])?;
-    Ok(Ok(std::path::absolute(target.join("debug"))?))
+    workspace()
 }
 
 struct Kept<'a> {
@@ -66,8 +59,7 @@ fn differences(kept: &Kept<'_>, exported: &BTreeSet<&str>) -> Vec<String> {
         format!("`{name}` is gone: programs that call it no longer start. Keep it, or raise the major version")
     });
     let new = exported.iter().filter(|name| !kept.since.contains_key(*name));
-    let new = new.map(|name| format!("`{name}` is new: add ` {name}@Base {VERSION}` to {PACKAGING}/{LIST}"));
-    gone.chain(new).collect()
+    gone.chain(new.map(|name| format!("`{name}` is new: add ` {name}@Base {VERSION}` to {LIST}"))).collect()
 }
 
 #[cfg(test)]

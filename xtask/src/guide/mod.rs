@@ -12,10 +12,11 @@
 
 mod page;
 
-use anyhow::{Context, Result, bail};
+use crate::command::{Run, all_known, both, cmd};
+use crate::root::{cargo, target, write};
+use anyhow::{Context, Result, bail, ensure};
 use page::{Block, Page};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// A step that takes longer hangs.
 const LIMIT_S: &str = "900";
@@ -29,10 +30,11 @@ pub(crate) struct Args {
 
 /// Tries the pages; returns `true` if all is as stated there.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    let pages = chosen(page::load(Path::new("docs/guide"))?, &args.page)?;
+    let pages = page::load(Path::new("docs/guide"))?;
+    all_known(&args.page, pages.iter().map(|page| &*page.name), "page")?;
     let reader = Reader::new()?;
     let mut wrong = Vec::new();
-    for page in &pages {
+    for page in pages.iter().filter(|page| args.page.is_empty() || args.page.contains(&page.name)) {
         match reader.read(page) {
             Ok(steps) => println!("{}: {steps} steps, as it says", page.name),
             Err(error) => wrong.push(format!("{}: {error:#}", page.name)),
@@ -41,14 +43,6 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     // Last, where a reader of the end of a log finds it.
     wrong.iter().for_each(|error| println!("{error}"));
     Ok(wrong.is_empty())
-}
-
-fn chosen(pages: Vec<Page>, names: &[String]) -> Result<Vec<Page>> {
-    if let Some(name) = names.iter().find(|name| !pages.iter().any(|page| page.name == **name)) {
-        let all: Vec<_> = pages.iter().map(|page| page.name.as_str()).collect();
-        bail!("no page is called `{name}`; there are {}", all.join(", "));
-    }
-    Ok(pages.into_iter().filter(|page| names.is_empty() || names.contains(&page.name)).collect())
 }
 
 /// A follower of the guide.
@@ -63,13 +57,9 @@ struct Reader {
 impl Reader {
     /// Builds `turnwise` like the tests: after them there is nothing to do.
     fn new() -> Result<Reader> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = Command::new(cargo).args(["test", "--workspace", "--no-run"]).status();
-        if !status.context("cannot run cargo")?.success() {
-            bail!("turnwise cannot be built");
-        }
+        ensure!(cargo("test --workspace --no-run").succeeds()?, "turnwise cannot be built");
         let repository = std::env::current_dir().context("cannot find the current folder")?;
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
+        let target = repository.join(target());
         let mut folders = vec![target.join("debug")];
         folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
         let path = std::env::join_paths(folders).context("PATH has a folder with a colon")?;
@@ -87,31 +77,22 @@ impl Reader {
                     printed = self.step(script, *status, folder.path()).with_context(step)?;
                     steps += 1;
                 }
-                Block::File { name, text } => self.write(&folder.path().join(name), text).with_context(step)?,
+                Block::File { name, text } => {
+                    let text = text.replace("${TURNWISE}", &self.repository.to_string_lossy());
+                    write(folder.path().join(name), text).with_context(step)?;
+                }
                 Block::Expect(wanted) => page::expect(wanted, &printed).with_context(step)?,
             }
         }
         Ok(steps)
     }
 
-    fn write(&self, path: &Path, text: &str) -> Result<()> {
-        let text = text.replace("${TURNWISE}", &self.repository.to_string_lossy());
-        let folder = path.parent().context("a file without a folder")?;
-        std::fs::create_dir_all(folder)?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-    }
-
     /// Runs a script that ends with this status; returns its output.
     fn step(&self, script: &str, status: i32, folder: &Path) -> Result<String> {
-        let out = tempfile::NamedTempFile::new().context("cannot make a file")?;
-        let mut bash = Command::new("timeout");
-        bash.args(["-k", "5", LIMIT_S, "bash", "-euo", "pipefail", "-c", script]).current_dir(folder);
+        let mut bash = cmd("timeout -k 5");
+        bash.args([LIMIT_S, "bash", "-euo", "pipefail", "-c", script]).current_dir(folder);
         bash.env("PATH", &self.path).env("CARGO_TARGET_DIR", &self.target).env("TURNWISE", &self.repository);
-        // One file that is open once: else each would overwrite the other's output.
-        let file = out.reopen()?;
-        let ended = bash.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).status();
-        let ended = ended.context("cannot run bash")?;
-        let printed = String::from_utf8_lossy(&std::fs::read(out.path())?).into_owned();
+        let (ended, printed) = both(&mut bash, None)?;
         if ended.code() != Some(status) {
             bail!("{ended}, not status {status}:\n{}\nprinted:\n{printed}", script.trim_end());
         }

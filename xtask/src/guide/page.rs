@@ -1,8 +1,10 @@
 //! A page of the guide: its code blocks, and what they expect.
 
+use crate::command::entries;
+use crate::root::read;
 use anyhow::{Context, Result, bail, ensure};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A page.
 pub(super) struct Page {
@@ -21,18 +23,12 @@ pub(super) enum Block {
 
 /// Returns all pages, in the order of their names.
 pub(super) fn load(folder: &Path) -> Result<Vec<Page>> {
-    let mut pages = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            let blocks = blocks(&text).with_context(|| path.display().to_string())?;
-            pages.push(Page { name, blocks });
-        }
-    }
-    pages.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(pages)
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    let page = |path: PathBuf| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Page { name, blocks: blocks(&read(&path)?).with_context(|| path.display().to_string())? })
+    };
+    entries(folder)?.into_iter().filter(is_page).map(page).collect()
 }
 
 fn blocks(text: &str) -> Result<Vec<(usize, Block)>> {

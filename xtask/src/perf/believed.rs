@@ -2,7 +2,9 @@
 //! the number (`believed.c`), however often it is made. `turnwise-lab bench` makes the system call itself where it
 //! keeps threads on CPUs; versions from before it did put those of `beside-pinned` elsewhere.
 
-use anyhow::{Context, Result, bail};
+use crate::command::{Run, cmd, text_of};
+use crate::root::write;
+use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,13 +27,10 @@ impl Believed {
     pub(super) fn new(cpus: u32) -> Result<Believed> {
         let folder = TempDir::with_prefix("turnwise-perf-").context("cannot make a folder")?;
         let (source, library) = (folder.path().join("believed.c"), folder.path().join("believed.so"));
-        std::fs::write(&source, SOURCE).context("cannot write the source of --believed-cpus")?;
-        let mut compile = Command::new("cc");
-        compile.args(["-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
-        let output = compile.output().context("--believed-cpus needs a C compiler `cc`: apt-get install gcc")?;
-        if !output.status.success() {
-            bail!("cc cannot compile believed.c:\n{}", String::from_utf8_lossy(&output.stderr));
-        }
+        write(&source, SOURCE)?;
+        let output = cmd("cc -O2 -Wall -Werror -shared -fPIC -o").arg(&library).arg(&source).printed();
+        let output = output.context("--believed-cpus needs a C compiler `cc`: apt-get install gcc")?;
+        ensure!(output.status.success(), "cc cannot compile believed.c:\n{}", text_of(&output.stderr));
         Ok(Believed { cpus, library, _folder: folder })
     }
 

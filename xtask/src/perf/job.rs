@@ -4,11 +4,14 @@ use super::believed::Believed;
 use super::cells::Cell;
 use super::measure::Versions;
 use super::version::Version;
+use crate::command::{json, last_lines};
 use crate::programs::prepare::Ready;
-use crate::programs::run::{bounded, last_lines};
-use anyhow::{Context, Result, bail, ensure};
+use crate::programs::run::bounded;
+use crate::results::{each, text};
+use anyhow::{Context, Result, ensure};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 use turnwise_present::stats::median;
@@ -34,6 +37,11 @@ impl Unit {
             Unit::Nanoseconds | Unit::Seconds => old / new,
             Unit::PerSecond => new / old,
         }
+    }
+
+    /// Returns the same of each pair of the old and the new one.
+    pub(crate) fn speeds(self, pairs: &[[f64; 2]]) -> Vec<f64> {
+        pairs.iter().map(|[old, new]| self.speed(*old, *new)).collect()
     }
 }
 
@@ -117,61 +125,25 @@ fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[S
         command.args(told.set.iter().flat_map(|set| ["--set", set])).envs(told.variables.clone());
     }
     command.arg("--json").arg(file.path()).arg("--scenario").args(scenarios);
-    let (success, printed) = bounded(command)?;
-    if !success {
-        bail!("`turnwise-lab bench {subject}` fails: {}", last_lines(&printed));
-    }
+    let (ended, printed) = bounded(&mut command)?;
+    ensure!(ended.success(), "`turnwise-lab bench {subject}` fails: {}", last_lines(&printed));
     read(file.path(), lock, scenarios)
 }
 
-#[derive(Deserialize)]
-struct Report {
-    scenarios: Vec<ScenarioReport>,
-    #[serde(default)]
-    left_out: Vec<LeftOut>,
-}
-
-/// What cannot run here, and why.
-#[derive(Deserialize)]
-struct LeftOut {
-    scenario: String,
-    why: String,
-}
-
-#[derive(Deserialize)]
-struct ScenarioReport {
-    name: String,
-    locks: Vec<LockReport>,
-}
-
-#[derive(Deserialize)]
-struct LockReport {
-    name: String,
-    rounds_ns: Vec<Option<f64>>,
-    /// In an open loop, where the number of operations is given.
-    late: Option<Late>,
-}
-
-#[derive(Deserialize)]
-struct Late {
-    rounds_p99_ns: Vec<Option<f64>>,
-}
-
-impl LockReport {
-    fn rounds(&self) -> &[Option<f64>] {
-        self.late.as_ref().map_or(&self.rounds_ns, |late| &late.rounds_p99_ns)
-    }
-}
-
-/// Returns the lock's time per operation in each scenario, or the 99th percentile of its waits: its samples' median.
+/// Returns the lock's time per operation in each scenario, or in an open loop, where the number of operations is given,
+/// the 99th percentile of its waits: its samples' median.
 fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
-    let text = std::fs::read_to_string(file).context("cannot read the report of `turnwise-lab bench`")?;
-    let report: Report = serde_json::from_str(&text).context("the report of `turnwise-lab bench` has another shape")?;
+    let report: Value = json(file, "`turnwise-lab bench`")?;
+    ensure!(report["scenarios"].is_array(), "the report of `turnwise-lab bench` has another shape");
+    let named = |list: &'_ Value, field: &str, name: &str| each(list).iter().find(|one| one[field] == name).cloned();
     let value = |name: &String| {
-        let scenario = report.scenarios.iter().find(|scenario| scenario.name == *name);
-        let lock = scenario.and_then(|scenario| scenario.locks.iter().find(|report| report.name == lock));
-        let mut samples: Vec<f64> = lock.iter().flat_map(|lock| lock.rounds()).flatten().copied().collect();
-        let left_out = report.left_out.iter().find(|left| left.scenario == *name).map_or("", |left| &left.why);
+        let lock = named(&report["scenarios"], "name", name).and_then(|found| named(&found["locks"], "name", lock));
+        let lock = lock.unwrap_or_default();
+        let late = &lock["late"]["rounds_p99_ns"];
+        let rounds = if late.is_array() { late } else { &lock["rounds_ns"] };
+        let mut samples: Vec<f64> = each(rounds).iter().filter_map(Value::as_f64).collect();
+        let left_out =
+            named(&report["left_out"], "scenario", name).map_or_else(String::new, |left| text(&left["why"]).into());
         ensure!(!samples.is_empty(), "`turnwise-lab bench` does not measure it in {name} {left_out}");
         Ok(median(&mut samples))
     };
@@ -179,18 +151,16 @@ fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
 }
 
 fn program(version: &Version, how: &How, ready: &Ready, figure: &Regex) -> Result<f64> {
-    let command = match &version.told {
-        Some(told) => told.command(&ready.command)?,
+    let mut command = match &version.told {
+        Some(told) => told.command(&ready.command),
         None => {
             let mut command = how.command(&version.program);
             command.args(["run", "--lock", "adaptive", "--"]).args(&ready.command);
             command
         }
     };
-    let (success, printed) = bounded(command)?;
-    if !success {
-        bail!("it fails: {}", last_lines(&printed));
-    }
+    let (ended, printed) = bounded(&mut command)?;
+    ensure!(ended.success(), "it fails: {}", last_lines(&printed));
     added_up(figure, &printed)
 }
 
@@ -198,14 +168,10 @@ fn program(version: &Version, how: &How, ready: &Ready, figure: &Regex) -> Resul
 fn added_up(figure: &Regex, printed: &str) -> Result<f64> {
     let found: Vec<&str> =
         figure.captures_iter(printed).filter_map(|found| found.get(1)).map(|group| group.as_str()).collect();
-    if found.is_empty() {
-        bail!("it prints nothing like `{figure}`: {}", last_lines(printed));
-    }
+    ensure!(!found.is_empty(), "it prints nothing like `{figure}`: {}", last_lines(printed));
     let number = |text: &&str| text.parse::<f64>().with_context(|| format!("`{figure}` finds {text}, no number"));
     let all: f64 = found.iter().map(number).sum::<Result<f64>>()?;
-    if !(all > 0.0 && all.is_finite()) {
-        bail!("its figure is {all}, which has no ratio");
-    }
+    ensure!(all > 0.0 && all.is_finite(), "its figure is {all}, which has no ratio");
     Ok(all)
 }
 

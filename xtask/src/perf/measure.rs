@@ -4,7 +4,7 @@ use super::busy::Busy;
 use super::job::{How, Job, Unit};
 use super::report::Gap;
 use super::version::Version;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -73,30 +73,16 @@ fn is_due(round: u32, times: u32, rounds: u32) -> bool {
 }
 
 impl Running<'_> {
-    /// Makes one run under each version of each pair of builds.
+    /// Makes one run under each version of each pair of builds, up to the first that fails.
     fn pairs_of(&mut self, builds: &[Versions], how: &How, new_first: bool) {
         for (build, versions) in builds.iter().enumerate() {
-            self.pair(build, versions, how, new_first);
-        }
-    }
-
-    /// Makes one run under each version; the order changes from pair to pair.
-    fn pair(&mut self, build: usize, versions: &Versions, how: &How, new_first: bool) {
-        let mut values = [Vec::new(), Vec::new()];
-        for index in if new_first { [1, 0] } else { [0, 1] } {
             if self.failed.is_some() {
                 return;
             }
-            match self.job.run(versions, index, how) {
-                Ok(run) => values[index] = run,
-                Err(error) => {
-                    let which = ["old", "new"][index];
-                    self.failed = Some(format!("the {which} one, {}: {error:#}", versions[index].name));
-                }
+            match pair(self.job, versions, how, new_first) {
+                Ok(values) => self.pairs[build].push(values),
+                Err(error) => self.failed = Some(format!("{error:#}")),
             }
-        }
-        if self.failed.is_none() {
-            self.pairs[build].push(values);
         }
     }
 
@@ -109,6 +95,16 @@ impl Running<'_> {
         let unit = self.job.unit;
         cells.map(|(index, cell)| Measured { cell: cell.clone(), unit, builds: builds(index) }).collect()
     }
+}
+
+/// Makes one run under each version; the order changes from pair to pair.
+fn pair(job: &Job, versions: &Versions, how: &How, new_first: bool) -> Result<[Vec<f64>; 2]> {
+    let mut values = [Vec::new(), Vec::new()];
+    for index in if new_first { [1, 0] } else { [0, 1] } {
+        let which = || format!("the {} one, {}", ["old", "new"][index], versions[index].name);
+        values[index] = job.run(versions, index, how).with_context(which)?;
+    }
+    Ok(values)
 }
 
 /// Shows one line that is overwritten, at a terminal. Round 0 wipes it away.

@@ -11,6 +11,7 @@ pub(crate) mod report;
 pub(crate) mod stats;
 pub(crate) mod version;
 
+use crate::command::{Run, skipped};
 use crate::programs;
 use anyhow::{Context, Result, bail};
 use believed::Believed;
@@ -20,21 +21,23 @@ use job::{How, Job, Unit, What};
 use measure::Versions;
 use placement::Placement;
 use regex::Regex;
-use report::{Conditions, Gap, Machine, Report};
+use report::{Conditions, Gap, Place, Report};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+use turnwise_present::json::publish;
+use turnwise_present::output_file::OutputFile;
 use version::Version;
 
 /// Compare the speed of the working tree's locks with a commit's
 ///
 /// Builds `turnwise`, which carries the preload library, and `turnwise-lab` of the working tree as it is and of COMMIT
 /// (below target/perf, once), and runs cells of `turnwise-lab bench` and programs of `cargo xtask programs` with both,
-/// interleaved in pairs of runs, of which now the one version and now the other comes first. Prints a table to paste
+/// interleaved in pairs of runs, in alternating order. Prints a table to paste
 /// into a commit message.
 ///
 /// The speed of a cell is the median of its pairs' ratios; above 1 the working tree is faster. Its interval needs
-/// nothing to be known of how runs are distributed (it lies between two of the ratios), and is so much wider that with
+/// no assumption on how runs are distributed (it lies between two of the ratios), and is widened so that with
 /// 95% all intervals of the table hold together, however many cells there are (Bonferroni): a table of equal versions
 /// claims a difference once in twenty at most. A cell is better or worse if its whole interval lies beyond 1 by more
 /// than the bound. More cells need more pairs for the same width.
@@ -64,10 +67,10 @@ pub(crate) struct Args {
     /// Length of a sample in milliseconds; a run has four of a cell, and their median counts
     #[arg(long, value_name = "MS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     sample_ms: u32,
-    /// Measure beside N processes that each keep a CPU busy
+    /// Measure next to N processes that each keep a CPU busy
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024))]
     beside: u32,
-    /// Make the locks believe that the machine has N CPUs; 16 or more count as many
+    /// Make the locks assume that the machine has N CPUs; 16 or more count as many
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     believed_cpus: Option<u32>,
     /// Build each version N times, each time with its functions placed in another order, and count only what all N
@@ -112,19 +115,16 @@ fn percent(text: &str) -> Result<f64, String> {
 
 /// Compares; returns `true` if nothing is worse.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    if let Some(file) = &args.json {
-        let open = std::fs::OpenOptions::new().append(true).create(true).open(file);
-        open.map(drop)
-            .with_context(|| format!("cannot write {}: name a file in a folder that exists", file.display()))?;
-    }
+    let json = OutputFile::asked("--json", args.json.as_deref()).context("name a file in a folder that exists")?;
     // The typed arguments are at least this many cells; later, minutes of building would be lost.
-    args.has_enough_pairs(args.cells().len(), args.programs().len())?;
+    let (cells, programs) = args.chosen();
+    args.has_enough_pairs(cells.len(), programs.len())?;
     let builds = builds(args)?;
     let versions = &builds[0];
-    let plan = Plan::of(&args.cells(), &args.programs(), [args.rounds(), args.program_rounds], versions)?;
+    let plan = Plan::of(&cells, &programs, [args.rounds(), args.program_rounds], versions)?;
     let programs = plan.jobs.iter().filter(|job| job.unit != Unit::Nanoseconds).count();
     args.has_enough_pairs(plan.cells() - programs, programs)?;
-    let machine = Machine::here(version::compiler()?);
+    let machine = Place::here(version::compiler()?);
     let how = How { sample_ms: args.sample_ms, believed: args.believed_cpus.map(Believed::new).transpose()? };
     let start = Instant::now();
     let outcome = {
@@ -154,11 +154,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         left_out: plan.left_out,
         failed,
     };
-    print!("{}", report.text());
-    if let Some(file) = &args.json {
-        let json = serde_json::to_string_pretty(&report).context("the report has no JSON form")?;
-        std::fs::write(file, json + "\n").with_context(|| format!("cannot write {}", file.display()))?;
-    }
+    publish(&report, &report.text(), json)?;
     match report.failed.len() {
         0 => Ok(!report.is_worse()),
         failed => bail!("{failed} of the measurements failed: see FAILED above"),
@@ -182,22 +178,18 @@ impl Args {
         self.rounds.unwrap_or(if self.quick { 30 } else { 40 })
     }
 
-    /// Returns what is named, or else the default; if only one kind is named, none of the other.
-    fn cells(&self) -> Vec<&str> {
-        match (self.bench.is_empty(), self.programs.is_empty(), self.quick) {
-            (false, ..) => self.bench.iter().map(String::as_str).collect(),
-            (true, false, _) => Vec::new(),
-            (true, true, true) => cells::QUICK.to_vec(),
-            (true, true, false) => cells::DEFAULT.to_vec(),
-        }
+    /// Returns cells and programs.
+    fn chosen(&self) -> (Vec<&str>, Vec<&str>) {
+        let programs = if self.quick { &[][..] } else { PROGRAMS };
+        chosen([&self.bench, &self.programs], || [cells::default(self.quick), programs.to_vec()]).into()
     }
+}
 
-    fn programs(&self) -> Vec<String> {
-        match (self.programs.is_empty(), self.bench.is_empty() && !self.quick) {
-            (false, _) => self.programs.clone(),
-            (true, true) => PROGRAMS.iter().map(|name| (*name).to_owned()).collect(),
-            (true, false) => Vec::new(),
-        }
+/// Returns the cells and programs that are named, or else the default; if only one kind is named, none of the other.
+pub(crate) fn chosen<'a>(named: [&'a [String]; 2], default: impl FnOnce() -> [Vec<&'a str>; 2]) -> [Vec<&'a str>; 2] {
+    match named {
+        [[], []] => default(),
+        named => named.map(|names| names.iter().map(String::as_str).collect()),
     }
 }
 
@@ -228,8 +220,8 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Makes a plan of cells and programs as typed, with this many rounds of either.
-    pub(crate) fn of(cells: &[&str], programs: &[String], rounds: [u32; 2], versions: &Versions) -> Result<Plan> {
-        let (cells, mut left_out) = chosen(cells, versions)?;
+    pub(crate) fn of(cells: &[&str], programs: &[&str], rounds: [u32; 2], versions: &Versions) -> Result<Plan> {
+        let (cells, mut left_out) = in_both(cells, versions)?;
         let mut jobs = Job::of_cells(&cells, rounds[0]);
         let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
         programs_of(&here, programs, rounds[1], &mut jobs, &mut left_out)?;
@@ -248,7 +240,7 @@ impl Plan {
 }
 
 /// Returns the cells that were typed and that both versions have.
-fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> {
+fn in_both(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> {
     if typed.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
@@ -269,16 +261,12 @@ fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> 
 }
 
 fn catalogue(version: &Version) -> Result<Catalogue> {
-    let out = Command::new(&version.bench).args(["bench", "--list"]).output();
-    let out = out.with_context(|| format!("cannot run {}", version.program.display()))?;
-    if !out.status.success() {
-        bail!("{} cannot list its benchmarks: {}", version.name, String::from_utf8_lossy(&out.stderr).trim());
-    }
-    Catalogue::parse(&String::from_utf8_lossy(&out.stdout)).with_context(|| format!("of {}", version.name))
+    let list = Command::new(&version.bench).args(["bench", "--list"]).text();
+    Catalogue::parse(&list.context("it cannot list its benchmarks")?).with_context(|| format!("of {}", version.name))
 }
 
 /// Adds the jobs of programs; those that cannot run here are left out.
-fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, left_out: &mut Vec<Gap>) -> Result<()> {
+fn programs_of(here: &Path, names: &[&str], rounds: u32, jobs: &mut Vec<Job>, left_out: &mut Vec<Gap>) -> Result<()> {
     if names.is_empty() {
         return Ok(());
     }
@@ -289,7 +277,7 @@ fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, 
             continue;
         };
         let figure = Regex::new(&format!("(?m){metric}"))?;
-        let prepared = programs::prepare::prepare(&program, here);
+        let prepared = skipped(programs::prepare::prepare(&program, here));
         match prepared.with_context(|| format!("{} cannot be prepared", program.name))? {
             Err(why) => left_out.push(Gap { cell: program.name, why }),
             Ok(ready) => jobs.push(Job {
@@ -329,10 +317,11 @@ mod tests {
     fn who_names_something_gets_that_alone() {
         let runs = |line: &[&str]| {
             let args = parsed(&[&["--against", "main"], line].concat()).unwrap();
-            (args.cells().len(), args.programs().len())
+            let (cells, programs) = args.chosen();
+            (cells.len(), programs.len())
         };
-        assert_eq!(runs(&[]), (cells::DEFAULT.len(), PROGRAMS.len()));
-        assert_eq!(runs(&["--quick"]), (cells::QUICK.len(), 0));
+        assert_eq!(runs(&[]), (cells::default(false).len(), PROGRAMS.len()));
+        assert_eq!(runs(&["--quick"]), (cells::default(true).len(), 0));
         assert_eq!(runs(&["--bench", "mutex", "spin:2x50/100"]), (2, 0));
         assert_eq!(runs(&["--bench", "mutex,spin"]), (2, 0));
         assert_eq!(runs(&["--programs", "Kyoto cache, ordered", "SQLite"]), (0, 2));
@@ -379,8 +368,7 @@ mod tests {
     #[test]
     fn programs_without_figures_are_left_out_and_unknown_ones_refused() {
         let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
-        let mut named =
-            |name: &str| programs_of(Path::new("programs"), &[name.to_owned()], 15, &mut jobs, &mut left_out);
+        let mut named = |name: &str| programs_of(Path::new("programs"), &[name], 15, &mut jobs, &mut left_out);
         named("GLib's tests").unwrap();
         assert!(named("no such").is_err());
         assert_eq!((jobs.len(), left_out.len()), (0, 1));

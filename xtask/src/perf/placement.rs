@@ -2,20 +2,17 @@
 //! shares with others, and that alone has made a cell 11% faster or slower: what two builds of a commit disagree on is
 //! not a property of the commit.
 
-use anyhow::{Context, Result, bail};
+use crate::command::host;
+use crate::root::write;
+use anyhow::{Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// How a build's functions are placed.
+/// How a build's functions are placed: as the linker does it, or in an order drawn from this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placement {
-    /// As the linker does it.
-    Plain,
-    /// In an order drawn from this number.
-    Shuffled(u32),
-}
+pub(super) struct Placement(pub(super) Option<u32>);
 
 /// A linker for cargo: the ordinary one, with shuffling. Its name is not that of a known linker, so that the compiler
 /// keeps to its default kind.
@@ -24,29 +21,23 @@ const LINKER: &str = "linker-that-shuffles";
 impl Placement {
     /// Returns the placements of this many builds: the first is the ordinary one.
     pub(super) fn of_builds(number: u32) -> impl Iterator<Item = Placement> {
-        (0..number).map(|seed| if seed == 0 { Placement::Plain } else { Placement::Shuffled(seed) })
+        (0..number).map(|seed| Placement((seed > 0).then_some(seed)))
     }
 
     /// Returns the suffix of the names of its files.
     pub(super) fn suffix(self) -> String {
-        match self {
-            Placement::Plain => String::new(),
-            Placement::Shuffled(seed) => format!("-placed-{seed}"),
-        }
+        self.0.map_or_else(String::new, |seed| format!("-placed-{seed}"))
     }
 
     pub(super) fn words(self) -> String {
-        match self {
-            Placement::Plain => String::new(),
-            Placement::Shuffled(seed) => format!(" with another placement of its functions ({seed})"),
-        }
+        self.0.map_or_else(String::new, |seed| format!(" with another placement of its functions ({seed})"))
     }
 
     /// Makes a cargo link this way; the linker lies in `folder`. Builds within that build inherit it.
     pub(super) fn apply(self, cargo: &mut Command, folder: &Path) -> Result<()> {
-        let Placement::Shuffled(seed) = self else { return Ok(()) };
+        let Some(seed) = self.0 else { return Ok(()) };
         let linker = folder.join(format!("{LINKER}-{seed}"));
-        fs::write(&linker, script(seed)).context("cannot write a linker")?;
+        write(&linker, script(seed))?;
         fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)).context("cannot make a linker executable")?;
         let linker = linker.canonicalize().context("cannot find the linker")?;
         cargo.env(format!("CARGO_TARGET_{}_LINKER", host()?.to_uppercase().replace('-', "_")), linker);
@@ -57,16 +48,6 @@ impl Placement {
 /// Returns the script: LLVM's linker orders the functions by a seed. Other linkers refuse to, and so does this.
 fn script(seed: u32) -> String {
     format!("#!/bin/sh\nexec cc \"$@\" '-Wl,--shuffle-sections=.text*={seed}'\n")
-}
-
-/// Returns the machine that is compiled for.
-fn host() -> Result<String> {
-    let out = Command::new("rustc").args(["--version", "--verbose"]).output().context("cannot run rustc")?;
-    let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    match text.lines().find_map(|line| line.strip_prefix("host: ")) {
-        Some(host) => Ok(host.to_owned()),
-        None => bail!("rustc does not say which machine it compiles for"),
-    }
 }
 
 #[cfg(test)]
@@ -107,9 +88,8 @@ mod tests {
     fn builds_differ_in_the_order_of_their_functions_and_in_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("source.rs"), source()).unwrap();
-        let [plain, one, two, again] =
-            [Placement::Plain, Placement::Shuffled(1), Placement::Shuffled(2), Placement::Shuffled(1)]
-                .map(|placement| built(folder.path(), placement));
+        let [plain, one, two, again] = [Placement(None), Placement(Some(1)), Placement(Some(2)), Placement(Some(1))]
+            .map(|placement| built(folder.path(), placement));
         assert_eq!(plain.1.len(), 16, "{plain:?}");
         assert!(plain.1 != one.1 && one.1 != two.1 && one.1 == again.1, "{plain:?} {one:?} {two:?}");
         assert!(plain.0 == one.0 && one.0 == two.0);
@@ -118,7 +98,7 @@ mod tests {
     #[test]
     fn the_first_build_is_the_ordinary_one() {
         let all: Vec<_> = Placement::of_builds(3).collect();
-        assert_eq!(all, [Placement::Plain, Placement::Shuffled(1), Placement::Shuffled(2)]);
+        assert_eq!(all, [Placement(None), Placement(Some(1)), Placement(Some(2))]);
         assert_eq!((all[0].suffix().as_str(), all[1].suffix().as_str()), ("", "-placed-1"));
     }
 }

@@ -6,7 +6,7 @@ use super::stats::{self, Interval, Verdict};
 use super::version::Version;
 use crate::programs::report::figure;
 use serde::{Deserialize, Serialize};
-use turnwise_present::machine;
+use turnwise_present::machine::Machine;
 use turnwise_present::stats::median;
 
 /// No line of the table is wider.
@@ -20,7 +20,7 @@ pub(super) struct Report<'a> {
     pub(super) command: String,
     pub(super) new: &'a Version,
     pub(super) old: &'a Version,
-    pub(super) machine: Machine,
+    pub(super) machine: Place,
     pub(super) conditions: Conditions,
     /// How often any interval may miss, all of them together.
     pub(super) error: f64,
@@ -40,10 +40,9 @@ pub(crate) struct Gap {
 
 /// Where it was measured.
 #[derive(Serialize)]
-pub(super) struct Machine {
-    cpus: usize,
-    cpu: String,
-    kernel: String,
+pub(super) struct Place {
+    #[serde(flatten)]
+    machine: Machine,
     compiler: String,
     /// Threads that wanted a CPU before the first run, averaged over a minute.
     load: String,
@@ -91,18 +90,12 @@ struct Build {
     speed: Interval,
 }
 
-impl Machine {
+impl Place {
     /// Describes this machine as it is now.
-    pub(super) fn here(compiler: String) -> Machine {
-        let unknown = || "unknown".to_owned();
-        let machine::Machine { cpu, cpus, arch, kernel, load_average, .. } = machine::Machine::here();
-        Machine {
-            cpus,
-            cpu: cpu.unwrap_or(arch),
-            kernel: kernel.unwrap_or_else(unknown),
-            compiler,
-            load: load_average.map_or_else(unknown, |load| format!("{load:.2}")),
-        }
+    pub(super) fn here(compiler: String) -> Place {
+        let machine = Machine::here();
+        let load = machine.load_average.map_or_else(|| "unknown".to_owned(), |load| format!("{load:.2}"));
+        Place { machine, compiler, load }
     }
 }
 
@@ -135,8 +128,7 @@ fn row(measured: Measured, error: f64, bound: f64) -> Option<Row> {
 
 impl Build {
     fn of(pairs: Vec<[f64; 2]>, unit: Unit, error: f64) -> Option<Build> {
-        let ratios: Vec<f64> = pairs.iter().map(|[old, new]| unit.speed(*old, *new)).collect();
-        let speed = Interval::of(&ratios, error)?;
+        let speed = Interval::of(&unit.speeds(&pairs), error)?;
         let middle = |index: usize| {
             let mut values: Vec<f64> = pairs.iter().map(|pair| pair[index]).collect();
             median(&mut values)
@@ -179,7 +171,8 @@ impl Report<'_> {
     }
 
     fn head(&self) -> Vec<String> {
-        let Machine { cpus, cpu, kernel, compiler, load } = &self.machine;
+        let Place { machine, compiler, load } = &self.machine;
+        let (cpus, cpu, kernel) = (machine.cpus, machine.cpu_name(), machine.kernel.as_deref().unwrap_or("unknown"));
         let Conditions { rounds, program_rounds, sample_ms, beside, believed_cpus, bound, builds, seconds } =
             &self.conditions;
         let (cells, programs) = self.cells.iter().partition::<Vec<_>, _>(|row| row.unit == Unit::Nanoseconds);
@@ -217,7 +210,7 @@ impl Report<'_> {
     fn conclusion(&self) -> String {
         let [worse, better, none] =
             [Verdict::Worse, Verdict::Better, Verdict::NoDifference].map(|verdict| self.count(verdict));
-        format!("{worse} worse, {better} better, and in {none} no difference can be told")
+        format!("{worse} worse, {better} better, and in {none} no difference can be seen")
     }
 }
 
@@ -289,11 +282,11 @@ mod tests {
             command: "cargo xtask perf".to_owned(),
             new: &versions[1],
             old: &versions[0],
-            machine: Machine::here("rustc 1".to_owned()),
+            machine: Place::here("rustc 1".to_owned()),
             conditions,
             error: stats::ERROR,
             cells,
-            left_out: vec![Gap { cell: "gone".to_owned(), why: "nobody has it".to_owned() }],
+            left_out: vec![Gap { cell: "gone".to_owned(), why: "no version has it".to_owned() }],
             failed,
         }
     }
@@ -322,10 +315,10 @@ mod tests {
             "program                                   1.000 s    2.000 s   0.500  0.500 to 0.500  WORSE\n",
             "server                                  123.5 k/s  234.6 k/s   1.900  1.900 to 1.900  BETTER\n",
             "runs     12 pairs of 4 x 60 ms per cell; 15 pairs per program; beside 2 busy processes;",
-            "left out: gone: nobody has it\n",
+            "left out: gone: no version has it\n",
             "FAILED: broken: it died\n",
             "95% (99.00% each)",
-            "\n2 worse, 2 better, and in 1 no difference can be told\n",
+            "\n2 worse, 2 better, and in 1 no difference can be seen\n",
         ] {
             assert!(text.contains(wanted), "no {wanted:?} in:\n{text}");
         }
@@ -361,7 +354,7 @@ mod tests {
             let flat = |text: &str| text.replace("\n         ", " ");
             assert!(text.contains(wanted) || flat(&text).contains(wanted), "no {wanted:?} in:\n{text}");
         }
-        assert!(text.ends_with("\n1 worse, 0 better, and in 2 no difference can be told\n"), "{text}");
+        assert!(text.ends_with("\n1 worse, 0 better, and in 2 no difference can be seen\n"), "{text}");
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["cells"][0]["other_builds"][0]["ratio"], 1.0);
     }

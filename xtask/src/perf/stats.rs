@@ -70,6 +70,12 @@ impl Verdict {
     }
 }
 
+/// Returns the geometric mean; `None` of nothing.
+pub(crate) fn geometric_mean(ratios: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, number) = ratios.fold((0.0, 0), |(sum, number), ratio| (sum + ratio.ln(), number + 1));
+    (number > 0).then(|| (sum / f64::from(number)).exp())
+}
+
 /// Returns how often each interval may miss, so that all of `cells` hold together with `1 - ERROR` (Bonferroni).
 pub(crate) fn error_of_each(cells: usize) -> f64 {
     ERROR / cells.max(1) as f64

@@ -2,11 +2,13 @@
 //! `target/perf`.
 
 use super::placement::Placement;
-use anyhow::{Context, Result, bail};
+use crate::command::{Run, cmd, git, of_words, outputs_to, text_of};
+use crate::root::{cargo, copy, target};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use turnwise_preload_abi::environment;
 
 /// Where commits, their programs and the logs of their builds lie.
@@ -48,12 +50,11 @@ pub(crate) struct Told {
 
 impl Told {
     /// Returns a program that runs on the library.
-    pub(super) fn command(&self, words: &[String]) -> Result<Command> {
-        let (program, arguments) = words.split_first().context("a program without a command")?;
-        let mut command = Command::new(program);
-        command.args(arguments).env("LD_PRELOAD", &self.library).env(environment::LOCK, "adaptive");
+    pub(super) fn command(&self, words: &[String]) -> Command {
+        let mut command = of_words(words);
+        command.env("LD_PRELOAD", &self.library).env(environment::LOCK, "adaptive");
         command.env("TURNWISE_ABLATE", self.set.join(",")).envs(self.variables.clone());
-        Ok(command)
+        command
     }
 }
 
@@ -83,9 +84,9 @@ pub(super) fn working_tree(placement: Placement) -> Result<Version> {
     let changed = git(&["status", "--porcelain"])?.lines().count();
     let place = folder()?.join(format!("tree{}", placement.suffix()));
     let target = match placement {
-        Placement::Plain => std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from),
+        Placement(None) => target(),
         // The compiler's own cache does not know that a linker changed.
-        Placement::Shuffled(_) => place.join("build"),
+        Placement(Some(_)) => place.join("build"),
     };
     let log = place.with_extension("log");
     build(Path::new("."), &target, &log, placement).context("the working tree cannot be built")?;
@@ -123,8 +124,7 @@ pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
 
 /// Returns the compiler of both versions: the working tree's.
 pub(crate) fn compiler() -> Result<String> {
-    let out = Command::new("rustc").arg("--version").output().context("cannot run rustc")?;
-    let all = String::from_utf8_lossy(&out.stdout);
+    let all = cmd("rustc --version").text()?;
     Ok(all.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
 }
 
@@ -143,22 +143,15 @@ fn described(named: &str) -> Result<(String, String)> {
     Ok((git(&["rev-parse", "--short=12", &exact])?, git(&["log", "-1", "--format=%s", &exact])?))
 }
 
-fn git(args: &[&str]) -> Result<String> {
-    let out = Command::new("git").args(args).stdin(Stdio::null()).output().context("cannot run git")?;
-    if !out.status.success() {
-        bail!("git {} failed: {}", args.join(" "), String::from_utf8_lossy(&out.stderr).trim());
-    }
-    Ok(String::from_utf8_lossy(&out.stdout).trim().to_owned())
-}
-
 /// Checks a commit out, unless it is there.
 fn check_out(name: &str, source: &Path) -> Result<()> {
     let text = source.to_str().context("the path of a folder is not UTF-8")?;
     if source.join(".git").exists() {
         let changed = git(&["-C", text, "status", "--porcelain"])?;
-        if !changed.is_empty() {
-            bail!("{text} was modified, but must match the commit; `git worktree remove --force {text}` resets it");
-        }
+        ensure!(
+            changed.is_empty(),
+            "{text} was modified, but must match the commit; `git worktree remove --force {text}` resets it"
+        );
         return Ok(());
     }
     // Forced: git still knows a worktree whose folder was cleaned away. User hooks must not interfere.
@@ -168,21 +161,18 @@ fn check_out(name: &str, source: &Path) -> Result<()> {
 
 /// Builds the program in a workspace.
 fn build(workspace: &Path, target: &Path, log: &Path, placement: Placement) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let target = std::path::absolute(target)?;
     eprintln!("building {}{} (minutes; log: {})", workspace.display(), placement.words(), log.display());
     let to = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-    let mut command = Command::new(cargo);
-    let profile = profile(workspace);
-    command.current_dir(workspace).args(["build", "--profile", profile, "--locked", "--package", "turnwise-cli"]);
+    let mut command = cargo(&format!("build --profile {} --locked --package turnwise-cli", profile(workspace)));
     // The second is where it lay before the laboratory had a folder of its own.
     if ["lab/cli/Cargo.toml", "crates/lab/Cargo.toml"].iter().any(|path| workspace.join(path).is_file()) {
         command.args(["--package", LAB]);
     }
     placement.apply(&mut command, &folder()?)?;
-    command.arg("--target-dir").arg(target).stdin(Stdio::null()).stdout(to.try_clone()?).stderr(to);
-    if !command.status().context("cannot run cargo")?.success() {
-        let said = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
+    command.current_dir(workspace).arg("--target-dir").arg(target);
+    if !outputs_to(&mut command, to)?.succeeds()? {
+        let said = text_of(&std::fs::read(log)?);
         bail!("the last lines of {}:\n{}", log.display(), last_lines(&said));
     }
     Ok(())
@@ -201,7 +191,6 @@ fn last_lines(text: &str) -> String {
 
 /// Copies the program to where it stays; it is there entirely or not at all.
 fn keep(built: &Path, place: &Path) -> Result<PathBuf> {
-    std::fs::create_dir_all(place).with_context(|| format!("cannot make the folder {}", place.display()))?;
     // The one that is looked for last: where it is, the other one is.
     for name in [LAB, PROGRAM] {
         let built = built.join(name);
@@ -209,7 +198,7 @@ fn keep(built: &Path, place: &Path) -> Result<PathBuf> {
             continue;
         }
         let new = place.join(name).with_extension("new");
-        std::fs::copy(&built, &new).context("cannot copy what was built")?;
+        copy(&built, &new)?;
         std::fs::rename(&new, place.join(name)).context("cannot copy what was built")?;
     }
     place.join(PROGRAM).canonicalize().context("cannot find what was copied")
@@ -234,7 +223,7 @@ mod tests {
     fn a_build_that_fails_shows_its_last_lines() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
-        let error = format!("{:#}", build(folder.path(), folder.path(), &log, Placement::Plain).unwrap_err());
+        let error = format!("{:#}", build(folder.path(), folder.path(), &log, Placement(None)).unwrap_err());
         assert!(error.contains("could not find `Cargo.toml`") && error.contains("log:"), "{error}");
         let many: String = (0..100).map(|number| format!("line {number}\n")).collect();
         assert_eq!(last_lines(&many).lines().count(), LAST_LINES);

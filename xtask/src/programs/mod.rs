@@ -9,8 +9,10 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod table;
 
+use crate::command::{install, named, skipped};
 use crate::results::record::{Record, Run};
 use crate::results::{self, README, RUNS};
+use crate::root::write;
 use anyhow::{Context, Result, bail};
 use circumstance::Circumstances;
 use prepare::Ready;
@@ -36,7 +38,7 @@ pub(crate) struct Args {
     /// Install what is missing by apt-get (as root)
     #[arg(long)]
     install: bool,
-    /// Compare each program once more beside two busy processes
+    /// Compare each program once more next to two busy processes
     #[arg(long)]
     beside_busy: bool,
     /// Compare each program once more where all its threads and processes together may use one CPU
@@ -81,8 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.picture {
         let newest = results::record::newest_of_each(Path::new(RUNS), "programs.json", None)?;
         let first = newest.first().context("bench/runs has no report of programs")?;
-        let file = Path::new(results::PAGES).join("programs.svg");
-        std::fs::write(&file, picture(first)?).with_context(|| format!("cannot write {}", file.display()))?;
+        write(Path::new(results::PAGES).join("programs.svg"), picture(first)?)?;
         return Ok(true);
     }
     if args.readme {
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         return Ok(true);
     }
     if args.install {
-        prepare::install(&programs)?;
+        install(programs.iter().flat_map(|program| &program.packages))?;
     }
     let circumstances = Circumstances::of(args);
     let turnwise = Turnwise::build()?;
@@ -143,10 +144,8 @@ fn place(args: &Args) -> ReportPath<'_> {
 
 fn deliver(report: Report, record: &Record, run: Run, args: &Args) -> Result<()> {
     match place(args) {
-        ReportPath::File(file) => {
-            std::fs::write(file, report.page()?).with_context(|| format!("cannot write {}", file.display()))?;
-        }
-        ReportPath::Output => println!("{}", report.page()?),
+        ReportPath::File(file) => write(file, report.page())?,
+        ReportPath::Output => println!("{}", report.page()),
         ReportPath::Record => {
             record.keep(NAME, report, run)?;
             results::rewrite_named(&record.folder, NAME)?;
@@ -158,30 +157,19 @@ fn deliver(report: Report, record: &Record, run: Run, args: &Args) -> Result<()>
 
 /// Returns the page of a report on record, without the part before all pages.
 pub(crate) fn page(file: &Path) -> Result<String> {
-    Report::read(file)?.page()
+    Ok(Report::read(file)?.page())
 }
 
 /// Returns the programs whose names contain any of these; all, if there are none.
-pub(crate) fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Program>> {
-    let fits = |program: &Program, name: &String| program.name.to_lowercase().contains(&name.to_lowercase());
-    for name in names {
-        if !programs.iter().any(|program| fits(program, name)) {
-            let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
-            let names = names.join("; ");
-            bail!("no program's name contains `{name}`; `cargo xtask programs --list` lists them: {names}");
-        }
-    }
-    Ok(programs.into_iter().filter(|p| names.is_empty() || names.iter().any(|name| fits(p, name))).collect())
+pub(crate) fn chosen(programs: Vec<Program>, names: &[impl AsRef<str>]) -> Result<Vec<Program>> {
+    named(programs, names, |program| &program.name, ["program", "programs --list"])
 }
 
 fn one(turnwise: &Turnwise, program: &Program, here: &Path, runs: u32, also: &Circumstances) -> Outcome {
-    let ready = match prepare::prepare(program, here) {
-        Ok(Ok(ready)) => ready,
-        Ok(Err(missing)) => return Outcome::Skipped(missing),
-        Err(error) => return Outcome::Failed(format!("{error:#}")),
-    };
-    match measure(turnwise, program, &ready, runs, also) {
-        Ok(outcome) => outcome,
+    let ready = prepare::prepare(program, here);
+    match skipped(ready.and_then(|ready| measure(turnwise, program, &ready, runs, also))) {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(missing)) => Outcome::Skipped(missing),
         Err(error) => Outcome::Failed(format!("{error:#}")),
     }
 }
@@ -226,7 +214,7 @@ mod tests {
     #[test]
     fn programs_are_chosen_by_parts_of_their_names() {
         let all = || table::load(Path::new("programs")).unwrap();
-        assert_eq!(chosen(all(), &[]).unwrap().len(), all().len());
+        assert_eq!(chosen(all(), &[""; 0]).unwrap().len(), all().len());
         let some = chosen(all(), &["TESTS OF".to_owned(), "verified".to_owned()]).unwrap();
         assert!(some.len() == 3 && some.iter().all(|program| program.metric.is_none()));
         let Err(error) = chosen(all(), &["no such".to_owned()]) else { panic!("found") };

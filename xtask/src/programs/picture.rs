@@ -1,8 +1,7 @@
 //! The picture of all programs, `docs/results/programs.svg`: drawn from the newest report of each machine.
 
 use super::report::{Entry, Report};
-use crate::results::record;
-use crate::results::svg::{self, Axis, escaped};
+use crate::results::svg::{self, Axis, Scale, escaped};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::Path;
@@ -15,16 +14,11 @@ const APART: f64 = 7.0;
 /// The speeds that the axis shows at least, which is logarithmic, and its lines.
 const SPEEDS: [f64; 2] = [0.36, 4.6];
 const LINES: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 4.0];
-/// The number of the style's colours.
-const MACHINES: usize = 2;
 
 /// Draws the report in `folder`, and next to it the newest of another machine. The first orders the rows.
 pub(crate) fn picture(folder: &Path) -> Result<String> {
     let runs = folder.parent().context("a folder of reports has no parent")?;
-    let mut folders = record::newest_of_each(runs, "programs.json", Some(folder))?;
-    folders.truncate(MACHINES);
-    let reports = folders.iter().map(|folder| Report::read(&folder.join("programs.json")));
-    drawing(&reports.collect::<Result<Vec<_>>>()?)
+    drawing(&Report::newest(runs, Some(folder))?)
 }
 
 fn drawing(reports: &[Report]) -> Result<String> {
@@ -37,7 +31,7 @@ fn drawing(reports: &[Report]) -> Result<String> {
     let ends = || reports.iter().flat_map(speeds).map(|(_, [_, low, high])| (low, high));
     let low = ends().map(|(low, _)| low / 1.05).fold(SPEEDS[0], f64::min);
     let high = ends().map(|(_, high)| high * 1.05).fold(SPEEDS[1], f64::max);
-    let axis = Axis { left: 210.0, right: 815.0, low, high, log: true, lines: LINES.to_vec() };
+    let axis = Axis { left: 210.0, right: 815.0, scale: Scale { low, high, log: true }, lines: LINES.to_vec() };
     let mut drawn = String::new();
     head(&mut drawn, reports, &axis, rows.len())?;
     for (number, (entry, speed)) in rows.iter().enumerate() {
@@ -105,7 +99,7 @@ pub(super) fn origin(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{PAGES, RUNS};
+    use crate::results::{PAGES, RUNS, record};
     use serde_json::{Value, json};
 
     #[test]

@@ -1,9 +1,9 @@
-//! Before a program runs: its packages, our own programs' compilation, its folder, its set-up.
+//! Before a program runs: our own programs' compilation, its folder, its set-up.
 
 use super::table::Program;
-use anyhow::{Context, Result, bail};
+use crate::command::{Run, cmd, in_memory, need_all, of_words, skip, text_of};
+use anyhow::{Result, bail, ensure};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// A program that can be run.
@@ -14,75 +14,43 @@ pub(crate) struct Ready {
     _folder: TempDir,
 }
 
-/// Installs the packages of all programs.
-pub(super) fn install(programs: &[Program]) -> Result<()> {
-    let mut packages: Vec<&str> = programs.iter().flat_map(|p| &p.packages).map(String::as_str).collect();
-    packages.sort_unstable();
-    packages.dedup();
-    let mut apt = Command::new("apt-get");
-    apt.args(["install", "-y", "--no-install-recommends"]).args(packages).stdout(Stdio::null());
-    let status = apt.env("DEBIAN_FRONTEND", "noninteractive").status().context("cannot run apt-get")?;
-    if !status.success() {
-        bail!("apt-get install failed ({status}); run it by hand, or leave out --install to skip what is missing");
-    }
-    Ok(())
-}
-
-/// Makes a program ready; `Err` within: why it cannot run here.
-pub(crate) fn prepare(program: &Program, here: &Path) -> Result<Result<Ready, String>> {
-    let missing = |what: &str| format!("no {what}: apt-get install {}", program.packages.join(" "));
-    if let Some(need) = program.needs.iter().find(|need| !in_path(need)) {
-        return Ok(Err(missing(need)));
-    }
-    // In memory, where there is such a file system: the disk shall not be measured.
-    let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
-    let folder = TempDir::with_prefix_in("turnwise-programs-", place).context("cannot make a folder")?;
+/// Makes a program ready.
+///
+/// # Errors
+/// It fails, or why it cannot run here.
+pub(crate) fn prepare(program: &Program, here: &Path) -> Result<Ready> {
+    need_all(&program.needs, &std::env::var_os("PATH").unwrap_or_default(), &program.packages)?;
+    let folder = in_memory("turnwise-programs-")?;
     let own = match &program.source {
-        Some(source) => match compile(program, &here.join(source), folder.path())? {
-            Some(path) => path,
-            None => return Ok(Err(missing(&program.libraries.join(", ")))),
-        },
+        Some(source) => compile(program, &here.join(source), folder.path())?,
         None => PathBuf::new(),
     };
     let fill = |word: &String| {
         let word = word.replace("{program}", &own.to_string_lossy()).replace("{here}", &here.to_string_lossy());
         word.replace("{dir}", &folder.path().to_string_lossy())
     };
-    let command = program.command.iter().map(fill).collect();
     let setup: Vec<String> = program.setup.iter().map(fill).collect();
-    set_up(&setup)?;
-    Ok(Ok(Ready { command, _folder: folder }))
+    if !setup.is_empty() {
+        let out = of_words(setup).printed()?;
+        ensure!(out.status.success(), "its set-up failed ({}): {}", out.status, text_of(&out.stderr).trim());
+    }
+    Ok(Ready { command: program.command.iter().map(fill).collect(), _folder: folder })
 }
 
-fn in_path(command: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(command).is_file())
-}
-
-/// Compiles one of our programs; `None`: a library is not there.
-fn compile(program: &Program, source: &Path, folder: &Path) -> Result<Option<PathBuf>> {
+/// Compiles one of our programs.
+fn compile(program: &Program, source: &Path, folder: &Path) -> Result<PathBuf> {
     let compiler = if source.extension().is_some_and(|e| e == "c") { "gcc" } else { "g++" };
-    let libraries: Vec<String> = program.libraries.iter().map(|library| format!("-l{library}")).collect();
     let path = folder.join("program");
-    let mut build = Command::new(compiler);
-    build.args(["-O2", "-Wall", "-pthread", "-o"]).arg(&path).arg(source).args(libraries);
-    let output = build.output().with_context(|| format!("cannot run {compiler}"))?;
-    if output.status.success() {
-        return Ok(Some(path));
+    let mut build = cmd(&format!("{compiler} -O2 -Wall -pthread -o"));
+    build.arg(&path).arg(source).args(program.libraries.iter().map(|library| format!("-l{library}")));
+    let output = build.printed()?;
+    let said = text_of(&output.stderr);
+    match output.status.success() {
+        true => Ok(path),
+        false if said.contains("No such file") || said.contains("cannot find -l") => {
+            let (libraries, packages) = (program.libraries.join(", "), program.packages.join(" "));
+            Err(skip(format!("no {libraries} here: `apt-get install {packages}`")))
+        }
+        false => bail!("{compiler} cannot compile {}:\n{said}", source.display()),
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    if said.contains("No such file") || said.contains("cannot find -l") {
-        return Ok(None);
-    }
-    bail!("{compiler} cannot compile {}:\n{said}", source.display())
-}
-
-fn set_up(command: &[String]) -> Result<()> {
-    let Some((program, arguments)) = command.split_first() else { return Ok(()) };
-    let output = Command::new(program).args(arguments).output().with_context(|| format!("cannot run {program}"))?;
-    if !output.status.success() {
-        bail!("its set-up failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(())
 }

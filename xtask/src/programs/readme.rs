@@ -2,7 +2,8 @@
 
 use super::picture::{origin, speeds};
 use super::report::{Entry, Report, geometric_mean};
-use crate::results::record;
+use crate::results::score::between;
+use crate::root;
 use anyhow::{Context, Result};
 use std::fmt::Write;
 use std::path::Path;
@@ -20,33 +21,22 @@ const BLOCKS: [Block; 2] = [
 const END: &str = "<!-- end of what is written -->\n";
 /// No line is longer.
 const COLUMNS: usize = 100;
-/// Machines that are listed, the newest first.
-const MACHINES: usize = 2;
 
 /// Returns the README with these lines as in the reports in `runs`; `None`: it has no place for them.
 pub(crate) fn told(readme: &str, runs: &Path) -> Result<Option<String>> {
-    let mut folders = record::newest_of_each(runs, "programs.json", None)?;
-    folders.truncate(MACHINES);
-    let reports: Vec<Report> =
-        folders.iter().map(|folder| Report::read(&folder.join("programs.json"))).collect::<Result<_>>()?;
-    Ok(with(readme, &reports))
+    Ok(with(readme, &Report::newest(runs, None)?))
 }
 
 /// Writes them.
 pub(crate) fn write(readme: &Path, runs: &Path) -> Result<()> {
-    let text = std::fs::read_to_string(readme).with_context(|| format!("cannot read {}", readme.display()))?;
+    let text = root::read(readme)?;
     let told = told(&text, runs)?.with_context(|| format!("{} has no place for the programs", readme.display()))?;
-    std::fs::write(readme, told).with_context(|| format!("cannot write {}", readme.display()))
+    root::write(readme, told)
 }
 
 fn with(readme: &str, reports: &[Report]) -> Option<String> {
-    let mut text = readme.to_owned();
-    for block in BLOCKS {
-        let (before, rest) = text.split_once(block.begin)?;
-        let (_, behind) = rest.split_once(END)?;
-        text = format!("{before}{}{}{END}{behind}", block.begin, (block.write)(reports));
-    }
-    Some(text)
+    let mut blocks = BLOCKS.iter();
+    blocks.try_fold(readme.to_owned(), |text, block| between(&text, block.begin, END, &(block.write)(reports)))
 }
 
 /// Renders a sentence on each machine: the lock-bound programs together, and the one that gained most.
@@ -80,7 +70,7 @@ fn no_gains(reports: &[Report]) -> String {
         let slower = if slower.is_empty() { "none".to_owned() } else { slower.join("; ") };
         text += &filled(&format!("- slower with confidence: {slower}."), "  ");
         let open = if open.is_empty() { "none".to_owned() } else { open.join("; ") };
-        text += &filled(&format!("- no difference could be told: {open}."), "  ");
+        text += &filled(&format!("- no difference could be seen: {open}."), "  ");
         let recorded = report.programs.iter().filter_map(|entry| Some((entry, entry.measured()?.recorded?)));
         let recorded = recorded.min_by(|a, b| a.1[0].total_cmp(&b.1[0]));
         if let Some((entry, speed)) = recorded {

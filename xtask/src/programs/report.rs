@@ -3,15 +3,18 @@
 use super::run::{Measured, Speed};
 use super::table::Program;
 use super::{Args, Outcome, POLICIES};
-use crate::results::record::Record;
-use anyhow::{Context, Result, ensure};
+use crate::command::json;
+use crate::perf::stats;
+use crate::results::record::{self, Record};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
-use std::fmt::Write;
 use std::path::Path;
 use turnwise_present::others::Others;
 
 /// When a field changes its meaning or is removed, the number is raised.
 const FORMAT: &str = "turnwise-programs/1";
+/// The number of the pictures' colours.
+const MACHINES: usize = 2;
 
 /// All results: what page and picture are made of.
 #[derive(Serialize, Deserialize)]
@@ -64,8 +67,8 @@ impl Report {
         let options = [("--beside-busy", args.beside_busy), ("--quota", args.quota)];
         Report {
             format: FORMAT.to_owned(),
-            date: record.date().to_owned(),
-            commit: record.commit().to_owned(),
+            date: record.env.date.clone(),
+            commit: record.env.commit.clone(),
             names: args.name.clone(),
             runs: args.runs,
             options: options.iter().filter(|(_, asked)| *asked).map(|(option, _)| (*option).to_owned()).collect(),
@@ -76,11 +79,15 @@ impl Report {
 
     /// Reads one that `cargo xtask programs` kept.
     pub(super) fn read(file: &Path) -> Result<Report> {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let complaint = || format!("{} is not a report of `cargo xtask programs`", file.display());
-        let report: Report = serde_json::from_str(&text).with_context(complaint)?;
-        ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+        let report: Report = json(file, "`cargo xtask programs`")?;
+        ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", file.display(), report.format);
         Ok(report)
+    }
+
+    /// Returns the newest report of each machine in `runs`, at most as many as pictures have colours: `first` first.
+    pub(super) fn newest(runs: &Path, first: Option<&Path>) -> Result<Vec<Report>> {
+        let folders = record::newest_of_each(runs, "programs.json", first)?;
+        folders.iter().take(MACHINES).map(|folder| Report::read(&folder.join("programs.json"))).collect()
     }
 
     /// Returns the command line that repeats it.
@@ -141,116 +148,93 @@ const BOUND_MEAN: f64 = 2.0;
 const RECORDED: f64 = 0.9;
 
 impl Report {
-    /// Writes the whole page.
-    pub(super) fn page(&self) -> Result<String> {
-        let mut page = "# Programs that nobody rebuilt\n\n".to_owned();
-        writeln!(
-            page,
-            "Written by `{}` on {}, commit {}; do not edit. The programs, their commands and figures are in \
-             `xtask/programs/programs.toml`.\n",
-            self.command(),
-            self.date,
-            self.commit
-        )?;
-        let entries = &self.programs;
+    /// Returns the whole page.
+    pub(super) fn page(&self) -> String {
+        let Report { date, commit, programs: entries, runs, .. } = self;
+        let mut page = format!(
+            "# Programs that nobody rebuilt\n\nWritten by `{}` on {date}, commit {commit}; do not edit. The programs, \
+             their commands and figures are in `xtask/programs/programs.toml`.\n\n",
+            self.command()
+        );
         if let Some(machine) = measured(entries).map(|(_, measured)| &measured.machine).next() {
-            writeln!(page, "Machine: {machine}.{}\n", most_taken(entries))?;
+            page += &format!("Machine: {machine}.{}\n\n", most_taken(entries));
         }
         if let Some(why) = &self.left_out {
-            writeln!(page, "{}.\n", why.trim_end_matches('.'))?;
+            page += &format!("{}.\n\n", why.trim_end_matches('.'));
         }
         if entries.iter().any(|entry| !entry.is_test) {
-            speeds(&mut page, entries, self.runs)?;
+            let [before, ours] = POLICIES;
+            page += &format!(
+                "Under `{before}` and `{ours}` each program exits with status 0 and prints the same results before it \
+                 is measured. Speed: under `{ours}` against `{before}`, above 1 is faster, with its 95% bootstrap \
+                 confidence interval; {runs} runs each, interleaved. Spread: the middle half of the runs as a share of \
+                 the median.\n\n"
+            );
+            page += &(table(entries) + &bars(entries) + &one_cpu(entries));
         }
-        self_tests(&mut page, entries)?;
-        Ok(page)
+        page + &self_tests(entries)
     }
-}
-
-fn speeds(page: &mut String, entries: &[Entry], runs: u32) -> Result<()> {
-    writeln!(
-        page,
-        "Under `{}` and `{}` each program exits with status 0 and prints the same results before it is measured. \
-         Speed: under `{1}` against `{0}`, above 1 is faster, with its 95% bootstrap confidence interval; {} runs \
-         each, interleaved. Spread: the middle half of the runs as a share of the median.\n",
-        POLICIES[0], POLICIES[1], runs
-    )?;
-    table(page, entries)?;
-    bars(page, entries)?;
-    one_cpu(page, entries)
 }
 
 fn measured(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &Measured)> {
     entries.iter().filter_map(|entry| Some((entry, entry.measured()?)))
 }
 
-fn table(page: &mut String, entries: &[Entry]) -> Result<()> {
+/// Returns text for a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace(['\n', '|'], " ")
+}
+
+fn table(entries: &[Entry]) -> String {
     let [before, ours] = POLICIES;
     let columns = columns(entries);
     let names: String = columns.iter().map(|column| format!(" {} |", column.name)).collect();
-    writeln!(
-        page,
-        "| program | lock-bound | {before} | spread | {ours} | spread | speed | 95% | one CPU | recorded |{names}"
-    )?;
-    writeln!(page, "|---|---|---|---|---|---|---|---|---|---|{}", "---|".repeat(columns.len()))?;
-    let empty = " |".repeat(columns.len());
+    let mut table = format!(
+        "| program | lock-bound | {before} | spread | {ours} | spread | speed | 95% | one CPU | recorded |{names}\n\
+         |---|---|---|---|---|---|---|---|---|---|{}\n",
+        "---|".repeat(columns.len())
+    );
+    let empty = " |".repeat(7 + columns.len());
     for program in entries.iter().filter(|entry| !entry.is_test) {
-        let bound = if program.bound { "yes" } else { "" };
-        match &program.outcome {
-            Outcome::Measured(m) => writeln!(
-                page,
-                "| {} | {bound} | {} | {:.0}% | {} | {:.0}% | **{:.2}** | {:.2} to {:.2} | {} | {} |{}",
-                program.name,
-                figure(m.medians[0], program.lower),
-                m.spread[0] * 100.0,
-                figure(m.medians[1], program.lower),
-                m.spread[1] * 100.0,
-                m.speed[0],
-                m.speed[1],
-                m.speed[2],
-                interval(m.one_cpu),
-                interval(m.recorded),
-                columns.iter().map(|column| format!(" {} |", interval((column.get)(m)))).collect::<String>()
-            )?,
-            Outcome::Passed(_) => {}
-            Outcome::Skipped(why) => {
-                writeln!(page, "| {} | {bound} | not run: {why} | | | | | | | |{empty}", program.name)?;
+        let cells = match &program.outcome {
+            Outcome::Measured(m) => {
+                let [speed, low, high] = m.speed;
+                let shown = |n: usize| format!("{} | {:.0}%", figure(m.medians[n], program.lower), m.spread[n] * 100.0);
+                let also: String = columns.iter().map(|column| format!(" {} |", interval((column.get)(m)))).collect();
+                let (one_cpu, recorded) = (interval(m.one_cpu), interval(m.recorded));
+                let (before, ours) = (shown(0), shown(1));
+                format!("{before} | {ours} | **{speed:.2}** | {low:.2} to {high:.2} | {one_cpu} | {recorded} |{also}")
             }
-            Outcome::Failed(why) => {
-                writeln!(
-                    page,
-                    "| {} | {bound} | FAILED: {} | | | | | | | |{empty}",
-                    program.name,
-                    why.replace(['\n', '|'], " ")
-                )?;
-            }
-        }
+            Outcome::Passed(_) => continue,
+            Outcome::Skipped(why) => format!("not run: {why} |{empty}"),
+            Outcome::Failed(why) => format!("FAILED: {} |{empty}", cell(why)),
+        };
+        table += &format!("| {} | {} | {cells}\n", program.name, if program.bound { "yes" } else { "" });
     }
-    Ok(())
+    table
 }
 
 /// Programs that test themselves: not measured.
-fn self_tests(page: &mut String, entries: &[Entry]) -> Result<()> {
-    let mut tests = entries.iter().filter(|entry| entry.is_test).peekable();
-    if tests.peek().is_none() {
-        return Ok(());
-    }
-    writeln!(
-        page,
-        "\n## Their own tests\n\nAs Debian packages them, once under each policy: they pass, and print \
-         the same results.\n"
-    )?;
-    writeln!(page, "| tests | under `{}` and `{}` |\n|---|---|", POLICIES[0], POLICIES[1])?;
-    for program in tests {
+fn self_tests(entries: &[Entry]) -> String {
+    let row = |program: &Entry| {
         let what = match &program.outcome {
-            Outcome::Measured(_) => continue,
+            Outcome::Measured(_) => return String::new(),
             Outcome::Passed(results) => format!("pass: {}", shortened(results)),
             Outcome::Skipped(why) => format!("not run: {why}"),
             Outcome::Failed(why) => format!("FAILED: {why}"),
         };
-        writeln!(page, "| {} | {} |", program.name, what.replace(['\n', '|'], " "))?;
+        format!("| {} | {} |\n", program.name, cell(&what))
+    };
+    let rows: Vec<String> = entries.iter().filter(|entry| entry.is_test).map(row).collect();
+    if rows.is_empty() {
+        return String::new();
     }
-    Ok(())
+    let [before, ours] = POLICIES;
+    format!(
+        "\n## Their own tests\n\nAs Debian packages them, once under each policy: they pass, and print the same \
+         results.\n\n| tests | under `{before}` and `{ours}` |\n|---|---|\n{}",
+        rows.concat()
+    )
 }
 
 /// Returns the beginning of a program's results, and how many there are.
@@ -273,111 +257,76 @@ pub(crate) fn figure(value: f64, seconds: bool) -> String {
     }
 }
 
-fn bars(page: &mut String, entries: &[Entry]) -> Result<()> {
-    let bound: Vec<_> = measured(entries).filter(|(p, _)| p.bound).map(|(_, m)| m.speed).collect();
-    if let Some(mean) = geometric_mean(&bound) {
-        let word = if mean >= BOUND_MEAN { "met" } else { "MISSED" };
-        writeln!(
-            page,
-            "\n- {word}: geometric mean of the {} lock-bound programs {mean:.2} (wanted: {BOUND_MEAN:.1})",
-            bound.len()
-        )?;
-    }
-    if measured(entries).next().is_none() {
-        return Ok(());
-    }
-    let slower: Vec<_> = measured(entries).filter(|(_, m)| m.speed[2] < NEVER_BELOW).collect();
-    match slower.is_empty() {
-        true => writeln!(page, "- met: no program is below {NEVER_BELOW} of the C library's speed with confidence")?,
-        false => {
-            let list: Vec<_> = slower.iter().map(|(p, m)| format!("{} ({})", p.name, speed(m))).collect();
-            writeln!(
-                page,
-                "- MISSED: below {NEVER_BELOW} of the C library's speed with confidence: {}",
-                list.join(", ")
-            )?;
-        }
-    }
-    columns(entries).into_iter().try_for_each(|column| column.bars(page, entries))?;
-    recorded(page, entries)
+/// Returns the line of a bar: met, unless there are some below it.
+fn bar(met: &str, missed: &str, below: &[String]) -> String {
+    if below.is_empty() { format!("- met: {met}\n") } else { format!("- MISSED: {missed}: {}\n", below.join(", ")) }
 }
 
-impl Column {
-    /// Draws the same bars in this circumstance.
-    fn bars(&self, page: &mut String, entries: &[Entry]) -> Result<()> {
-        let name = self.name;
-        let all: Vec<_> = measured(entries).filter_map(|(entry, m)| Some((entry, (self.get)(m)?))).collect();
-        let bound: Vec<Speed> = all.iter().filter(|(entry, _)| entry.bound).map(|(_, speed)| *speed).collect();
-        if let Some(mean) = geometric_mean(&bound) {
-            let count = bound.len();
-            match self.bound_mean {
-                Some(wanted) => {
-                    let word = if mean >= wanted { "met" } else { "MISSED" };
-                    writeln!(
-                        page,
-                        "- {word}: {name}, geometric mean of the {count} lock-bound programs {mean:.2} (wanted: \
-                         {wanted:.1})"
-                    )?;
-                }
-                None => writeln!(page, "- {name}, geometric mean of the {count} lock-bound programs {mean:.2}")?,
-            }
-        }
-        let slower = all.iter().filter(|(_, speed)| speed[2] < NEVER_BELOW);
-        let slower: Vec<_> =
-            slower.map(|(entry, speed)| format!("{} {}", entry.name, interval(Some(*speed)))).collect();
-        match slower.is_empty() {
-            true => writeln!(page, "- met: {name}, no program is below {NEVER_BELOW} with confidence")?,
-            false => writeln!(page, "- MISSED: {name}, below {NEVER_BELOW} with confidence: {}", slower.join(", "))?,
-        }
-        Ok(())
+/// Returns the line of the geometric mean of the lock-bound programs, if there are any, with its bar.
+fn mean_of_bound(circumstance: &str, bound: &[Speed], wanted: Option<f64>) -> String {
+    let Some(mean) = geometric_mean(bound) else { return String::new() };
+    let said = format!("{circumstance}geometric mean of the {} lock-bound programs {mean:.2}", bound.len());
+    match wanted {
+        Some(bar) => format!("- {}: {said} (wanted: {bar:.1})\n", if mean >= bar { "met" } else { "MISSED" }),
+        None => format!("- {said}\n"),
     }
 }
 
-/// Renders what `turnwise profile` costs those that are bound by locks.
-fn recorded(page: &mut String, entries: &[Entry]) -> Result<()> {
-    let all: Vec<_> = measured(entries).filter_map(|(p, m)| Some((p, m.recorded?))).collect();
-    if all.is_empty() {
-        return Ok(());
+fn bars(entries: &[Entry]) -> String {
+    let all = || measured(entries);
+    if all().next().is_none() {
+        return String::new();
     }
-    let slower: Vec<_> = all.iter().filter(|(_, [speed, ..])| *speed < RECORDED).collect();
-    match slower.is_empty() {
-        true => {
-            writeln!(page, "- met: under `turnwise profile` every lock-bound program keeps {RECORDED} of its speed")?
-        }
-        false => {
-            let list: Vec<_> =
-                slower.iter().map(|(p, speed)| format!("{} {}", p.name, interval(Some(*speed)))).collect();
-            writeln!(
-                page,
-                "- MISSED: under `turnwise profile` every lock-bound program is to keep {RECORDED} of its speed: {}",
-                list.join(", ")
-            )?;
-        }
+    let bound: Vec<_> = all().filter(|(p, _)| p.bound).map(|(_, m)| m.speed).collect();
+    let mut bars = mean_of_bound("", &bound, Some(BOUND_MEAN));
+    if !bars.is_empty() {
+        bars.insert(0, '\n');
     }
-    Ok(())
+    let slower = all().filter(|(_, m)| m.speed[2] < NEVER_BELOW);
+    let slower: Vec<_> = slower.map(|(p, m)| format!("{} ({})", p.name, speed(m))).collect();
+    let (met, missed) = (format!("no program is below {NEVER_BELOW}"), format!("below {NEVER_BELOW}"));
+    let of = "of the C library's speed with confidence";
+    bars += &bar(&format!("{met} {of}"), &format!("{missed} {of}"), &slower);
+    let named = |entry: &Entry, speed: Speed| format!("{} {}", entry.name, interval(Some(speed)));
+    for Column { name, get, bound_mean } in columns(entries) {
+        let here: Vec<_> = all().filter_map(|(entry, m)| Some((entry, get(m)?))).collect();
+        let bound: Vec<Speed> = here.iter().filter(|(entry, _)| entry.bound).map(|(_, speed)| *speed).collect();
+        bars += &mean_of_bound(&format!("{name}, "), &bound, *bound_mean);
+        let slower = here.iter().filter(|(_, speed)| speed[2] < NEVER_BELOW);
+        let slower: Vec<_> = slower.map(|(entry, speed)| named(entry, *speed)).collect();
+        let with = "with confidence";
+        bars += &bar(&format!("{name}, {met} {with}"), &format!("{name}, {missed} {with}"), &slower);
+    }
+    // What `turnwise profile` costs those that are bound by locks.
+    let recorded: Vec<_> = all().filter_map(|(entry, m)| Some((entry, m.recorded?))).collect();
+    if !recorded.is_empty() {
+        let slower = recorded.iter().filter(|(_, [speed, ..])| *speed < RECORDED);
+        let slower: Vec<_> = slower.map(|(entry, speed)| named(entry, *speed)).collect();
+        let every = "under `turnwise profile` every lock-bound program";
+        let of = format!("{RECORDED} of its speed");
+        bars += &bar(&format!("{every} keeps {of}"), &format!("{every} is to keep {of}"), &slower);
+    }
+    bars
 }
 
 /// Renders what there is to be gained from removing contention.
-fn one_cpu(page: &mut String, entries: &[Entry]) -> Result<()> {
+fn one_cpu(entries: &[Entry]) -> String {
     let speeds: Vec<_> = measured(entries).filter_map(|(_, m)| m.one_cpu).collect();
-    let Some(mean) = geometric_mean(&speeds) else { return Ok(()) };
-    writeln!(
-        page,
+    let Some(mean) = geometric_mean(&speeds) else { return String::new() };
+    format!(
         "\nOne CPU: the lock-bound programs under `{}` once more in each round, held to a single CPU, against the same \
          on all CPUs, with its 95% interval; geometric mean of {}: {mean:.2}. There no thread waits for a lock whose \
          owner runs, no data move between caches, and nothing runs side by side. So it tells about how much there is \
          to be gained from taking contention away. It is no strict upper bound: work outside of the locks can run side \
-         by side, and a lock can be cheaper to take than the C library's.",
+         by side, and a lock can be cheaper to take than the C library's.\n",
         POLICIES[0],
         speeds.len()
-    )?;
-    Ok(())
+    )
 }
 
 /// Returns the geometric mean of the estimates; `None` of nothing.
 pub(super) fn geometric_mean(speeds: &[Speed]) -> Option<f64> {
-    let sum: f64 = speeds.iter().map(|[speed, ..]| speed.ln()).sum();
-    (!speeds.is_empty()).then(|| (sum / speeds.len() as f64).exp())
+    stats::geometric_mean(speeds.iter().map(|[speed, ..]| *speed))
 }
 
 /// Returns a sentence on what other processes took of the CPUs during the program where that was most.
@@ -432,10 +381,7 @@ mod tests {
     #[test]
     fn marked_runs_have_their_columns_and_bars_over_lock_bound_programs() {
         let outcomes = [program("free", None), program("tree", Some(1.0)), program("hash", Some(4.0))];
-        let mut page = String::new();
-        table(&mut page, &outcomes).unwrap();
-        bars(&mut page, &outcomes).unwrap();
-        one_cpu(&mut page, &outcomes).unwrap();
+        let page = table(&outcomes) + &bars(&outcomes) + &one_cpu(&outcomes);
         for line in [
             "| free |  | 1.0 k/s | 10% | 2.0 k/s | 20% | **2.00** | 1.50 to 2.50 |  |  |\n",
             "| hash | yes | 1.0 k/s | 10% | 2.0 k/s | 20% | **2.00** | 1.50 to 2.50 | 4.00 (3.60 to 4.40) | 1.00 (0.80 \
@@ -461,9 +407,7 @@ mod tests {
         let gone = Entry { outcome: Outcome::Skipped("not here".to_owned()), ..program("gone", Some(1.0)) };
         let outcomes =
             [with("tree", [2.0, 1.9, 2.1], Some([0.9, 0.8, 0.96])), with("hash", [2.0, 1.9, 2.1], None), gone];
-        let mut page = String::new();
-        table(&mut page, &outcomes).unwrap();
-        bars(&mut page, &outcomes).unwrap();
+        let page = table(&outcomes) + &bars(&outcomes);
         for line in [
             "| one CPU | recorded | beside two busy processes | under a quota of one CPU |\n|---|---|---|---|---|---|\
              ---|---|---|---|---|---|\n",
@@ -499,11 +443,8 @@ mod tests {
     fn without_lock_bound_programs_there_is_no_word_of_one_cpu() {
         let gone = Entry { outcome: Outcome::Skipped("not here".to_owned()), ..program("gone", Some(1.0)) };
         let outcomes = [program("free", None), gone];
-        let mut page = String::new();
-        table(&mut page, &outcomes).unwrap();
-        bars(&mut page, &outcomes[1..]).unwrap();
-        assert!(!page.contains("met"), "of nothing: {page}");
-        one_cpu(&mut page, &outcomes).unwrap();
+        assert_eq!(bars(&outcomes[1..]), "", "of nothing");
+        let page = table(&outcomes) + &one_cpu(&outcomes);
         assert!(page.contains("| gone | yes | not run: not here | | | | | | | |\n"), "{page}");
         assert!(!page.contains("upper bound"), "{page}");
     }

@@ -3,15 +3,17 @@
 use super::prepare::Ready;
 use super::table::Program;
 use super::{POLICIES, table};
-use crate::results::built;
-use anyhow::{Context, Result, bail};
+use crate::command::{both, last_lines, text_of};
+use crate::results::{built, each};
+use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
 use turnwise_present::machine::Machine;
 use turnwise_present::others::Others;
 
@@ -54,39 +56,6 @@ pub(crate) struct Measured {
     pub(super) others: Option<Others>,
 }
 
-#[derive(Deserialize)]
-struct Comparison {
-    summaries: Vec<Summary>,
-    #[serde(default)]
-    runs: Vec<Run>,
-    machine: Machine,
-    others: Option<Others>,
-}
-
-#[derive(Deserialize)]
-struct Run {
-    policy: String,
-    warmup: bool,
-    printed: BTreeMap<String, f64>,
-}
-
-#[derive(Deserialize)]
-struct Summary {
-    metric: String,
-    policy: String,
-    median: f64,
-    q1: f64,
-    q3: f64,
-    to_baseline: Option<Ratio>,
-}
-
-#[derive(Deserialize)]
-struct Ratio {
-    ratio: f64,
-    low: f64,
-    high: f64,
-}
-
 impl Turnwise {
     /// Builds the `turnwise` program.
     pub(super) fn build() -> Result<Turnwise> {
@@ -102,9 +71,9 @@ impl Turnwise {
         let printed = loop {
             let mut run = Command::new(&self.path);
             run.args(["run", "--lock", policy, "--"]).args(&ready.command);
-            let (status, printed) = bounded(run).with_context(|| format!("under {policy}"))?;
+            let (status, printed) = bounded(&mut run).with_context(|| format!("under {policy}"))?;
             tries -= 1;
-            match status {
+            match status.success() {
                 true => break printed,
                 false if tries == 0 => bail!("it fails under {policy}: {}", last_lines(&printed)),
                 false => {}
@@ -113,9 +82,7 @@ impl Turnwise {
         let Some(equal) = &program.equal else { return Ok("its exit status".to_owned()) };
         let equal = Regex::new(&format!("(?m){equal}"))?;
         let found: Vec<_> = equal.find_iter(&printed).map(|found| found.as_str()).collect();
-        if found.is_empty() {
-            bail!("under {policy} it prints nothing like `{equal}`: {}", last_lines(&printed));
-        }
+        ensure!(!found.is_empty(), "under {policy} it prints nothing like `{equal}`: {}", last_lines(&printed));
         Ok(found.join(", "))
     }
 
@@ -149,9 +116,7 @@ impl Turnwise {
         compare.arg(format!("--json={}", json.display()));
         compare.args(arms).arg("--").args(&ready.command);
         let output = compare.stdin(Stdio::null()).output().context("cannot run turnwise compare")?;
-        if !output.status.success() {
-            bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
-        }
+        ensure!(output.status.success(), "{}", text_of(&output.stderr).trim());
         std::fs::read_to_string(&json).context("cannot read the comparison")
     }
 }
@@ -170,62 +135,46 @@ fn last_cpu() -> Result<usize> {
 
 /// Reads a comparison's JSON; `bound`: whether it has the arms of lock-bound programs.
 fn read(text: &str, lower: bool, bound: bool) -> Result<Measured> {
-    let comparison: Comparison = serde_json::from_str(text).context("the comparison's JSON has changed its shape")?;
-    let metric = comparison.summaries.first().context("the comparison has no figures")?.metric.clone();
+    let mut comparison: Value = serde_json::from_str(text).context("the comparison is not JSON")?;
+    let (machine, others) = (comparison["machine"].take(), comparison["others"].take());
+    let metric = comparison["summaries"][0]["metric"].as_str().context("the comparison has no figures")?;
     let of = |policy: &str| {
-        let found = comparison.summaries.iter().find(|s| s.metric == metric && s.policy == policy);
+        let found = each(&comparison["summaries"]).iter().find(|s| s["metric"] == metric && s["policy"] == policy);
         found.with_context(|| format!("the comparison has no figures of {policy}"))
     };
     let all = POLICIES.iter().map(|policy| of(policy)).collect::<Result<Vec<_>>>()?;
     let mut runs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for run in comparison.runs.iter().filter(|run| !run.warmup) {
-        runs.entry(run.policy.clone()).or_default().extend(run.printed.get(&metric));
+    for run in each(&comparison["runs"]).iter().filter(|run| run["warmup"] != true) {
+        let policy = run["policy"].as_str().context("a run without a policy")?;
+        runs.entry(policy.to_owned()).or_default().extend(run["printed"][metric].as_f64());
     }
     let arm = |name: &str| bound.then(|| of(name).and_then(|summary| speed(summary, lower))).transpose();
+    let figures = |of: &dyn Fn(&Value) -> Option<f64>| all.iter().map(|summary| of(summary)).collect::<Option<_>>();
+    let median = |summary: &Value| summary["median"].as_f64();
+    let spread = |summary: &Value| Some((summary["q3"].as_f64()? - summary["q1"].as_f64()?) / median(summary)?);
     Ok(Measured {
         runs,
-        medians: all.iter().map(|summary| summary.median).collect(),
-        spread: all.iter().map(|summary| (summary.q3 - summary.q1) / summary.median).collect(),
+        medians: figures(&median).context("a summary without a median")?,
+        spread: figures(&spread).context("a summary without quartiles")?,
         speed: speed(all[1], lower)?,
         one_cpu: arm(ONE_CPU)?,
         recorded: arm(RECORDED)?,
         beside_busy: None,
         quota: None,
-        machine: comparison.machine,
-        others: comparison.others,
+        machine: serde_json::from_value(machine).context("the comparison names no machine")?,
+        others: serde_json::from_value(others).context("the comparison's other programs")?,
     })
 }
 
-fn speed(summary: &Summary, lower: bool) -> Result<Speed> {
-    let Ratio { ratio, low, high } = summary.to_baseline.as_ref().context("the comparison has no ratio")?;
-    Ok(if lower { [1.0 / ratio, 1.0 / high, 1.0 / low] } else { [*ratio, *low, *high] })
+fn speed(summary: &Value, lower: bool) -> Result<Speed> {
+    let [ratio, low, high] = ["ratio", "low", "high"].map(|field| summary["to_baseline"][field].as_f64());
+    let ((ratio, low), high) = ratio.zip(low).zip(high).context("the comparison has no ratio")?;
+    Ok(if lower { [1.0 / ratio, 1.0 / high, 1.0 / low] } else { [ratio, low, high] })
 }
 
-/// Runs a command for a bounded time; returns whether it succeeded, and its whole output.
-pub(crate) fn bounded(mut command: Command) -> Result<(bool, String)> {
-    let out = tempfile::NamedTempFile::new().context("cannot make a file")?;
-    command.stdin(Stdio::null()).stdout(out.reopen()?).stderr(out.reopen()?);
-    let mut child = command.spawn().context("cannot run turnwise")?;
-    let limit = Instant::now() + Duration::from_secs(LIMIT_S);
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if Instant::now() > limit {
-            child.kill()?;
-            child.wait()?;
-            bail!("it did not end within {LIMIT_S} s");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    let printed = std::fs::read(out.path())?;
-    Ok((status.success(), String::from_utf8_lossy(&printed).into_owned()))
-}
-
-/// Returns the end of what a program printed, in one line.
-pub(crate) fn last_lines(text: &str) -> String {
-    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(3)..].join(" / ")
+/// Runs a program, for a bounded time; returns how it ended, and its whole output.
+pub(crate) fn bounded(command: &mut Command) -> Result<(ExitStatus, String)> {
+    both(command, Some(Duration::from_secs(LIMIT_S)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The table of programs: `xtask/programs/programs.toml`, where each key is explained.
 
-use anyhow::{Context, Result};
+use crate::command::toml;
+use anyhow::Result;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -34,10 +35,7 @@ struct Table {
 
 /// Reads the list of all programs.
 pub(crate) fn load(here: &Path) -> Result<Vec<Program>> {
-    let path = here.join("programs.toml");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let table: Table = toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
-    Ok(table.program)
+    Ok(toml::<Table>(here.join("programs.toml"))?.program)
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Reports as JSON that people can read and git can compare: small values share a line, figures have six digits.
 
-use anyhow::{Context, Result};
 use serde_json::Value;
-use std::path::Path;
 
 /// The width of a line.
 const WIDTH: usize = 118;
@@ -11,14 +9,18 @@ const MOST_BYTES: usize = 250_000;
 /// The reports' keys for samples of single rounds.
 const ROUNDS: [&str; 3] = ["rounds_ns", "rounds_voluntary_per_s", "rounds_line_ns"];
 
-/// Reads a file.
-pub(super) fn read(file: &Path) -> Result<Value> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))
+/// Returns the values in a list; none, if it is no list.
+pub(crate) fn each(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Returns a field that is a text.
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("unknown")
 }
 
 /// Returns a report as text.
-pub(super) fn text(mut report: Value) -> String {
+pub(super) fn file(mut report: Value) -> String {
     shorten(&mut report, &|_, _| ());
     let whole = lines(&report, 0) + "\n";
     if whole.len() <= MOST_BYTES {
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn a_report_reads_back_with_six_digits() {
         let report = json!({ "long": "x".repeat(100), "none": null, "figures": [1.234_567_89, 1e-9, 7, 2.0, null] });
-        let text = text(report);
+        let text = file(report);
         assert_eq!(text.lines().count(), 4, "{text}");
         let back: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(back["figures"], json!([1.23457, 1e-9, 7, 2.0, null]));
@@ -91,8 +93,8 @@ mod tests {
     fn a_large_report_keeps_no_single_rounds() {
         let lock = json!({ "name": "n".repeat(100), "rounds_ns": [1.5, 2.5], "median": 2.0 });
         let large = |locks: usize| json!({ "locks": vec![lock.clone(); locks] });
-        assert!(text(large(100)).contains("2.5"));
-        let text = text(large(2000));
+        assert!(file(large(100)).contains("2.5"));
+        let text = file(large(2000));
         assert!(!text.contains("2.5") && text.contains("2.0"), "{}", &text[..300]);
         serde_json::from_str::<Value>(&text).unwrap();
     }

@@ -19,10 +19,15 @@ mod screen;
 mod subject;
 pub(crate) mod svg;
 
+pub(crate) use json::{each, text};
+
+use crate::command::{Run as _, json as read_json};
 use crate::programs;
+use crate::root::{cargo, target, write as put};
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;
 use record::{Record, Run};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -103,7 +108,7 @@ fn measure(lab: &Path, record: &Record, subject: &Subject, mut arguments: Vec<&s
     let status = Command::new(lab).args(&arguments).arg("--json").arg(&json).status();
     let status = status.with_context(|| format!("cannot run {}", lab.display()))?;
     ensure!(status.success(), "{command} failed: {status}");
-    let mut report = json::read(&json)?;
+    let mut report: Value = read_json(&json, "turnwise-lab")?;
     // Without the paths of this machine.
     report["command"] = command.clone().into();
     record.keep(subject.name, report, Run::over(command, start, watch.as_ref()))
@@ -117,44 +122,32 @@ pub(crate) fn rewrite_named(from: &Path, name: &str) -> Result<()> {
 
 fn rewrite(from: &Path, subjects: &[&Subject], pages: &Path) -> Result<()> {
     for subject in subjects {
-        let report = subject.report(from);
-        let body = match subject.source {
-            Source::Programs => programs::page(&report)?,
-            Source::Bench(lock, _) => screen::bench(&json::read(&report)?, lock)?,
-            Source::Reproduce => screen::reproduction(&json::read(&report)?)?,
+        let file = subject.report(from);
+        let (body, picture) = match subject.source {
+            Source::Programs => (programs::page(&file)?, programs::picture(from)?),
+            Source::Bench(lock, _) => {
+                let report = read_json(&file, "turnwise-lab bench")?;
+                (screen::bench(&report, lock)?, locks::picture(subject, &report)?)
+            }
+            Source::Reproduce => {
+                let report = read_json(&file, "turnwise-lab reproduce")?;
+                if pages == Path::new(PAGES) {
+                    score::tell(&report, Path::new(README))?;
+                }
+                (screen::reproduction(&report)?, rows::picture(subject.shows(), &report)?)
+            }
         };
-        write(from, subject, &body, pages)?;
+        put(pages.join(format!("{}.svg", subject.name)), picture)?;
+        put(pages.join(format!("{}.md", subject.name)), page::page(subject, &body, from, pages)?)?;
+        eprintln!("    wrote {}/{}.md and its picture, from {}", pages.display(), subject.name, from.display());
     }
-    Ok(())
-}
-
-/// Writes one page with its picture.
-fn write(from: &Path, subject: &Subject, body: &str, pages: &Path) -> Result<()> {
-    std::fs::create_dir_all(pages).with_context(|| format!("cannot make the folder {}", pages.display()))?;
-    let picture = match subject.source {
-        Source::Bench(..) => locks::picture(subject, from)?,
-        Source::Reproduce => rows::picture(subject, from)?,
-        Source::Programs => programs::picture(from)?,
-    };
-    let page = page::page(subject, body, from, pages)?;
-    if matches!(subject.source, Source::Reproduce) && pages == Path::new(PAGES) {
-        score::tell(&subject.report(from), Path::new(README))?;
-    }
-    for (kind, text) in [("svg", picture), ("md", page)] {
-        let file = pages.join(format!("{}.{kind}", subject.name));
-        std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-    }
-    eprintln!("    wrote {}/{}.md and its picture, from {}", pages.display(), subject.name, from.display());
     Ok(())
 }
 
 /// Builds a program of this workspace as it is measured.
 pub(crate) fn built(package: &str, program: &str) -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo).args(["build", "--profile", "dist", "--package", package]).status();
-    ensure!(status.context("cannot run cargo")?.success(), "{package} cannot be built");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    target.join("dist").join(program).canonicalize().context("cannot find what was built")
+    ensure!(cargo(&format!("build --profile dist --package {package}")).succeeds()?, "{package} cannot be built");
+    target().join("dist").join(program).canonicalize().context("cannot find what was built")
 }
 
 #[cfg(test)]

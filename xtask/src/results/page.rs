@@ -45,10 +45,10 @@ mod tests {
     #[test]
     fn a_page_has_one_title_and_its_picture() {
         let subject = SUBJECTS.iter().find(|subject| subject.name == "reproduction").unwrap();
-        for title in ["# The documents, reproduced\n\n", "# The case studies, reproduced\n\n", ""] {
+        for title in ["# The case studies, reproduced\n\n", "# The papers, reproduced\n\n", ""] {
             let page = page(subject, &format!("{title}Text.\n"), Path::new("r/x"), Path::new("p")).unwrap();
             assert_eq!(page.lines().filter(|line| line.starts_with("# ")).count(), 1, "{page}");
-            assert!(page.starts_with("# The documents, reproduced\n\nAll figures are in [reproduction.json](../r/x/"));
+            assert!(page.starts_with("# The papers, reproduced\n\nAll figures are in [reproduction.json](../r/x/"));
             assert!(page.ends_with("](reproduction.svg)\n\nText.\n"), "{page}");
         }
     }

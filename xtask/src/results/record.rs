@@ -1,11 +1,12 @@
 //! A folder of raw reports, `bench/runs/DATE-MACHINE-COMMIT`: measurements of a day, on a machine, of a commit.
 
-use super::json;
+use super::json::file;
+use crate::command::{Run as _, cmd, entries, json};
+use crate::root::write;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::others::{Others, Watch};
@@ -17,17 +18,17 @@ const ENV: &str = "env.json";
 /// A folder, and what its reports share.
 pub(crate) struct Record {
     pub(crate) folder: PathBuf,
-    env: Env,
+    pub(crate) env: Env,
 }
 
 /// The content of `env.json`.
 #[derive(Clone, Serialize, Deserialize)]
-struct Env {
+pub(crate) struct Env {
     format: String,
     /// The day in UTC.
-    date: String,
+    pub(crate) date: String,
     /// With `+` if sources were changed since.
-    commit: String,
+    pub(crate) commit: String,
     machine: Machine,
     libc: String,
     /// By report.
@@ -58,36 +59,21 @@ impl Record {
     pub(crate) fn now(runs: &Path) -> Result<Record> {
         let machine = Machine::here();
         let commit = machine::commit().context("git does not say which commit this is")?;
-        let date = said_by("date", &["--utc", "+%F"])?;
-        let libc = said_by("getconf", &["GNU_LIBC_VERSION"])?;
+        let [date, libc] = ["date --utc +%F", "getconf GNU_LIBC_VERSION"].map(|line| cmd(line).text());
+        let [date, libc] = [date?, libc?].map(|said| said.trim().to_owned());
         let folder = runs.join(format!("{date}-{}-{commit}", named(&machine)));
         let env = Env { format: FORMAT.to_owned(), date, commit, machine, libc, runs: BTreeMap::new() };
         Ok(Record { folder, env })
     }
 
-    pub(crate) fn date(&self) -> &str {
-        &self.env.date
-    }
-
-    pub(crate) fn commit(&self) -> &str {
-        &self.env.commit
-    }
-
     /// Writes a report, and adds how it was made to the entries of the folder's other reports.
     pub(crate) fn keep(&self, name: &str, report: impl Serialize, run: Run) -> Result<()> {
         let env = self.folder.join(ENV);
-        let mut all = match env.is_file() {
-            true => serde_json::from_value(json::read(&env)?).with_context(|| format!("in {}", env.display()))?,
-            false => self.env.clone(),
-        };
+        let mut all = if env.is_file() { json(&env, "how others were made")? } else { self.env.clone() };
         all.runs.insert(name.to_owned(), run);
-        std::fs::create_dir_all(&self.folder).with_context(|| format!("cannot make {}", self.folder.display()))?;
         let report = serde_json::to_value(report).context("the report has no JSON form")?;
-        for (file, value) in [(format!("{name}.json"), report), (ENV.to_owned(), serde_json::to_value(all)?)] {
-            let file = self.folder.join(file);
-            std::fs::write(&file, json::text(value)).with_context(|| format!("cannot write {}", file.display()))?;
-        }
-        Ok(())
+        write(self.folder.join(name).with_extension("json"), file(report))?;
+        write(env, file(serde_json::to_value(all)?))
     }
 }
 
@@ -110,8 +96,7 @@ fn date_in(folder: &Path) -> Option<&str> {
 
 /// Returns the folders with a report of this name, the newest of each machine: that of `first` first, if it has one.
 pub(crate) fn newest_of_each(runs: &Path, name: &str, first: Option<&Path>) -> Result<Vec<PathBuf>> {
-    let entries = runs.read_dir().with_context(|| format!("cannot read {}", runs.display()))?;
-    let mut folders = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    let mut folders = entries(runs)?;
     folders.retain(|folder| machine_in(folder).is_some() && folder.join(name).is_file());
     folders.sort_by(|a, b| date_in(b).cmp(&date_in(a)).then_with(|| a.cmp(b)));
     let mut newest: Vec<PathBuf> = first.map(Path::to_path_buf).into_iter().collect();
@@ -121,12 +106,6 @@ pub(crate) fn newest_of_each(runs: &Path, name: &str, first: Option<&Path>) -> R
         }
     }
     Ok(newest)
-}
-
-/// Returns the output of a command.
-fn said_by(command: &str, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(command).args(arguments).output().with_context(|| format!("cannot run {command}"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]
@@ -160,7 +139,7 @@ mod tests {
         record.keep("mutex", [1.5], run("first")).unwrap();
         record.keep("spin", [2.5], run("second")).unwrap();
         record.keep("spin", [3.5], run("third")).unwrap();
-        let env = json::read(&record.folder.join(ENV)).unwrap();
+        let env: serde_json::Value = json(record.folder.join(ENV), "").unwrap();
         assert_eq!(
             (&env["runs"]["mutex"]["command"], &env["runs"]["spin"]["command"]),
             (&"first".into(), &"third".into())

@@ -1,5 +1,7 @@
 //! The README's line about the reproduction: made of the raw report, like its page.
 
+use crate::command::json;
+use crate::root::{read, write};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
@@ -9,19 +11,18 @@ const BEGIN: &str = "<!-- score: `cargo xtask results reproduction` writes this 
 const END: &str = "<!-- end of the score -->\n";
 
 /// Writes the report's score into the README. Reports from before it existed leave the README as it is.
-pub(super) fn tell(report: &Path, readme: &Path) -> Result<()> {
-    let report = super::json::read(report)?;
+pub(super) fn tell(report: &Value, readme: &Path) -> Result<()> {
     let Some(line) = line(&report["score"]) else { return Ok(()) };
-    let text = std::fs::read_to_string(readme).with_context(|| format!("cannot read {}", readme.display()))?;
+    let text = read(readme)?;
     let told = told(&text, &line).with_context(|| format!("{} has no place for the score", readme.display()))?;
-    std::fs::write(readme, told).with_context(|| format!("cannot write {}", readme.display()))
+    write(readme, told)
 }
 
 /// Returns the README with the score of the newest report in `runs`; `None`: it has no place for one, or there is none.
 pub(crate) fn newest(readme: &str, runs: &Path) -> Result<Option<String>> {
     let folders = super::record::newest_of_each(runs, "reproduction.json", None)?;
     let Some(folder) = folders.first() else { return Ok(None) };
-    let report = super::json::read(&folder.join("reproduction.json"))?;
+    let report: Value = json(folder.join("reproduction.json"), "`turnwise-lab reproduce`")?;
     Ok(line(&report["score"]).and_then(|line| told(readme, &line)))
 }
 
@@ -37,11 +38,15 @@ pub(super) fn line(score: &Value) -> Option<String> {
     ))
 }
 
-/// Returns the README with this line; `None` if it has no place for one.
 fn told(readme: &str, line: &str) -> Option<String> {
-    let (before, rest) = readme.split_once(BEGIN)?;
-    let (_, behind) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}{line}{END}{behind}"))
+    between(readme, BEGIN, END, line)
+}
+
+/// Returns a page with a text between two marks; `None` if it has no such place.
+pub(crate) fn between(page: &str, begin: &str, end: &str, text: &str) -> Option<String> {
+    let (before, rest) = page.split_once(begin)?;
+    let (_, behind) = rest.split_once(end)?;
+    Some(format!("{before}{begin}{text}{end}{behind}"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! One screen of a report: the cells that matter. All others are in the JSON that the page names.
 
+use super::json::{each, text};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fmt::Write;
@@ -115,13 +116,13 @@ fn published(report: &Value) -> Result<String> {
     Ok(page)
 }
 
-/// Renders what the case studies claim, and what is asked of the model.
+/// Renders what the papers claim, and what is asked of the model.
 pub(super) fn reproduction(report: &Value) -> Result<String> {
     let score = super::score::line(&report["score"]).unwrap_or_default();
     let mut page = format!(
         "Simulated, seed {}, commit {}. [How it works](../reproduce.md), and [why rows are missed]\
          (../reproduction/README.md). All rows: `turnwise-lab reproduce --from reproduction.json --markdown FILE`.\n\n\
-         {score}\n| case study | claim | published | simulated | verdict |\n|---|---|---|---|---|\n",
+         {score}\n| paper | claim | published | simulated | verdict |\n|---|---|---|---|---|\n",
         report["seed"],
         text(&report["commit"])
     );
@@ -131,7 +132,7 @@ pub(super) fn reproduction(report: &Value) -> Result<String> {
             writeln!(page, "| {} | {what} | {there} | {ours} | {verdict} |", text(&study["name"]))?;
         }
     }
-    page += "\n| case study | bar | found | met |\n|---|---|---|---|\n";
+    page += "\n| paper | bar | found | met |\n|---|---|---|---|\n";
     for study in each(&report["documents"]) {
         for bar in each(&study["bars"]) {
             let met = if bar["met"] == true { "yes" } else { "no" };
@@ -139,14 +140,6 @@ pub(super) fn reproduction(report: &Value) -> Result<String> {
         }
     }
     Ok(page)
-}
-
-fn each(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or("unknown")
 }
 
 fn figure(value: &Value, shown: impl Fn(f64) -> String) -> String {

@@ -75,6 +75,6 @@ pub(crate) static SUBJECTS: &[Subject] = &[
         Some("mutex"),
         &["mutex", "--scenario", "on-cpu", "--samples", "5"],
     ),
-    Subject { name: "reproduction", title: "The documents, reproduced", source: Source::Reproduce },
+    Subject { name: "reproduction", title: "The papers, reproduced", source: Source::Reproduce },
     Subject { name: "programs", title: "Unmodified programs", source: Source::Programs },
 ];

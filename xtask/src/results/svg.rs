@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+pub(crate) use turnwise_present::chart::Axis as Scale;
+
 /// Colours that can be distinguished without red and green, on a background of the picture's own.
 const STYLE: &str = "\
 text{font:13px system-ui,sans-serif;fill:#1f2328}.bound{font-weight:600}.small{font-size:11px}.title{font-size:16px;\
@@ -32,10 +34,7 @@ pub(crate) fn escaped(text: &str) -> String {
 pub(crate) struct Axis {
     pub(crate) left: f64,
     pub(crate) right: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
-    /// Logarithmic, else linear.
-    pub(crate) log: bool,
+    pub(crate) scale: Scale,
     /// Where lines are.
     pub(crate) lines: Vec<f64>,
 }
@@ -56,17 +55,12 @@ impl Axis {
             false => (0..60).map(|n| f64::from(n) * step).collect(),
         };
         let lines = lines.into_iter().filter(|line| (low..=high).contains(line)).collect();
-        Axis { left, right, low, high, log, lines }
+        Axis { left, right, scale: Scale { low, high, log }, lines }
     }
 
     /// Returns where a value lies; at an end, if it is beyond.
     pub(crate) fn at(&self, value: f64) -> f64 {
-        let value = value.clamp(self.low, self.high);
-        let share = match self.log {
-            true => (value / self.low).ln() / (self.high / self.low).ln(),
-            false => (value - self.low) / (self.high - self.low),
-        };
-        self.left + (self.right - self.left) * share
+        self.left + (self.right - self.left) * self.scale.at(value)
     }
 
     /// Draws the ground below 1, and the lines with their values below them.
@@ -118,9 +112,9 @@ mod tests {
     #[test]
     fn an_axis_is_logarithmic_where_ratios_spread() {
         let near = Axis::of([0.9, 1.2].into_iter(), 0.0, 100.0);
-        assert!(!near.log && near.lines.len() == 5, "{:?}", near.lines);
+        assert!(!near.scale.log && near.lines.len() == 5, "{:?}", near.lines);
         let far = Axis::of([0.001, 1.0, 4.0].into_iter(), 0.0, 100.0);
-        assert!(far.log && far.low == 0.01 && far.lines.last() == Some(&2.0), "{:?}", far.lines);
+        assert!(far.scale.log && far.scale.low == 0.01 && far.lines.last() == Some(&2.0), "{:?}", far.lines);
         assert_eq!((far.at(0.0001), far.at(1e6)), (0.0, 100.0));
     }
 

@@ -1,8 +1,9 @@
 //! Published crates with the oldest compiler and dependencies that they name, and with each pair of their features.
 
 use super::graph::{Package, published};
-use super::{Args, copy_of_the_tree, must};
-use crate::checks::Outcome;
+use super::{Args, copy_of_the_tree};
+use crate::command::{Run, cmd, toml};
+use crate::root::{read, write};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
@@ -13,51 +14,32 @@ const LIBRARY: &str = "turnwise";
 
 /// Compiles each with the toolchain that its manifest names; in the quick form only where that differs from the
 /// workspace's, which compiles them in any case.
-pub(super) fn oldest_rust(args: &Args) -> Result<Outcome> {
-    let here = std::fs::read_to_string("rust-toolchain.toml")?;
+pub(super) fn oldest_rust(args: &Args) -> Result<String> {
+    let here = read("rust-toolchain.toml")?;
     let mut seen = Vec::new();
     for package in published()? {
-        let version = package.oldest_rust()?;
+        let name = package.name.as_str();
+        let version = package.rust_version.as_deref().with_context(|| format!("{name} names no rust-version"))?;
         if args.which.quick && here.contains(&format!("\"{version}")) {
             continue;
         }
         // `1.88` is any of its minor versions; a toolchain has one.
         let toolchain = if version.matches('.').count() == 1 { format!("{version}.0") } else { version.to_owned() };
-        must(
-            Path::new("."),
-            &[],
-            &["rustup", "toolchain", "install", &toolchain, "--profile", "minimal", "--no-self-update"],
-        )?;
-        let later = |name: &&str| LATER_RUST.contains(&(package.name.as_str(), *name));
+        cmd(&format!("rustup toolchain install {toolchain} --profile minimal --no-self-update")).must()?;
+        let later = |feature: &&str| LATER_RUST.contains(&(name, *feature));
         let features: Vec<&str> = package.features.keys().map(String::as_str).filter(|name| !later(name)).collect();
-        let (plus, features) = (format!("+{toolchain}"), features.join(","));
         // A copy's own lock file could leave out what is too new; ours is what is shipped.
-        must(
-            Path::new("."),
-            &[],
-            &[
-                "cargo",
-                &plus,
-                "check",
-                "--quiet",
-                "--locked",
-                "-p",
-                &package.name,
-                "--features",
-                &features,
-                "--target-dir",
-                "target/supply/msrv",
-            ],
-        )?;
-        seen.push(format!("{} {version}", package.name));
+        let line = format!("cargo +{toolchain} check --quiet --locked -p {name} --target-dir target/supply/msrv");
+        cmd(&line).args(["--features", &features.join(",")]).must()?;
+        seen.push(format!("{name} {version}"));
     }
     ensure!(args.which.quick || !seen.is_empty(), "no crate is to be published");
-    Ok(Outcome::Ok(seen.join(", ")))
+    Ok(seen.join(", "))
 }
 
 /// Compiles each with no feature, with each feature, and with each pair of them; in the quick form the library with
 /// each feature alone and with all but each.
-pub(super) fn features(args: &Args) -> Result<Outcome> {
+pub(super) fn features(args: &Args) -> Result<String> {
     let mut sets = 0;
     for package in published()? {
         let of_package = match args.which.quick {
@@ -66,27 +48,12 @@ pub(super) fn features(args: &Args) -> Result<Outcome> {
             false => up_to_two(&package),
         };
         for set in &of_package {
-            must(
-                Path::new("."),
-                &[],
-                &[
-                    "cargo",
-                    "check",
-                    "--quiet",
-                    "--locked",
-                    "-p",
-                    &package.name,
-                    "--no-default-features",
-                    "--features",
-                    &set.join(","),
-                    "--target-dir",
-                    "target/supply/features",
-                ],
-            )?;
+            let mut check = cmd("cargo check --quiet --locked --target-dir target/supply/features");
+            check.args(["-p", &package.name, "--no-default-features", "--features", &set.join(",")]).must()?;
         }
         sets += of_package.len();
     }
-    Ok(Outcome::Ok(format!("{sets} sets of features")))
+    Ok(format!("{sets} sets of features"))
 }
 
 fn names(package: &Package) -> Vec<&str> {
@@ -112,24 +79,21 @@ fn all_but_one(package: &Package) -> Vec<Vec<&str>> {
 }
 
 /// Compiles, in a copy of the tree, with the oldest versions of all that published crates name.
-pub(super) fn minimal() -> Result<Outcome> {
-    let tree = copy_of_the_tree("minimal")?;
-    let packages = published()?;
+pub(super) fn minimal(_: &Args) -> Result<String> {
+    let (tree, packages) = (copy_of_the_tree("minimal")?, published()?);
     only(&packages, &tree.join("Cargo.toml"))?;
-    let lock = tree.join("Cargo.lock");
-    std::fs::remove_file(&lock).with_context(|| format!("cannot remove {}", lock.display()))?;
-    must(&tree, &[], &["cargo", "+nightly", "update", "-Zdirect-minimal-versions"])?;
+    std::fs::remove_file(tree.join("Cargo.lock")).context("cannot remove Cargo.lock")?;
+    cmd("cargo +nightly update -Zdirect-minimal-versions").current_dir(&tree).must()?;
     // Each alone: together, one would have what another requires.
     for package in &packages {
-        must(&tree, &[], &["cargo", "check", "--quiet", "--locked", "-p", &package.name])?;
+        cmd("cargo check --quiet --locked -p").arg(&package.name).current_dir(&tree).must()?;
     }
-    Ok(Outcome::Ok(format!("{} crates", packages.len())))
+    Ok(format!("{} crates", packages.len()))
 }
 
 /// Leaves only these packages in a workspace: chores and proofs may require newer versions.
 fn only(packages: &[Package], manifest: &Path) -> Result<()> {
-    let text = std::fs::read_to_string(manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
-    let mut workspace: toml::Table = text.parse().with_context(|| format!("{}", manifest.display()))?;
+    let mut workspace: toml::Table = toml(manifest)?;
     let here = std::env::current_dir()?;
     let folder = |package: &Package| {
         let folder = package.manifest_path.parent()?.strip_prefix(&here).ok()?;
@@ -139,7 +103,7 @@ fn only(packages: &[Package], manifest: &Path) -> Result<()> {
     let table = workspace.get_mut("workspace").and_then(toml::Value::as_table_mut).context("no [workspace]")?;
     table.remove("default-members");
     table.insert("members".to_owned(), toml::Value::Array(members));
-    std::fs::write(manifest, workspace.to_string()).with_context(|| format!("cannot write {}", manifest.display()))
+    write(manifest, workspace.to_string())
 }
 
 #[cfg(test)]

@@ -2,15 +2,10 @@
 //! the environment, and the settings of `[package.metadata.docs.rs]`. Warnings are errors here.
 
 use super::graph::{Package, published};
-use super::{Args, must};
-use crate::checks::Outcome;
+use super::{Args, LIBRARIES};
+use crate::command::{Run, cmd};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-use std::ffi::OsStr;
-use std::path::Path;
-
-/// The crates that people write programs with; in the quick form these alone.
-const LIBRARIES: &[&str] = &["turnwise", "turnwise-live"];
 
 /// A manifest's settings for docs.rs, as far as ours use them.
 #[derive(Deserialize)]
@@ -22,22 +17,21 @@ struct Asked {
 }
 
 /// Makes it.
-pub(super) fn run(args: &Args) -> Result<Outcome> {
+pub(super) fn run(args: &Args) -> Result<String> {
     let mut made = Vec::new();
     for package in published()? {
-        // All must have them, also where only some are built.
+        // All must have them, also where only some are built: in the quick form.
         let line = command(&package)?;
         if !args.which.quick || LIBRARIES.contains(&package.name.as_str()) {
-            let env = [("DOCS_RS", OsStr::new("1"))];
-            must(Path::new("."), &env, &line.iter().map(String::as_str).collect::<Vec<_>>())?;
+            cmd(&line).env("DOCS_RS", "1").must()?;
             made.push(package.name);
         }
     }
-    Ok(Outcome::Ok(format!("{}; in target/supply/docs.rs/x86_64-unknown-linux-gnu/doc", made.join(", "))))
+    Ok(format!("{}; in target/supply/docs.rs/x86_64-unknown-linux-gnu/doc", made.join(", ")))
 }
 
 /// Returns the command that documents a package.
-fn command(package: &Package) -> Result<Vec<String>> {
+fn command(package: &Package) -> Result<String> {
     let name = &package.name;
     let asked = &package.metadata["docs"]["rs"];
     ensure!(asked.is_object(), "{name} has no [package.metadata.docs.rs] in its Cargo.toml");
@@ -46,15 +40,12 @@ fn command(package: &Package) -> Result<Vec<String>> {
     let is_library = |kind: &String| ["lib", "rlib", "cdylib", "staticlib"].contains(&kind.as_str());
     let library = package.targets.iter().any(|target| target.kind.iter().any(is_library));
     let program = package.targets.iter().find(|target| target.kind.iter().any(|kind| kind == "bin"));
-    let mut line = vec!["cargo", "+nightly", "rustdoc", "--quiet", "--locked", "-p", name];
-    match program.filter(|_| !library) {
-        Some(program) => line.extend(["--bin", &program.name]),
-        None => line.push("--lib"),
-    }
-    line.extend(asked.all_features.then_some("--all-features"));
-    line.extend(["--target", target, "--target-dir", "target/supply/docs.rs"]);
-    line.extend(["--", "--cfg", "docsrs", "-D", "warnings"]);
-    Ok(line.into_iter().map(str::to_owned).collect())
+    let part = program.filter(|_| !library).map_or("--lib".to_owned(), |program| format!("--bin {}", program.name));
+    let features = if asked.all_features { "--all-features " } else { "" };
+    Ok(format!(
+        "cargo +nightly rustdoc --quiet --locked -p {name} {part} {features}--target {target} \
+         --target-dir target/supply/docs.rs -- --cfg docsrs -D warnings"
+    ))
 }
 
 #[cfg(test)]
@@ -73,7 +64,7 @@ mod tests {
     fn a_manifest_that_says_nothing_to_docs_rs_or_what_nobody_reads_is_found() {
         assert!(command(&package(serde_json::Value::Null)).is_err());
         let asked = serde_json::json!({ "docs": { "rs": { "targets": ["t"], "all-features": true } } });
-        let line = command(&package(asked)).unwrap().join(" ");
+        let line = command(&package(asked)).unwrap();
         assert!(line.contains("-p p --bin p --all-features --target t"), "{line}");
         let misspelt = serde_json::json!({ "docs": { "rs": { "targets": ["t"], "all-feature": true } } });
         assert!(command(&package(misspelt)).is_err());

@@ -2,11 +2,11 @@
 //! break a program; this finds every change, in seconds, and needs only the toolchain.
 
 use super::Args;
-use crate::checks::Outcome;
+use crate::command::{Run, cmd, skip};
+use crate::root::{read, write};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::Path;
 
 /// The list: of the crate `turnwise` with all its features, on Linux and x86-64.
@@ -17,11 +17,14 @@ const TARGET: &str = "target/supply/interface";
 const LEFT_OUT: &[&str] = &["Freeze", "UnsafeUnpin", "Unpin", "StructuralPartialEq"];
 
 /// Compares, or writes the list.
-pub(super) fn run(args: &Args) -> Result<Outcome> {
+pub(super) fn run(args: &Args) -> Result<String> {
     if (std::env::consts::OS, std::env::consts::ARCH) != SYSTEM {
-        return Ok(Outcome::Skipped(format!("the list is that of {} on {}", SYSTEM.0, SYSTEM.1)));
+        return Err(skip(format!("the list is that of {} on {}", SYSTEM.0, SYSTEM.1)));
     }
-    let documented = documented()?;
+    let line = format!("cargo rustdoc --quiet --locked -p turnwise --lib --all-features --target-dir {TARGET}");
+    // The pinned toolchain, whose format is known: a nightly one has another every few weeks.
+    cmd(&(line + " -- -Zunstable-options --output-format json")).env("RUSTC_BOOTSTRAP", "1").must()?;
+    let documented = Path::new(TARGET).join("doc/turnwise.json");
     let api = public_api::Builder::from_rustdoc_json(&documented).omit_blanket_impls(true).build();
     let api =
         api.context("rustdoc's JSON is of another version than xtask's `public-api` reads: take that of rustc's")?;
@@ -29,15 +32,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     // A type's implementation of a trait is listed with both.
     let is_new = |line: &String| !is_left_out(line) && seen.insert(line.clone());
     let now: Vec<String> = api.items().map(|item| item.to_string()).filter(is_new).collect();
-    let text = std::fs::read_to_string(&documented).with_context(|| format!("cannot read {}", documented.display()))?;
-    let (types, without) = examples(&serde_json::from_str(&text)?)?;
+    let (types, without) = examples(&serde_json::from_str(&read(&documented)?)?)?;
     ensure!(without.is_empty(), "no example in the documentation of {}", without.join(", "));
     if args.write {
-        let folder = Path::new(LIST).parent().context("it is in a folder")?;
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        std::fs::write(LIST, now.join("\n") + "\n").with_context(|| format!("cannot write {LIST}"))?;
+        write(LIST, now.join("\n") + "\n")?;
     }
-    let kept = std::fs::read_to_string(LIST).with_context(|| format!("cannot read {LIST}"))?;
+    let kept = read(LIST)?;
     let wrong = differences(&kept.lines().collect(), &now.iter().map(String::as_str).collect());
     ensure!(
         wrong.is_empty(),
@@ -45,23 +45,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
          in CHANGELOG.md where a program may notice",
         wrong.join("\n")
     );
-    Ok(Outcome::Ok(format!("{} lines as in {LIST}; {types} types, each with an example", now.len())))
-}
-
-/// Has rustdoc write its data on the library; returns where that lies.
-fn documented() -> Result<std::path::PathBuf> {
-    let line = ["rustdoc", "--quiet", "--locked", "-p", "turnwise", "--lib", "--all-features", "--target-dir", TARGET];
-    println!("+ cargo {} -- --output-format json", line.join(" "));
-    let status = std::process::Command::new("cargo")
-        .args(line)
-        .args(["--", "-Zunstable-options", "--output-format", "json"])
-        // The pinned toolchain, whose format is known: a nightly one has another every few weeks.
-        .env("RUSTC_BOOTSTRAP", OsString::from("1"))
-        .stdin(std::process::Stdio::null())
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(status.success(), "rustdoc ended with {status}");
-    Ok(Path::new(TARGET).join("doc/turnwise.json"))
+    Ok(format!("{} lines as in {LIST}; {types} types, each with an example", now.len()))
 }
 
 fn is_left_out(line: &str) -> bool {

@@ -1,89 +1,54 @@
 //! Licences, versions and sources of all that is in a build, against `deny.toml`. `cargo deny` does that and more, but
 //! takes minutes to install.
 
-use super::graph::{self, Package};
-use crate::checks::Outcome;
+use super::Args;
+use super::graph::{Package, packages};
+use crate::command::toml;
+use crate::results::{each, text};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 const RULES: &str = "deny.toml";
 
-/// The part of `deny.toml` that is read.
+/// What `deny.toml` says.
 #[derive(Deserialize)]
-struct Rules {
-    graph: Targets,
-    licenses: Licences,
-    bans: Bans,
-    sources: Sources,
-}
-
-#[derive(Deserialize)]
-struct Targets {
-    targets: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Licences {
-    allow: Vec<String>,
-    exceptions: Vec<Exception>,
-}
-
-#[derive(Deserialize)]
-struct Exception {
-    #[serde(rename = "crate")]
-    name: String,
-    allow: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Bans {
-    skip: Vec<Skip>,
-}
-
-#[derive(Deserialize)]
-struct Skip {
-    /// The name, `@`, and how the version begins.
-    #[serde(rename = "crate")]
-    package: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Sources {
-    allow_registry: Vec<String>,
-}
+struct Rules(Value);
 
 /// Compares; returns what was compared.
-pub(super) fn run() -> Result<Outcome> {
-    let rules = std::fs::read_to_string(RULES).with_context(|| format!("cannot read {RULES}"))?;
-    let rules: Rules = toml::from_str(&rules).with_context(|| format!("{RULES} is not as this check reads it"))?;
-    let mut packages = BTreeMap::new();
-    for target in &rules.graph.targets {
-        packages
-            .extend(graph::read(Some(target))?.packages.into_iter().map(|p| ((p.name.clone(), p.version.clone()), p)));
+pub(super) fn run(_: &Args) -> Result<String> {
+    let rules: Rules = toml(RULES)?;
+    let mut built = BTreeMap::new();
+    for target in rules.list("graph", "targets") {
+        built.extend(packages(target.as_str())?.into_iter().map(|p| ((p.name.clone(), p.version.clone()), p)));
     }
-    let wrong = rules.wrong(&packages.values().collect::<Vec<_>>());
+    ensure!(!built.is_empty(), "{RULES} names no target that anything is built for");
+    let wrong = rules.wrong(&built.values().collect::<Vec<_>>());
     ensure!(wrong.is_empty(), "against {RULES}:\n{}", wrong.join("\n"));
-    Ok(Outcome::Ok(format!("{} packages, {} of them another version of one", packages.len(), rules.bans.skip.len())))
+    let skipped = rules.list("bans", "skip").len();
+    Ok(format!("{} packages, {skipped} of them another version of one", built.len()))
 }
 
 impl Rules {
+    fn list(&self, table: &str, name: &str) -> &[Value] {
+        each(&self.0[table][name])
+    }
+
     /// Lists what packages do that the rules do not allow, and rules that no package needs.
     fn wrong(&self, packages: &[&Package]) -> Vec<String> {
         let mut wrong = Vec::new();
         for package in packages {
             wrong.extend(self.licence(package).err().map(|error| format!("{error:#}")));
             let registry = package.source.as_deref().map(|source| source.trim_start_matches("registry+"));
-            if let Some(registry) = registry.filter(|source| !self.sources.allow_registry.iter().any(|r| r == source)) {
+            let allowed = self.list("sources", "allow-registry");
+            if let Some(registry) = registry.filter(|registry| !allowed.iter().any(|allowed| allowed == registry)) {
                 wrong.push(format!("{} {} comes from {registry}", package.name, package.version));
             }
         }
-        for exception in &self.licenses.exceptions {
-            if !packages.iter().any(|package| package.name == exception.name) {
-                wrong.push(format!("nothing uses {}, which has an exception among the licences", exception.name));
-            }
-        }
+        let exceptions = self.list("licenses", "exceptions").iter().map(|exception| text(&exception["crate"]));
+        let idle = exceptions.filter(|name| !packages.iter().any(|package| package.name == *name));
+        wrong.extend(idle.map(|name| format!("nothing uses {name}, which has an exception among the licences")));
         wrong.extend(self.duplicates(packages));
         wrong
     }
@@ -92,13 +57,14 @@ impl Rules {
     /// The licence is none of those allowed.
     fn licence(&self, package: &Package) -> Result<()> {
         let Package { name, version, license, .. } = package;
-        let text = license.as_deref().with_context(|| format!("{name} {version} names no licence"))?;
-        let licence = spdx::Expression::parse_mode(text, spdx::ParseMode::LAX);
-        let licence = licence.map_err(|error| anyhow::anyhow!("{name} {version}: {text}: {}", error.reason))?;
-        let excepted = self.licenses.exceptions.iter().filter(|exception| exception.name == *name);
-        let allowed: Vec<&String> = self.licenses.allow.iter().chain(excepted.flat_map(|e| &e.allow)).collect();
+        let written = license.as_deref().with_context(|| format!("{name} {version} names no licence"))?;
+        let licence = spdx::Expression::parse_mode(written, spdx::ParseMode::LAX);
+        let licence = licence.map_err(|error| anyhow::anyhow!("{name} {version}: {written}: {}", error.reason))?;
+        let excepted = self.list("licenses", "exceptions").iter().filter(|exception| exception["crate"] == *name);
+        let excepted = excepted.flat_map(|exception| each(&exception["allow"]));
+        let allowed: Vec<&Value> = self.list("licenses", "allow").iter().chain(excepted).collect();
         if !licence.evaluate(|one| allowed.iter().any(|allowed| **allowed == one.to_string())) {
-            bail!("{name} {version} is under {text}: choose another crate, or allow it with a reason");
+            bail!("{name} {version} is under {written}: choose another crate, or allow it with a reason");
         }
         Ok(())
     }
@@ -109,12 +75,14 @@ impl Rules {
         for package in packages {
             versions.entry(&package.name).or_default().push(&package.version);
         }
+        // The name, `@`, and how the version begins.
+        let skips = || self.list("bans", "skip").iter().map(|skip| text(&skip["crate"]));
         let mut needed = BTreeSet::new();
         let mut wrong = Vec::new();
         for (name, versions) in versions.iter().filter(|(_, versions)| versions.len() > 1) {
             let skipped = |version: &&&str| {
-                let skip = self.bans.skip.iter().find(|skip| skip.is_of(name, version));
-                needed.extend(skip.map(|skip| skip.package.as_str()));
+                let skip = skips().find(|skip| is_of(skip, name, version));
+                needed.extend(skip);
                 skip.is_none()
             };
             let left: Vec<&str> = versions.iter().filter(skipped).copied().collect();
@@ -122,19 +90,17 @@ impl Rules {
                 wrong.push(format!("{name} is there as {}: `cargo tree -i` says for whom", left.join(" and ")));
             }
         }
-        let idle = self.bans.skip.iter().filter(|skip| !needed.contains(skip.package.as_str()));
-        wrong.extend(idle.map(|skip| format!("nothing needs the exception for {}", skip.package)));
+        let idle = skips().filter(|skip| !needed.contains(skip));
+        wrong.extend(idle.map(|skip| format!("nothing needs the exception for {skip}")));
         wrong
     }
 }
 
-impl Skip {
-    /// Returns whether this version of this package is meant.
-    fn is_of(&self, name: &str, version: &str) -> bool {
-        self.package.split_once('@').is_some_and(|(of, begins)| {
-            of == name && version.strip_prefix(begins).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
-    }
+/// Returns whether a rule means this version of this package.
+fn is_of(skip: &str, name: &str, version: &str) -> bool {
+    skip.split_once('@').is_some_and(|(of, begins)| {
+        of == name && version.strip_prefix(begins).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
 }
 
 #[cfg(test)]

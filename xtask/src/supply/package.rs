@@ -1,10 +1,11 @@
 //! The published packages, packed, and the tool installed from them alone. Nothing is uploaded.
 
 use super::graph::{Package, published};
-use super::{Args, FOLDER, must, output};
-use crate::checks::Outcome;
+use super::{Args, FOLDER};
+use crate::command::{Run, cmd};
+use crate::dist::use_tool;
+use crate::root::write;
 use anyhow::{Context, Result, ensure};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// What each package must have in addition to its code.
@@ -15,25 +16,21 @@ const HOME: &str = "home";
 const TOOL: &str = "turnwise-cli";
 
 /// Packs all; outside the quick form, also installs the tool from the packages and builds a program on the libraries.
-pub(super) fn run(args: &Args) -> Result<Outcome> {
+pub(super) fn run(args: &Args) -> Result<String> {
     let packages = published()?;
     let folder = std::path::absolute(FOLDER)?;
-    let target = folder.join("package").display().to_string();
-    let mut line = vec!["cargo", "package", "--quiet", "--allow-dirty", "--no-verify", "--target-dir", &target];
-    line.extend(packages.iter().flat_map(|package| ["-p", &package.name]));
-    must(Path::new("."), &[], &line)?;
-    let archives: Vec<PathBuf> = packages.iter().map(|package| archive(&folder, package)).collect();
-    for (package, archive) in packages.iter().zip(&archives) {
-        let listed = output(&["tar", "-tzf", &archive.display().to_string()])?;
-        complete(package, &listed)?;
+    let mut pack = cmd("cargo package --quiet --allow-dirty --no-verify --target-dir");
+    pack.arg(folder.join("package")).args(packages.iter().flat_map(|package| ["-p", &package.name])).must()?;
+    for package in &packages {
+        complete(package, &cmd("tar -tzf").arg(archive(&folder, package)).text()?)?;
     }
     if !args.which.quick {
-        let clean = registry(&folder, &packages, &archives)?;
+        let clean = registry(&folder, &packages)?;
         install(&clean)?;
         take_the_libraries(&clean)?;
     }
     let how = if args.which.quick { "packed" } else { "packed; the tool installed from them, and the libraries taken" };
-    Ok(Outcome::Ok(format!("{} crates {how}", packages.len())))
+    Ok(format!("{} crates {how}", packages.len()))
 }
 
 fn archive(folder: &Path, package: &Package) -> PathBuf {
@@ -54,58 +51,51 @@ fn complete(package: &Package, listed: &str) -> Result<()> {
 }
 
 /// Makes a folder in which cargo knows these packages, and the third-party ones in `Cargo.lock`, without network.
-fn registry(folder: &Path, packages: &[Package], archives: &[PathBuf]) -> Result<PathBuf> {
+fn registry(folder: &Path, packages: &[Package]) -> Result<PathBuf> {
     let clean = folder.join("clean");
     if clean.exists() {
         std::fs::remove_dir_all(&clean).with_context(|| format!("cannot remove {}", clean.display()))?;
     }
     let all = clean.join("packages");
-    std::fs::create_dir_all(clean.join(HOME))?;
-    let shown = all.display().to_string();
-    must(Path::new("."), &[], &["cargo", "vendor", "--quiet", "--locked", "--versioned-dirs", "--no-delete", &shown])?;
-    for (package, archive) in packages.iter().zip(archives) {
-        let archive = archive.display().to_string();
-        must(&all, &[], &["tar", "-xzf", &archive])?;
-        let sum = output(&["sha256sum", &archive])?;
+    cmd("cargo vendor --quiet --locked --versioned-dirs --no-delete").arg(&all).must()?;
+    for package in packages {
+        let archive = archive(folder, package);
+        cmd("tar -xzf").arg(&archive).current_dir(&all).must()?;
+        let sum = cmd("sha256sum").arg(&archive).text()?;
         let sum = sum.split_whitespace().next().context("sha256sum prints no sum")?;
         let file = all.join(format!("{}-{}/.cargo-checksum.json", package.name, package.version));
-        std::fs::write(file, serde_json::json!({ "files": {}, "package": sum }).to_string())?;
+        write(file, serde_json::json!({ "files": {}, "package": sum }).to_string())?;
     }
     let config = format!(
-        "[source.crates-io]\nreplace-with = \"packages\"\n[source.packages]\ndirectory = \"{shown}\"\n\
-         [net]\noffline = true\n"
+        "[source.crates-io]\nreplace-with = \"packages\"\n[source.packages]\ndirectory = \"{}\"\n\
+         [net]\noffline = true\n",
+        all.display()
     );
-    std::fs::write(clean.join(HOME).join("config.toml"), config)?;
+    write(clean.join(HOME).join("config.toml"), config)?;
     Ok(clean)
 }
 
 /// Installs the tool, and has it run a program on the locks that it carries.
 fn install(clean: &Path) -> Result<()> {
-    let (root, target, home) = (clean.join("installed"), clean.join("target"), clean.join(HOME));
-    let env: &[(&str, &OsStr)] = &[("CARGO_TARGET_DIR", target.as_os_str()), ("CARGO_HOME", home.as_os_str())];
-    let shown = root.display().to_string();
     // Optimised code is tested elsewhere; the libraries that it carries are always optimised.
-    must(clean, env, &["cargo", "install", "--quiet", "--debug", "--locked", TOOL, "--root", &shown])?;
-    let tool = root.join("bin/turnwise").display().to_string();
-    must(clean, &[], &[&tool, "--version"])?;
-    let maps = output(&[&tool, "run", "--", "cat", "/proc/self/maps"])?;
-    ensure!(maps.contains("libturnwise_preload"), "`turnwise run` as installed does not load the preload library");
-    Ok(())
+    let mut install = cmd(&format!("cargo install --quiet --debug --locked {TOOL} --root installed"));
+    install.env("CARGO_TARGET_DIR", clean.join("target")).env("CARGO_HOME", clean.join(HOME));
+    install.current_dir(clean).must()?;
+    use_tool(&clean.join("installed/bin/turnwise")).map(drop)
 }
 
 /// Builds a program that takes the libraries, from the packages alone.
 fn take_the_libraries(clean: &Path) -> Result<()> {
     let program = clean.join("program");
-    std::fs::create_dir_all(program.join("src"))?;
     let manifest = "[package]\nname = \"program\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
                     turnwise = { version = \"0.1\", features = [\"lock_api\"] }\n\
                     turnwise-live = { version = \"0.1\", default-features = false, features = [\"own\"] }\n";
-    std::fs::write(program.join("Cargo.toml"), manifest)?;
+    write(program.join("Cargo.toml"), manifest)?;
     let source = "static HITS: turnwise::Mutex<u32> = turnwise::Mutex::new(0);\n\
                   fn main() {\n    turnwise_live::own::start().unwrap();\n    *HITS.lock() += 1;\n    \
                   assert_eq!(*HITS.lock(), 1);\n}\n";
-    std::fs::write(program.join("src/main.rs"), source)?;
-    must(&program, &[("CARGO_HOME", clean.join(HOME).as_os_str())], &["cargo", "run", "--quiet"])
+    write(program.join("src/main.rs"), source)?;
+    cmd("cargo run --quiet").current_dir(&program).env("CARGO_HOME", clean.join(HOME)).must()
 }
 
 #[cfg(test)]

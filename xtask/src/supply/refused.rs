@@ -1,9 +1,8 @@
 //! Targets that libraries loaded into programs do not support: one error states it, and what works there.
 
-use super::output;
-use crate::checks::Outcome;
-use anyhow::{Context, Result, ensure};
-use std::process::{Command, Stdio};
+use super::Args;
+use crate::command::{Run, cmd, text_of};
+use anyhow::{Result, ensure};
 
 const TARGET: &str = "i686-unknown-linux-gnu";
 /// Each compiles for x86-64 and arm64 with glibc alone.
@@ -12,13 +11,12 @@ const PACKAGES: &[&str] = &["turnwise-preload", "turnwise-recorder", "turnwise-l
 const SAID: &str = "error: live views and what is loaded into programs";
 
 /// Compiles them for another target, one by one.
-pub(super) fn run() -> Result<Outcome> {
-    output(&["rustup", "target", "add", TARGET])?;
+pub(super) fn run(_: &Args) -> Result<String> {
+    cmd("rustup target add").arg(TARGET).text()?;
     for package in PACKAGES {
-        let line = ["check", "--locked", "--keep-going", "--target", TARGET, "-p", package];
-        let out = Command::new("cargo").args(line).stdin(Stdio::null()).output().context("cannot start cargo")?;
-        let text = String::from_utf8_lossy(&out.stderr);
+        let out = cmd(&format!("cargo check --locked --keep-going --target {TARGET} -p {package}")).printed()?;
         ensure!(!out.status.success(), "{package} compiles for {TARGET}: say so, and run its tests there");
+        let text = text_of(&out.stderr);
         let errors = errors(&text);
         ensure!(
             matches!(errors[..], [error] if error.starts_with(SAID)),
@@ -26,7 +24,7 @@ pub(super) fn run() -> Result<Outcome> {
             errors.join("\n")
         );
     }
-    Ok(Outcome::Ok(format!("{} say by one error that {TARGET} is none of theirs", PACKAGES.join(", "))))
+    Ok(format!("{} say by one error that {TARGET} is none of theirs", PACKAGES.join(", ")))
 }
 
 /// Returns the lines of errors in cargo's output, without cargo's own summary of them.

@@ -1,14 +1,12 @@
 //! Checks by other projects' tools. Each takes minutes to install, so CI does without them.
 
-use super::{Args, FOLDER, copy_of_the_tree, must, output};
-use crate::checks::Outcome;
+use super::{Args, FOLDER, LIBRARIES, copy_of_the_tree};
+use crate::command::{Run, cmd, git, skip};
+use crate::root::{copy, read};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-/// The crates with an interface for other code; the rest are parts of the program.
-const LIBRARIES: &[&str] = &["turnwise", "turnwise-live"];
 /// The shipped packages: the tool, what it carries, and the C library.
 const SHIPPED: &[&str] = &["turnwise-cli", "turnwise-preload", "turnwise-recorder", "turnwise-capi"];
 /// Why nothing is compared before a version was released.
@@ -20,92 +18,70 @@ const UNFETCHED: &str = "the database of advisories, on github.com, cannot be fe
 /// The system of the lists of the shipped packages.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Returns why a tool cannot be used: it is not installed.
-fn absent(tool: &str) -> Option<Outcome> {
-    let subcommand = tool.strip_prefix("cargo-").unwrap_or(tool);
-    let found = Command::new(tool).args([subcommand, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let here = found.is_ok_and(|status| status.success());
-    (!here).then(|| Outcome::Skipped(format!("no {tool} here: `cargo install --locked {tool}`")))
+/// # Errors
+/// A subcommand of cargo is not installed.
+fn installed(subcommand: &str) -> Result<()> {
+    let found = cmd(&format!("cargo-{subcommand} {subcommand} --version")).printed();
+    let tool = format!("cargo-{subcommand}");
+    ensure!(
+        found.is_ok_and(|out| out.status.success()),
+        skip(format!("no {tool} here: `cargo install --locked {tool}`"))
+    );
+    Ok(())
 }
 
-pub(super) fn deny() -> Result<Outcome> {
-    if let Some(skipped) = absent("cargo-deny") {
-        return Ok(skipped);
-    }
-    must(Path::new("."), &[], &["cargo", "deny", "--locked", "check", "bans", "licenses", "sources"])?;
-    Ok(Outcome::Ok("as deny.toml says".to_owned()))
+pub(super) fn deny(_: &Args) -> Result<String> {
+    installed("deny")?;
+    cmd("cargo deny --locked check bans licenses sources").must()?;
+    Ok("as deny.toml says".to_owned())
 }
 
-pub(super) fn advisories() -> Result<Outcome> {
-    if let Some(skipped) = absent("cargo-deny") {
-        return Ok(skipped);
-    }
-    if let Err(error) = output(&["cargo", "deny", "fetch", "db"]) {
+pub(super) fn advisories(_: &Args) -> Result<String> {
+    installed("deny")?;
+    cmd("cargo deny fetch db").text().map_err(|error| {
         let why = error.to_string();
         let why = why.lines().find(|line| line.contains("failed to")).unwrap_or("it says no more");
-        return Ok(Outcome::Skipped(format!("{UNFETCHED}: {}", why.trim())));
-    }
-    must(Path::new("."), &[], &["cargo", "deny", "--locked", "check", "--disable-fetch", "advisories"])?;
-    Ok(Outcome::Ok("as deny.toml says".to_owned()))
+        skip(format!("{UNFETCHED}: {}", why.trim()))
+    })?;
+    cmd("cargo deny --locked check --disable-fetch advisories").must()?;
+    Ok("as deny.toml says".to_owned())
 }
 
 /// Compares the libraries' interfaces with those of an earlier commit: the requested one, or that of the last tag of a
 /// version. Before the first there is no interface that programs were written against.
-pub(super) fn semver(args: &Args) -> Result<Outcome> {
-    if let Some(skipped) = absent("cargo-semver-checks") {
-        return Ok(skipped);
-    }
-    let tag = || output(&["git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*"]).ok();
-    let Some(against) = args.against.clone().or_else(tag) else {
-        return Ok(Outcome::Skipped(UNTAGGED.to_owned()));
-    };
-    let against = against.trim();
-    let commit =
-        output(&["git", "rev-parse", "--verify", "--short=12", "--end-of-options", &format!("{against}^{{commit}}")])
-            .with_context(|| format!("git knows no commit {against}"))?;
-    let (commit, compared) = (commit.trim(), LIBRARIES.join(", "));
+pub(super) fn semver(args: &Args) -> Result<String> {
+    installed("semver-checks")?;
+    let tag = || git(&["describe", "--tags", "--abbrev=0", "--match", "v[0-9]*"]).ok();
+    let against = args.against.clone().or_else(tag).ok_or_else(|| skip(UNTAGGED))?;
+    let commit = git(&["rev-parse", "--verify", "--short=12", "--end-of-options", &format!("{against}^{{commit}}")])
+        .with_context(|| format!("git knows no commit {against}"))?;
+    let compared = LIBRARIES.join(", ");
     println!("{compared}: this tree, beside {against} ({commit}); their versions say which changes may be");
     for library in LIBRARIES {
-        let line = ["cargo", "semver-checks", "-p", library, "--all-features", "--baseline-rev", commit];
-        must(Path::new("."), &[], &line)?;
+        cmd(&format!("cargo semver-checks -p {library} --all-features --baseline-rev {commit}")).must()?;
     }
-    Ok(Outcome::Ok(format!("{compared} against {against} ({commit})")))
+    Ok(format!("{compared} against {against} ({commit})"))
 }
 
 /// Writes the list of the parts of each shipped package, and checks whether it has all that cargo builds into it.
-pub(super) fn sbom() -> Result<Outcome> {
-    if let Some(skipped) = absent("cargo-cyclonedx") {
-        return Ok(skipped);
-    }
+pub(super) fn sbom(_: &Args) -> Result<String> {
+    installed("cyclonedx")?;
     // The lists will lie next to the manifests.
     let tree = copy_of_the_tree("sbom")?;
-    must(&tree, &[], &["cargo", "cyclonedx", "--format", "json", "--target", TARGET, "--no-build-deps"])?;
+    cmd(&format!("cargo cyclonedx --format json --target {TARGET} --no-build-deps")).current_dir(&tree).must()?;
     let mut seen = Vec::new();
     for package in SHIPPED {
         let folder = package.strip_prefix("turnwise-").unwrap_or(package);
         let file = tree.join(format!("crates/{folder}/{package}.cdx.json"));
-        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let listed = listed(&text).with_context(|| format!("{} is not as CycloneDX says", file.display()))?;
-        let line = [
-            "cargo",
-            "tree",
-            "--locked",
-            "-p",
-            package,
-            "-e",
-            "normal,no-proc-macro",
-            "--target",
-            TARGET,
-            "--prefix",
-            "none",
-        ];
-        let built = built(&output(&line)?);
+        let listed = listed(&read(&file)?).with_context(|| format!("{} is not as CycloneDX says", file.display()))?;
+        let line = format!("cargo tree --locked -p {package} -e normal,no-proc-macro --target {TARGET} --prefix none");
+        let built = built(&cmd(&line).text()?);
         let missing: Vec<&str> = built.difference(&listed).map(String::as_str).collect();
         ensure!(missing.is_empty(), "{} lacks {}", file.display(), missing.join(", "));
-        std::fs::copy(&file, Path::new(FOLDER).join(format!("{package}.cdx.json")))?;
+        copy(&file, Path::new(FOLDER).join(format!("{package}.cdx.json")))?;
         seen.push(format!("{package} {}", built.len()));
     }
-    Ok(Outcome::Ok(format!("packages in each: {}; the lists are in {FOLDER}", seen.join(", "))))
+    Ok(format!("packages in each: {}; the lists are in {FOLDER}", seen.join(", ")))
 }
 
 /// Returns names and versions of the components, and of their subject.

@@ -3,8 +3,9 @@
 //! `cargo test` runs one binary after another, and most of the workspace's wait (for sleeps, for other programs) or
 //! have one long test: two CPUs are half idle.
 
+use crate::root::{cargo, read};
 use anyhow::{Context, Result};
-use serde::Deserialize;
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Run the tests: of all that users hold, of the models and checks of every lock, and a short torture
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Those of the laboratory, the fault table, the fuzz targets and xtask, too: what CI runs
+    /// Also those of the laboratory, the fault table, the fuzz targets and xtask: what CI runs
     #[arg(long)]
     workspace: bool,
     /// Parts of tests' names (all tests, if none is given)
@@ -66,8 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         println!("\n==> {} failed ({}):", job.name(), output.status);
         show(output);
     }
-    let seconds = |time: Duration| time.as_secs();
-    println!("\nbuilt in {} s, run in {} s", seconds(built), seconds(start.elapsed() - built));
+    println!("\nbuilt in {} s, run in {} s", built.as_secs(), (start.elapsed() - built).as_secs());
     let verdict = if failed.is_empty() { "ok" } else { "FAILED" };
     println!("test result: {verdict}. {} passed; {} failed", sum.passed, sum.failed);
     Ok(failed.is_empty())
@@ -107,51 +107,33 @@ impl Job {
     }
 }
 
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-}
-
 /// Builds the tests of these packages; `None`: they do not compile.
 fn build(packages: &[String]) -> Result<Option<Vec<Job>>> {
-    #[derive(Deserialize)]
-    struct Artifact {
-        manifest_path: PathBuf,
-        target: Target,
-        profile: Profile,
-        executable: Option<String>,
-    }
-    #[derive(Deserialize)]
-    struct Target {
-        name: String,
-        kind: Vec<String>,
-    }
-    #[derive(Deserialize)]
-    struct Profile {
-        test: bool,
-    }
-    let mut command = cargo();
-    command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]).args(packages);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
+    let mut command = cargo("test --no-run --message-format=json-render-diagnostics");
+    let mut child = command.args(packages).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let mut jobs = Vec::new();
     for line in BufReader::new(child.stdout.take().context("no pipe")?).lines() {
-        let Ok(Artifact { manifest_path, target, profile: Profile { test: true }, executable: Some(program) }) =
-            serde_json::from_str(&line.context("cannot read what cargo prints")?)
-        else {
+        let message: Value = serde_json::from_str(&line.context("cannot read what cargo prints")?).unwrap_or_default();
+        let (program, manifest) = (message["executable"].as_str(), message["manifest_path"].as_str());
+        let (Some(program), Some(manifest), true) = (program, manifest, message["profile"]["test"] == true) else {
             continue;
         };
-        let folder = manifest_path.parent().context("a manifest lies in a folder")?.to_path_buf();
+        let folder = Path::new(manifest).parent().context("a manifest lies in a folder")?.to_path_buf();
         // The package of a binary has its name from its folder's manifest; its own targets tell lib, bin and test.
-        let kind = if target.kind.iter().any(|kind| kind == "test") { target.name } else { target.kind.concat() };
-        jobs.push(Job { package: package_of(&folder)?, target: kind, folder, line: vec![program] });
+        let kinds: Vec<_> =
+            message["target"]["kind"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let name = if kinds.contains(&"test") { message["target"]["name"].as_str() } else { None };
+        let target = name.map_or_else(|| kinds.concat(), str::to_owned);
+        jobs.push(Job { package: package_of(&folder)?, target, folder, line: vec![program.to_owned()] });
     }
     Ok(child.wait().context("cannot wait for cargo")?.success().then_some(jobs))
 }
 
 fn package_of(folder: &Path) -> Result<String> {
     let manifest = folder.join("Cargo.toml");
-    let text = std::fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
-    let table: toml::Table = text.parse().with_context(|| format!("{} is no manifest", manifest.display()))?;
-    let name = table.get("package").and_then(|package| package.get("name")).and_then(toml::Value::as_str);
+    let table: Value =
+        toml::from_str(&read(&manifest)?).with_context(|| format!("{} is no manifest", manifest.display()))?;
+    let name = table["package"]["name"].as_str();
     Ok(name.with_context(|| format!("{} names no package", manifest.display()))?.to_owned())
 }
 
@@ -179,7 +161,7 @@ fn side_by_side(jobs: Vec<Job>, named: &[String], mut ended: impl FnMut(Job, Out
             threads.spawn(move || {
                 // Not `while let`: the queue would be locked while the job runs.
                 loop {
-                    let Some(job) = next(waiting) else { return };
+                    let Some(job) = lock(waiting).pop_front() else { return };
                     lock(running).push(job.name());
                     let start = Instant::now();
                     let output = job.run(named);
@@ -201,10 +183,6 @@ fn side_by_side(jobs: Vec<Job>, named: &[String], mut ended: impl FnMut(Job, Out
             }
         }
     })
-}
-
-fn next(waiting: &Mutex<VecDeque<Job>>) -> Option<Job> {
-    lock(waiting).pop_front()
 }
 
 fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -2,19 +2,12 @@
 //! re-exports if need be. (A re-export is not a use, and neither is `mod x;`. What a module uses of the modules inside
 //! it does not count either: it is made of them.)
 
-use super::{Report, Rule};
+use super::Report;
 use crate::tidy::tree::{Tree, is_test};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
-
-pub(super) const RULES: &[Rule] = &[Rule {
-    name: "circles",
-    what: "no more than three files of a crate use one another in a circle",
-    remedy: "move what they share to a file below them, or let one of them not know the others",
-    check: circles,
-}];
 
 /// Files of a circle that are still easy to read together.
 const LARGEST: usize = 3;
@@ -22,7 +15,7 @@ const LARGEST: usize = 3;
 /// A module's path from the crate's root, which has none.
 type Path = Vec<String>;
 
-fn circles(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn circles(tree: &Tree, report: &mut Report<'_>) {
     let mut crates: BTreeMap<&str, Modules<'_>> = BTreeMap::new();
     for (file, rust) in tree.rust() {
         let (Some((home, below)), Some(syntax)) = (file.path.split_once("/src/"), &rust.syntax) else { continue };

@@ -1,6 +1,6 @@
 //! Rules that keep documents and code together.
 
-use super::{Report, Rule};
+use super::Report;
 use crate::programs::readme;
 use crate::results::{README, RUNS, score};
 use crate::tidy::tree::{File, Tree};
@@ -8,54 +8,9 @@ use pulldown_cmark::{Event, Parser, Tag};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "dependency-listed",
-        what: "every dependency has its line in docs/dependencies.md, and every line its dependency",
-        remedy: "add `| name | what for | why this one |`, or remove the line",
-        check: dependency_listed,
-    },
-    Rule {
-        name: "design-page",
-        what: "every lock has its page in docs/design, and the index links to every page",
-        remedy: "write the page (CONTRIBUTING.md says what belongs there) and link it in docs/design/README.md",
-        check: design_page,
-    },
-    Rule {
-        name: "page-words",
-        what: "a design page has at most 900 words, one of results 1600, one of docs/lab 600; a row of docs/lab 40",
-        remedy: "an experiment is a row of docs/lab/README.md, figures are in the JSON; link what the source says",
-        check: page_words,
-    },
-    Rule {
-        name: "book-complete",
-        what: "docs/SUMMARY.md lists every page below docs",
-        remedy: "add the page to its part of docs/SUMMARY.md",
-        check: book_complete,
-    },
-    Rule {
-        name: "readme-figures",
-        what: "the README's lines on programs and on the reproduction are those of the newest reports in bench/runs",
-        remedy: "write them again: `cargo xtask programs --readme`, `cargo xtask results --from FOLDER reproduction`",
-        check: readme_figures,
-    },
-    Rule {
-        name: "figures-written",
-        what: "no measured figure stands in the README or the guide but in what a command wrote",
-        remedy: "remove it, link the page of results, or have a command write it between `<!--` marks",
-        check: figures_written,
-    },
-    Rule {
-        name: "link-resolves",
-        what: "links to local files resolve",
-        remedy: "correct the link",
-        check: link_resolves,
-    },
-];
-
 const DEPENDENCIES: &str = "docs/dependencies.md";
 
-fn dependency_listed(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn dependency_listed(tree: &Tree, report: &mut Report<'_>) {
     let used = used(tree, report);
     let listed = listed(tree);
     for (name, (file, line)) in &used {
@@ -110,7 +65,7 @@ fn listed(tree: &Tree) -> BTreeMap<String, usize> {
         .collect()
 }
 
-fn design_page(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn design_page(tree: &Tree, report: &mut Report<'_>) {
     for (file, page) in tree.files.iter().filter_map(|f| Some((f, page_of(&f.path)?))) {
         if tree.get(&page).is_none() {
             report.add(&file.path, 1, format!("{page} is missing"));
@@ -131,7 +86,7 @@ const PAGE_WORDS: [(&str, usize); 4] =
 const LAB: &str = "docs/lab/README.md";
 const ROW_WORDS: usize = 40;
 
-fn page_words(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn page_words(tree: &Tree, report: &mut Report<'_>) {
     for file in tree.files.iter().filter(|f| f.is(&["md"])) {
         let most = PAGE_WORDS.iter().find(|(folder, _)| file.path.starts_with(folder)).map(|(_, most)| *most);
         let words = file.text.split_whitespace().count();
@@ -149,7 +104,7 @@ fn page_words(tree: &Tree, report: &mut Report<'_>) {
 
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-fn book_complete(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn book_complete(tree: &Tree, report: &mut Report<'_>) {
     let Some(summary) = tree.get(SUMMARY) else { return };
     for file in tree.files.iter().filter(|f| f.is(&["md"]) && f.path != SUMMARY) {
         let Some(page) = file.path.strip_prefix("docs/") else { continue };
@@ -159,7 +114,7 @@ fn book_complete(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-fn readme_figures(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn readme_figures(tree: &Tree, report: &mut Report<'_>) {
     let Some(readme) = tree.get(README) else { return };
     for told in [readme::told(&readme.text, Path::new(RUNS)), score::newest(&readme.text, Path::new(RUNS))] {
         match told {
@@ -174,7 +129,7 @@ fn readme_figures(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-fn figures_written(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn figures_written(tree: &Tree, report: &mut Report<'_>) {
     let is_about = |file: &&File| file.path == README || file.path.starts_with("docs/guide/");
     for file in tree.files.iter().filter(is_about) {
         let (mut quoted, mut written) = (false, false);
@@ -219,7 +174,7 @@ fn page_of(path: &str) -> Option<String> {
     Some(format!("docs/design/{}.md", page.replace('_', "-")))
 }
 
-fn link_resolves(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn link_resolves(tree: &Tree, report: &mut Report<'_>) {
     for file in tree.files.iter().filter(|f| f.is(&["md"])) {
         for (event, range) in Parser::new(&file.text).into_offset_iter() {
             let (Event::Start(Tag::Link { dest_url, .. }) | Event::Start(Tag::Image { dest_url, .. })) = event else {
@@ -236,7 +191,7 @@ fn link_resolves(tree: &Tree, report: &mut Report<'_>) {
 }
 
 /// Returns the target path of a link, relative to the workspace; `None`: elsewhere, or a place in the same file.
-fn local(from: &str, link: &str) -> Option<String> {
+pub(crate) fn local(from: &str, link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
         return None;
     }

@@ -1,24 +1,9 @@
 //! Rules about memory orderings in lock code: each states what it pairs with, and the partner exists.
 
-use super::{Report, Rule};
+use super::Report;
 use crate::tidy::tree::{File, Rust, Tree};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeMap;
-
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "ordering-comment",
-        what: "every Acquire, Release, AcqRel and SeqCst in lock code has an ORDERING comment",
-        remedy: "write `// ORDERING lock.name:` at most 4 lines above it and say what it pairs with",
-        check: ordering_comment,
-    },
-    Rule {
-        name: "ordering-pair",
-        what: "every ORDERING name stands at two places or more, names its partner, or is on both sides at once",
-        remedy: "give both sides one name, or write `pairs with other.name` or pairs with ... in `function`",
-        check: ordering_pair,
-    },
-];
 
 /// Folders whose orderings must be explained.
 const LOCK_CODE: &[&str] = &["crates/turnwise/src/", "lab/lineage/src/", "lab/vfs/src/"];
@@ -34,7 +19,7 @@ fn lock_code(tree: &Tree) -> impl Iterator<Item = (&File, &Rust)> {
     tree.rust().filter(|(file, _)| is_lock_code(file))
 }
 
-fn ordering_comment(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn ordering_comment(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in lock_code(tree) {
         rust.each_token(&mut |tokens, index| {
             let Some((line, ordering)) = operation(tokens, index) else { return };
@@ -91,7 +76,7 @@ struct OrderingSite<'a> {
     both: bool,
 }
 
-fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
     let mut places: BTreeMap<&str, Vec<OrderingSite<'_>>> = BTreeMap::new();
     for (file, _) in lock_code(tree) {
         for (line, text) in file.lines() {
@@ -133,21 +118,20 @@ mod tests {
 
     #[test]
     fn ordering_comment() {
-        let text = "use O::Acquire;
-fn f() {
-    a.load(Acquire);
-    a.store(1, Relaxed);
-    // ORDERING a.b: x.
-    a.store(1, Release);
-    f();
-    f();
-    f();
-    fence(SeqCst);
-    b.fetch_or(
-        1,
-        AcqRel);
-}
-";
+        let text = "use O::Acquire;\n\
+                    fn f() {\n\
+                    a.load(Acquire);\n\
+                    a.store(1, Relaxed);\n\
+                    // ORDERING a.b: x.\n\
+                    a.store(1, Release);\n\
+                    f();\n\
+                    f();\n\
+                    f();\n\
+                    fence(SeqCst);\n\
+                    b.fetch_or(\n\
+                    1,\n\
+                    AcqRel);\n\
+                    }\n";
         assert_eq!(lines("ordering-comment", &[(OSQ, text)]), [3, 11]);
         assert_eq!(lines("ordering-comment", &[("crates/cli/src/main.rs", text)]), [0; 0]);
     }

@@ -1,50 +1,16 @@
 //! Rules about Rust code that neither clippy nor rustc has: theirs do not count comments in a function's lines, and see
 //! neither `unsafe extern` blocks nor the code of other architectures.
 
-use super::{Report, Rule};
-use crate::tidy::tree::{Tree, span_lines};
+use super::Report;
+use crate::tidy::tree::{Rust, Tree, span_lines};
 use proc_macro2::{Delimiter, TokenTree};
 use syn::visit::{self, Visit};
-
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "rust-syntax",
-        what: "every Rust file parses",
-        remedy: "make it compile: the other rules did not look at it",
-        check: rust_syntax,
-    },
-    Rule {
-        name: "function-length",
-        what: "no function has more than 60 lines",
-        remedy: "split off a step that has a name",
-        check: function_length,
-    },
-    Rule {
-        name: "safety-comment",
-        what: "every unsafe block, impl and extern block has a SAFETY comment",
-        remedy: "write `// SAFETY:` above it and say why the contract holds",
-        check: safety_comment,
-    },
-    Rule {
-        name: "comment-says",
-        what: "no comment is only `The same`, `As above` or the like",
-        remedy: "name the subject, and say what holds of it",
-        check: comment_says,
-    },
-    Rule { name: "ignored-test", what: "no test is ignored", remedy: "let it run, or remove it", check: ignored_test },
-    Rule {
-        name: "atomic-types",
-        what: "in lock code, atomic types only in platform/ and in const constructors",
-        remedy: "use the words of `Platform`, which models and simulators can see",
-        check: atomic_types,
-    },
-];
 
 const FUNCTION_LINES: usize = 60;
 /// Lines of code between a comment and its subject.
 const NEAR: usize = 4;
 
-fn rust_syntax(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn rust_syntax(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in tree.rust() {
         if rust.syntax.is_none() {
             report.add(&file.path, 1, "does not parse");
@@ -55,7 +21,7 @@ fn rust_syntax(tree: &Tree, report: &mut Report<'_>) {
 /// Comments without information where they stand.
 const POINTERS: &[&str] = &["the same", "as above", "likewise", "another name"];
 
-fn comment_says(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn comment_says(tree: &Tree, report: &mut Report<'_>) {
     for file in tree.files.iter().filter(|file| file.is(&["rs"])) {
         let mut goes_on = false;
         for (n, line) in file.text.lines().enumerate() {
@@ -71,11 +37,9 @@ fn comment_says(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-fn function_length(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn function_length(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in tree.rust() {
-        let mut functions = Functions::default();
-        functions.visit_all(rust.syntax.as_ref());
-        for function in functions.found {
+        for function in functions(rust) {
             let lines = function.last - function.first + 1;
             if lines > FUNCTION_LINES {
                 report.add(&file.path, function.first, format!("`{}` has {lines} lines", function.name));
@@ -92,18 +56,19 @@ struct Function {
     is_const: bool,
 }
 
+/// Returns the functions of a file.
+fn functions(rust: &Rust) -> Vec<Function> {
+    let mut functions = Functions::default();
+    rust.syntax.iter().for_each(|file| functions.visit_file(file));
+    functions.found
+}
+
 #[derive(Default)]
 struct Functions {
     found: Vec<Function>,
 }
 
 impl Functions {
-    fn visit_all(&mut self, file: Option<&syn::File>) {
-        if let Some(file) = file {
-            self.visit_file(file);
-        }
-    }
-
     fn add(&mut self, signature: &syn::Signature, body: &syn::Block) {
         self.found.push(Function {
             name: signature.ident.to_string(),
@@ -133,7 +98,7 @@ impl<'ast> Visit<'ast> for Functions {
     }
 }
 
-fn safety_comment(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn safety_comment(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in tree.rust() {
         // Tokens rather than syntax, so that the bodies of macros are seen too.
         rust.each_token(&mut |tokens, index| {
@@ -170,7 +135,7 @@ fn is_mark(token: Option<&TokenTree>, mark: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
 }
 
-fn ignored_test(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn ignored_test(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in tree.rust() {
         rust.each_token(&mut |tokens, index| {
             // Alone in its brackets, or with a reason.
@@ -181,7 +146,7 @@ fn ignored_test(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-fn atomic_types(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn atomic_types(tree: &Tree, report: &mut Report<'_>) {
     // Neither counters nor the graph of lock classes order anything for a lock.
     let beside = ["platform/", "events", "order", "wait/policy"];
     let is_lock = |path: &str| {
@@ -189,9 +154,7 @@ fn atomic_types(tree: &Tree, report: &mut Report<'_>) {
         inner.is_some_and(|p| !beside.iter().any(|b| p.starts_with(b)))
     };
     for (file, rust) in tree.rust().filter(|(file, _)| is_lock(&file.path)) {
-        let mut functions = Functions::default();
-        functions.visit_all(rust.syntax.as_ref());
-        let constructors: Vec<_> = functions.found.iter().filter(|f| f.is_const).collect();
+        let constructors: Vec<_> = functions(rust).into_iter().filter(|f| f.is_const).collect();
         rust.each_token(&mut |tokens, index| {
             let TokenTree::Ident(ident) = &tokens[index] else { return };
             let name = ident.to_string();
@@ -246,17 +209,16 @@ mod tests {
 
     #[test]
     fn atomic_types() {
-        let text = "use core::sync::atomic::AtomicU32;
-impl L {
-    pub const fn new() -> L {
-        L(core::sync::atomic::AtomicU32::new(0))
-    }
-}
-#[cfg(test)]
-mod tests {
-    type T = AtomicBool;
-}
-";
+        let text = "use core::sync::atomic::AtomicU32;\n\
+                    impl L {\n\
+                    pub const fn new() -> L {\n\
+                    L(core::sync::atomic::AtomicU32::new(0))\n\
+                    }\n\
+                    }\n\
+                    #[cfg(test)]\n\
+                    mod tests {\n\
+                    type T = AtomicBool;\n\
+                    }\n";
         assert_eq!(lines("atomic-types", &[("crates/turnwise/src/osq.rs", text)]), [1]);
         assert_eq!(lines("atomic-types", &[("crates/turnwise/src/platform/word.rs", text)]), [0; 0]);
     }

@@ -1,21 +1,14 @@
 //! The budget of lines: `sizes.toml` states how many each crate may have.
 
-use super::tree::{File, Tree};
-use super::{Report, Rule};
+use super::Report;
+use super::tree::{File, Tree, is_test, span_lines};
 use std::collections::BTreeMap;
-
-pub(super) const RULES: &[Rule] = &[Rule {
-    name: "size-budget",
-    what: "no crate has more lines of Rust outside tests than sizes.toml allows",
-    remedy: "remove lines, or raise the number and name in the commit message what went for it",
-    check: size_budget,
-}];
 
 const BUDGET: &str = "sizes.toml";
 /// Folders whose folders are counted one by one.
 const ROOMS: [&str; 4] = ["crates", "lab", "proof", "docs"];
 
-fn size_budget(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn size_budget(tree: &Tree, report: &mut Report<'_>) {
     let Some(budget) = tree.get(BUDGET) else { return report.add(BUDGET, 1, "it is missing") };
     let allowed: BTreeMap<String, usize> = match toml::from_str(&budget.text) {
         Ok(allowed) => allowed,
@@ -52,34 +45,18 @@ fn sums(tree: &Tree) -> BTreeMap<String, usize> {
 
 /// Returns the number of lines of a file without its modules under `#[cfg(test)]`.
 fn counted(file: &File) -> usize {
-    let lines: Vec<&str> = file.text.lines().collect();
-    let (mut counted, mut at) = (0, 0);
-    while at < lines.len() {
-        match end_of_tests(&lines[at..]) {
-            Some(length) => at += length,
-            None => (counted, at) = (counted + 1, at + 1),
-        }
-    }
-    counted
+    let syntax = file.rust.as_ref().and_then(|rust| rust.syntax.as_ref());
+    file.text.lines().count() - syntax.map_or(0, |syntax| of_tests(&syntax.items))
 }
 
-/// Returns the length of a module of tests that begins with these lines; `None`: none does.
-fn end_of_tests(lines: &[&str]) -> Option<usize> {
-    let first = lines[0].trim_start();
-    let is_test = ["#[cfg(test", "#[cfg(all(test"].iter().any(|begin| {
-        first.strip_prefix(begin).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-    });
-    let is_between = |line: &&str| line.trim_start().starts_with("#[") || line.trim_start().starts_with("//");
-    let head = 1 + lines[1..].iter().take_while(|line| is_between(line)).count();
-    let module = lines.get(head).filter(|_| is_test)?;
-    let words = module.trim_start();
-    let words = words.strip_prefix("pub").map_or(words, |rest| rest.split_once(' ').map_or(rest, |(_, rest)| rest));
-    if !(words.starts_with("mod ") && words.ends_with(" {")) {
-        return None;
-    }
-    let indent = &module[..module.len() - module.trim_start().len()];
-    let closes = |line: &&str| line.strip_prefix(indent) == Some("}");
-    Some(lines[head..].iter().position(closes).map_or(lines.len(), |end| head + end + 1))
+/// Returns the number of lines of modules of tests.
+fn of_tests(items: &[syn::Item]) -> usize {
+    let lines = |item: &syn::Item| match item {
+        syn::Item::Mod(syn::ItemMod { content: Some((_, inner)), .. }) if !is_test(item) => of_tests(inner),
+        syn::Item::Mod(syn::ItemMod { content: Some(_), .. }) => span_lines(item).1 + 1 - span_lines(item).0,
+        _ => 0,
+    };
+    items.iter().map(lines).sum()
 }
 
 #[cfg(test)]

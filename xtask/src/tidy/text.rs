@@ -1,34 +1,7 @@
 //! Rules about text.
 
-use super::{Report, Rule};
+use super::Report;
 use crate::tidy::tree::{File, Tree};
-
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "file-length",
-        what: "no file has more than 600 lines",
-        remedy: "split it by what a reader looks for",
-        check: file_length,
-    },
-    Rule {
-        name: "line-length",
-        what: "no line has more than 120 columns (tables and links excepted)",
-        remedy: "break it",
-        check: line_length,
-    },
-    Rule {
-        name: "leftover-note",
-        what: "no notes to oneself in the code",
-        remedy: "do it, or open an issue and remove the note",
-        check: leftover_note,
-    },
-    Rule {
-        name: "whitespace",
-        what: "no tabs in Rust, no blanks at the end of a line, one newline at the end of a file",
-        remedy: "remove them (`cargo fmt` does it for Rust)",
-        check: whitespace,
-    },
-];
 
 const FILE_LINES: usize = 600;
 const COLUMNS: usize = 120;
@@ -46,7 +19,7 @@ fn is_code(file: &File) -> bool {
     file.is(CODE) || file.path.starts_with(".ci/")
 }
 
-fn file_length(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn file_length(tree: &Tree, report: &mut Report<'_>) {
     for file in tree.files.iter().filter(|f| is_written(f)) {
         let lines = file.text.lines().count();
         if lines > FILE_LINES {
@@ -55,7 +28,7 @@ fn file_length(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-fn line_length(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn line_length(tree: &Tree, report: &mut Report<'_>) {
     for file in tree.files.iter().filter(|f| is_code(f)) {
         for (number, line) in file.lines() {
             let columns = line.chars().count();
@@ -76,7 +49,7 @@ fn is_table(line: &str) -> bool {
 /// In two parts, so that this file does not break its own rule.
 const NOTES: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X"), concat!("TO", "DO"), concat!("HA", "CK")];
 
-fn leftover_note(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn leftover_note(tree: &Tree, report: &mut Report<'_>) {
     for file in tree.files.iter().filter(|f| is_code(f)) {
         for (number, line) in file.lines() {
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -87,7 +60,7 @@ fn leftover_note(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-fn whitespace(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn whitespace(tree: &Tree, report: &mut Report<'_>) {
     for file in tree.files.iter().filter(|f| is_code(f) || f.is(&["md"])) {
         for (number, line) in file.lines() {
             if line.ends_with([' ', '\t', '\r']) {

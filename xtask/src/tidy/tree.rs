@@ -1,9 +1,9 @@
 //! The files that rules look at.
 
-use anyhow::{Context, Result, bail};
+use crate::command::tracked;
+use anyhow::Result;
 use proc_macro2::{TokenStream, TokenTree};
 use std::path::Path;
-use std::process::Command;
 use syn::spanned::Spanned;
 
 /// Files of the workspace: those that git tracks, or would.
@@ -36,20 +36,9 @@ impl Tree {
 
     /// Returns the workspace in `root`.
     pub(crate) fn below(root: &Path) -> Result<Tree> {
-        let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-        let out = Command::new("git").args(args).current_dir(root).output().context("cannot start git")?;
-        if !out.status.success() {
-            bail!("git {}: {}", args.join(" "), String::from_utf8_lossy(&out.stderr).trim());
-        }
-        let names = String::from_utf8(out.stdout).context("a file's name is not UTF-8")?;
-        let mut files = Vec::new();
-        for name in names.split_terminator('\0') {
-            // Deleted but not yet staged, or not text: nothing to check.
-            if let Ok(text) = std::fs::read_to_string(root.join(name)) {
-                files.push(File::new(name, text));
-            }
-        }
-        Ok(Tree { files })
+        // Others are deleted but not yet staged, or not text: nothing to check.
+        let file = |name: &String| Some(File::new(name, std::fs::read_to_string(root.join(name)).ok()?));
+        Ok(Tree { files: tracked(root)?.iter().filter_map(file).collect() })
     }
 
     #[cfg(test)]

@@ -1,14 +1,7 @@
 //! Words that comments and pages no longer use: each was a riddle, or a private name for what the field has a word for.
 
+use super::Report;
 use super::tree::{File, Tree};
-use super::{Report, Rule};
-
-pub(super) const RULES: &[Rule] = &[Rule {
-    name: "retired-words",
-    what: "comments and pages do without the words that were retired",
-    remedy: "name the subject, and use the field's word",
-    check: retired_words,
-}];
 
 /// The phrase, and what to write.
 const RETIRED: [(&str, &str); 4] = [
@@ -18,7 +11,7 @@ const RETIRED: [(&str, &str); 4] = [
     ("so many", "this many, N"),
 ];
 
-fn retired_words(tree: &Tree, report: &mut Report<'_>) {
+pub(super) fn retired_words(tree: &Tree, report: &mut Report<'_>) {
     for file in &tree.files {
         for (number, line) in file.lines().filter(|(_, line)| is_prose(file, line)) {
             let line = line.to_lowercase();

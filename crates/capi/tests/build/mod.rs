@@ -1,4 +1,5 @@
 //! Finds compilers and libraries, and runs programs.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -82,7 +82,7 @@ fn a_race_is_still_told() {
             assert!(!told.contains("'under'"), "{told}");
             told.contains("data race") && told.contains("'beside'")
         });
-        assert!(is_told, "{} told nothing of the race", compiler.name());
+        assert!(is_told, "{} did not report the race", compiler.name());
     }
 }
 

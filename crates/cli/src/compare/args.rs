@@ -13,9 +13,9 @@ use turnwise_preload_abi::Policy;
 
 /// Compare lock policies under an unmodified program
 ///
-/// Runs the program again and again, in rounds of one run per policy, in random order within a round, until it can tell
-/// the policies apart, or gives up. Prints median, spread, and the ratio to the first policy with its 95% bootstrap
-/// confidence interval. The verdict is on the first --metric, or on wall time.
+/// Runs the program repeatedly, in rounds of one run per policy, in random order within a round, until it can
+/// distinguish the policies, or gives up. Prints median, spread, and the ratio to the first policy with its 95%
+/// bootstrap confidence interval. The verdict is on the first --metric, or on wall time.
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     pub(super) advise: bool,
     /// Exact number of runs per policy [default: as many as the verdict needs]
     ///
-    /// Without it, the interval is looked at after 8, 12, 18, 27 and 40 runs of each, and allows for repeated
+    /// Without it, the interval is computed after 8, 12, 18, 27 and 40 runs of each, and allows for repeated
     /// looks. It ends once every policy is distinguished from the first, or within --margin of it, or at --max-runs or
     /// --max-time.
     #[arg(long, value_name = "N", value_parser = parse_runs, conflicts_with_all = ["max_runs", "max_time"])]

@@ -1,8 +1,10 @@
 //! The files that addresses of a live view are in: those that are mapped, and those that were unloaded.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use turnwise_futex_trace::Living;
+use turnwise_live::layout::STILL_LOADED;
 use turnwise_live::{Channel, Unloaded, Unloads, unnumbered};
 use turnwise_profile::symbols::{Identity, Module};
 
@@ -18,6 +20,8 @@ pub(crate) struct Modules {
     /// The number of unloads before the process was inspected.
     at: u64,
     unloads: Unloads,
+    /// Those of the modules still loaded, as far as the program's waits show, in whose place it had others then.
+    replaced: Vec<usize>,
     read: Instant,
     took: Duration,
 }
@@ -25,9 +29,14 @@ pub(crate) struct Modules {
 impl Modules {
     /// Inspects a process; `told` returns what it has unloaded.
     pub(crate) fn of(pid: u32, told: impl Fn() -> Unloads) -> Modules {
-        let (read, before) = (Instant::now(), told().count);
+        let (read, before) = (Instant::now(), told());
         let living = Living::of(pid);
-        Modules { pid, living, at: before, unloads: told(), read, took: read.elapsed() }
+        let replaced = replaced(&before, living.modules());
+        let unloads = Unloads::default();
+        let mut modules = Modules { pid, living, at: before.count, unloads, replaced, read, took: read.elapsed() };
+        modules.learn(told());
+        modules.took = read.elapsed();
+        modules
     }
 
     /// Returns the modules of a process about which no data are available.
@@ -36,7 +45,11 @@ impl Modules {
     }
 
     /// Takes the current unloads; returns whether they are new.
-    pub(crate) fn learn(&mut self, unloads: Unloads) -> bool {
+    pub(crate) fn learn(&mut self, mut unloads: Unloads) -> bool {
+        for index in &self.replaced {
+            let module = unloads.modules.get_mut(*index).filter(|module| module.at == STILL_LOADED);
+            module.into_iter().for_each(|module| module.at = self.at);
+        }
         let is_news = unloads != self.unloads;
         self.unloads = unloads;
         is_news
@@ -54,7 +67,7 @@ impl Modules {
 
     /// Returns whether an address is in a known file.
     pub(crate) fn has(&self, address: u64) -> bool {
-        let is_in = |range: &std::ops::Range<u64>| range.contains(&unnumbered(address));
+        let is_in = |range: &Range<u64>| range.contains(&unnumbered(address));
         self.living.modules().iter().any(|module| is_in(&module.range))
             || self.unloads.modules.iter().any(|module| is_in(&module.range))
     }
@@ -88,8 +101,6 @@ impl Modules {
     /// Modules that may differ from the inspected ones are left out.
     pub(crate) fn all(&self) -> Vec<Module> {
         let unloads = &self.unloads;
-        let overlaps =
-            |one: &std::ops::Range<u64>, other: &std::ops::Range<u64>| one.start < other.end && other.start < one.end;
         let is_sure = |module: &Module| !overlaps(&module.range, &unloads.unsure);
         let is_there = |module: &&Module| {
             let is_old = |gone: &Unloaded| gone.at > self.at && overlaps(&gone.range, &module.range);
@@ -113,6 +124,19 @@ impl Modules {
             if gone.path.is_absolute() { self.living.outside(&gone.path) } else { Path::new("?").join(&gone.path) };
         Module { range: gone.range.clone(), base: gone.base, path, identity }
     }
+}
+
+fn overlaps(one: &Range<u64>, other: &Range<u64>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+/// Returns the modules that the program's waits saw, and in whose place an inspection after that found another.
+fn replaced(before: &Unloads, living: &[Module]) -> Vec<usize> {
+    let is_replaced = |seen: &Unloaded| {
+        let mut there = living.iter().filter(|module| overlaps(&module.range, &seen.range));
+        seen.at == STILL_LOADED && there.any(|module| !is_its_file(module, seen))
+    };
+    (0..before.modules.len()).filter(|index| is_replaced(&before.modules[*index])).collect()
 }
 
 /// Returns whether the unloaded module is the inspected one: by its build id, or by its name if it has none.
@@ -165,6 +189,23 @@ mod tests {
         assert_eq!(told, [0x1800, numbered(0x1800, 1), numbered(0x1800, 2)]);
         assert!(modules.learn(Unloads { unsure: 0x1f00..0x3000, ..news }));
         assert!(names(&modules).is_empty(), "nothing there is sure");
+    }
+
+    #[test]
+    fn a_module_that_a_wait_saw_was_unloaded_if_an_inspection_finds_another_there() {
+        let seen = |at| Unloads { modules: vec![gone("/a", at), gone("/b", STILL_LOADED)], ..Unloads::default() };
+        let there = |id| Module {
+            range: 0x1800..0x3000,
+            base: 0x1000,
+            path: "/b".into(),
+            identity: Identity::BuildId(vec![id]),
+        };
+        assert_eq!(replaced(&seen(1), &[there(1)]), [0; 0], "its own file");
+        assert_eq!(replaced(&seen(1), &[there(2)]), [1]);
+        assert_eq!(replaced(&seen(STILL_LOADED), &[there(1), there(2)]), [0, 1]);
+        let mut modules = Modules { replaced: vec![1], at: 3, ..Modules::none() };
+        modules.learn(seen(1));
+        assert_eq!(modules.numbered(0x1900, 3), numbered(0x1900, 2), "an address of what has been there since");
     }
 
     #[test]

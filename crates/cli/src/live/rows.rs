@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use turnwise_live::{Kind, Values};
 
-/// What locks are sorted by; the highest is first, of names the first.
+/// The sort key of locks; the highest comes first, of names the first in the alphabet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub(crate) enum Sort {
     /// Time that threads waited

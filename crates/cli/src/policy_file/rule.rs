@@ -53,7 +53,7 @@ impl Rule {
         all.map(|(key, value)| format!("{key} {}", value.get_ref())).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns whether every lock of `other` is one of this rule, as far as the text tells.
+    /// Returns whether every lock of `other` is one of this rule, as far as the text shows.
     pub(super) fn covers(&self, other: &Rule) -> bool {
         let wider = |mine: &Option<Spanned<String>>, theirs: &Option<Spanned<String>>| match (mine, theirs) {
             (None, _) => true,

@@ -57,7 +57,7 @@ impl Locks {
     }
 }
 
-/// Record how a program uses its locks, and report what each of them costs, and where
+/// Record how a program uses its locks, and report the cost of each, and where it arises
 ///
 /// The program keeps its input and output; the report follows on standard output when the program has ended (Ctrl-C
 /// reaches the program). Exits with the status of the program.

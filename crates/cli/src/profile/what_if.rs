@@ -13,7 +13,7 @@ use turnwise_profile::output::scaling::sentences;
 use turnwise_profile::text::shortened;
 use turnwise_sim::spec::{self, Machine};
 
-/// What to ask.
+/// Hypothetical machines.
 #[derive(clap::Args)]
 pub(crate) struct WhatIf {
     /// Replay the recorded locks on a simulated machine with up to N CPUs, a thread on each

@@ -104,8 +104,7 @@ fn proposals(row: &Row, threads: usize) -> Vec<Proposal> {
     let (slept, handed) = (now.sleeps as f64 / waits, now.handoffs as f64 / waits);
     let mut found = Vec::new();
     if slept > 0.5 && median >= IN_VAIN_NS {
-        let why =
-            format!("half of its waits last {} or more: spins before the sleeps are in vain", time(median as f64));
+        let why = format!("half of its waits last {} or more: spins before the sleeps are wasted", time(median as f64));
         found.push(Proposal { why, setting: Setting::Spin, ns: 0 });
     }
     if handed > 0.05 {

@@ -27,23 +27,23 @@ use turnwise_present::ending::print;
 /// Show what the locks of running programs do now
 ///
 /// Reads the live view that programs under `turnwise run` keep of their contended locks, without stopping them. On a
-/// terminal it goes on until q or Ctrl-C; ? lists the keys.
+/// terminal it runs until q or Ctrl-C; ? lists the keys.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A process number, or the name of programs [default: all of this user's]
     #[arg(value_name = "PID | NAME")]
     which: Option<Which>,
-    /// Print one look as a table, and end
+    /// Print one sample as a table, and exit
     #[arg(long)]
     once: bool,
-    /// Print a line of JSON for each look, until the programs end or Ctrl-C; with --once, one line
+    /// Print a line of JSON for each sample, until the programs end or Ctrl-C; with --once, one line
     #[arg(long)]
     json: bool,
-    /// Time from one look to the next in seconds, 0.1 or more
+    /// Interval between samples in seconds, 0.1 or more
     #[arg(long, value_name = "S", default_value = "1", value_parser = parse_interval)]
     interval: Duration,
-    /// What the locks are sorted by
+    /// Sort the locks by this
     #[arg(long, value_name = "BY", value_enum, default_value_t = Sort::Wait)]
     sort: Sort,
     /// Show only locks with this in their name, their call site's or their program's
@@ -56,10 +56,10 @@ pub(crate) struct Args {
     /// interval; with --once, once
     #[arg(long, value_name = "ADDR:PORT | FILE", conflicts_with = "json")]
     openmetrics: Option<Place>,
-    /// Say which settings of `turnwise tune` are worth a trial, by the waits of one interval
+    /// Suggest settings of `turnwise tune` that are worth a trial, from the waits of one interval
     #[arg(long, conflicts_with_all = ["json", "openmetrics"])]
     advise: bool,
-    /// How many locks --once, --json and --openmetrics show at most
+    /// Maximum number of locks that --once, --json and --openmetrics show
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }
@@ -82,7 +82,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let on_terminal = !args.once && !args.advise && !args.json && args.openmetrics.is_none();
     if on_terminal && !std::io::stdout().is_terminal() {
-        bail!("standard output is no terminal; --once prints a table, --json a line per look");
+        bail!("standard output is not a terminal; --once prints a table, --json a line per sample");
     }
     let mut watch = Watch::open(args.which.clone().unwrap_or(Which::All))?;
     let wanted = Wanted { sort: args.sort, reversed: false, as_one: args.as_one, filter: args.filter.clone() };

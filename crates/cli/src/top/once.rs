@@ -19,7 +19,7 @@ pub(super) fn text(view: &View, names: &mut Names, rows: &[Row], found: usize) -
         let _ = writeln!(text, "{}", summary(view, process));
     }
     if rows.is_empty() {
-        text += "Nobody waited for a lock.\n";
+        text += "No thread waited for a lock.\n";
         return text;
     }
     let _ = writeln!(text, "\n{}", locks(view, names, rows));
@@ -118,7 +118,7 @@ mod tests {
         let view = Model::default().step(&[quiet]);
         let text = text(&view, &mut Names::default(), &[], 0);
         let expected = "evil [2J 4000001: 0 of 0 threads wait; it has ended: all since it began; not counted: \
-                        1,200 waits, 1 threads\nNobody waited for a lock.\n";
+                        1,200 waits, 1 threads\nNo thread waited for a lock.\n";
         assert_eq!(text, expected);
     }
 }

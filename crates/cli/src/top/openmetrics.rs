@@ -117,7 +117,7 @@ impl Metrics {
         let of: [Figure<Row>; 4] = [
             ("turnwise_lock_sleeps", "Times that a waiting thread slept", |row| row.total.sleeps),
             ("turnwise_lock_steals", "Acquisitions past threads that slept", |row| row.total.steals),
-            ("turnwise_lock_handoffs", "Acquisitions by a promised turn", |row| row.total.handoffs),
+            ("turnwise_lock_handoffs", "Acquisitions by a hand-off", |row| row.total.handoffs),
             ("turnwise_lock_gave_up", "Waits that ended without the lock", |row| row.total.gave_up),
         ];
         for (name, help, value) in of {
@@ -138,7 +138,7 @@ impl Metrics {
         }
         let of: [Figure<Row>; 2] = [
             ("turnwise_lock_longest_wait", "Longest wait for a lock that has ended", |row| row.total.longest_ns),
-            ("turnwise_lock_longest_wait_now", "Longest wait that goes on", |row| row.longest_now_ns.unwrap_or(0)),
+            ("turnwise_lock_longest_wait_now", "Longest unfinished wait", |row| row.longest_now_ns.unwrap_or(0)),
         ];
         for (name, help, value) in of {
             let mut metric = encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Gauge)?;

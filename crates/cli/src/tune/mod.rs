@@ -19,9 +19,9 @@ use turnwise_present::ending::print;
 
 /// Change how the locks of a running program wait
 ///
-/// Writes settings into the live view of a program under `turnwise run`: the program goes by them from the next wait
-/// on. Without options, lists what is set. A setting for a lock goes before one for a call site, and this before one
-/// for all.
+/// Writes settings into the live view of a program under `turnwise run`: the program obeys them from the next wait
+/// on. Without options, lists the settings. A setting for a lock takes precedence over one for a call site, and
+/// that over one for all.
 #[derive(clap::Args)]
 #[command(after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
@@ -31,14 +31,14 @@ pub(crate) struct Args {
     /// Set this for a lock, the locks of a call site, or all (*); may be repeated
     #[arg(long = "lock", value_name = "NAME=SETTING[,SETTING...]")]
     locks: Vec<Assignment>,
-    /// Set what the rules of a policy file say (docs/policy-files.md)
+    /// Apply the settings of a policy file's rules (docs/policy-files.md)
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// Take back all settings, or those for NAME
+    /// Remove all settings, or those for NAME
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "",
           conflicts_with_all = ["locks", "from", "trial"])]
     undo: Option<String>,
-    /// Try a setting: switch it on and off in rounds, and tell whether it makes a difference
+    /// Try a setting: switch it on and off in rounds, and report whether it makes a difference
     #[arg(long, value_name = "NAME=SETTING[,SETTING...]", conflicts_with_all = ["locks", "from"])]
     trial: Option<Assignment>,
     /// Command that measures: the last number that it prints. [default: threads that wait, by the live view's counters]

@@ -51,7 +51,7 @@ impl<'a> Program<'a> {
         }
         if let Some((base, _)) = name.rsplit_once(" #").filter(|(_, number)| number.parse::<u32>().is_ok()) {
             bail!(
-                "`{name}`: such numbers are another look's; give the lock's address, or `{base}` for all of that name"
+                "`{name}`: such numbers are of one sample; give the lock's address, or `{base}` for all of that name"
             );
         }
         let mut found: Vec<(Target, Kind)> = Vec::new();

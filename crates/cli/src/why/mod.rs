@@ -14,12 +14,12 @@ use turnwise_present::ending::{STUCK, print};
 /// The time between two looks: a wait that lasts from one to the next is not transient.
 const APART: Duration = Duration::from_millis(200);
 
-/// Say why a program is stuck: who waits for whom
+/// Explain why a program is stuck: which thread waits for which
 ///
 /// Reads the live view of a program under `turnwise run`, twice within a fifth of a second, without stopping it.
 /// Threads that wait for each other in a circle are a deadlock, and are shown with their call stacks; so are threads
-/// that others wait for. A thread that waits for a lock which it has itself is in a deadlock, too, unless other threads
-/// go on that may release it. Exits with 3 if there is a deadlock, with 0 if not.
+/// that others wait for. A thread that waits for a lock that it has itself is in a deadlock, too, unless other threads
+/// run that may release it. Exits with 3 if there is a deadlock, with 0 if not.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -30,7 +30,7 @@ pub(super) fn text(looks: Looks<'_>, names: &mut Names) -> (String, bool) {
 /// Returns the command to enter next.
 fn after(looks: Looks<'_>, is_stuck: bool) -> String {
     if is_stuck {
-        return next("turnwise profile -- CMD", "runs the program again, and tells in which order it takes its locks");
+        return next("turnwise profile -- CMD", "runs the program again, and shows in which order it takes its locks");
     }
     let waits = |process: &&Process| looks.threads(process).filter(|thread| thread.waiting.is_some()).count();
     let most = looks.second.processes.iter().filter(|process| process.alive).max_by_key(waits);
@@ -150,7 +150,7 @@ impl<'a> Report<'a> {
             return;
         }
         self.line(0, "");
-        self.line(0, "It is not known who has what these wait for:");
+        self.line(0, "The owner of what these wait for is unknown:");
         self.behind(&graph, &waiting, 2, DEPTH);
     }
 
@@ -269,7 +269,7 @@ mod tests {
         for part in [
             "2 threads wait for worker-9 9, which waits for no lock",
             "    worker-2 2 waits for 1.00 s",
-            "It is not known who has what these wait for:\n  worker-4 4 waits",
+            "The owner of what these wait for is unknown:\n  worker-4 4 waits",
         ] {
             assert!(text.contains(part), "{part:?} in:\n{text}");
         }

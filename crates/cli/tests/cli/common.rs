@@ -71,10 +71,11 @@ pub(crate) fn scratch() -> tempfile::TempDir {
 
 /// Compiles a program of this folder into another.
 pub(crate) fn compiled(folder: &Path, name: &str) -> PathBuf {
-    let (program, source) = (folder.join(name), Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli").join(name).with_extension("c");
+    let program = folder.join(source.file_stem().unwrap());
     let headers = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../recorder/tests/c");
     let mut compiler = Command::new("cc");
-    compiler.args(["-O1", "-g", "-pthread", headers, "-o"]).arg(&program).arg(source.join(name).with_extension("c"));
+    compiler.args(["-O1", "-g", "-pthread", headers, "-o"]).arg(&program).arg(&source);
     assert!(compiler.status().unwrap().success());
     program
 }

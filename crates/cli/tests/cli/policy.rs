@@ -88,6 +88,16 @@ fn without_optimisation_and_without_debug_information() {
     }
 }
 
+/// The recorder calls the locks then, for the program.
+#[test]
+fn rules_about_calls_apply_to_a_recorded_program() {
+    let bench = Bench::new("locks.c", OPTIMISED);
+    let policy =
+        bench.policy(&[rule("function = \"make_job\"", "libc"), rule("function = \"take_first\"", "ticket")].concat());
+    let (stdout, stderr) = expect(0, &["profile", "--policy", &policy, "--", shown(&bench.program)]);
+    assert!(stdout.contains("local adaptive\njob libc\ninlined adaptive\ntaken ticket\n"), "{stdout}{stderr}");
+}
+
 #[test]
 fn names_of_cpp() {
     let bench = Bench::new("cache.cpp", OPTIMISED);

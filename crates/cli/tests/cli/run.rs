@@ -69,6 +69,23 @@ fn threads_may_end_in_the_middle_of_a_lock_call() {
     }
 }
 
+/// A call that the program's locks would not make themselves would end it.
+#[test]
+fn a_program_that_filters_its_system_calls_may_be_recorded() {
+    let folder = scratch();
+    let program = compiled(folder.path(), "../../../preload/tests/c/sandboxed");
+    for mode in [&["profile"][..], &["profile", "--lock", "adaptive"], &["profile", "--waits"]] {
+        for when in ["before", "after"] {
+            for (kind, how) in [("mutex", "syscall"), ("rwlock", "prctl"), ("cond", "syscall"), ("spin", "prctl")] {
+                let program = ["--", shown(&program), when, kind, how, "kill"];
+                let (stdout, stderr) = expect_of(0, turnwise(mode).args(program).current_dir(folder.path()));
+                let said = stdout.contains("filter of system calls");
+                assert!(when == "after" || mode.contains(&"--waits") || said, "{mode:?} {kind}: {stdout}{stderr}");
+            }
+        }
+    }
+}
+
 /// The first wait of a process makes its view, for which other threads wait.
 #[test]
 fn a_thread_may_end_in_the_first_wait_of_its_process() {

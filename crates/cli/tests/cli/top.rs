@@ -107,7 +107,7 @@ fn the_hot_lock_is_named_within_two_seconds() {
     let (table, _) = expect_of(0, &mut sample.turnwise(&["top", "--once", "--interval", "2"]));
     assert!(table.contains("cache ") && table.contains("waits/s"), "{table}");
     let (filtered, _) = expect_of(0, &mut sample.turnwise(&["top", "--once", "--interval", "0.2", "--filter", "nix"]));
-    assert!(filtered.contains("Nobody waited for a lock."), "{filtered}");
+    assert!(filtered.contains("No thread waited for a lock."), "{filtered}");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn what_cannot_be_shown_is_told() {
         let mut command = turnwise(&[&["top"], arguments].concat());
         expect_of(2, command.env("XDG_RUNTIME_DIR", folder.path())).1
     };
-    assert!(told(&[]).contains("standard output is no terminal; --once"));
+    assert!(told(&[]).contains("standard output is not a terminal; --once"));
     assert!(told(&["--once", "no-such-program"]).contains("no program called `no-such-program` has a live view"));
     assert!(told(&["--once", &std::process::id().to_string()]).contains("turnwise run"));
     let views = folder.path().join("turnwise");

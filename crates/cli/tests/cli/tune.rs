@@ -192,7 +192,7 @@ fn what_cannot_be_set_is_told() {
     let server = Server::start("adaptive");
     server.complaint(&["--lock", "cahce=spin=off"], &["no lock called `cahce`", "did you mean `cache`?", "* is all"]);
     server.complaint(&["--lock", "0x10=spin=off"], &["no thread of process", "0x10"]);
-    server.complaint(&["--lock", "cache #2=spin=off"], &["another look's", "`cache`"]);
+    server.complaint(&["--lock", "cache #2=spin=off"], &["of one sample", "`cache`"]);
     server.complaint(&["--lock", "cache=spin=1h"], &["with its unit"]);
     server.complaint(&["--undo=cache"], &["nothing is set for `cache`"]);
     let own = std::process::id().to_string();

@@ -1,5 +1,7 @@
 //! Reads the program's memory, which may be unreadable.
 
+use crate::system::{errno, keeping_errno};
+
 /// The granule of the check, on every machine.
 const PAGE: usize = 4096;
 /// The most pages that a walk checks.
@@ -47,16 +49,12 @@ impl Memory {
 fn is_readable(page: usize) -> bool {
     const NO_WAY: libc::c_int = -1;
     const SET_BYTES: usize = 8;
-    // SAFETY: the C library's variable of this thread; the call changes nothing.
-    unsafe {
-        let errno = libc::__errno_location();
-        let saved = *errno;
-        let none: *mut u8 = core::ptr::null_mut();
-        let result = libc::syscall(libc::SYS_rt_sigprocmask, NO_WAY, page, none, SET_BYTES);
-        let is_readable = result == -1 && *errno == libc::EINVAL;
-        *errno = saved;
-        is_readable
-    }
+    let none: *mut u8 = core::ptr::null_mut();
+    keeping_errno(|| {
+        // SAFETY: the call changes nothing.
+        let result = unsafe { libc::syscall(libc::SYS_rt_sigprocmask, NO_WAY, page, none, SET_BYTES) };
+        result == -1 && errno() == libc::EINVAL
+    })
 }
 
 #[cfg(test)]

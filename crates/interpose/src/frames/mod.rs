@@ -25,6 +25,7 @@ mod memory;
 mod rules;
 mod table;
 
+use crate::module::{Module, unwind_table, unwind_table_even_with_locks};
 use memory::Memory;
 use rules::{Rule, Rules};
 
@@ -54,6 +55,9 @@ const MOST_UNKNOWN: usize = 16;
 /// The longest frame of unknown code.
 const UNKNOWN_FRAME_BYTES: usize = 1 << 20;
 
+/// Finds the head of the unwind table of the module of an address.
+type TableOf = fn(usize) -> Option<usize>;
+
 /// A frame: the registers' values when its call returns.
 struct Frame {
     registers: [usize; REGISTERS],
@@ -66,6 +70,23 @@ struct Frame {
 /// there are. 0: none returns to `first`, or nothing can be found without locks.
 #[inline(never)]
 pub fn stack(first: usize, to: &mut [u64]) -> usize {
+    walk(first, to, unwind_table)
+}
+
+/// Returns the first return address outside a module, of the active calls from `first` outwards, which is in it; if
+/// necessary with the loader's locks.
+#[inline(never)]
+pub fn return_behind(module: &Module, first: usize) -> Option<usize> {
+    /// More than a library's calls of its own functions.
+    const MOST: usize = 64;
+    let mut frames = [0; MOST];
+    let count = walk(first, &mut frames, unwind_table_even_with_locks);
+    frames[..count].iter().map(|frame| *frame as usize).find(|frame| !module.contains(*frame))
+}
+
+/// Walks the stack for [`stack`], by the tables that `table_of` finds.
+#[inline(always)]
+fn walk(first: usize, to: &mut [u64], table_of: TableOf) -> usize {
     let (mut frame, memory) = (Frame::here(), &mut Memory::default());
     let (mut kept, mut known, mut unknown, mut begun) = (0, 0, 0, false);
     for _ in 0..MOST_FRAMES {
@@ -74,7 +95,7 @@ pub fn stack(first: usize, to: &mut [u64]) -> usize {
             let Some(place) = to.get_mut(kept) else { return kept };
             (*place, kept) = (frame.pc as u64, kept + 1);
         }
-        let next = match frame.rules() {
+        let next = match frame.rules(table_of) {
             Some(rules) => {
                 (known, unknown) = (kept, 0);
                 frame.caller(&rules, memory)
@@ -121,10 +142,10 @@ impl Frame {
     }
 
     /// Returns the rules at the frame's place; `None`: no table has it.
-    fn rules(&self) -> Option<Rules> {
+    fn rules(&self, table_of: TableOf) -> Option<Rules> {
         // A call may be a function's last instruction.
         let place = if self.is_interrupted { self.pc } else { self.pc.checked_sub(1)? };
-        Rules::at(place, table::entry(place)?)
+        Rules::at(place, table::entry(place, table_of(place)?)?)
     }
 
     /// Returns the caller's frame; `None`: there is none, or it cannot be read.

@@ -1,8 +1,7 @@
-//! Finds the entry for an address in a module's unwind table (`.eh_frame_hdr`, `.eh_frame`). No lock is taken: the
-//! loader locates it by `_dl_find_object` (glibc 2.35 and later), and tables registered by the program are ignored.
+//! Finds the entry for an address in a module's unwind table (`.eh_frame_hdr`, `.eh_frame`), which the loader locates.
+//! Tables registered by the program are ignored.
 
 use super::cursor::Cursor;
-use crate::module::unwind_table;
 
 /// A table's data for a function.
 pub(super) struct Entry {
@@ -16,9 +15,9 @@ pub(super) struct Entry {
     pub(super) is_signal_frame: bool,
 }
 
-/// Returns the entry for an address; `None`: there is none, or none of a known form.
-pub(super) fn entry(place: usize) -> Option<Entry> {
-    let at = search(unwind_table(place)?, place)?;
+/// Returns the entry for an address in a module's table; `None`: there is none, or none of a known form.
+pub(super) fn entry(place: usize, table: usize) -> Option<Entry> {
+    let at = search(table, place)?;
     let mut entry = record(at)?;
     let kind_at = entry.at().checked_sub(entry.take::<u32>()? as usize)?;
     let kind = Kind::read(record(kind_at)?)?;

@@ -2,7 +2,8 @@
 
 extern crate std;
 
-use super::stack;
+use super::{return_behind, stack};
+use crate::find;
 use core::ffi::{c_int, c_void};
 use std::sync::Mutex;
 use std::vec::Vec;
@@ -89,4 +90,25 @@ fn what_nobody_returns_to_has_no_stack() {
     let mut few = [0; 2];
     let (theirs, _) = both();
     assert_eq!((stack(theirs[1] as usize, &mut few), few[0]), (2, theirs[1]));
+}
+
+#[inline(never)]
+fn find_first_outside() {
+    let (theirs, _) = both();
+    let program = find(theirs[0] as usize).expect("this program");
+    let expected = theirs.iter().map(|address| *address as usize).find(|address| !program.contains(*address));
+    assert!(expected.is_some(), "{theirs:x?}");
+    assert_eq!(return_behind(&program, theirs[1] as usize), expected);
+}
+
+unsafe extern "C" fn compare(_: *const c_void, _: *const c_void) -> c_int {
+    find_first_outside();
+    core::hint::black_box(0)
+}
+
+#[test]
+fn the_first_frame_outside_a_module_is_found() {
+    let mut two = [1_u8, 2];
+    // SAFETY: two elements of one byte, and a function for such.
+    unsafe { libc::qsort(two.as_mut_ptr().cast(), 2, 1, Some(compare)) };
 }

@@ -58,7 +58,7 @@ pub enum NotStarted {
 impl fmt::Display for NotStarted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            NotStarted::TurnedOff => "no live view: TURNWISE_LIVE=0, or a tool that looks for races",
+            NotStarted::TurnedOff => "no live view: TURNWISE_LIVE=0, or a race detector",
             NotStarted::Taken => {
                 "no live view of the program's own locks: under `turnwise run` there is one of its pthread locks"
             }
@@ -152,6 +152,7 @@ fn wait(wait: &Wait, acquire: &mut dyn FnMut(Option<Tuned>) -> bool) {
     #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
     let site = 0;
     let start = Start { key: Key::new(wait.lock, kind), site, owner: named(wait.owner, 0), rule: 0, me: me() };
+    let start = start.checked();
     let begun = writer::begin(&start);
     let acquired = acquire(begun.as_ref().and_then(|begun| writer::settings(begun, &start)).map(tuned));
     if let Some(begun) = begun {

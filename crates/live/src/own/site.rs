@@ -3,7 +3,7 @@
 //! A function of the library keeps its frame at a fixed distance from its caller's, so one word for each place in it
 //! that calls another function leads to the next return address. The C library's unwinder runs once for that word, and
 //! only where it needs neither the loader's lock nor memory; otherwise, and on processors other than x86-64, call sites
-//! are unknown. The symbol table tells which functions are the library's (`symbols.rs`).
+//! are unknown. The symbol table shows which functions are the library's (`symbols.rs`).
 //!
 //! Invariant: a word of [`STEPS`] holds what the unwinder found, for a place in a function of the library.
 

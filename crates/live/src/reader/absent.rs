@@ -12,7 +12,7 @@ pub fn why_no_view(pid: u32) -> Option<String> {
     let folder = format!("/proc/{pid}");
     let owner = fs::metadata(&folder).ok().filter(|_| !is_gone(pid))?.uid();
     if user() != 0 && owner != user() {
-        return Some(format!("it belongs to user {owner}, or lets nobody but root look: ask as root"));
+        return Some(format!("it belongs to user {owner}, or only root may read it: run this as root"));
     }
     let Ok(maps) = fs::read(format!("{folder}/maps")) else {
         return Some(format!("permission to read {folder} is denied"));

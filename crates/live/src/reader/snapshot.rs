@@ -58,7 +58,8 @@ pub struct Unloaded {
     pub path: PathBuf,
     /// Its build id; empty: it has none.
     pub build_id: Vec<u8>,
-    /// [`Unloads::count`] when it was last unloaded.
+    /// [`Unloads::count`] when it was last unloaded; [`crate::layout::STILL_LOADED`]: it was not, as far as the
+    /// program's waits show.
     pub at: u64,
 }
 
@@ -74,7 +75,7 @@ impl Unloads {
 /// The totals of the waits for a lock in one way. A readers-writer lock with waiting readers and writers counts as two.
 #[derive(Clone, Debug)]
 pub struct Lock {
-    /// Its address.
+    /// Its address; in a module that was loaded in the place of others, with their number ([`crate::unnumbered`]).
     pub address: u64,
     /// The way of waiting.
     pub kind: Kind,

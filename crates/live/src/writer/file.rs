@@ -34,7 +34,7 @@ pub(super) fn make(runtime: Option<&CStr>) -> Option<Made> {
         return None;
     }
     folder::remove_stale(&folder);
-    let name = Path::new(format_args!("{process}-{start}{ENDING}"));
+    let name = Path::of(format_args!("{process}-{start}{ENDING}"));
     // The file of the program that this process ran before `exec`.
     sys::remove(folder.at(), name.text());
     let file = Descriptor::open(folder.at(), name.text(), O_RDWR | O_CREAT | O_EXCL, 0o600)?;

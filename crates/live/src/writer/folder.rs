@@ -3,49 +3,23 @@
 use super::sys::{self, At, Descriptor};
 use crate::place::{FOLDER, RUNTIME, STALE_FILES, STALE_SECONDS, TEMPORARY, parse_name};
 use core::ffi::CStr;
-use core::fmt::{self, Write};
 use libc::{O_DIRECTORY, O_RDONLY};
+use turnwise_interpose::Text;
 
-/// A short text that ends in a zero byte, as the system requires for path names.
-pub(super) struct Path {
-    bytes: [u8; 80],
-    used: usize,
-}
-
-impl Path {
-    /// Formats a path; it is truncated if it is too long.
-    pub(super) fn new(text: fmt::Arguments<'_>) -> Path {
-        let mut path = Path { bytes: [0; 80], used: 0 };
-        let _ = path.write_fmt(text);
-        path
-    }
-
-    pub(super) fn text(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
-    }
-}
-
-impl Write for Path {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = &mut self.bytes[self.used..79];
-        let taken = text.len().min(room.len());
-        room[..taken].copy_from_slice(&text.as_bytes()[..taken]);
-        self.used += taken;
-        Ok(())
-    }
-}
+/// A path of ours, relative to a folder or absolute.
+pub(super) type Path = Text<80>;
 
 /// Opens the folder of this user's files; creates it if there is none.
 pub(super) fn open(runtime: Option<&CStr>) -> Option<Descriptor> {
     let user = sys::user();
-    let session = Path::new(format_args!("{RUNTIME}/{user}"));
-    let folder = Path::new(format_args!("{FOLDER}"));
+    let session = Path::of(format_args!("{RUNTIME}/{user}"));
+    let folder = Path::of(format_args!("{FOLDER}"));
     let inside = |parent: &CStr| {
         // In another user's folder, or one that others may write to, ours could be replaced.
         let parent = own(Descriptor::open(At::ROOT, parent, O_RDONLY | O_DIRECTORY, 0)?, user, 0o022)?;
         make_and_open(parent.at(), folder.text(), user)
     };
-    let temporary = || make_and_open(At::ROOT, Path::new(format_args!("{TEMPORARY}{user}")).text(), user);
+    let temporary = || make_and_open(At::ROOT, Path::of(format_args!("{TEMPORARY}{user}")).text(), user);
     runtime.and_then(inside).or_else(|| inside(session.text())).or_else(temporary)
 }
 
@@ -69,7 +43,7 @@ pub(super) fn remove_stale(folder: &Descriptor) {
         return;
     }
     folder.rewind();
-    let (now, mut kept) = (sys::wall_seconds(), 0);
+    let (now, mut kept) = (sys::nanoseconds(libc::CLOCK_REALTIME) / 1_000_000_000, 0);
     each_name(folder, |name| {
         let Some((process, _)) = parse_name(name.to_bytes()) else { return };
         if !sys::is_process_gone(process) {

@@ -77,8 +77,24 @@ impl Start {
         if !modules::are_unloaded(generation) {
             return self;
         }
-        let numbered = |address| modules::numbered(address, generation) as usize;
-        Start { key: Key::new(numbered(self.key.address()), self.key.kind()), site: numbered(self.site as u64), ..self }
+        self.with(|address| modules::numbered(address, generation))
+    }
+
+    /// Does as [`Start::numbered`] in a program whose unloads are not reported by [`unloading`].
+    #[must_use]
+    pub fn checked(self) -> Start {
+        // It creates the view, in which the modules are noted.
+        if threads::block(&self.me, true).is_none() {
+            return self;
+        }
+        let generation = self.me.generation;
+        self.with(|address| modules::seen(address, generation))
+    }
+
+    #[inline(always)]
+    fn with(self, numbered: impl Fn(u64) -> u64) -> Start {
+        let key = Key::new(numbered(self.key.address()) as usize, self.key.kind());
+        Start { key, site: numbered(self.site as u64) as usize, ..self }
     }
 }
 

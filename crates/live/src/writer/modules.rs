@@ -6,11 +6,14 @@
 //!
 //! Whether a module was loaded again, or replaced by another, is determined at the next wait there: by
 //! `_dl_find_object`, which takes no lock (glibc 2.35 and later; elsewhere it counts as another).
+//!
+//! In a program that links the locks no unload is seen. There each wait asks in the same way which module its addresses
+//! are in, and compares its name and build id with those seen there last ([`seen`]).
 
 use super::sys;
 use super::view::{self, View};
-use crate::key::{UNKNOWN_MODULE, numbered as with_number};
-use crate::layout::{UNLOADED, Unloaded};
+use crate::layout::{STILL_LOADED, UNLOADED, Unloaded};
+use crate::{UNKNOWN_MODULE, numbered as with_number};
 use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, from_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -23,6 +26,8 @@ const GONE: u32 = 1;
 const BACK: u32 = 2;
 /// Another module is there, or was.
 const REPLACED: u32 = 3;
+/// The module was seen there by a wait, and no unload is reported.
+const SEEN: u32 = 4;
 
 /// This process's data about an unloaded module: nothing in the file is used for decisions.
 struct Place {
@@ -71,6 +76,87 @@ fn number(address: u64) -> u64 {
     }
     let gone = places().filter(|place| place.contains(address) && place.is_replaced(address));
     with_number(address, gone.count() as u64)
+}
+
+/// The range of the program itself, which stays; empty: not known yet.
+static PROGRAM: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Does as [`numbered`] where no unload is reported: checks now which module the address is in.
+#[inline]
+pub(super) fn seen(address: u64, generation: u32) -> u64 {
+    // ORDERING live.program: Acquire; with the end comes the start.
+    let end = PROGRAM[1].load(Acquire);
+    if (PROGRAM[0].load(Relaxed)..end).contains(&address) { address } else { see(address, generation) }
+}
+
+#[inline(never)]
+fn see(address: u64, generation: u32) -> u64 {
+    let module = find_quickly(address as usize);
+    // SAFETY: the address is in use, so its module stays loaded.
+    let name = module.as_ref().map(|module| unsafe { module.name().to_bytes() });
+    if let (Some(module), Some([])) = (&module, name) {
+        PROGRAM[0].store(module.start as u64, Relaxed);
+        // ORDERING live.program: Release pairs with the Acquire in `seen`.
+        PROGRAM[1].store(module.end as u64, Release);
+        return address;
+    }
+    let module = module.filter(|_| name.is_some_and(|name| name.contains(&b'/')));
+    // SAFETY: the address is in use, so its module stays loaded.
+    let known = module.as_ref().map(|module| unsafe { Known::of(module) });
+    let last = if are_unloaded(generation) { places().filter(|place| place.contains(address)).last() } else { None };
+    let is_new = match (last, &known) {
+        (Some(place), Some(known)) => place.state.load(Relaxed) != SEEN || !place.is_of(known),
+        (Some(place), None) => place.state.load(Relaxed) == SEEN,
+        (None, known) => known.is_some(),
+    };
+    if is_new && !sys::keeping_errno(|| note_seen(address, module.as_ref(), generation)) {
+        return with_number(address, UNKNOWN_MODULE);
+    }
+    numbered(address, generation)
+}
+
+/// Notes that `module`, or none, is now at the address; returns whether it could.
+fn note_seen(address: u64, module: Option<&Module>, generation: u32) -> bool {
+    let Some(view) = view::of(generation) else { return true };
+    if !take(generation) {
+        return false;
+    }
+    begin(generation);
+    let at = view.header().unloads.load(Relaxed) + 1;
+    let copy = module.map(|module| {
+        let mut copy = Copy::EMPTY;
+        // SAFETY: an address in it is in use, so it stays loaded.
+        unsafe { copy.describe(module) };
+        copy
+    });
+    let is_there = |place: &Place| copy.as_ref().is_some_and(|copy| place.is_of(&copy.known));
+    let overlaps =
+        |place: &Place| place.contains(address) || copy.as_ref().is_some_and(|copy| place.overlaps(&copy.known));
+    let (mut is_known, mut is_gone) = (false, false);
+    for (index, place) in places().enumerate().filter(|(_, place)| place.state.load(Relaxed) == SEEN && overlaps(place))
+    {
+        if is_there(place) {
+            is_known = true; // another thread has noted it meanwhile
+            continue;
+        }
+        is_gone = true;
+        place.state.store(REPLACED, Relaxed);
+        if let Some(unloaded) = view.unloaded(index) {
+            unloaded.at.store(at, Relaxed);
+        }
+    }
+    // Without a record, the module is taken for the first one there, as long as it is.
+    let has_room = (COUNT.load(Relaxed) as usize) < UNLOADED;
+    if let Some(copy) = copy.filter(|_| !is_known && (has_room || is_gone)) {
+        add(&view, &copy, (STILL_LOADED, SEEN), generation);
+    }
+    if is_gone {
+        // ORDERING live.unloads: Release, as in `note`.
+        view.header().unloads.store(at, Release);
+    }
+    // ORDERING live.unloaded_busy: Release, as in `note`.
+    BUSY.store(0, Release);
+    true
 }
 
 /// Discards the data of the parent process: a new view has no earlier waits.
@@ -148,6 +234,35 @@ struct Copy {
     path: [u8; 440],
 }
 
+impl Copy {
+    const EMPTY: Copy = Copy {
+        known: Known { start: 0, end: 0, base: 0, identity: 0 },
+        build_id_bytes: 0,
+        path_bytes: 0,
+        build_id: [0; 32],
+        path: [0; 440],
+    };
+
+    /// Copies what identifies a module.
+    ///
+    /// # Safety
+    /// The module is loaded, and stays loaded meanwhile.
+    unsafe fn describe(&mut self, module: &Module) {
+        // SAFETY: contract of `describe`.
+        let (known, id, name) =
+            unsafe { (Known::of(module), module.build_id(module.headers()), module.name().to_bytes()) };
+        self.known = known;
+        self.build_id[..id.len()].copy_from_slice(id);
+        self.build_id_bytes = id.len() as u32;
+        let (mut length, path) = (0, &mut self.path);
+        whole_name(name, path.len() - 1, view::may_call_system(), |piece| {
+            path[length..length + piece.len()].copy_from_slice(piece);
+            length += piece.len();
+        });
+        self.path_bytes = length as u32;
+    }
+}
+
 /// The most modules that are considered.
 const MOST_LOADED: usize = 1024;
 const SCRATCH: usize = MOST_LOADED * size_of::<Copy>();
@@ -164,7 +279,7 @@ pub(super) struct Loaded {
 
 impl Loaded {
     pub(super) fn now(with_program: bool) -> Loaded {
-        let copies = sys::keeping_errno(|| view::may_call_system().then(|| sys::scratch(SCRATCH)).flatten());
+        let copies = sys::keeping_errno(|| view::may_call_system().then(|| sys::zeroed(SCRATCH)).flatten());
         let mut loaded =
             Loaded { copies: copies.map(NonNull::cast), count: 0, is_part: copies.is_none(), with_program };
         if loaded.copies.is_some() {
@@ -226,18 +341,8 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut 
             loaded.is_part = true;
             return 0;
         };
-        let copy = &mut *copies.as_ptr().add(loaded.count);
+        (*copies.as_ptr().add(loaded.count)).describe(&module);
         loaded.count += 1;
-        copy.known = Known::of(&module);
-        let id = module.build_id(module.headers());
-        copy.build_id[..id.len()].copy_from_slice(id);
-        copy.build_id_bytes = id.len() as u32;
-        let (mut length, path) = (0, &mut copy.path);
-        whole_name(name, path.len() - 1, |piece| {
-            path[length..length + piece.len()].copy_from_slice(piece);
-            length += piece.len();
-        });
-        copy.path_bytes = length as u32;
     }
     0
 }
@@ -265,7 +370,7 @@ fn note(view: &View, copy: &Copy, generation: u32) {
                 unloaded.at.store(at, Relaxed);
             }
         }
-        None => add(view, copy, at, generation),
+        None => add(view, copy, (at, GONE), generation),
     }
     // ORDERING live.unloads: Release; a thread that reads the number also reads the places.
     view.header().unloads.store(at, Release);
@@ -273,7 +378,7 @@ fn note(view: &View, copy: &Copy, generation: u32) {
     BUSY.store(0, Release);
 }
 
-fn add(view: &View, copy: &Copy, at: u64, generation: u32) {
+fn add(view: &View, copy: &Copy, (at, state): (u64, u32), generation: u32) {
     let index = COUNT.load(Relaxed) as usize;
     let known = &copy.known;
     let Some(unloaded) = (index < UNLOADED).then(|| view.unloaded(index)).flatten() else {
@@ -298,7 +403,7 @@ fn add(view: &View, copy: &Copy, at: u64, generation: u32) {
     for (word, value) in [&place.start, &place.end, &place.base, &place.identity].into_iter().zip(known.words()) {
         word.store(value, Relaxed);
     }
-    place.state.store(GONE, Relaxed);
+    place.state.store(state, Relaxed);
     // ORDERING live.unloaded: Release; the place, and its record in the file, are complete.
     COUNT.store(index as u32 + 1, Release);
     view.header().unloaded.store(index as u32 + 1, Release);

@@ -4,6 +4,8 @@ use crate::layout::PAGE;
 use core::ffi::{CStr, c_int, c_long};
 use core::ptr::{self, NonNull};
 use libc::{MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE};
+use turnwise_interpose::errno;
+pub(super) use turnwise_interpose::{keeping_errno, nanoseconds, populate, zeroed};
 
 /// A file descriptor that is closed on drop.
 pub(super) struct Descriptor(c_int);
@@ -112,13 +114,6 @@ impl Descriptor {
     }
 }
 
-/// Makes pages of a mapped file writable now, so that a full disk is an error here and not a signal later.
-pub(super) fn populate(start: *mut u8, bytes: usize) -> Result<(), c_int> {
-    const MADV_POPULATE_WRITE: c_int = 23;
-    // SAFETY: the pages are in our mapping.
-    if unsafe { libc::madvise(start.cast(), bytes, MADV_POPULATE_WRITE) } == 0 { Ok(()) } else { Err(errno()) }
-}
-
 /// Replaces a mapping by private memory: later writes to it have no effect elsewhere.
 ///
 /// # Safety
@@ -127,14 +122,6 @@ pub(super) unsafe fn replace(start: *mut u8, bytes: usize) {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     // SAFETY: contract of `replace`.
     unsafe { libc::mmap(start.cast(), bytes, PROT_READ | PROT_WRITE, flags, -1, 0) };
-}
-
-/// Maps memory of zeros, for a moment.
-pub(super) fn scratch(bytes: usize) -> Option<NonNull<u8>> {
-    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    // SAFETY: a new mapping, at an address of the kernel's choice.
-    let map = unsafe { libc::mmap(core::ptr::null_mut(), bytes, PROT_READ | PROT_WRITE, flags, -1, 0) };
-    if map == libc::MAP_FAILED { None } else { NonNull::new(map.cast()) }
 }
 
 /// Unmaps a mapping.
@@ -215,11 +202,7 @@ pub(super) fn may_be_long(bytes: usize) -> bool {
 
 /// Reads `CLOCK_MONOTONIC`.
 pub(super) fn monotonic_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is writable.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    // A library that fakes clocks may set this one to before its origin.
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+    nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
 /// Sleeps, for less time if a signal arrives.
@@ -227,14 +210,6 @@ pub(super) fn sleep_ns(ns: u64) {
     let time = libc::timespec { tv_sec: 0, tv_nsec: ns as libc::c_long };
     // SAFETY: the time is valid, and the remainder is not requested.
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, ptr::null_mut::<libc::timespec>()) };
-}
-
-/// Reads the wall clock, in seconds.
-pub(super) fn wall_seconds() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is writable.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
-    time.tv_sec.max(0) as u64
 }
 
 /// Copies memory of this process, as far as it is mapped; returns how much. Reading it directly could cause a signal.
@@ -259,20 +234,6 @@ pub(super) fn copy_own(process: u32, from: u64, to: *mut u8, most: usize) -> usi
         )
     };
     usize::try_from(copied).unwrap_or(0).min(most)
-}
-
-fn errno() -> c_int {
-    // SAFETY: the C library returns a valid pointer to the calling thread's `errno`.
-    unsafe { *libc::__errno_location() }
-}
-
-/// Runs something that may change errno, and restores it: the program must not see our system calls.
-pub(super) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
-    let saved = errno();
-    let result = run();
-    // SAFETY: errno is the C library's variable of this thread.
-    unsafe { *libc::__errno_location() = saved };
-    result
 }
 
 /// Runs something that no signal handler interrupts, so that none leaves it for good: those of the C library for

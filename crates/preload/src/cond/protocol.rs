@@ -8,7 +8,7 @@
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{Deadline, IntWord, Lane, Platform, Word};
+use turnwise::platform::{Deadline, Hint, IntWord, Lane, Platform, Word};
 use turnwise::wait::Lookout;
 
 const COUNT_ONE: u64 = 1 << 32;
@@ -91,7 +91,7 @@ impl<P: Platform> Words<'_, P> {
 
     /// Sets `LOOKING` if no other thread waits and polling has paid; returns the sequence if it did.
     fn begin_to_look(&self) -> Option<u32> {
-        if P::cpus() < 2 {
+        if P::hint(Hint::Cpus) < 2 {
             return None; // the signalling thread needs that CPU
         }
         let word = self.word.load(Relaxed);

@@ -1,7 +1,6 @@
 //! The functions `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
 //!
-//! Most are exported under our own names: on x86-64 the C library has two functions of each name, and `build.rs` maps
-//! ours to them for the linker. Those of the older ABI are in `old_cond.rs`.
+//! On x86-64 the C library has two functions of most names. Those of the older ABI are in `old_cond.rs`.
 
 use crate::cond::{self, Leave};
 use crate::layout::{Cond, Mutex};
@@ -9,50 +8,17 @@ use crate::rules::Caller;
 use crate::waits::Counted;
 use crate::{mutex, real, time};
 use core::ffi::c_void;
-use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
-use turnwise_interpose::export_with_static;
+use libc::{c_int, clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
+use turnwise_interpose::{c, exports};
 
-/// Initialises a condition variable.
-///
-/// # Safety
-/// As POSIX states; also for all functions below.
-#[unsafe(export_name = "turnwise_pthread_cond_init")]
-pub(crate) unsafe extern "C" fn pthread_cond_init(
-    object: *mut pthread_cond_t,
-    attributes: *const pthread_condattr_t,
-) -> c_int {
-    // SAFETY: contract of `pthread_cond_init` (POSIX), which includes that of `cond::init`.
-    unsafe { cond::init(object, attributes) }
-}
-
-/// Destroys a condition variable.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(export_name = "turnwise_pthread_cond_destroy")]
-pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t) -> c_int {
-    // SAFETY: contract of `pthread_cond_destroy` (POSIX), which includes that of `either`.
-    unsafe { either(object, cond::destroy, real::cond_destroy) }
-}
-
-/// Wakes one waiter, if there is any.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(export_name = "turnwise_pthread_cond_signal")]
-pub(crate) unsafe extern "C" fn pthread_cond_signal(object: *mut pthread_cond_t) -> c_int {
-    // SAFETY: contract of `pthread_cond_signal` (POSIX), which includes that of `either`.
-    unsafe { either(object, cond::signal, real::cond_signal) }
-}
-
-/// Wakes all waiters, if there are any.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(export_name = "turnwise_pthread_cond_broadcast")]
-pub(crate) unsafe extern "C" fn pthread_cond_broadcast(object: *mut pthread_cond_t) -> c_int {
-    // SAFETY: contract of `pthread_cond_broadcast` (POSIX), which includes that of `either`.
-    unsafe { either(object, cond::broadcast, real::cond_broadcast) }
+exports! {
+    pthread_cond_init(object, attributes) => cond::init(object, attributes);
+    pthread_cond_destroy(object) => either(object, cond::destroy, real::pthread_cond_destroy);
+    pthread_cond_signal(object) => either(object, cond::signal, real::pthread_cond_signal);
+    pthread_cond_broadcast(object) => either(object, cond::broadcast, real::pthread_cond_broadcast);
+    pthread_cond_wait -> turnwise_cond_wait with OPS;
+    pthread_cond_timedwait -> turnwise_cond_timedwait with OPS;
+    pthread_cond_clockwait -> turnwise_cond_clockwait with OPS;
 }
 
 /// Calls `ours`, or `theirs` if the condition variable is the C library's.
@@ -62,7 +28,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_broadcast(object: *mut pthread_cond
 unsafe fn either(
     object: *mut pthread_cond_t,
     ours: fn(&Cond),
-    theirs: unsafe fn(*mut pthread_cond_t) -> c_int,
+    theirs: unsafe extern "C" fn(c::Cond) -> c_int,
 ) -> c_int {
     // SAFETY: contract of `either`: the pointer is to a live object.
     let cond = unsafe { Cond::of(object) };
@@ -72,28 +38,6 @@ unsafe fn either(
     }
     ours(cond);
     0
-}
-
-export_with_static! {
-    OPS;
-    /// Releases the mutex, waits, and acquires the mutex again.
-    #[unsafe(export_name = "turnwise_pthread_cond_wait")]
-    pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_cond_wait, "rdx", "x2";
-    /// Waits like `pthread_cond_wait`, until a time on the condition variable's clock.
-    #[unsafe(export_name = "turnwise_pthread_cond_timedwait")]
-    pthread_cond_timedwait(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec)
-        -> turnwise_cond_timedwait, "rcx", "x3";
-    /// Waits like `pthread_cond_wait`, until a time on a clock of the caller's choice.
-    #[unsafe(no_mangle)]
-    pthread_cond_clockwait(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec)
-        -> turnwise_cond_clockwait, "r8", "x4";
-}
-
-// SAFETY: `c/wait.c` defines them; they are jumped to, never called, so their arguments do not appear here.
-unsafe extern "C" {
-    fn turnwise_cond_wait();
-    fn turnwise_cond_timedwait();
-    fn turnwise_cond_clockwait();
 }
 
 /// A thread in a wait: `struct waiter` of `c/wait.c`.
@@ -123,7 +67,15 @@ pub(super) struct Ops {
 }
 
 /// The functions for condition variables of today's ABI.
-pub(super) static OPS: Ops = Ops { begin, end, unlock, lock, real_unlock, real_lock, foreign_waits };
+pub(super) static OPS: Ops = Ops {
+    begin,
+    end,
+    unlock,
+    lock,
+    real_unlock: real::pthread_mutex_unlock,
+    real_lock: real::pthread_mutex_lock,
+    foreign_waits,
+};
 
 /// The results of `begin`, other than errno values.
 const SLEEP: c_int = 0;
@@ -238,31 +190,19 @@ unsafe extern "C" fn end(waiter: *mut Waiter, how: c_int) -> c_int {
     }
 }
 
-/// Releases a mutex of the C library.
-///
-/// # Safety
-/// `mutex` is the C library's, locked.
-unsafe extern "C" fn real_unlock(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `real_unlock`, which is that of `real::mutex_unlock`.
-    unsafe { real::mutex_unlock(mutex) }
-}
-
-/// Acquires a mutex of the C library.
-///
-/// # Safety
-/// `mutex` is the C library's.
-unsafe extern "C" fn real_lock(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `real_lock`, which is that of `real::mutex_lock`.
-    unsafe { real::mutex_lock(mutex) }
-}
-
 /// Writes the addresses of the C library's waits to `waits`.
 ///
 /// # Safety
 /// `waits` is writable.
 unsafe extern "C" fn foreign_waits(waits: *mut [*mut c_void; 3]) {
     // SAFETY: contract of `foreign_waits`: the result is writable.
-    unsafe { *waits = real::cond_waits() }
+    unsafe {
+        *waits = [
+            real::pthread_cond_wait::address(),
+            real::pthread_cond_timedwait::address(),
+            real::pthread_cond_clockwait::address(),
+        ];
+    }
 }
 
 /// The functions for `old_cond.rs`, whose objects are never the C library's.

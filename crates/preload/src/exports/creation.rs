@@ -6,12 +6,14 @@
 //! library. (In a forked child, slots of threads that were about to start remain taken.)
 
 use crate::live;
-use crate::real::{self, Routine};
+use crate::real;
 use core::ptr::null_mut;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use libc::{c_int, c_void, pthread_attr_t, pthread_t};
+use libc::{c_int, c_void};
 use turnwise::platform::native::introduce;
+use turnwise_interpose::c::{self, Routine};
+use turnwise_interpose::exports;
 
 /// A slot for the function that a new thread is to run.
 struct Place {
@@ -53,11 +55,7 @@ impl Place {
 }
 
 /// Starts a thread by `create`, one of the C library's functions.
-fn begin(
-    routine: Option<Routine>,
-    argument: *mut c_void,
-    create: impl FnOnce(Option<Routine>, *mut c_void) -> c_int,
-) -> c_int {
+fn begin(routine: Routine, argument: *mut c_void, create: impl FnOnce(Routine, *mut c_void) -> c_int) -> c_int {
     let call = Call { routine: routine.map_or(null_mut(), |routine| routine as *mut c_void), argument };
     if call.routine.is_null() || !live::names_owners() {
         return create(routine, argument);
@@ -108,32 +106,12 @@ unsafe extern "C" fn run(_: *mut c_void) -> *mut c_void {
     );
 }
 
-/// Starts a thread.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_create(
-    thread: *mut pthread_t,
-    attributes: *const pthread_attr_t,
-    routine: Option<Routine>,
-    argument: *mut c_void,
-) -> c_int {
-    // SAFETY: contract of `pthread_create` (POSIX), which is that of `real::create`.
-    begin(routine, argument, |routine, argument| unsafe { real::create(thread, attributes, routine, argument) })
-}
-
-/// Starts a thread.
-///
-/// # Safety
-/// As C11 says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn thrd_create(
-    thread: *mut pthread_t,
-    routine: Option<Routine>,
-    argument: *mut c_void,
-) -> c_int {
-    // SAFETY: contract of `thrd_create` (C11), which is that of `real::thrd_create`; an `int` is returned where a
-    // pointer is.
-    begin(routine, argument, |routine, argument| unsafe { real::thrd_create(thread, routine, argument) })
+exports! {
+    pthread_create(thread, attributes, routine, argument) => {
+        begin(routine, argument, |routine, argument| real::pthread_create(thread, attributes, routine, argument))
+    };
+    // An `int` is returned where a pointer is.
+    thrd_create(thread, routine, argument) => {
+        begin(routine, argument, |routine, argument| real::thrd_create(thread, routine, argument))
+    };
 }

@@ -1,58 +1,51 @@
 //! The functions `pthread_rwlock_*`.
 
-use super::mutex::alias;
 use crate::layout::RwLock;
 use crate::rules::Caller;
 use crate::{real, rwlock, time};
-use libc::{CLOCK_REALTIME, EINVAL, c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
+use libc::{EINVAL, c_int, clockid_t, pthread_rwlock_t, timespec};
 use turnwise::platform::Deadline;
-use turnwise_interpose::{export_with_caller, with_caller};
+use turnwise_interpose::{c, exports, with_caller};
 
 type Object = *mut pthread_rwlock_t;
 
-export_with_caller! {
-    /// Initialises a lock.
-    pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
-    /// Initialises a lock: glibc's alias of [`pthread_rwlock_init`].
-    __pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
-    /// Acquires the lock for reading, or gives up with ETIMEDOUT at a time on the wall clock.
-    pthread_rwlock_timedrdlock(Object, *const timespec) -> timedrdlock, "rdx", "x2";
-    /// Acquires the lock for reading, or gives up with ETIMEDOUT at a time on a clock of the caller's choice.
-    pthread_rwlock_clockrdlock(Object, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
-    /// Acquires the lock for writing, or gives up with ETIMEDOUT at a time on the wall clock.
-    pthread_rwlock_timedwrlock(Object, *const timespec) -> timedwrlock, "rdx", "x2";
-    /// Acquires the lock for writing, or gives up with ETIMEDOUT at a time on a clock of the caller's choice.
-    pthread_rwlock_clockwrlock(Object, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
+exports! {
+    pthread_rwlock_init -> rwlock::init;
+    pthread_rwlock_destroy(object) => either(object, Caller::UNKNOWN, |_| 0, real::pthread_rwlock_destroy);
+    pthread_rwlock_timedrdlock -> timedrdlock;
+    pthread_rwlock_clockrdlock -> clockrdlock;
+    pthread_rwlock_timedwrlock -> timedwrlock;
+    pthread_rwlock_clockwrlock -> clockwrlock;
+    pthread_rwlock_unlock(object) => {
+        let lock = RwLock::of(object);
+        if lock.is_fast() && rwlock::unlock_quickly(lock) { 0 } else { unlock_slowly(object) }
+    };
+    __pthread_rwlock_init -> rwlock::init;
+    __pthread_rwlock_destroy(object) => pthread_rwlock_destroy(object);
+    __pthread_rwlock_rdlock(object) => pthread_rwlock_rdlock(object);
+    __pthread_rwlock_tryrdlock(object) => pthread_rwlock_tryrdlock(object);
+    __pthread_rwlock_wrlock(object) => pthread_rwlock_wrlock(object);
+    __pthread_rwlock_trywrlock(object) => pthread_rwlock_trywrlock(object);
+    __pthread_rwlock_unlock(object) => pthread_rwlock_unlock(object);
 }
 
-with_caller! {
-    /// Jumps to [`rdlock`] from a fast path.
-    rdlock_slowly(Object) -> rdlock, "rsi", "x1";
-    /// Jumps to [`tryrdlock`] from a fast path.
-    tryrdlock_slowly(Object) -> tryrdlock, "rsi", "x1";
-    /// Jumps to [`wrlock`] from a fast path.
-    wrlock_slowly(Object) -> wrlock, "rsi", "x1";
-    /// Jumps to [`trywrlock`] from a fast path.
-    trywrlock_slowly(Object) -> trywrlock, "rsi", "x1";
-}
-
-/// Defines the functions that acquire without a time limit: the fast path, and the function that it continues with.
+/// Defines the functions that acquire without a time limit: the fast path, a jump, and the function that it jumps to.
 macro_rules! acquire {
-    ($($(#[$doc:meta])* $name:ident, $slow:ident, $slowly:ident: $quick:expr, $ours:expr, $theirs:path;)*) => {
+    ($($name:ident, $slow:ident, $slowly:ident: $quick:expr, $ours:expr, $theirs:path;)*) => {
         $(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// As POSIX says.
-            #[unsafe(no_mangle)]
-            pub(crate) unsafe extern "C" fn $name(object: Object) -> c_int {
-                // SAFETY: contract of `$name` (POSIX): the pointer is to a live object.
-                let lock = unsafe { RwLock::of(object) };
-                match if lock.is_fast() { $quick(lock) } else { None } {
-                    Some(answer) => answer,
-                    // SAFETY: contract of `$name` (POSIX), which includes that of `$slowly`.
-                    None => unsafe { $slowly(object) },
-                }
+            exports! {
+                $name(object) => {
+                    let lock = RwLock::of(object);
+                    match if lock.is_fast() { $quick(lock) } else { None } {
+                        Some(answer) => answer,
+                        None => $slowly(object),
+                    }
+                };
+            }
+
+            with_caller! {
+                /// Jumps to the function that acquires, whatever the policy.
+                $slowly(Object) -> $slow;
             }
 
             #[doc = concat!("Does what [`", stringify!($name), "`] does, whatever the policy.")]
@@ -73,28 +66,18 @@ fn read_quickly(lock: &RwLock) -> Option<c_int> {
 }
 
 acquire! {
-    /// Acquires the lock for reading; EDEADLK for the thread that holds it for writing, EAGAIN at 2^20 read locks.
+    // Acquires the lock for reading; EDEADLK for the thread that holds it for writing, EAGAIN at 2^20 read locks.
     pthread_rwlock_rdlock, rdlock, rdlock_slowly:
-        read_quickly, |lock, caller| rwlock::read(lock, None, caller), real::rwlock_rdlock;
-    /// Acquires the lock for reading if it is available immediately; EBUSY otherwise, EAGAIN at 2^20 read locks.
+        read_quickly, |lock, caller| rwlock::read(lock, None, caller), real::pthread_rwlock_rdlock;
+    // Acquires the lock for reading if it is available immediately; EBUSY otherwise, EAGAIN at 2^20 read locks.
     pthread_rwlock_tryrdlock, tryrdlock, tryrdlock_slowly:
-        read_quickly, |lock, _| rwlock::try_read(lock), real::rwlock_tryrdlock;
-    /// Acquires the lock for writing; EDEADLK for the thread that holds it for writing.
+        read_quickly, |lock, _| rwlock::try_read(lock), real::pthread_rwlock_tryrdlock;
+    // Acquires the lock for writing; EDEADLK for the thread that holds it for writing.
     pthread_rwlock_wrlock, wrlock, wrlock_slowly:
-        rwlock::write_quickly, |lock, caller| rwlock::write(lock, None, caller), real::rwlock_wrlock;
-    /// Acquires the lock for writing if it is available immediately; EBUSY otherwise.
+        rwlock::write_quickly, |lock, caller| rwlock::write(lock, None, caller), real::pthread_rwlock_wrlock;
+    // Acquires the lock for writing if it is available immediately; EBUSY otherwise.
     pthread_rwlock_trywrlock, trywrlock, trywrlock_slowly:
-        |lock| Some(rwlock::try_write(lock)), |lock, _| rwlock::try_write(lock), real::rwlock_trywrlock;
-}
-
-/// Destroys a lock; as in the C library, there is nothing to do and no error can occur.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: Object) -> c_int {
-    // SAFETY: contract of `pthread_rwlock_destroy` (POSIX), which includes that of `either`.
-    unsafe { either(object, Caller::UNKNOWN, |_| 0, real::rwlock_destroy) }
+        |lock| Some(rwlock::try_write(lock)), |lock, _| rwlock::try_write(lock), real::pthread_rwlock_trywrlock;
 }
 
 /// Calls `ours`, or `theirs` if the lock is the C library's.
@@ -106,7 +89,7 @@ unsafe fn either(
     object: Object,
     caller: Caller,
     ours: impl FnOnce(&RwLock) -> c_int,
-    theirs: unsafe fn(Object) -> c_int,
+    theirs: unsafe extern "C" fn(Object) -> c_int,
 ) -> c_int {
     // SAFETY: contract of `either`: the pointer is to a live object.
     let lock = unsafe { RwLock::of(object) };
@@ -138,49 +121,12 @@ unsafe fn timed(
     Some(deadline.map_or_else(|errno| errno, |deadline| wait(lock, Some(deadline), caller)))
 }
 
-/// Defines the functions that acquire with a time limit, on the wall clock or on a `clock` of the caller's choice.
-macro_rules! acquire_until {
-    ($($name:ident($($clock:ident)?) on $on:expr, $posix:literal: $wait:path, $theirs:path;)*) => {
-        $(
-            #[doc = concat!("Implements `", $posix, "`.")]
-            ///
-            /// # Safety
-            /// As POSIX says.
-            unsafe extern "C" fn $name(
-                object: Object,
-                $($clock: clockid_t,)?
-                at: *const timespec,
-                caller: Caller,
-            ) -> c_int {
-                // SAFETY: contract of `$name`, which includes that of `timed`.
-                unsafe { timed(object, $on, at, caller, $wait) }
-                    // SAFETY: contract of `$name`, which is that of `$theirs`: the object is the C library's.
-                    .unwrap_or_else(|| unsafe { $theirs(object, $($clock,)? at) })
-            }
-        )*
-    };
-}
-
-acquire_until! {
-    timedrdlock() on CLOCK_REALTIME, "pthread_rwlock_timedrdlock": rwlock::read, real::rwlock_timedrdlock;
-    clockrdlock(clock) on clock, "pthread_rwlock_clockrdlock": rwlock::read, real::rwlock_clockrdlock;
-    timedwrlock() on CLOCK_REALTIME, "pthread_rwlock_timedwrlock": rwlock::write, real::rwlock_timedwrlock;
-    clockwrlock(clock) on clock, "pthread_rwlock_clockwrlock": rwlock::write, real::rwlock_clockwrlock;
-}
-
-/// Releases the read lock or the write lock that the caller holds.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: Object) -> c_int {
-    // SAFETY: contract of `pthread_rwlock_unlock` (POSIX): the pointer is to a live object.
-    let lock = unsafe { RwLock::of(object) };
-    if lock.is_fast() && rwlock::unlock_quickly(lock) {
-        return 0;
-    }
-    // SAFETY: contract of `pthread_rwlock_unlock` (POSIX), which includes that of `unlock_slowly`.
-    unsafe { unlock_slowly(object) }
+until! {
+    Object;
+    timedrdlock() => timed(rwlock::read) or real::pthread_rwlock_timedrdlock;
+    clockrdlock(clock) => timed(rwlock::read) or real::pthread_rwlock_clockrdlock;
+    timedwrlock() => timed(rwlock::write) or real::pthread_rwlock_timedwrlock;
+    clockwrlock(clock) => timed(rwlock::write) or real::pthread_rwlock_clockwrlock;
 }
 
 /// Releases the lock for [`pthread_rwlock_unlock`], off its fast path.
@@ -190,14 +136,5 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: Object) -> c_int {
 #[cold]
 unsafe extern "C" fn unlock_slowly(object: Object) -> c_int {
     // SAFETY: contract of `unlock_slowly`, which includes that of `either`.
-    unsafe { either(object, Caller::UNKNOWN, rwlock::unlock, real::rwlock_unlock) }
-}
-
-alias! {
-    __pthread_rwlock_destroy = pthread_rwlock_destroy(object: Object);
-    __pthread_rwlock_rdlock = pthread_rwlock_rdlock(object: Object);
-    __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock(object: Object);
-    __pthread_rwlock_wrlock = pthread_rwlock_wrlock(object: Object);
-    __pthread_rwlock_trywrlock = pthread_rwlock_trywrlock(object: Object);
-    __pthread_rwlock_unlock = pthread_rwlock_unlock(object: Object);
+    unsafe { either(object, Caller::UNKNOWN, rwlock::unlock, real::pthread_rwlock_unlock) }
 }

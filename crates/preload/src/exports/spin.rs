@@ -2,22 +2,16 @@
 
 use crate::spin;
 use core::sync::atomic::AtomicU32;
-use libc::{c_int, pthread_spinlock_t};
-use turnwise_interpose::with_caller;
+use turnwise_interpose::{c, exports, with_caller};
 
 with_caller! {
     /// Jumps to [`spin::lock`] from the fast path.
-    lock_slowly(*mut pthread_spinlock_t) -> spin::lock, "rsi", "x1";
+    lock_slowly(c::Spin) -> spin::lock;
 }
 
-/// Acquires the lock.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_spin_lock(object: *mut pthread_spinlock_t) -> c_int {
-    // SAFETY: contract of `pthread_spin_lock` (POSIX): a live lock, of four aligned bytes that all access atomically.
-    let word = unsafe { AtomicU32::from_ptr(object.cast()) };
-    // SAFETY: contract of `pthread_spin_lock` (POSIX), which is that of `spin::lock`.
-    if spin::lock_at_once(word) { 0 } else { unsafe { lock_slowly(object) } }
+exports! {
+    // A live lock, of four aligned bytes that all access atomically.
+    pthread_spin_lock(object) => {
+        if spin::lock_at_once(AtomicU32::from_ptr(object.cast())) { 0 } else { lock_slowly(object) }
+    };
 }

@@ -56,7 +56,7 @@ fn racing_first_lockers_agree() {
         let line = told.lines().find(|line| line.ends_with(rule)).unwrap_or_else(|| panic!("no {rule} in:\n{told}"));
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     };
-    assert_eq!(count("rule 0") + count("rule 1"), 2000, "each lock was decided once:\n{told}");
+    assert_eq!(count("rule 0") + count("rule 1"), 2000, "each lock got its rule once:\n{told}");
 }
 
 #[test]

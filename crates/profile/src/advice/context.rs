@@ -153,7 +153,7 @@ impl<'a> Context<'a> {
             "No thread waited for a lock: other locks would change nothing.".to_owned()
         } else if let (Some(others), true) = (self.others(), nothing_found || !self.worthwhile(waited)) {
             format!(
-                "T{}. Meanwhile {others}: whether locks slow the program cannot be told from this run. Record it again \
+                "T{}. Meanwhile {others}: whether locks slow the program cannot be seen from this run. Record it again \
                  when the machine is quiet.",
                 &spent[1..]
             )
@@ -165,7 +165,7 @@ impl<'a> Context<'a> {
         } else if let Some(others) = self.others() {
             format!("T{}. Meanwhile {others}: whose CPU threads waited for is not judged.", &spent[1..])
         } else if nothing_found {
-            format!("T{}, but no rule knows a remedy: look at the locks themselves.", &spent[1..])
+            format!("T{}, but no rule knows a remedy: inspect the locks themselves.", &spent[1..])
         } else {
             format!("T{}.", &spent[1..])
         }

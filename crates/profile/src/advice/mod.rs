@@ -129,7 +129,7 @@ fn on_deadlock(context: &Context, mut findings: Vec<Finding>) -> Advice {
         let hazards = rules::RULES.iter().flat_map(|rule| rule.find(context));
         findings.extend(distinct(hazards.filter(|finding| finding.rule == rules::HAZARD).collect()));
     }
-    let verdict = "The program cannot go on: no other lock helps, and nothing else is judged until this is mended.";
+    let verdict = "The program cannot continue: no other lock helps, and nothing else is judged until this is fixed.";
     Advice { verdict: verdict.to_owned(), findings, left_out }
 }
 

@@ -34,8 +34,8 @@ use turnwise_present::others::Others;
 use turnwise_present::printable;
 use turnwise_recording::reader::{Recording, modules_so_far};
 use turnwise_recording::{
-    Class, HeaderCopy, LockCopy, ModuleCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_MANY, WHY_MEMORY,
-    WHY_UNREACHABLE, marked,
+    Class, HeaderCopy, LockCopy, ModuleCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_FILTER, WHY_MANY,
+    WHY_MEMORY, WHY_UNREACHABLE, marked,
 };
 
 /// The most locks that a profile lists individually: those with most waits and acquisitions.
@@ -280,6 +280,7 @@ fn why(number: u32) -> &'static str {
         WHY_UNREACHABLE => "the file is out of its reach: it became another user, or changed its root directory",
         WHY_DESCRIPTORS => "its limit on descriptors (RLIMIT_NOFILE, ulimit -n) leaves it none",
         WHY_MANY => "there were too many processes, or too much to record",
+        WHY_FILTER => "it installed a filter of system calls (seccomp), and what was not there before would need some",
         _ => "the system refused it",
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn sentences(profile: &Profile) -> impl Iterator<Item = String> {
 pub(crate) fn summary(deadlock: &Deadlock) -> String {
     match deadlock.waits.len() {
         0 | 1 if deadlock.all_wait => {
-            "the only thread that takes locks waits for one, so nobody can release it".to_owned()
+            "the only thread that takes locks waits for one, so no thread can release it".to_owned()
         }
         all if deadlock.all_wait => format!("all {all} threads that take locks wait for one, so none can release one"),
         0 | 1 => "a thread waits for a lock that it has itself".to_owned(),

@@ -93,7 +93,7 @@ impl Module {
         let file = open(&self.path).map_err(|error| format!("cannot read names from {shown}: {error}{advice}"))?;
         if !self.identity.fits(&file) {
             return Err(format!(
-                "{shown} is not the file that ran, as far as can be told: it has been replaced since; its names are \
+                "{shown} is not the file that ran, as far as is known: it has been replaced since; its names are \
                  left out"
             ));
         }

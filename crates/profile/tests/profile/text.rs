@@ -123,7 +123,7 @@ fn shares_of_blocking_are_of_the_waits_whose_holder_was_seen() {
     };
     assert_eq!(line(&profile), None, "it was seen of all");
     profile.blocked.truncate(1);
-    let told = line(&profile).expect("it is told");
+    let told = line(&profile).expect("it is shown");
     assert!(told.contains(", 100% of the ") && told.contains("% whose holder was seen)"), "{told}");
     let headline = turnwise_profile::output::headlines(&profile).join(" ");
     assert!(headline.contains(", 100% of the ") && headline.contains("% whose holder was seen."), "{headline}");

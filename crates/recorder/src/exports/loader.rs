@@ -1,18 +1,13 @@
 //! `dlclose`: a module loaded afterwards may land where the plug-in was.
 
 use crate::{modules, process, real};
-use core::ffi::{c_int, c_void};
 
-/// Unloads a shared object that no other user needs.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
-    // SAFETY: the caller's handle.
-    let result = unsafe { real::dlclose(handle) };
-    if let Some(process) = process::get_if_ready() {
-        modules::unloaded(&process.mapping);
-    }
-    result
+turnwise_interpose::exports! {
+    dlclose(handle) => {
+        let result = real::dlclose(handle);
+        if let Some(process) = process::get_if_ready() {
+            modules::unloaded(&process.mapping);
+        }
+        result
+    };
 }

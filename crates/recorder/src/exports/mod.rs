@@ -9,20 +9,11 @@ fn place<T>(class: Class, object: *mut T, op: Op, site: u64) -> Acquisition {
     Acquisition { class, address: object as u64, site: op.at(site) }
 }
 
-/// Defines the targets of the exported functions that acquire. `$first` is a call's attempt before it waits.
+/// Defines the targets of the exported functions that acquire: one that tries, and others that may wait. `$first` is
+/// their attempt before they do.
 macro_rules! acquisitions {
-    ($object:ty, $class:expr, $op:expr; $lock:ident = $real:path, $first:path; $trylock:ident = $try:path
-     $(; $timed:ident = $real_timed:path; $clocked:ident = $real_clocked:path)?) => {
-        /// # Safety
-        /// As POSIX says.
-        pub(super) unsafe extern "C" fn $lock(object: *mut $object, site: u64) -> libc::c_int {
-            // SAFETY: called with the caller's lock.
-            let attempt = |object: u64| unsafe { $first(object as *mut $object) };
-            // SAFETY: called with the caller's lock.
-            let lock = |object: u64| unsafe { $real(object as *mut $object) };
-            $crate::acquire::lock(super::place($class, object, $op, site), attempt, lock)
-        }
-
+    ($object:ty, $class:expr, $op:expr; $trylock:ident = $try:path;
+     $($lock:ident($($argument:ident: $type:ty),*) = $real:path, $first:path;)*) => {
         /// # Safety
         /// As POSIX says.
         pub(super) unsafe extern "C" fn $trylock(object: *mut $object, site: u64) -> libc::c_int {
@@ -34,35 +25,18 @@ macro_rules! acquisitions {
         $(
             /// # Safety
             /// As POSIX says.
-            pub(super) unsafe extern "C" fn $timed(
+            pub(super) unsafe extern "C" fn $lock(
                 object: *mut $object,
-                at: *const libc::timespec,
+                $($argument: $type,)*
                 site: u64,
             ) -> libc::c_int {
-                let place = super::place($class, object, $op, site);
                 // SAFETY: called with the caller's lock.
-                let attempt = |object: u64| unsafe { $try(object as *mut $object) };
-                // SAFETY: called with the caller's lock; the caller's time.
-                let lock = move |object: u64| unsafe { $real_timed(object as *mut $object, at) };
-                $crate::acquire::lock(place, attempt, lock)
+                let attempt = |object: u64| unsafe { $first(object as *mut $object) };
+                // SAFETY: called with the caller's lock; the caller's arguments.
+                let lock = move |object: u64| unsafe { $real(object as *mut $object, $($argument),*) };
+                $crate::acquire::lock(super::place($class, object, $op, site), attempt, lock)
             }
-
-            /// # Safety
-            /// As POSIX says.
-            pub(super) unsafe extern "C" fn $clocked(
-                object: *mut $object,
-                clock: libc::clockid_t,
-                at: *const libc::timespec,
-                site: u64,
-            ) -> libc::c_int {
-                let place = super::place($class, object, $op, site);
-                // SAFETY: called with the caller's lock.
-                let attempt = |object: u64| unsafe { $try(object as *mut $object) };
-                // SAFETY: called with the caller's lock; the caller's time.
-                let lock = move |object: u64| unsafe { $real_clocked(object as *mut $object, clock, at) };
-                $crate::acquire::lock(place, attempt, lock)
-            }
-        )?
+        )*
     };
 }
 
@@ -84,36 +58,23 @@ macro_rules! init {
 
 /// Defines the exported functions that release and destroy a lock, each under all of its names.
 macro_rules! endings {
-    ($object:ty; $($unlock:ident)+ = $real_unlock:path; $($destroy:ident)+ = $real_destroy:path) => {
-        $(
-            /// Releases the lock.
-            ///
-            /// # Safety
-            /// As POSIX says.
-            #[unsafe(no_mangle)]
-            pub(crate) unsafe extern "C" fn $unlock(object: *mut $object) -> libc::c_int {
-                // SAFETY: the caller's lock.
-                $crate::acquire::unlock(object as u64, move || unsafe { $real_unlock(object) })
-            }
-        )+
-        $(
-            /// Destroys the lock.
-            ///
-            /// # Safety
-            /// As POSIX says.
-            #[unsafe(no_mangle)]
-            pub(crate) unsafe extern "C" fn $destroy(object: *mut $object) -> libc::c_int {
-                $crate::acquire::destroyed(object as u64);
-                // SAFETY: the caller's lock.
-                unsafe { $real_destroy(object) }
-            }
-        )+
+    ($($unlock:ident)+ = $real_unlock:path; $($destroy:ident)+ = $real_destroy:path) => {
+        turnwise_interpose::exports! {
+            $($unlock(object) => $crate::acquire::unlock(object as u64, move || $real_unlock(object));)+
+            $(
+                $destroy(object) => {
+                    $crate::acquire::destroyed(object as u64);
+                    $real_destroy(object)
+                };
+            )+
+        }
     };
 }
 
 mod c11;
 mod cond;
 pub(crate) mod exec;
+mod filters;
 mod leaving;
 mod loader;
 mod mutex;

@@ -2,8 +2,8 @@
 
 use crate::alone;
 use crate::real;
-use libc::{c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
-use turnwise_interpose::export_with_caller;
+use libc::{c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t};
+use turnwise_interpose::{c, exports};
 use turnwise_recording::{Class, Op};
 
 /// Makes a call's attempt before it waits.
@@ -14,34 +14,29 @@ use turnwise_recording::{Class, Op};
 unsafe fn attempt(object: *mut pthread_mutex_t) -> c_int {
     match alone::has_it_at_once(object) {
         // SAFETY: the caller's mutex.
-        true => unsafe { real::mutex_lock(object) },
+        true => unsafe { real::pthread_mutex_lock(object) },
         // SAFETY: the caller's mutex.
-        false => unsafe { real::mutex_trylock(object) },
+        false => unsafe { real::pthread_mutex_trylock(object) },
     }
 }
 
-acquisitions!(pthread_mutex_t, Class::Mutex, Op::Acquire;
-    lock = real::mutex_lock, attempt; trylock = real::mutex_trylock;
-    timedlock = real::mutex_timedlock; clocklock = real::mutex_clocklock);
-init!(pthread_mutex_t, *const pthread_mutexattr_t, Class::Mutex, real::mutex_init);
-endings!(pthread_mutex_t; pthread_mutex_unlock __pthread_mutex_unlock = real::mutex_unlock;
-    pthread_mutex_destroy __pthread_mutex_destroy = real::mutex_destroy);
+acquisitions! {
+    pthread_mutex_t, Class::Mutex, Op::Acquire; trylock = real::pthread_mutex_trylock;
+    lock() = real::pthread_mutex_lock, attempt;
+    timedlock(at: c::Time) = real::pthread_mutex_timedlock, real::pthread_mutex_trylock;
+    clocklock(clock: clockid_t, at: c::Time) = real::pthread_mutex_clocklock, real::pthread_mutex_trylock;
+}
+init!(pthread_mutex_t, *const pthread_mutexattr_t, Class::Mutex, real::pthread_mutex_init);
+endings!(pthread_mutex_unlock __pthread_mutex_unlock = real::pthread_mutex_unlock;
+    pthread_mutex_destroy __pthread_mutex_destroy = real::pthread_mutex_destroy);
 
-export_with_caller! {
-    /// Acquires the mutex.
-    pthread_mutex_lock(*mut pthread_mutex_t) -> lock, "rsi", "x1";
-    /// Acquires the mutex if it is available immediately, or returns EBUSY.
-    pthread_mutex_trylock(*mut pthread_mutex_t) -> trylock, "rsi", "x1";
-    /// Acquires the mutex, or returns ETIMEDOUT at a time on the wall clock.
-    pthread_mutex_timedlock(*mut pthread_mutex_t, *const timespec) -> timedlock, "rdx", "x2";
-    /// Acquires the mutex, or returns ETIMEDOUT at a time on a clock of the caller's choice.
-    pthread_mutex_clocklock(*mut pthread_mutex_t, clockid_t, *const timespec) -> clocklock, "rcx", "x3";
-    /// Makes a mutex.
-    pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> init, "rdx", "x2";
-    /// glibc's alias of `pthread_mutex_lock`.
-    __pthread_mutex_lock(*mut pthread_mutex_t) -> lock, "rsi", "x1";
-    /// glibc's alias of `pthread_mutex_trylock`.
-    __pthread_mutex_trylock(*mut pthread_mutex_t) -> trylock, "rsi", "x1";
-    /// glibc's alias of `pthread_mutex_init`.
-    __pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> init, "rdx", "x2";
+exports! {
+    pthread_mutex_lock -> lock;
+    pthread_mutex_trylock -> trylock;
+    pthread_mutex_timedlock -> timedlock;
+    pthread_mutex_clocklock -> clocklock;
+    pthread_mutex_init -> init;
+    __pthread_mutex_lock -> lock;
+    __pthread_mutex_trylock -> trylock;
+    __pthread_mutex_init -> init;
 }

@@ -1,47 +1,39 @@
 //! `pthread_rwlock_*`, and glibc's aliases of them.
 
 use crate::real;
-use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
-use turnwise_interpose::export_with_caller;
+use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t};
+use turnwise_interpose::{c, exports};
 use turnwise_recording::{Class, Op};
 
-acquisitions!(pthread_rwlock_t, Class::RwLock, Op::Read;
-    rdlock = real::rwlock_rdlock, real::rwlock_tryrdlock; tryrdlock = real::rwlock_tryrdlock;
-    timedrdlock = real::rwlock_timedrdlock; clockrdlock = real::rwlock_clockrdlock);
-acquisitions!(pthread_rwlock_t, Class::RwLock, Op::Acquire;
-    wrlock = real::rwlock_wrlock, real::rwlock_trywrlock; trywrlock = real::rwlock_trywrlock;
-    timedwrlock = real::rwlock_timedwrlock; clockwrlock = real::rwlock_clockwrlock);
-init!(pthread_rwlock_t, *const pthread_rwlockattr_t, Class::RwLock, real::rwlock_init);
-endings!(pthread_rwlock_t; pthread_rwlock_unlock __pthread_rwlock_unlock = real::rwlock_unlock;
-    pthread_rwlock_destroy __pthread_rwlock_destroy = real::rwlock_destroy);
+acquisitions! {
+    pthread_rwlock_t, Class::RwLock, Op::Read; tryrdlock = real::pthread_rwlock_tryrdlock;
+    rdlock() = real::pthread_rwlock_rdlock, real::pthread_rwlock_tryrdlock;
+    timedrdlock(at: c::Time) = real::pthread_rwlock_timedrdlock, real::pthread_rwlock_tryrdlock;
+    clockrdlock(clock: clockid_t, at: c::Time) = real::pthread_rwlock_clockrdlock, real::pthread_rwlock_tryrdlock;
+}
+acquisitions! {
+    pthread_rwlock_t, Class::RwLock, Op::Acquire; trywrlock = real::pthread_rwlock_trywrlock;
+    wrlock() = real::pthread_rwlock_wrlock, real::pthread_rwlock_trywrlock;
+    timedwrlock(at: c::Time) = real::pthread_rwlock_timedwrlock, real::pthread_rwlock_trywrlock;
+    clockwrlock(clock: clockid_t, at: c::Time) = real::pthread_rwlock_clockwrlock, real::pthread_rwlock_trywrlock;
+}
+init!(pthread_rwlock_t, *const pthread_rwlockattr_t, Class::RwLock, real::pthread_rwlock_init);
+endings!(pthread_rwlock_unlock __pthread_rwlock_unlock = real::pthread_rwlock_unlock;
+    pthread_rwlock_destroy __pthread_rwlock_destroy = real::pthread_rwlock_destroy);
 
-export_with_caller! {
-    /// Acquires the lock for reading.
-    pthread_rwlock_rdlock(*mut pthread_rwlock_t) -> rdlock, "rsi", "x1";
-    /// Acquires the lock for reading if it is available immediately, or returns EBUSY.
-    pthread_rwlock_tryrdlock(*mut pthread_rwlock_t) -> tryrdlock, "rsi", "x1";
-    /// Acquires the lock for reading, or returns ETIMEDOUT at a time on the wall clock.
-    pthread_rwlock_timedrdlock(*mut pthread_rwlock_t, *const timespec) -> timedrdlock, "rdx", "x2";
-    /// Acquires the lock for reading, or returns ETIMEDOUT at a time on a clock of the caller's choice.
-    pthread_rwlock_clockrdlock(*mut pthread_rwlock_t, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
-    /// Acquires the lock for writing.
-    pthread_rwlock_wrlock(*mut pthread_rwlock_t) -> wrlock, "rsi", "x1";
-    /// Acquires the lock for writing if it is available immediately, or returns EBUSY.
-    pthread_rwlock_trywrlock(*mut pthread_rwlock_t) -> trywrlock, "rsi", "x1";
-    /// Acquires the lock for writing, or returns ETIMEDOUT at a time on the wall clock.
-    pthread_rwlock_timedwrlock(*mut pthread_rwlock_t, *const timespec) -> timedwrlock, "rdx", "x2";
-    /// Acquires the lock for writing, or returns ETIMEDOUT at a time on a clock of the caller's choice.
-    pthread_rwlock_clockwrlock(*mut pthread_rwlock_t, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
-    /// Makes a readers-writer lock.
-    pthread_rwlock_init(*mut pthread_rwlock_t, *const pthread_rwlockattr_t) -> init, "rdx", "x2";
-    /// glibc's alias of `pthread_rwlock_rdlock`.
-    __pthread_rwlock_rdlock(*mut pthread_rwlock_t) -> rdlock, "rsi", "x1";
-    /// glibc's alias of `pthread_rwlock_tryrdlock`.
-    __pthread_rwlock_tryrdlock(*mut pthread_rwlock_t) -> tryrdlock, "rsi", "x1";
-    /// glibc's alias of `pthread_rwlock_wrlock`.
-    __pthread_rwlock_wrlock(*mut pthread_rwlock_t) -> wrlock, "rsi", "x1";
-    /// glibc's alias of `pthread_rwlock_trywrlock`.
-    __pthread_rwlock_trywrlock(*mut pthread_rwlock_t) -> trywrlock, "rsi", "x1";
-    /// glibc's alias of `pthread_rwlock_init`.
-    __pthread_rwlock_init(*mut pthread_rwlock_t, *const pthread_rwlockattr_t) -> init, "rdx", "x2";
+exports! {
+    pthread_rwlock_rdlock -> rdlock;
+    pthread_rwlock_tryrdlock -> tryrdlock;
+    pthread_rwlock_timedrdlock -> timedrdlock;
+    pthread_rwlock_clockrdlock -> clockrdlock;
+    pthread_rwlock_wrlock -> wrlock;
+    pthread_rwlock_trywrlock -> trywrlock;
+    pthread_rwlock_timedwrlock -> timedwrlock;
+    pthread_rwlock_clockwrlock -> clockwrlock;
+    pthread_rwlock_init -> init;
+    __pthread_rwlock_rdlock -> rdlock;
+    __pthread_rwlock_tryrdlock -> tryrdlock;
+    __pthread_rwlock_wrlock -> wrlock;
+    __pthread_rwlock_trywrlock -> trywrlock;
+    __pthread_rwlock_init -> init;
 }

@@ -15,7 +15,7 @@ enum { LOCKS = 1024, ROUNDS = 60 };
 pthread_rwlock_t outer = PTHREAD_RWLOCK_INITIALIZER;
 pthread_mutex_t array[LOCKS], inner = PTHREAD_MUTEX_INITIALIZER, late = PTHREAD_MUTEX_INITIALIZER,
                 held = PTHREAD_MUTEX_INITIALIZER, made;
-static atomic_int stage, waiter;
+static atomic_int stage, waiter, is_through;
 
 static void await(int wanted)
 {
@@ -70,6 +70,7 @@ static void __attribute__((noinline)) keep(void)
 static void *other(void *unused)
 {
     many(ROUNDS);
+    is_through = 1;
     await(1);
     waiter = my_tid();
     pthread_mutex_lock(&held);
@@ -105,6 +106,8 @@ int main(int arguments, char **names)
     many(ROUNDS);
     reuse(31);
     reuse(17);
+    while (!is_through) /* it takes the locks that the chain tries */
+        usleep(100);
     chain(1000);
     keep();
     under(&array[5], &late);

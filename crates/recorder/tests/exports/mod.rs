@@ -16,7 +16,8 @@ mod symbols;
 fn exports_have_the_c_librarys_versions() {
     let (ours, theirs) = (Symbols::of(&library(libraries::RECORDER)), Symbols::of_c_library());
     assert!(ours.names().len() > 50, "{:?}", ours.names());
-    for name in ours.names() {
+    // `turnwise_prctl` and its like are what such a version is another name of.
+    for name in ours.names().into_iter().filter(|name| !name.starts_with("turnwise_")) {
         let mut expected = theirs.of_name(name);
         if name.starts_with("pthread_cond_") && expected.contains("GLIBC_2.3.2") {
             expected.remove("GLIBC_2.2.5");
@@ -24,7 +25,9 @@ fn exports_have_the_c_librarys_versions() {
         }
         let missing: Vec<_> = expected.difference(&ours.of_name(name)).cloned().collect();
         assert!(missing.is_empty() && !expected.is_empty(), "{name}: not {missing:?} of {expected:?}");
-        assert_eq!(ours.without_asking(name), 1, "{name}");
+        // As in the preload library, our own calls do not use these.
+        let by_version_alone = ["prctl", "syscall"].contains(&name);
+        assert_eq!(ours.without_asking(name), usize::from(!by_version_alone), "{name}");
     }
 }
 

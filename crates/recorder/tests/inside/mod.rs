@@ -44,7 +44,7 @@ fn add_up(profile: &Profile) {
 
 fn events(profile: &Profile, name: &str) -> Events {
     let usage = &lock(profile, name).usage;
-    assert_eq!(usage.events.watched.min(usage.contended), usage.contended, "all waits are told: {usage:?}");
+    assert_eq!(usage.events.watched.min(usage.contended), usage.contended, "all waits are reported: {usage:?}");
     usage.events
 }
 

@@ -5,7 +5,7 @@ mod raw;
 pub use raw::RawBigReaderLock;
 
 use crate::lock::LockGuard;
-use crate::platform::{ConstPlatform, DefaultPlatform, Platform};
+use crate::platform::{DefaultPlatform, Platform};
 use crate::rwlock::{RwLock, RwLockReadGuard};
 
 /// A lock that protects `T` and admits any number of readers, or one writer; readers on different CPUs do not disturb
@@ -59,21 +59,7 @@ pub type BigReaderReadGuard<'a, T, const N: usize = 64, P = DefaultPlatform> =
 pub type BigReaderWriteGuard<'a, T, const N: usize = 64, P = DefaultPlatform> =
     LockGuard<'a, RawBigReaderLock<N, P>, T>;
 
-impl<T, const N: usize> RwLock<RawBigReaderLock<N>, T> {
-    /// Creates an unlocked lock.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Self::const_new_in(value)
-    }
-}
-
-impl<T, const N: usize, P: ConstPlatform> RwLock<RawBigReaderLock<N, P>, T> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn const_new_in(value: T) -> Self {
-        RwLock::from_raw(RawBigReaderLock::const_new_in(), value)
-    }
-}
+data_constructors!(RwLock, RawBigReaderLock [const N: usize,] [N,], "an unlocked lock");
 
 impl<T: ?Sized, const N: usize, P: Platform> RwLock<RawBigReaderLock<N, P>, T> {
     /// Returns whether a writer currently holds the lock, or waits for readers to leave.

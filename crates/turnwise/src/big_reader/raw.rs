@@ -1,13 +1,19 @@
-//! The big-reader lock without data: many readers that share no cache line, or one writer.
+//! The big-reader lock without data: many readers that share no cache line, or one writer. (Readers that count
+//! themselves on their own CPU, writers that visit all CPUs: Linux's `brlock`, 1999. A mode in which readers do so, and
+//! one in which they use an ordinary lock: Linux's `percpu_rw_semaphore`, 2012.) Example: [`RawBigReaderLock`].
 //!
-//! (Readers that count themselves on their own CPU, writers that visit all CPUs: Linux's `brlock`, 1999. A mode in
-//! which readers do so, and one in which they use an ordinary lock: Linux's `percpu_rw_semaphore`, 2012.)
+//! ```text
+//! read    SPREAD, and the slot of this CPU is OPEN: slot + 1; found it closed: gate - 1, and on:
+//!         the inner read lock; SPREAD: slot + 1, release it; it met readers there spread_after times: spread
+//! write   the inner write lock; SPREAD: close all slots, move their counts to the gate; spin, then park until the sum
+//!         is 0; clear SPREAD. Timed out: open the slots again, release the inner lock
+//! unlock  reader: not SPREAD: the inner lock; else slot - 1 if it is OPEN, else gate - 1, and at 0 wake the writer
+//!         writer: the inner lock
+//! spread  the inner write lock; set SPREAD, then open all slots; release it
+//! ```
 //!
-//! A [`RawRwSem`] inside does all the waiting. All-zero bytes are an unlocked lock, which is **gathered**: readers and
-//! writers take the inner lock, and write nothing else that is shared. A reader that has met other readers there often
-//! enough, and no writer, **spreads** the lock: it opens the slots, and from then on a reader counts itself in the slot
-//! of its CPU, and touches nothing that others write. A writer takes the inner lock, closes the slots, waits for the
-//! readers in them, and leaves the lock gathered.
+//! A [`RawRwSem`] inside does all the waiting but that of a writer for readers in slots. All-zero bytes are an unlocked
+//! lock, which is **gathered**: readers have the inner lock. Once **spread**, they touch nothing that others write.
 //!
 //! | word | bits | meaning | set by | cleared by |
 //! |---|---|---|---|---|
@@ -34,9 +40,20 @@
 //! 5. After a writer has moved the slots' counts, the gate's is 0 or negative when the last reader leaves, since slots
 //!    only grow then (3). The thread that takes it there wakes the writer.
 //! 6. A release does not touch the lock after the operation that releases it, except for a wake-up by address.
+//!
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. A writer is alone, whether the lock is gathered, spread, or changes; readers see what earlier writers wrote
+//!   (big_reader.enter), and a writer comes after the reads of earlier readers (big_reader.close, big_reader.drained).
+//! - A2. A reader may leave on another CPU than it entered on (invariants 2 and 4).
+//! - A3. A release is its thread's last access to the lock (invariant 6).
+//! - P1. A writer that waits for readers in slots is woken by the last of them (invariants 3 and 5); all other waits
+//!   are those of [`RawRwSem`], with its P1 to P4 for `Prefer::Writers`.
+//! - P2. While no writer comes, a reader of a spread lock never waits: it enters by an addition to its slot, and leaves
+//!   by an exchange there.
+//! - P3. A reader that spreads the lock waits for the others inside for `SPREAD_WAIT`, then reads as before. A timed
+//!   wait ends at its deadline, and leaves the lock as it was.
 
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, SpinLimit, Word};
-use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
+use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Hint, IntWord, Lane, Platform, SpinLimit, Word};
 use crate::rwsem::{Met, RawRwSem};
 use crate::wait::policy;
 use core::fmt;
@@ -186,8 +203,8 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     /// CPUs than slots.
     #[inline(always)]
     fn place() -> usize {
-        let (cpus, slots) = (P::cpus() as usize, N);
-        let cpu = P::cpu() as usize;
+        let (cpus, slots) = (P::hint(Hint::Cpus) as usize, N);
+        let cpu = P::hint(Hint::Cpu) as usize;
         let shift = if cpus > slots { (cpus.div_ceil(slots) - 1).ilog2() + 1 } else { 0 };
         (cpu >> shift) & (N - 1)
     }
@@ -455,77 +472,17 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     }
 }
 
-// SAFETY: the write lock is that of a `RawRwSem`, which satisfies this contract among writers.
-unsafe impl<const N: usize, P: Platform> RawLock for RawBigReaderLock<N, P> {
-    const NAME: &'static str = "BigReaderLock";
-    type Platform = P;
-    type GuardMarker = GuardNoSend;
-
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-
-    #[inline]
-    fn lock(&self) {
-        self.write();
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.try_write()
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: contract of `RawLock::unlock`: the caller has the write lock.
-        unsafe { self.unlock_write() }
-    }
-
-    fn is_locked(&self) -> bool {
-        self.is_locked()
-    }
-
-    #[cfg(feature = "stats")]
-    fn stats(&self) -> crate::events::Stats {
-        self.stats()
-    }
-}
-
-// SAFETY: `write_until` acquires what `write` does.
-unsafe impl<const N: usize, P: Platform> RawTimedLock for RawBigReaderLock<N, P> {
-    #[inline]
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        self.write_until(deadline)
-    }
-}
-
-// SAFETY: readers are admitted while no writer is: gathered, by the inner lock; spread, since a writer waits until the
-// sum is 0 (invariant 4), after their big_reader.leave and big_reader.gate, and they enter by big_reader.enter.
-unsafe impl<const N: usize, P: Platform> RawRwLock for RawBigReaderLock<N, P> {
-    #[inline]
-    fn read(&self) {
-        self.read();
-    }
-
-    #[inline]
-    fn try_read(&self) -> bool {
-        self.try_read()
-    }
-
-    #[inline]
-    unsafe fn unlock_read(&self) {
-        // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
-        unsafe { self.unlock_read() }
-    }
-}
-
-// SAFETY: `read_until` acquires what `read` does.
-unsafe impl<const N: usize, P: Platform> RawTimedRwLock for RawBigReaderLock<N, P> {
-    #[inline]
-    fn read_until(&self, deadline: Deadline) -> bool {
-        self.read_until(deadline)
-    }
-}
+// SAFETY: the write lock is that of a `RawRwSem`, which satisfies the contract among writers. Readers are admitted
+// while no writer is: gathered, by the inner lock; spread, since a writer waits until the sum is 0 (invariant 4), after
+// their big_reader.leave and big_reader.gate, and they enter by big_reader.enter. Timed forms acquire as the others do.
+raw_rw_lock!(
+    [const N: usize, P: Platform] RawBigReaderLock<N, P>,
+    "BigReaderLock",
+    read,
+    try_read,
+    unlock_read,
+    read_until
+);
 
 impl<const N: usize, P: Platform> fmt::Debug for RawBigReaderLock<N, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

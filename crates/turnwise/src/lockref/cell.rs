@@ -196,14 +196,4 @@ impl<T: ?Sized, P: Platform> DerefMut for LockRefCellGuard<'_, T, P> {
     }
 }
 
-impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for LockRefCellGuard<'_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display, P: Platform> fmt::Display for LockRefCellGuard<'_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+shows_data!([T: ?Sized, P: Platform] LockRefCellGuard<'_, T, P>);

@@ -1,5 +1,14 @@
 //! A reference count and a lock in one word: while the lock is free, the count changes by one compare-exchange, which
-//! also checks that the lock is free. (The kernel's lockref, W. Long and L. Torvalds, 2013.)
+//! also checks that the lock is free. (The kernel's lockref, W. Long and L. Torvalds, 2013.) Example: [`LockRef`].
+//!
+//! ```text
+//! count    lock half 0, and the count allows it: + 1 or - 1 by one exchange; a race is lost: rest, try twice, again;
+//!          the lock is held, or RETRIES races were lost: lock, change the count, unlock
+//! lock     lock half 0 -> HELD and me; else the slow path: it looks free: fetch_or HELD; poll while the owner runs;
+//!          set WAITERS; load the owner's count of releases; the lock half is the same: park on that count
+//! try      as lock, without the waits of the slow path
+//! unlock   clear the lock half; WAITERS was set: add to the count of releases in the owner's slot, wake all there
+//! ```
 //!
 //! The word, 8 bytes (zero: unlocked, no references):
 //!
@@ -21,8 +30,18 @@
 //! 5. A release does not touch the word after the exchange that frees it: another thread may then free its memory.
 //!
 //! There is no room for a futex in the word's lock half, since a platform's words have one width; but a waiter knows
-//! the owner, and each slot has a word that counts its thread's releases of contended lockrefs. All waiters for a lock
-//! held by that thread sleep on it.
+//! the owner, and all waiters for a lock held by that thread sleep on one word of its slot.
+//!
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread owns the lock, sees what earlier owners wrote (lockref.lock, lockref.unlock), and alone changes the
+//!   count meanwhile (invariants 1 and 2).
+//! - A2. The thread that drops the last reference sees what others did before they dropped theirs (lockref.put,
+//!   lockref.last), and may free the object at once (invariant 5).
+//! - A3. A thread that finds a reference sees what was written under the lock before the count rose (lockref.found).
+//! - A4. One reference too many or too few is a panic that changes nothing (invariant 3).
+//! - P1. A thread sleeps only if another one will wake it (invariant 4); there is no order among waiters.
+//! - P2. A change of the count takes the lock, which keeps the others away, after [`RETRIES`] lost races.
+//! - P3. No thread polls for an owner that is known to be off its CPU; a timed wait ends at its deadline.
 
 mod make;
 
@@ -30,12 +49,11 @@ use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
 use crate::platform::{
-    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Platform, SpinLimit, Token, Word,
+    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Pause, Platform, SpinLimit, Token, Word,
 };
 use crate::raw::{RawLock, RawTimedLock};
 use crate::wait::policy;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
-use core::time::Duration;
 
 /// The maximum number of references. [`LockRef::get`] and similar operations panic rather than exceed it.
 pub const COUNT_MAX: u32 = (1 << 31) - 1;
@@ -156,7 +174,7 @@ impl<P: Platform> LockRef<P> {
                 return Change::Refused(word);
             }
             if lost && tried % AT_ONCE == 0 {
-                P::rest(rest_ns);
+                P::pause(Pause::Rest(rest_ns));
                 rest_ns = (rest_ns * 2).min(REST_NS.1);
             }
             match self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed) {
@@ -269,7 +287,7 @@ impl<P: Platform> LockRef<P> {
         match self.change(Release, ONE.wrapping_neg(), |word| count(word) > 0) {
             Change::Done(word) if count(word) == 1 => {
                 // ORDERING lockref.last: pairs with lockref.put: shows what others did before they dropped theirs.
-                P::fence(Acquire);
+                P::U32::fence(Acquire);
                 0
             }
             Change::Done(word) => count(word) - 1,
@@ -357,42 +375,26 @@ fn may_find(word: u64) -> bool {
 
 /// Operations on the lock.
 impl<P: Platform> LockRef<P> {
-    /// Acquires the lock: no other thread can lock it or change the count.
+    acquisitions! {
+        |refs, deadline| refs.class.before(refs.name(), How::Write), guard -> LockRefGuard<'_, P>, P;
+
+        /// Acquires the lock: no other thread can lock it or change the count.
+        lock: RawLock::lock(refs);
+        /// Acquires the lock if it is free.
+        try_lock: RawLock::try_lock(refs);
+        /// Acquires the lock, or gives up after `timeout`.
+        try_lock_for;
+        /// Acquires the lock, or gives up at `deadline`.
+        try_lock_until: refs.lock_until(deadline);
+    }
+
+    /// Creates a guard, and records the acquisition for the order checker.
+    ///
+    /// # Safety
+    /// The calling thread has just acquired the lock.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn lock(&self) -> LockRefGuard<'_, P> {
-        self.class.before(self.name(), How::Write);
-        RawLock::lock(self);
-        self.guard()
-    }
-
-    /// Acquires the lock if it is free.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock(&self) -> Option<LockRefGuard<'_, P>> {
-        if RawLock::try_lock(self) { Some(self.guard()) } else { None }
-    }
-
-    /// Acquires the lock, or gives up after `timeout`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock_for(&self, timeout: Duration) -> Option<LockRefGuard<'_, P>> {
-        if let Some(guard) = self.try_lock() {
-            return Some(guard);
-        }
-        self.try_lock_until(Deadline::after::<P>(timeout))
-    }
-
-    /// Acquires the lock, or gives up at `deadline`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockRefGuard<'_, P>> {
-        self.class.before(self.name(), How::Write);
-        if self.lock_until(deadline) { Some(self.guard()) } else { None }
-    }
-
-    /// Creates a guard for the thread that has just acquired the lock.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn guard(&self) -> LockRefGuard<'_, P> {
+    unsafe fn guard(&self) -> LockRefGuard<'_, P> {
         self.class.acquired(self.name(), How::Write);
         LockRefGuard::new(self)
     }

@@ -9,7 +9,7 @@ pub use raw::{Owed, RawMutex};
 
 use crate::lock::{Lock, LockGuard, MappedLockGuard};
 use crate::order::released;
-use crate::platform::{ConstPlatform, DefaultPlatform, Platform};
+use crate::platform::{DefaultPlatform, Platform};
 
 /// A mutual exclusion lock that protects `T`.
 ///
@@ -55,21 +55,7 @@ pub type MutexGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawMutex<P>, T>;
 /// ```
 pub type MappedMutexGuard<'a, T, P = DefaultPlatform> = MappedLockGuard<'a, RawMutex<P>, T>;
 
-impl<T> Lock<RawMutex, T> {
-    /// Creates an unlocked mutex.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Self::const_new_in(value)
-    }
-}
-
-impl<T, P: ConstPlatform> Lock<RawMutex<P>, T> {
-    /// Creates an unlocked mutex on any platform that uses core's atomics; usable in constants and statics.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn const_new_in(value: T) -> Self {
-        Lock::from_raw(RawMutex::const_new_in(), value)
-    }
-}
+data_constructors!(Lock, RawMutex [] [], "an unlocked mutex");
 
 impl<T: ?Sized, P: Platform> LockGuard<'_, RawMutex<P>, T> {
     /// Releases the lock and hands it to the longest-sleeping waiter, if there is one.

@@ -1,4 +1,17 @@
-//! The adaptive mutex, without data.
+//! The adaptive mutex, without data: a waiter spins in a queue while the owner runs, then sleeps. (The queue of
+//! spinners, 2013, and the hand-off: Linux's mutex. Spinning only while the owner runs: OSv, 2014.) Example:
+//! [`RawMutex`].
+//!
+//! ```text
+//! lock     0 -> owner me; else the slow path:
+//!          steal: free, nothing but WAITERS set -> me
+//!          optimistic spin (wait/spin.rs): the head of the queue polls while the owner runs, and takes a free lock
+//!          set WAITERS, and HANDOFF if woken past claim_after_ns; park; woken: spin again, take it with WAITERS set
+//! try      free, and not promised to another thread for less than kept_ns -> me (lock does so, too); else fail
+//! timeout  woken before, or HANDOFF mine: set WAITERS, clear my HANDOFF and wake lane First; leave
+//! unlock   clear owner; HANDOFF is set: wake lane First, or one waiter if none sleeps there; else WAITERS is: wake one
+//! fair     no WAITERS, or HANDOFF: unlock. Clear WAITERS, wake one waiter, owner me -> GRANTED; if either fails: again
+//! ```
 //!
 //! The word, 4 bytes (zero: unlocked):
 //!
@@ -32,16 +45,22 @@
 //!    thread that clears `HANDOFF` in an owned lock wakes lane `First`. So a claimant that mistakes another's request
 //!    for its own, which has lapsed, leaves no thread asleep, and one stopped in its sleep has a substitute.
 //!
-//! Waiting has three stages: a few polls outside the queue if it is empty; then one thread at a time spins on the word,
-//! at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken `claim_after_ns`
-//! after its arrival, and finds the lock taken again, requests a hand-off; a thread that yields the lock to it and
-//! comes back at once does not spin for it. These numbers are in [`crate::wait::Policy`].
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time owns the lock; it sees what earlier owners wrote (mutex.acquire, mutex.release).
+//! - A2. The release is the owner's last access to the lock (invariant 4).
+//! - P1. A thread sleeps only if another one will wake it (invariants 1 and 2).
+//! - P2. A waiter that finds the lock taken when it is woken past
+//!   [`claim_after_ns`](crate::wait::Policy::claim_after_ns) requests the next turn; requests are granted one by one,
+//!   each with the next release. So no waiter is overtaken for ever.
+//! - P3. A hand-off lapses: a thread that is stopped or that a fork left out bars no other (invariants 3 and 5).
+//! - P4. `try_lock` does not wait; a timed wait ends at its deadline, and passes on a wake-up that it received.
+//! - P5. `unlock_fair` lets the longest sleeper go next, but for the case that it names.
 
 use super::wait::Waiter;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use crate::wait::{ByPolicy, Kept, Lapse, Settings, Stamp};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -68,7 +87,7 @@ pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 /// let lock = RawMutex::new();
 /// assert!(lock.lock_fast());
 /// // SAFETY: this thread has just acquired it.
-/// assert_eq!(unsafe { lock.unlock_fast() }, None, "nobody sleeps");
+/// assert_eq!(unsafe { lock.unlock_fast() }, None, "no thread sleeps");
 /// ```
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,32 +117,12 @@ pub struct RawMutex<P: Platform = DefaultPlatform> {
     pub(crate) counters: Counters<{ Kind::Mutex as usize }>,
 }
 
-impl RawMutex {
-    /// Creates an unlocked mutex.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> RawMutex<P> {
-    /// Creates an unlocked mutex on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        RawMutex {
-            word: core::sync::atomic::AtomicU32::new(0),
-            #[cfg(feature = "spin")]
-            spinners: Osq::const_new_in(),
-            counters: Counters::new(),
-        }
-    }
-}
-
-impl Default for RawMutex {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawMutex, "an unlocked mutex", {
+    word: U32,
+    #[cfg(feature = "spin")]
+    spinners: [Osq<P>],
+    counters: (Counters::new()),
+});
 
 // SAFETY: the word has one owner (invariant 1), which acquired (mutex.acquire) what its predecessor released
 // (mutex.release); the word names the owner's thread, so guards stay on it.
@@ -132,14 +131,8 @@ unsafe impl<P: Platform> RawLock for RawMutex<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked mutex on any platform.
     fn new_in() -> Self {
-        RawMutex {
-            word: P::U32::new(0),
-            #[cfg(feature = "spin")]
-            spinners: Osq::new_in(),
-            counters: Counters::new(),
-        }
+        Self::new_in()
     }
 
     /// Acquires the lock.
@@ -322,7 +315,7 @@ impl<P: Platform> RawMutex<P> {
             }
         }
         #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
+        if let Some(watcher) = crate::live::watcher::<P>() {
             (watcher.released)(address.addr());
         }
     }
@@ -357,7 +350,7 @@ impl<P: Platform> RawMutex<P> {
             // ORDERING mutex.release: pairs with mutex.acquire, as in `unlock_fast`.
             if self.word.compare_exchange(word & OWNER, granted, Release, Relaxed).is_ok() {
                 #[cfg(feature = "live")]
-                if let Some(watcher) = P::watcher() {
+                if let Some(watcher) = crate::live::watcher::<P>() {
                     (watcher.released)((&raw const self.word).addr());
                 }
                 return;
@@ -382,34 +375,19 @@ impl<P: Platform> RawMutex<P> {
             return true;
         }
         self.counters.count(Event::Contended);
-        #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
-            return watcher.around(&self.waited_for(), |set| match set {
-                None => self.lock_waiting(deadline, settings),
-                Some(set) => self.lock_waiting(deadline, set),
-            });
-        }
-        self.lock_waiting(deadline, settings)
-    }
-
-    #[inline(always)]
-    fn lock_waiting<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
-        self.lock_parked(deadline, false, settings)
+        self.lock_watched(deadline, false, settings)
     }
 
     /// Acquires the lock as a thread that was woken on it, for a condition variable's waiter: it may leave other
     /// threads asleep here that only the next `unlock` will wake.
     pub fn lock_as_woken(&self) {
         self.counters.count(Event::Contended);
-        #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
-            watcher.around(&self.waited_for(), |set| match set {
-                None => self.lock_parked(None, true, ByPolicy),
-                Some(set) => self.lock_parked(None, true, set),
-            });
-            return;
-        }
-        self.lock_parked(None, true, ByPolicy);
+        self.lock_watched(None, true, ByPolicy);
+    }
+
+    #[inline(always)]
+    fn lock_watched<S: Settings>(&self, deadline: Option<Deadline>, woken: bool, settings: S) -> bool {
+        watched!(P, self.waited_for(), settings, |set| self.lock_parked(deadline, woken, set))
     }
 
     /// Returns what a watcher receives about a wait that begins now.

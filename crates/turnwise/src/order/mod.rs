@@ -37,7 +37,7 @@ pub use report::{Fault, Report, SourceLocation, Step, set_handler};
 
 /// How a lock is acquired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(not(feature = "order-check"), allow(dead_code, reason = "told to a checker that is off"))]
+#[cfg_attr(not(feature = "order-check"), allow(dead_code, reason = "for a checker that is off"))]
 pub(crate) enum How {
     /// It excludes all others.
     Write,

@@ -44,7 +44,7 @@ impl fmt::Display for Fault {
             Fault::SelfDeadlock => "self-deadlock: this thread waits for a lock that it holds",
             Fault::ReadAgain => "read lock within a read lock: with a writer waiting in between, both wait for ever",
             Fault::SameClass => {
-                "two locks made at one place, in an order that nobody stated \
+                "two locks made at one place, in an order that was not stated \
                  (`order::nested` and `order::by_address` do that)"
             }
         })

@@ -3,7 +3,7 @@
 //! It makes the locks usable in a kernel before that kernel has its own `Platform`. There is no clock, so deadlines
 //! count calls of [`Bare::now`]; write your own platform for real time-outs.
 
-use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
+use super::{Deadline, Lane, Me, OnCpu, Parked, Pause, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The platform that only spins; every thread is [`Token::ANONYMOUS`].
@@ -25,14 +25,13 @@ unsafe impl Platform for Bare {
     type U64 = AtomicU64;
     type Ptr<T: 'static> = AtomicPtr<T>;
 
+    /// A nap is a spin hint: the clock cannot measure its length.
     #[inline(always)]
-    fn relax() {
-        core::hint::spin_loop();
-    }
-
-    /// Does nothing: the clock cannot measure the length of the sleep.
-    fn nap(_ns: u32) {
-        Self::relax();
+    fn pause(pause: Pause) {
+        match pause {
+            Pause::Nap(_) => Pause::Relax.by_default::<Self>(),
+            pause => pause.by_default::<Self>(),
+        }
     }
 
     fn spin_until<W: Word>(
@@ -48,7 +47,7 @@ unsafe impl Platform for Bare {
             if limit.until.is_some_and(|at| Self::now() >= at) {
                 return Err(SpinEnd::Deadline);
             }
-            Self::relax();
+            core::hint::spin_loop();
         }
     }
 
@@ -60,7 +59,7 @@ unsafe impl Platform for Bare {
             if deadline.is_some_and(Deadline::expired::<Self>) {
                 return Parked::TimedOut;
             }
-            Self::relax();
+            core::hint::spin_loop();
         }
     }
 
@@ -92,13 +91,5 @@ unsafe impl Platform for Bare {
 
     fn on_cpu(_token: Token) -> OnCpu {
         OnCpu::Unknown
-    }
-
-    fn cpu() -> u32 {
-        0
-    }
-
-    fn node() -> u32 {
-        0
     }
 }

@@ -5,6 +5,10 @@
 //! operations are associated functions, since an all-zero lock cannot hold a handle: a simulator finds its machine
 //! through its current coroutine.
 
+#[macro_use]
+mod make;
+
+mod ask;
 mod bare;
 mod patience;
 pub(crate) mod racy;
@@ -14,6 +18,7 @@ mod word;
 #[cfg(feature = "native")]
 pub mod native;
 
+pub use ask::{Hint, Pause, Preempt};
 pub use bare::Bare;
 #[cfg(feature = "native")]
 pub use native::Native;
@@ -21,6 +26,7 @@ pub use patience::Patience;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
 
+use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 /// A platform whose words are core's atomic types: its locks can be created in constants (`const_new_in`), for statics.
@@ -109,7 +115,7 @@ impl Token {
 /// Whether a thread currently occupies a CPU, as far as the platform knows.
 ///
 /// ```
-/// use turnwise::platform::{Bare, OnCpu, Platform, Token};
+/// use turnwise::platform::{Bare, Hint, OnCpu, Platform, Preempt, Token};
 ///
 /// assert_eq!(Bare::on_cpu(Token::ANONYMOUS), OnCpu::Unknown);
 /// ```
@@ -213,14 +219,16 @@ pub struct SpinLimit {
     /// ([`Policy::away_ns`](crate::wait::Policy::away_ns)). It suits a thread that waits alone for an owner which may
     /// take the lock again and again: any others that come change the line, too.
     pub batches: bool,
-    /// Stop when [`Platform::need_resched`] says so; where the platform does not know, this has no effect.
+    /// Stop when [`Preempt::IsDue`] is answered with yes; where the platform does not know, this has no effect.
     pub need_resched: bool,
+    /// The address of a second word, which `ready` loads: a simulator watches its cache line, too.
+    pub also: Option<NonZeroUsize>,
 }
 
 impl SpinLimit {
     /// The limit that lets a spin continue for ever.
     pub const NONE: SpinLimit =
-        SpinLimit { until: None, owner: None, still_ns: None, batches: false, need_resched: false };
+        SpinLimit { until: None, owner: None, still_ns: None, batches: false, need_resched: false, also: None };
 }
 
 /// Why a spin ended without success.
@@ -279,7 +287,7 @@ pub enum Parked {
 /// use turnwise::platform::{DefaultPlatform, Lane, Platform};
 ///
 /// let word = std::sync::atomic::AtomicU32::new(0);
-/// assert_eq!(DefaultPlatform::wake(&word, Lane::Readers, u32::MAX), 0, "nobody sleeps there");
+/// assert_eq!(DefaultPlatform::wake(&word, Lane::Readers, u32::MAX), 0, "no thread sleeps there");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
@@ -303,7 +311,7 @@ pub enum Lane {
 /// use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 /// use turnwise::platform::*;
 ///
-/// /// [`Bare`], but it counts how often somebody would have slept.
+/// /// [`Bare`], but it counts how often a thread would have slept.
 /// struct Counted;
 /// static PARKED: AtomicU32 = AtomicU32::new(0);
 ///
@@ -318,9 +326,6 @@ pub enum Lane {
 ///         Bare::park(word, expected, lane, deadline)
 ///     }
 ///     // ...
-/// #   fn relax() {
-/// #       Bare::relax();
-/// #   }
 /// #   fn spin_until<W: Word>(
 /// #       word: &W,
 /// #       ready: impl FnMut(W::Value) -> bool,
@@ -349,12 +354,6 @@ pub enum Lane {
 /// #   fn on_cpu(_: Token) -> OnCpu {
 /// #       OnCpu::Unknown
 /// #   }
-/// #   fn cpu() -> u32 {
-/// #       0
-/// #   }
-/// #   fn node() -> u32 {
-/// #       0
-/// #   }
 /// }
 ///
 /// let lock = turnwise::RwSem::<u64, Counted>::new_in(7);
@@ -376,53 +375,11 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// A shared pointer.
     type Ptr<T: 'static>: Word<Value = *mut T>;
 
-    /// Issues an atomic fence, as [`core::sync::atomic::fence`] does; a model checker has its own.
+    /// Pauses the calling thread. No other thread ends a pause.
     #[inline(always)]
     #[track_caller]
-    fn fence(order: core::sync::atomic::Ordering) {
-        core::sync::atomic::fence(order);
-    }
-
-    /// Hints to the CPU that this is a spin loop.
-    fn relax();
-
-    /// Yields this CPU to another runnable thread, if there is one.
-    fn yield_now() {}
-
-    /// Sleeps for about `ns` nanoseconds, or until a signal handler has run. It is not a cancellation point.
-    #[track_caller]
-    fn nap(ns: u32) {
-        let at = Self::now().saturating_add(ns.into());
-        let nobody_wakes = Self::U32::new(0);
-        Self::park(&nobody_wakes, 0, Lane::Waiters, Some(Deadline { clock: Clock::Monotonic, at }));
-    }
-
-    /// Returns the watcher that is notified of waits, if there is one: feature `live`.
-    #[cfg(feature = "live")]
-    #[must_use]
-    fn watcher() -> Option<&'static crate::live::Watcher> {
-        None
-    }
-
-    /// Offers this CPU to the other threads of the program that contend for its locks: yields, unless that would, as
-    /// far as the platform can tell, let other threads run instead. It is for a thread that could continue without it.
-    #[track_caller]
-    fn offer() {
-        Self::yield_now();
-    }
-
-    /// Stays on the CPU for about `ns` nanoseconds without touching shared memory.
-    fn rest(ns: u32) {
-        let until = Some(Self::now().saturating_add(ns.into()));
-        let nobody_writes = Self::U32::new(0);
-        let _ = Self::spin_until(&nobody_writes, |_| false, SpinLimit { until, ..SpinLimit::NONE });
-    }
-
-    /// Returns the cost of fetching a cache line that another CPU has written, in nanoseconds, as measured by spinners;
-    /// 0 if none has measured it.
-    #[must_use]
-    fn line_ns() -> u32 {
-        0
+    fn pause(pause: Pause) {
+        pause.by_default::<Self>();
     }
 
     /// Spins until `ready(value of word)`, and returns that value; gives up at `limit`.
@@ -439,40 +396,13 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         limit: SpinLimit,
     ) -> Result<W::Value, SpinEnd>;
 
-    /// Spins like [`Platform::spin_until`], on two words at once: `Ok` when either is ready.
-    ///
-    /// # Errors
-    /// The part of `limit` that ended it.
-    #[track_caller]
-    fn spin_until_either<A: Word, B: Word>(
-        a: &A,
-        mut ready_a: impl FnMut(A::Value) -> bool,
-        b: &B,
-        mut ready_b: impl FnMut(B::Value) -> bool,
-        limit: SpinLimit,
-    ) -> Result<(), SpinEnd> {
-        let either = |value| ready_a(value) || ready_b(b.load(core::sync::atomic::Ordering::Relaxed));
-        Self::spin_until(a, either, limit).map(|_| ())
-    }
-
-    /// Begins a section, up to the matching [`Platform::preempt_on`], in which the thread keeps its CPU and must not
-    /// sleep, as in a spin lock's section in a kernel. Sections nest. Does nothing where there is no such mechanism, as
-    /// in every program on Linux.
+    /// Begins or ends a section in which the thread keeps its CPU, or asks whether it should yield it. Only
+    /// [`Preempt::IsDue`] has an answer, and that is `None` where there is no such mechanism, as in every program on
+    /// Linux: then this does nothing, and a lock has to stand in.
     #[inline(always)]
     #[track_caller]
-    fn preempt_off() {}
-
-    /// Ends the section that the last [`Platform::preempt_off`] began. After the outermost one, the thread yields its
-    /// CPU if it should have done so meanwhile.
-    #[inline(always)]
-    #[track_caller]
-    fn preempt_on() {}
-
-    /// Returns whether the thread should yield its CPU, since its slice is over or a more urgent thread was woken;
-    /// `None` where [`Platform::preempt_off`] does nothing and the platform does not know: a lock then has to stand in.
-    #[inline(always)]
-    #[must_use]
-    fn need_resched() -> Option<bool> {
+    #[expect(clippy::must_use_candidate, reason = "only one step has an answer")]
+    fn preempt(_what: Preempt) -> Option<bool> {
         None
     }
 
@@ -526,18 +456,12 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Returns whether the thread of `token` runs.
     fn on_cpu(token: Token) -> OnCpu;
 
-    /// Returns the CPU this thread is on, as a hint.
-    fn cpu() -> u32;
-
-    /// Returns the number of CPUs that threads may run on, as a hint: no more threads can spin at a time.
+    /// Returns a number about the machine. A wrong one costs time, never safety. Fast paths call it: it must be cheap.
+    #[inline(always)]
     #[must_use]
-    fn cpus() -> u32 {
-        1
+    fn hint(hint: Hint) -> u32 {
+        u32::from(hint == Hint::Cpus)
     }
-
-    /// Returns the NUMA node this thread is on, as a hint; 0 where the platform does not know. Fast paths may call it:
-    /// it must be cheap.
-    fn node() -> u32;
 
     /// Returns a number that identifies this process among its relatives: a forked child's differs from its parent's,
     /// and a process never changes its own. The threads of another generation do not exist here, so slow paths check
@@ -545,14 +469,6 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     #[must_use]
     fn generation() -> u32 {
         0
-    }
-
-    /// Returns the name that a thread's notes use for the lock at an address, whose first word it has read. A simulator
-    /// numbers the lock instead, where addresses differ from run to run.
-    #[inline(always)]
-    #[must_use]
-    fn name_of(address: usize) -> usize {
-        address
     }
 
     /// Reports that the calling thread reads (`write: false`) or writes these bytes of protected data. Does nothing on

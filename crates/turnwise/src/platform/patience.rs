@@ -1,6 +1,6 @@
 //! Waits that no wake-up ends.
 
-use super::Platform;
+use super::{Pause, Platform};
 
 /// A wait for another thread that is in the middle of a step of a few instructions, or that cannot signal when it is
 /// done.
@@ -46,8 +46,8 @@ impl Patience {
     #[track_caller]
     pub fn wait<P: Platform>(&mut self) {
         match self.waits.checked_sub(Self::YIELDS) {
-            None => P::yield_now(),
-            Some(naps) => P::nap((Self::NAP_NS << naps).min(Self::NAP_MAX_NS)),
+            None => P::pause(Pause::Yield),
+            Some(naps) => P::pause(Pause::Nap((Self::NAP_NS << naps).min(Self::NAP_MAX_NS))),
         }
         self.waits = (self.waits + 1).min(Self::WAITS_MAX);
     }

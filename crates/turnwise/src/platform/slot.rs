@@ -1,6 +1,6 @@
 //! Per-thread storage of the locks: a place in a queue of spinners, and notes about the thread's waits.
 
-use super::{ConstPlatform, Platform, Token, Word};
+use super::{Platform, Token};
 use crate::osq::Node;
 use crate::wait::Kept;
 use core::cell::Cell;
@@ -101,26 +101,13 @@ impl Quantum {
 // `Platform::me`).
 unsafe impl<P: Platform> Sync for ThreadSlot<P> {}
 
-impl<P: ConstPlatform> ThreadSlot<P> {
-    /// Creates a slot on any platform that uses core's atomics; usable in constants, for a static table.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        let released = core::sync::atomic::AtomicU32::new(0);
-        ThreadSlot { node: Node::const_new_in(), released, private: Private::new() }
-    }
-}
+raw_constructors!(ThreadSlot, "a slot", { node: [Node<P>], released: U32, private: (Private::new()), });
 
 impl<P: Platform> ThreadSlot<P> {
     /// Records that the node is no longer in a queue, unless it is gone: then it must not join one again.
     #[cfg_attr(not(feature = "spin"), allow(dead_code, reason = "called by the spinners"))]
     pub(crate) fn node_is_back(&self) {
         self.private.node_busy.set(self.node.is_gone());
-    }
-
-    /// Creates a slot on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        ThreadSlot { node: Node::new_in(), released: P::U32::new(0), private: Private::new() }
     }
 }
 

@@ -43,6 +43,12 @@ pub trait Word: Send + Sync {
         success: Ordering,
         failure: Ordering,
     ) -> Result<Self::Value, Self::Value>;
+    /// Orders the thread's operations on all words, as [`core::sync::atomic::fence`] does; a model checker has its own.
+    #[inline(always)]
+    #[track_caller]
+    fn fence(order: Ordering) {
+        core::sync::atomic::fence(order);
+    }
 }
 
 /// An atomic integer.

@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn whichever_is_held_is_released() {
         let lock = RawRwSem::new();
-        assert_eq!(unlock(&lock), (false, false), "nobody has it");
+        assert_eq!(unlock(&lock), (false, false), "no thread has it");
         assert!(lock.try_read_unbarred() && lock.try_read_unbarred());
         assert_eq!([unlock(&lock), unlock(&lock), unlock(&lock)], [(true, false), (true, false), (false, false)]);
         assert!(lock.try_write() && !lock.try_read_unbarred());

@@ -3,7 +3,7 @@
 use super::{RawRwSem, RwSemReadGuard, RwSemWriteGuard};
 use crate::lock::{Lock, LockGuard};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
-use crate::rwlock::{RwLockReadGuard, shared_guard};
+use crate::rwlock::RwLockReadGuard;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::time::Duration;
@@ -26,8 +26,8 @@ pub struct RwSemUpgradableGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
     not_send: PhantomData<*mut ()>,
 }
 
-shared_guard!(
-    [P: Platform] RwSemUpgradableGuard<'_, T, P>,
+guard_traits!(
+    [T: ?Sized, P: Platform] RwSemUpgradableGuard<'_, T, P>,
     |this| this.lock.raw(),
     this.lock.data_ptr(),
     unlock_upgradable

@@ -2,7 +2,6 @@
 
 mod either;
 mod guard;
-mod make;
 mod prefer;
 mod raw;
 #[cfg(feature = "spin")]
@@ -18,9 +17,8 @@ pub use raw::RawRwSem;
 
 use crate::lock::{LockGuard, MappedLockGuard};
 use crate::order::How;
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform};
+use crate::platform::{DefaultPlatform, Platform};
 use crate::rwlock::{self, MappedRwLockReadGuard, RwLockReadGuard};
-use core::time::Duration;
 
 /// The usual name of [`RwSem`] in other libraries.
 ///
@@ -106,116 +104,44 @@ pub type MappedRwSemReadGuard<'a, T, P = DefaultPlatform> = MappedRwLockReadGuar
 /// ```
 pub type MappedRwSemWriteGuard<'a, T, P = DefaultPlatform> = MappedLockGuard<'a, RawRwSem<P>, T>;
 
-impl<T> rwlock::RwLock<RawRwSem, T> {
-    /// Creates an unlocked lock.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Self::const_new_in(value)
-    }
-}
-
-impl<T, P: ConstPlatform> rwlock::RwLock<RawRwSem<P>, T> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn const_new_in(value: T) -> Self {
-        rwlock::RwLock::from_raw(RawRwSem::const_new_in(), value)
-    }
-}
-
 /// Recursive and upgradable reading.
 impl<T: ?Sized, P: Platform> rwlock::RwLock<RawRwSem<P>, T> {
-    /// Acquires the lock for reading, past waiting writers: a thread that already reads gets it at once. Others may use
-    /// it, too, but an unbroken succession of readers can starve writers, and a thread that upgrades.
-    ///
-    /// ```
-    /// let lock = turnwise::RwSem::new(1);
-    /// let first = lock.read();
-    /// std::thread::scope(|s| {
-    ///     s.spawn(|| *lock.write() = 2);
-    ///     assert_eq!(*lock.read_recursive(), 1);
-    ///     drop(first);
-    /// });
-    /// ```
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn read_recursive(&self) -> RwSemReadGuard<'_, T, P> {
-        self.before(How::ReadRecursive);
-        self.raw().read_with(Prefer::Readers, None);
-        // SAFETY: contract of `reader`: just acquired.
-        unsafe { self.reader() }
+    acquisitions! {
+        |lock, deadline| lock.before(How::ReadRecursive), reader -> RwSemReadGuard<'_, T, P>, P;
+
+        /// Acquires the lock for reading, past waiting writers: a thread that already reads gets it at once. Others may
+        /// use it, too, but an unbroken succession of readers can starve writers, and a thread that upgrades.
+        ///
+        /// ```
+        /// let lock = turnwise::RwSem::new(1);
+        /// let first = lock.read();
+        /// std::thread::scope(|s| {
+        ///     s.spawn(|| *lock.write() = 2);
+        ///     assert_eq!(*lock.read_recursive(), 1);
+        ///     drop(first);
+        /// });
+        /// ```
+        read_recursive: lock.raw().read_with(Prefer::Readers, None);
+        /// Acquires the lock for reading like [`RwSem::read_recursive`], unless a writer holds it.
+        try_read_recursive: lock.raw().try_read_with(Prefer::Readers);
+        /// Acquires the lock for reading like [`RwSem::read_recursive`], or gives up after `timeout`.
+        try_read_recursive_for;
+        /// Acquires the lock for reading like [`RwSem::read_recursive`], or gives up at `deadline`.
+        try_read_recursive_until: lock.raw().read_with(Prefer::Readers, Some(deadline));
     }
 
-    /// Acquires the lock for reading like [`RwSem::read_recursive`], unless a writer holds it.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_read_recursive(&self) -> Option<RwSemReadGuard<'_, T, P>> {
-        if !self.raw().try_read_with(Prefer::Readers) {
-            return None;
-        }
-        // SAFETY: contract of `reader`: just acquired.
-        Some(unsafe { self.reader() })
-    }
+    acquisitions! {
+        |lock, deadline| lock.before(How::Upgradable), upgradable -> RwSemUpgradableGuard<'_, T, P>, P;
 
-    /// Acquires the lock for reading like [`RwSem::read_recursive`], or gives up after `timeout`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_read_recursive_for(&self, timeout: Duration) -> Option<RwSemReadGuard<'_, T, P>> {
-        if let Some(guard) = self.try_read_recursive() {
-            return Some(guard);
-        }
-        self.try_read_recursive_until(Deadline::after::<P>(timeout))
-    }
-
-    /// Acquires the lock for reading like [`RwSem::read_recursive`], or gives up at `deadline`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_read_recursive_until(&self, deadline: Deadline) -> Option<RwSemReadGuard<'_, T, P>> {
-        self.before(How::ReadRecursive);
-        if !self.raw().read_with(Prefer::Readers, Some(deadline)) {
-            return None;
-        }
-        // SAFETY: contract of `reader`: just acquired.
-        Some(unsafe { self.reader() })
-    }
-
-    /// Acquires the lock for reading, with the right to become the writer: alongside readers, but not alongside another
-    /// upgradable reader. While one waits for its turn, no more readers are admitted, as for a writer.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn upgradable_read(&self) -> RwSemUpgradableGuard<'_, T, P> {
-        self.before(How::Upgradable);
-        self.raw().upgradable_read();
-        // SAFETY: contract of `upgradable`: just acquired.
-        unsafe { self.upgradable() }
-    }
-
-    /// Acquires the lock for upgradable reading if no writer and no other upgradable reader holds it.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_upgradable_read(&self) -> Option<RwSemUpgradableGuard<'_, T, P>> {
-        if !self.raw().try_upgradable_read() {
-            return None;
-        }
-        // SAFETY: contract of `upgradable`: just acquired.
-        Some(unsafe { self.upgradable() })
-    }
-
-    /// Acquires the lock for upgradable reading, or gives up after `timeout`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_upgradable_read_for(&self, timeout: Duration) -> Option<RwSemUpgradableGuard<'_, T, P>> {
-        if let Some(guard) = self.try_upgradable_read() {
-            return Some(guard);
-        }
-        self.try_upgradable_read_until(Deadline::after::<P>(timeout))
-    }
-
-    /// Acquires the lock for upgradable reading, or gives up at `deadline`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_upgradable_read_until(&self, deadline: Deadline) -> Option<RwSemUpgradableGuard<'_, T, P>> {
-        self.before(How::Upgradable);
-        if !self.raw().upgradable_read_until(deadline) {
-            return None;
-        }
-        // SAFETY: contract of `upgradable`: just acquired.
-        Some(unsafe { self.upgradable() })
+        /// Acquires the lock for reading, with the right to become the writer: alongside readers, but not alongside
+        /// another upgradable reader. While one waits for its turn, no more readers are admitted, as for a writer.
+        upgradable_read: lock.raw().upgradable_read();
+        /// Acquires the lock for upgradable reading if no writer and no other upgradable reader holds it.
+        try_upgradable_read: lock.raw().try_upgradable_read();
+        /// Acquires the lock for upgradable reading, or gives up after `timeout`.
+        try_upgradable_read_for;
+        /// Acquires the lock for upgradable reading, or gives up at `deadline`.
+        try_upgradable_read_until: lock.raw().upgradable_read_until(deadline);
     }
 
     /// Creates the guard of an upgradable reader, and records the acquisition for the order checker.

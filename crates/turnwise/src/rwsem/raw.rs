@@ -1,5 +1,17 @@
 //! The readers-writer lock, without data: any number of readers, or one writer, and alongside the readers one
-//! upgradable reader, which may become the writer without releasing the lock.
+//! upgradable reader, which may become the writer without releasing the lock. (Readers that add and writers that steal:
+//! Linux's rwsem, 2013; its spinning and hand-off as in [`crate::mutex`].) Example: [`RawRwSem`].
+//!
+//! ```text
+//! read       count + 1: entered. The word found bars it: count - 1, unless nothing bars it now; then the slow path:
+//!            poll while a writer runs; set READERS; park; woken: again; past claim_after_ns: pass WRITERS, set HANDOFF
+//! write      free, without HANDOFF -> WRITER (steals from sleepers); else the slow path: optimistic spin in the queue;
+//!            set WRITERS; park; woken: spin again, take it with WRITERS set; past claim_after_ns: set HANDOFF
+//! unlock     reader: count - 1; the last one wakes the upgrader, else the claimant, else one writer
+//!            writer: HANDOFF: clear WRITER, wake the claimant; else clear all flags, wake all readers and one writer
+//! upgrade    UPGRADABLE alone -> WRITER; else set WRITER, too; spin, park until the count is 0; clear UPGRADABLE
+//! downgrade  as unlock, but 1 in the count, or UPGRADABLE, stays
+//! ```
 //!
 //! The word, 4 bytes (zero: unlocked):
 //!
@@ -15,11 +27,8 @@
 //! | 31 | `WRITERS` | a writer may sleep: newly arriving readers stay out | that thread, before it sleeps | a thread that wakes one |
 //!
 //! With feature `spin` eight more bytes follow: the token of the last writer, a hint for spinners, and their queue
-//! ([`crate::osq`]).
-//!
-//! A reader enters by one addition. If the word that it found bars it, it undoes the addition at once, unless nothing
-//! bars it any longer; until then the count is too high by one, and a lock reserved for others may appear held. Such a
-//! count is indistinguishable from a real one, so all threads obey the same rule (invariant 1).
+//! ([`crate::osq`]). Until a barred reader has undone its addition the count is too high by one, and a lock reserved
+//! for others may appear held. Such a count is indistinguishable from a real one, so all threads obey invariant 1.
 //!
 //! Invariants:
 //! 1. A thread that takes the count from 1 to 0, by leaving or by undoing its addition, owes the wake-ups: of the
@@ -45,6 +54,20 @@
 //!    The wake-ups that follow use only the address. (The last reader to leave therefore leaves `WRITERS` set; the
 //!    woken writer, or one that takes the lock in between, clears it when it leaves.)
 //! 8. Every thread has at most one addition in flight, so the count stays below twice `FULL` and never overflows.
+//!
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. A writer is alone; readers, one of them upgradable, share. They see what earlier writers wrote (rwsem.read,
+//!   rwsem.write, rwsem.release), and a writer comes after the reads of earlier readers (rwsem.unlock_read).
+//! - A2. No writer comes between an upgrade or a downgrade and what it follows.
+//! - A3. A release is its thread's last access to the lock (invariant 7).
+//! - P1. A thread sleeps only if another one will wake it (invariants 1 to 4).
+//! - P2. With [`Prefer::Writers`] neither side starves the other: a sleeping writer keeps new readers out, and a waiter
+//!   woken past `claim_after_ns` that cannot enter requests the next turn. With [`Prefer::Readers`] a thread that reads
+//!   may read again, and writers may starve.
+//! - P3. A hand-off lapses, and is void in a forked child: it bars no other thread for ever (invariants 5 and 6).
+//! - P4. Tries do not wait (a passing addition may make them fail); a timed wait ends at its deadline, and passes on a
+//!   wake-up that it received.
+//! - P5. The count does not overflow (invariant 8): a reader beyond `FULL` polls until another one leaves.
 
 use super::Prefer;
 use super::wake::{left, left_for_good, wake_after, wake_all};
@@ -107,6 +130,15 @@ pub struct RawRwSem<P: Platform = DefaultPlatform> {
     pub(super) spinners: Osq<P>,
     pub(super) counters: Counters<{ Kind::RwSem as usize }>,
 }
+
+raw_constructors!(default RawRwSem, "an unlocked lock", {
+    word: U32,
+    #[cfg(feature = "spin")]
+    owner: U32,
+    #[cfg(feature = "spin")]
+    spinners: [Osq<P>],
+    counters: (Counters::new()),
+});
 
 impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for reading. Writers go first once they sleep ([`Prefer::Writers`]), so a thread that reads
@@ -228,7 +260,7 @@ impl<P: Platform> RawRwSem<P> {
                 return false;
             }
             if self.word.compare_exchange(word, word - 1, Relaxed, Relaxed).is_ok() {
-                // This thread goes on to find out for which thread the lock is reserved.
+                // This thread then finds out for which thread the lock is reserved.
                 let _ = left::<P>(&raw const self.word, word);
                 return true;
             }

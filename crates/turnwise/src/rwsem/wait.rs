@@ -28,47 +28,24 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn read_slow<S: Settings>(&self, prefer: Prefer, deadline: Option<Deadline>, settings: S) -> bool {
-        #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
-            return watcher.around(&self.waited_for(live::Kind::Read), |set| match set {
-                None => self.read_waiting(prefer, deadline, settings),
-                Some(set) => self.read_waiting(prefer, deadline, set),
-            });
-        }
-        self.read_waiting(prefer, deadline, settings)
-    }
-
-    #[inline(always)]
-    fn read_waiting<S: Settings>(&self, prefer: Prefer, deadline: Option<Deadline>, settings: S) -> bool {
-        Waiter::new(Kind::Reader(prefer), settings).wait(self, deadline)
+        let kind = Kind::Reader(prefer);
+        watched!(P, self.waited_for(live::Kind::Read), settings, |set| Waiter::new(kind, set).wait(self, deadline))
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn write_slow<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
-        #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
-            return watcher.around(&self.waited_for(live::Kind::Write), |set| match set {
-                None => self.write_waiting(deadline, settings),
-                Some(set) => self.write_waiting(deadline, set),
-            });
-        }
-        self.write_waiting(deadline, settings)
-    }
-
-    #[inline(always)]
-    fn write_waiting<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
-        Waiter::new(Kind::Writer, settings).wait(self, deadline) && self.own()
+        watched!(P, self.waited_for(live::Kind::Write), settings, |set| {
+            Waiter::new(Kind::Writer, set).wait(self, deadline) && self.own()
+        })
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn upgradable_slow(&self, deadline: Option<Deadline>) -> bool {
-        #[cfg(feature = "live")]
-        if let Some(watcher) = P::watcher() {
-            return watcher.around(&self.waited_for(live::Kind::Read), |_| self.upgradable_waiting(deadline));
-        }
-        self.upgradable_waiting(deadline)
+        watched!(P, self.waited_for(live::Kind::Read), ByPolicy, |_set| {
+            Waiter::new(Kind::Upgradable, ByPolicy).wait(self, deadline)
+        })
     }
 
     /// Returns what a watcher receives about a wait that begins now.
@@ -79,11 +56,6 @@ impl<P: Platform> RawRwSem<P> {
         #[cfg(not(feature = "spin"))]
         let owner = 0;
         live::Wait { lock: core::ptr::from_ref(self).addr(), kind, owner }
-    }
-
-    #[inline(always)]
-    fn upgradable_waiting(&self, deadline: Option<Deadline>) -> bool {
-        Waiter::new(Kind::Upgradable, ByPolicy).wait(self, deadline)
     }
 
     /// Upgrades from `UPGRADABLE` to `WRITER`, with both set while readers are inside.

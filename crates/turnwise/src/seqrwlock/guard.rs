@@ -3,7 +3,6 @@
 use super::SeqRwLock;
 use crate::order::released;
 use crate::platform::{DefaultPlatform, Platform};
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
@@ -23,8 +22,12 @@ pub struct SeqReadGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
     not_send: PhantomData<*mut ()>,
 }
 
-// SAFETY: a shared guard gives only `&T`.
-unsafe impl<T: Copy + Sync, P: Platform> Sync for SeqReadGuard<'_, T, P> {}
+guard_traits!(
+    [T: Copy, P: Platform] SeqReadGuard<'_, T, P>,
+    |this| this.lock.raw(),
+    this.lock.value.as_ptr(),
+    unlock_blocking_read
+);
 
 impl<'a, T: Copy, P: Platform> SeqReadGuard<'a, T, P> {
     /// Creates the guard of a blocking read.
@@ -35,24 +38,6 @@ impl<'a, T: Copy, P: Platform> SeqReadGuard<'a, T, P> {
     pub(super) unsafe fn new(lock: &'a SeqRwLock<T, P>) -> Self {
         P::touch(lock.value.as_ptr().cast(), size_of::<T>(), false);
         SeqReadGuard { lock, not_send: PhantomData }
-    }
-}
-
-impl<T: Copy, P: Platform> Deref for SeqReadGuard<'_, T, P> {
-    type Target = T;
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: invariant 2 of `raw`: only writers change the value, and none has the lock while the guard lives.
-        unsafe { &*self.lock.value.as_ptr() }
-    }
-}
-
-impl<T: Copy, P: Platform> Drop for SeqReadGuard<'_, T, P> {
-    #[inline]
-    fn drop(&mut self) {
-        released(self.lock.name());
-        // SAFETY: contract of `RawSeqRwLock::unlock_blocking_read`: the guard has a blocking read lock.
-        unsafe { self.lock.raw.unlock_blocking_read() }
     }
 }
 
@@ -127,26 +112,4 @@ impl<T: Copy, P: Platform> Drop for SeqWriteGuard<'_, T, P> {
     }
 }
 
-impl<T: Copy + fmt::Debug, P: Platform> fmt::Debug for SeqReadGuard<'_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: Copy + fmt::Debug, P: Platform> fmt::Debug for SeqWriteGuard<'_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: Copy + fmt::Display, P: Platform> fmt::Display for SeqReadGuard<'_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: Copy + fmt::Display, P: Platform> fmt::Display for SeqWriteGuard<'_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+shows_data!([T: Copy, P: Platform] SeqWriteGuard<'_, T, P>);

@@ -8,10 +8,9 @@ pub use guard::{SeqReadGuard, SeqWriteGuard};
 pub use raw::{RawSeqRwLock, SeqReader};
 
 use crate::order::{Class, How};
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform};
+use crate::platform::{DefaultPlatform, Platform};
 use cell::SeqCell;
 use core::fmt;
-use core::time::Duration;
 
 /// The number of optimistic reads that writers may invalidate before [`SeqRwLock::read`] takes the lock.
 pub const READ_TRIES: u32 = 4;
@@ -59,29 +58,9 @@ unsafe impl<T: Copy + Send + Sync, P: Platform> Sync for SeqRwLock<T, P> {}
 // SAFETY: the lock owns its value, and its words are `Send`.
 unsafe impl<T: Copy + Send, P: Platform> Send for SeqRwLock<T, P> {}
 
-impl<T: Copy> SeqRwLock<T> {
-    /// Creates an unlocked lock.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Self::const_new_in(value)
-    }
-}
-
-impl<T: Copy, P: ConstPlatform> SeqRwLock<T, P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn const_new_in(value: T) -> Self {
-        SeqRwLock { raw: RawSeqRwLock::const_new_in(), class: Class::new(), value: SeqCell::new(value) }
-    }
-}
+own_constructors!(SeqRwLock<T: Copy>, RawSeqRwLock, value: SeqCell, "an unlocked lock");
 
 impl<T: Copy, P: Platform> SeqRwLock<T, P> {
-    /// Creates an unlocked lock on any platform.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn new_in(value: T) -> Self {
-        SeqRwLock { raw: RawSeqRwLock::new_in(), class: Class::new(), value: SeqCell::new(value) }
-    }
-
     /// Returns a copy of the value.
     ///
     /// The read is optimistic: it writes nothing that others read. If writers invalidate [`READ_TRIES`] copies, or one
@@ -134,45 +113,17 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         *self.blocking_read()
     }
 
-    /// Excludes writers, and gives access to the value in place. Any number of threads may do so at a time.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn blocking_read(&self) -> SeqReadGuard<'_, T, P> {
-        self.class.before(self.name(), How::Read);
-        self.raw.blocking_read();
-        // SAFETY: contract of `SeqRwLock::reading`: the calling thread has just acquired the lock in this mode.
-        unsafe { self.reading() }
-    }
+    acquisitions! {
+        |lock, deadline| lock.class.before(lock.name(), How::Read), reading -> SeqReadGuard<'_, T, P>, P;
 
-    /// Begins a blocking read, if no writer holds the lock or waits.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_blocking_read(&self) -> Option<SeqReadGuard<'_, T, P>> {
-        if !self.raw.try_blocking_read() {
-            return None;
-        }
-        // SAFETY: contract of `SeqRwLock::reading`: the calling thread has just acquired the lock in this mode.
-        Some(unsafe { self.reading() })
-    }
-
-    /// Begins a blocking read, or gives up after `timeout`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_blocking_read_for(&self, timeout: Duration) -> Option<SeqReadGuard<'_, T, P>> {
-        if let Some(guard) = self.try_blocking_read() {
-            return Some(guard);
-        }
-        self.try_blocking_read_until(Deadline::after::<P>(timeout))
-    }
-
-    /// Begins a blocking read, or gives up at `deadline`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_blocking_read_until(&self, deadline: Deadline) -> Option<SeqReadGuard<'_, T, P>> {
-        self.class.before(self.name(), How::Read);
-        if !self.raw.blocking_read_until(deadline) {
-            return None;
-        }
-        // SAFETY: contract of `SeqRwLock::reading`: the calling thread has just acquired the lock in this mode.
-        Some(unsafe { self.reading() })
+        /// Excludes writers, and gives access to the value in place. Any number of threads may do so at a time.
+        blocking_read: lock.raw.blocking_read();
+        /// Begins a blocking read, if no writer holds the lock or waits.
+        try_blocking_read: lock.raw.try_blocking_read();
+        /// Begins a blocking read, or gives up after `timeout`.
+        try_blocking_read_for;
+        /// Begins a blocking read, or gives up at `deadline`.
+        try_blocking_read_until: lock.raw.blocking_read_until(deadline);
     }
 
     /// Creates the guard of a blocking read, and records the acquisition for the order checker.
@@ -187,46 +138,18 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         unsafe { SeqReadGuard::new(self) }
     }
 
-    /// Excludes other writers and blocking readers, and returns a guard with a copy of the value that is published when
-    /// the guard is dropped.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn write(&self) -> SeqWriteGuard<'_, T, P> {
-        self.class.before(self.name(), How::Write);
-        self.raw.lock().write();
-        // SAFETY: contract of `SeqRwLock::writing`: the calling thread has just acquired the lock in this mode.
-        unsafe { self.writing() }
-    }
+    acquisitions! {
+        |lock, deadline| lock.class.before(lock.name(), How::Write), writing -> SeqWriteGuard<'_, T, P>, P;
 
-    /// Acquires the lock for writing, if it is free.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_write(&self) -> Option<SeqWriteGuard<'_, T, P>> {
-        if !self.raw.lock().try_write() {
-            return None;
-        }
-        // SAFETY: contract of `SeqRwLock::writing`: the calling thread has just acquired the lock in this mode.
-        Some(unsafe { self.writing() })
-    }
-
-    /// Acquires the lock for writing, or gives up after `timeout`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_write_for(&self, timeout: Duration) -> Option<SeqWriteGuard<'_, T, P>> {
-        if let Some(guard) = self.try_write() {
-            return Some(guard);
-        }
-        self.try_write_until(Deadline::after::<P>(timeout))
-    }
-
-    /// Acquires the lock for writing, or gives up at `deadline`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_write_until(&self, deadline: Deadline) -> Option<SeqWriteGuard<'_, T, P>> {
-        self.class.before(self.name(), How::Write);
-        if !self.raw.lock().write_until(deadline) {
-            return None;
-        }
-        // SAFETY: contract of `SeqRwLock::writing`: the calling thread has just acquired the lock in this mode.
-        Some(unsafe { self.writing() })
+        /// Excludes other writers and blocking readers, and returns a guard with a copy of the value that is published
+        /// when the guard is dropped.
+        write: lock.raw.lock().write();
+        /// Acquires the lock for writing, if it is free.
+        try_write: lock.raw.lock().try_write();
+        /// Acquires the lock for writing, or gives up after `timeout`.
+        try_write_for;
+        /// Acquires the lock for writing, or gives up at `deadline`.
+        try_write_until: lock.raw.lock().write_until(deadline);
     }
 
     /// Creates the guard of the write lock, and records the acquisition for the order checker.
@@ -273,20 +196,6 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     /// Returns the lock without the value.
     pub fn raw(&self) -> &RawSeqRwLock<P> {
         &self.raw
-    }
-}
-
-impl<T: Copy + Default> Default for SeqRwLock<T> {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T: Copy> From<T> for SeqRwLock<T> {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn from(value: T) -> Self {
-        Self::new(value)
     }
 }
 

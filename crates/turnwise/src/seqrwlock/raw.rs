@@ -1,4 +1,6 @@
-//! The sequence lock without data, with three kinds of access.
+//! The sequence lock without data, with three kinds of access. (The sequence read/write lock of W. Long's dcache
+//! patches, 2013; the kernel's later `read_seqlock_excl` is a narrower relative of it. Sequence locks in the language's
+//! memory model: H. Boehm, 2012.) Example: [`RawSeqRwLock`].
 //!
 //! | access | excludes | changes | is invalidated by |
 //! |---|---|---|---|
@@ -6,8 +8,13 @@
 //! | blocking read | writers | the readers-writer lock | nothing |
 //! | write | writers and blocking readers | that lock, and the sequence twice | nothing |
 //!
-//! (The sequence read/write lock of W. Long's dcache patches, 2013; the kernel's later `read_seqlock_excl` is a
-//! narrower relative of it. Sequence locks in the language's memory model: H. Boehm, 2012.)
+//! ```text
+//! begin          an even sequence (acquire); it is odd: poll for seqrwlock_spin_ns, then load it under the read lock
+//! retry          fence (acquire); the sequence is another: what was read is void. Second pass: under the read lock
+//! blocking read  the read lock; unlock: release it
+//! write          the write lock; sequence + 1: odd; fence (release); the change
+//! unlock         sequence + 1 (release): even; release the write lock
+//! ```
 //!
 //! Two words, zero: unlocked. The sequence is even while the data are whole and odd while a writer changes them; in 64
 //! bits it never wraps around. The other word is a [`RawRwSem`], which does all the waiting.
@@ -18,9 +25,16 @@
 //! 3. The write lock is released after the second store: a thread that has the lock in either way sees an even
 //!    sequence, unless it is the writer itself.
 //! 4. The release of the lock is the last access, in every kind.
+//!
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. What an optimistic read accepts is whole, and no older than its sequence (seqrwlock.begin, seqrwlock.check).
+//! - A2. Nothing changes under a blocking reader, which leaves the sequence as it is. Writers and blocking readers are
+//!   those of [`RawRwSem`], with its A1 and A3.
+//! - P1. A read in two passes ends after the second, which holds the read lock; an optimistic one alone may fail for
+//!   ever.
+//! - P2. Writers wait for no optimistic reader; all waits but the short poll are those of [`RawRwSem`], P1 to P5.
 
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform, SpinLimit, Word};
-use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
+use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
 use crate::rwsem::RawRwSem;
 use crate::wait::policy;
 use core::marker::PhantomData;
@@ -54,27 +68,7 @@ pub struct RawSeqRwLock<P: Platform = DefaultPlatform> {
     lock: RawRwSem<P>,
 }
 
-impl RawSeqRwLock {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> RawSeqRwLock<P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        RawSeqRwLock { sequence: core::sync::atomic::AtomicU64::new(0), lock: RawRwSem::const_new_in() }
-    }
-}
-
-impl Default for RawSeqRwLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawSeqRwLock, "an unlocked lock", { sequence: U64, lock: [RawRwSem<P>], });
 
 const fn is_even(sequence: u64) -> bool {
     sequence & 1 == 0
@@ -82,12 +76,6 @@ const fn is_even(sequence: u64) -> bool {
 
 /// Optimistic reads.
 impl<P: Platform> RawSeqRwLock<P> {
-    /// Creates an unlocked lock on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawSeqRwLock { sequence: P::U64::new(0), lock: RawRwSem::new_in() }
-    }
-
     /// Begins an optimistic read if no writer is changing the data; returns the sequence.
     #[inline(always)]
     pub fn try_read_begin(&self) -> Option<u64> {
@@ -106,7 +94,7 @@ impl<P: Platform> RawSeqRwLock<P> {
     #[inline(always)]
     pub fn read_retry(&self, begin: u64) -> bool {
         // ORDERING seqrwlock.check: pairs with seqrwlock.change: having read what a writer wrote, we see its sequence.
-        P::fence(Acquire);
+        P::U32::fence(Acquire);
         self.sequence.load(Relaxed) != begin
     }
 
@@ -238,7 +226,7 @@ impl<P: Platform> RawSeqRwLock<P> {
     pub(super) fn begin_change(&self) {
         self.sequence.store(self.sequence.load(Relaxed) + 1, Relaxed);
         // ORDERING seqrwlock.change: pairs with seqrwlock.check: the odd sequence comes before the data.
-        P::fence(Release);
+        P::U32::fence(Release);
     }
 
     /// Makes the sequence even. The caller has the write lock (invariant 1).
@@ -267,67 +255,15 @@ impl<P: Platform> RawSeqRwLock<P> {
     }
 }
 
-// SAFETY: the write lock of a `RawRwSem`, which satisfies this contract; it is released after the change (invariant 3).
-unsafe impl<P: Platform> RawLock for RawSeqRwLock<P> {
-    type Platform = P;
-    type GuardMarker = GuardNoSend;
-
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-
-    #[inline]
-    fn lock(&self) {
-        self.write();
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.try_write()
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: contract of `RawLock::unlock`: the caller has the write lock.
-        unsafe { self.unlock_write() }
-    }
-
-    fn is_locked(&self) -> bool {
-        self.is_locked()
-    }
-
-    #[cfg(feature = "stats")]
-    fn stats(&self) -> crate::events::Stats {
-        self.stats()
-    }
-}
-
-// SAFETY: `write_until` acquires what `write` does.
-unsafe impl<P: Platform> RawTimedLock for RawSeqRwLock<P> {
-    #[inline]
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        self.write_until(deadline)
-    }
-}
-
-// SAFETY: blocking readers have the read lock of the same `RawRwSem`, which satisfies this contract.
-unsafe impl<P: Platform> RawRwLock for RawSeqRwLock<P> {
-    #[inline]
-    fn read(&self) {
-        self.blocking_read();
-    }
-
-    #[inline]
-    fn try_read(&self) -> bool {
-        self.try_blocking_read()
-    }
-
-    #[inline]
-    unsafe fn unlock_read(&self) {
-        // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
-        unsafe { self.unlock_blocking_read() }
-    }
-}
+// SAFETY: writers have the write lock of a `RawRwSem`, which satisfies the contract, and is released after the change
+// (invariant 3); blocking readers have its read lock.
+raw_rw_lock!(
+    [P: Platform] RawSeqRwLock<P>,
+    "Lock",
+    blocking_read,
+    try_blocking_read,
+    unlock_blocking_read
+);
 
 impl<P: Platform> core::fmt::Debug for RawSeqRwLock<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

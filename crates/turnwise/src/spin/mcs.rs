@@ -1,5 +1,11 @@
 //! The MCS lock: a queue of nodes that the threads supply; each waiter spins on its own. (J. Mellor-Crummey and M.
-//! Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.)
+//! Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.) Example: [`McsLock`].
+//!
+//! ```text
+//! lock    clear my node; swap the tail for it; there was a node: its next = mine, poll my granted
+//! try     clear my node; null -> my node, once
+//! unlock  my next is null: tail mine -> null: done; it is not the tail: poll for next. next.granted = 1
+//! ```
 //!
 //! The word is a pointer to the last node:
 //!
@@ -16,17 +22,23 @@
 //!    last access to the successor's node.
 //! 3. `unlock` does not touch the lock once another thread may have it: the next owner may free the memory.
 //!
-//! A place in the queue cannot be given up, and a timed wait outside the queue would overtake it; use
-//! [`QueuedSpinLock`](super::QueuedSpinLock) or [`SpinLock`](super::SpinLock) for that. The node must stay where it is
-//! while the lock is held, which a guard cannot guarantee (it may be forgotten, and its stack frame left): hence
-//! [`McsLock::with`] instead of a guard, and no implementation for the lock_api crate, whose guards move.
+//! The node must stay where it is while the lock is held, which a guard cannot guarantee (it may be forgotten, and its
+//! stack frame left): hence [`McsLock::with`] instead of a guard, and no implementation for the lock_api crate, whose
+//! guards move.
 //!
-//! **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not use a
-//! lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time owns the lock; it sees what earlier owners wrote (mcs.join, mcs.free, mcs.grant).
+//! - A2. `unlock` touches neither the lock nor the successor's node once that thread may own the lock (invariants 2,
+//!   3).
+//! - P1. Threads are served in the order in which they joined.
+//! - P2. A place in the queue cannot be given up, and a timed wait outside the queue would overtake it; use
+//!   [`QueuedSpinLock`](super::QueuedSpinLock) or [`SpinLock`](super::SpinLock) for that.
+//! - P3. **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not
+//!   use a lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
-use crate::platform::{ConstPlatform, DefaultPlatform, Platform, SpinLimit, Word};
+use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
 use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -50,36 +62,7 @@ pub struct McsNode<P: Platform = DefaultPlatform> {
     granted: P::U32,
 }
 
-impl McsNode {
-    /// Creates a node that is in no queue.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform<McsNode<P>>> McsNode<P> {
-    /// Creates a node that is in no queue, on any platform that uses core's atomics; usable in constants.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        use core::sync::atomic::{AtomicPtr, AtomicU32};
-        McsNode { next: AtomicPtr::new(ptr::null_mut()), granted: AtomicU32::new(0) }
-    }
-}
-
-impl Default for McsNode {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<P: Platform> McsNode<P> {
-    /// Creates a node that is in no queue, on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        McsNode { next: P::Ptr::new(ptr::null_mut()), granted: P::U32::new(0) }
-    }
-}
+raw_constructors!(default McsNode to McsNode<P>, "a node that is in no queue", { next: Ptr, granted: U32, });
 
 impl<P: Platform> core::fmt::Debug for McsNode<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -104,35 +87,9 @@ pub struct RawMcsLock<P: Platform = DefaultPlatform> {
     counters: Counters<{ Kind::McsLock as usize }>,
 }
 
-impl RawMcsLock {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform<McsNode<P>>> RawMcsLock<P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()), counters: Counters::new() }
-    }
-}
-
-impl Default for RawMcsLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawMcsLock to McsNode<P>, "an unlocked lock", { tail: Ptr, counters: (Counters::new()), });
 
 impl<P: Platform> RawMcsLock<P> {
-    /// Creates an unlocked lock on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawMcsLock { tail: P::Ptr::new(ptr::null_mut()), counters: Counters::new() }
-    }
-
     /// Acquires the lock through `node`.
     ///
     /// # Safety
@@ -250,36 +207,9 @@ unsafe impl<T: ?Sized + Send, P: Platform> Sync for McsLock<T, P> {}
 // SAFETY: the lock owns its data; outside of `with` its pointer is null.
 unsafe impl<T: ?Sized + Send, P: Platform> Send for McsLock<T, P> {}
 
-impl<T> McsLock<T> {
-    /// Creates an unlocked lock.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Self::const_new_in(value)
-    }
-}
-
-impl<T, P: ConstPlatform<McsNode<P>>> McsLock<T, P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn const_new_in(value: T) -> Self {
-        McsLock { raw: RawMcsLock::const_new_in(), class: Class::new(), data: UnsafeCell::new(value) }
-    }
-}
-
-impl<T: Default> Default for McsLock<T> {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
+own_constructors!(McsLock<T> to McsNode<P>, RawMcsLock, data: UnsafeCell, "an unlocked lock");
 
 impl<T, P: Platform> McsLock<T, P> {
-    /// Creates an unlocked lock on any platform.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn new_in(value: T) -> Self {
-        McsLock { raw: RawMcsLock::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
-    }
-
     /// Returns the value, without locking: no other thread can have access to it.
     pub fn into_inner(self) -> T {
         self.data.into_inner()

@@ -1,8 +1,16 @@
-//! The queued spin lock: an MCS queue of waiters in front of a lock bit, in one word of four bytes.
+//! The queued spin lock: an MCS queue of waiters in front of a lock bit, in one word of four bytes. Waiters queue, each
+//! spinning on its own static node; only the head of the queue spins on the word. The node is needed only while
+//! waiting, so the lock is released without it and fits wherever a plain spin lock fits. (J. Mellor-Crummey and M.
+//! Scott, 1991, for the queue; in front of a lock word as in Linux's queued spin locks, 2014.) Example:
+//! [`QueuedSpinLock`].
 //!
-//! Waiters queue, each spinning on its own static node; only the head of the queue spins on the word. The node is
-//! needed only while waiting, so the lock is released without it and fits wherever a plain spin lock fits. (J.
-//! Mellor-Crummey and M. Scott, 1991, for the queue; in front of a lock word as in Linux's queued spin locks, 2014.)
+//! ```text
+//! lock     0 -> HELD; else clear my node, and exchange the tail for me; a predecessor: prev.next = me, poll my granted
+//!          head: poll until HELD is clear; set it; I am the tail: clear that, else wait for next: next.granted = 1
+//! compete  (timed, no slot, or node in use) poll until HELD is clear, and set it, whatever the tail
+//! try      0 -> HELD
+//! unlock   clear HELD
+//! ```
 //!
 //! The word, 4 bytes:
 //!
@@ -29,22 +37,22 @@
 //! 5. A node that is gone (invariant 5 of [`crate::osq`]) was left in the queue by a jump out of a signal handler, or
 //!    by the end of its thread. The thread behind it is a head: there may be several then, which compete for the word.
 //!
-//! **Threads that cannot join.** A thread without a slot ([`Platform::me`] is `None`: all slots are taken, or it is
-//! exiting), and a signal handler that interrupted a wait of its thread, whose node is in use. Such a thread competes
-//! with the head for the word: it overtakes the queue, and an unlucky one may be overtaken for ever. Within the queue
-//! the order is strictly first come, first served.
-//!
-//! A place in the queue cannot be given up, so `lock_until` competes outside the queue, too, and overtakes it.
-//! `try_lock` takes the lock only when it is free and the queue is empty.
-//!
-//! **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not use a
-//! lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time owns the lock; it sees what earlier owners wrote (queued.acquire, queued.release).
+//! - A2. The release is the owner's last access (invariant 4).
+//! - P1. Threads in the queue are served in the order in which they joined.
+//! - P2. A thread that cannot join competes with the head, overtakes the queue, and may be overtaken for ever: one
+//!   without a slot ([`Platform::me`] is `None`: all slots are taken, or it is exiting), a signal handler that
+//!   interrupted a wait of its thread, whose node is in use, and a timed wait, since a place in the queue cannot be
+//!   given up.
+//! - P3. **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not
+//!   use a lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
 use super::attempt_until;
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
 use crate::osq::{Looks, Node};
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
 use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -85,51 +93,8 @@ pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
 /// ```
 pub type QueuedSpinLock<T, P = DefaultPlatform> = Lock<RawQueuedSpinLock<P>, T>;
 
-impl RawQueuedSpinLock {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> RawQueuedSpinLock<P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        RawQueuedSpinLock { word: core::sync::atomic::AtomicU32::new(0), counters: Counters::new() }
-    }
-}
-
-impl<P: Platform> RawQueuedSpinLock<P> {
-    /// Creates an unlocked lock on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        RawQueuedSpinLock { word: P::U32::new(0), counters: Counters::new() }
-    }
-}
-
-impl<T> Lock<RawQueuedSpinLock, T> {
-    /// Creates an unlocked lock.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Self::const_new_in(value)
-    }
-}
-
-impl<T, P: ConstPlatform> Lock<RawQueuedSpinLock<P>, T> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn const_new_in(value: T) -> Self {
-        Lock::from_raw(RawQueuedSpinLock::const_new_in(), value)
-    }
-}
-
-impl Default for RawQueuedSpinLock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default RawQueuedSpinLock, "an unlocked lock", { word: U32, counters: (Counters::new()), });
+data_constructors!(Lock, RawQueuedSpinLock [] [], "an unlocked lock");
 
 // SAFETY: `HELD` is set by one thread at a time (invariant 1), which acquires what `queued.release` released; clearing
 // it is the last access (invariant 4).
@@ -228,13 +193,9 @@ impl<P: Platform> RawQueuedSpinLock<P> {
 
     /// Waits until the predecessor makes this node's thread head, or has abandoned its node (invariant 5).
     fn await_grant(node: &Node<P>, prev: &Node<P>) {
-        let granted = |granted| granted != 0;
-        if P::calls_may_be_left() {
-            let (word, is_gone) = prev.gone();
-            let _ = P::spin_until_either(&node.granted, granted, word, is_gone, SpinLimit::NONE);
-        } else {
-            let _ = P::spin_until(&node.granted, granted, SpinLimit::NONE);
-        }
+        let (also, is_gone) = prev.gone();
+        let granted = |granted| granted != 0 || is_gone();
+        let _ = P::spin_until(&node.granted, granted, SpinLimit { also, ..SpinLimit::NONE });
     }
 
     /// Waits for this node's successor to link itself; returns `None` if that has left in between, and the node stays.

@@ -1,5 +1,13 @@
-//! The ticket lock: draw a number, wait until it is served.
-//! (D. Reed and R. Kanodia, "Synchronization with Eventcounts and Sequencers", 1979.)
+//! The ticket lock: draw a number, wait until it is served. (D. Reed and R. Kanodia, "Synchronization with Eventcounts
+//! and Sequencers", 1979.) Example: [`TicketLock`].
+//!
+//! ```text
+//! lock    free: next + 1, by an exchange; else wait until fewer than FULL tickets are out, draw (next + 1), and back
+//!         off until serving is my ticket
+//! try     free: next + 1, by an exchange, once
+//! timed   poll until it is free, try; again until the deadline
+//! unlock  serving + 1
+//! ```
 //!
 //! The word, 4 bytes:
 //!
@@ -8,29 +16,29 @@
 //! | 0..16 | serving | the ticket that has the lock, or will have it once drawn | the owner, in `unlock` |
 //! | 16..32 | next | the ticket that the next thread draws | a thread that draws |
 //!
-//! | state | when |
+//! | state (modulo 2^16) | when |
 //! |---|---|
 //! | free | next = serving |
 //! | held, no waiters | next = serving + 1 |
 //! | held, `n` wait | next = serving + 1 + n |
-//!
-//! (All modulo 2^16.)
 //!
 //! Invariants:
 //! 1. A ticket is drawn once per round of 2^16; its holder has the lock while serving equals it.
 //! 2. Only the owner changes serving, so its own read of it is never stale.
 //! 3. The addition in `unlock` is the owner's last access: the next owner may free the memory.
 //!
-//! **Limit.** At most 65535 tickets may be out, or next would wrap around to serving and the lock would appear free.
-//! From `FULL` (32768) tickets on, newcomers therefore draw none: they wait, in no order, until there are fewer. To
-//! exceed the limit nonetheless, 32768 more threads would have to be between that check and their draw at once.
-//!
-//! A drawn ticket cannot be given back, so a wait that may time out draws none: `try_lock` takes the lock only when it
-//! is free, and `lock_until` repeats that until its deadline. Such a waiter overtakes no other, and may be overtaken
-//! for ever.
-//!
-//! **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not use a
-//! lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time owns the lock; it sees what earlier owners wrote (ticket.acquire, ticket.turn,
+//!   ticket.release).
+//! - A2. The release is the owner's last access (invariant 3).
+//! - P1. Threads with a ticket are served in the order in which they drew. At most 65535 tickets may be out, or next
+//!   would wrap around to serving and the lock would appear free. From `FULL` (32768) on newcomers therefore draw none:
+//!   they wait, in no order. To exceed the limit nonetheless, 32768 more threads would have to be between that check
+//!   and their draw at once.
+//! - P2. A drawn ticket cannot be given back, so a wait that may time out draws none. Such a waiter overtakes no other,
+//!   and may be overtaken for ever.
+//! - P3. **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not
+//!   use a lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
 use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};

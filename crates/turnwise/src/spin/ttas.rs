@@ -1,5 +1,11 @@
-//! The test-and-test-and-set lock: poll until the lock is free, then try to take it.
-//! (L. Rudolph and Z. Segall, "Dynamic Decentralized Cache Schemes for MIMD Parallel Processors", 1984.)
+//! The test-and-test-and-set lock: poll until the lock is free, then try to take it. (L. Rudolph and Z. Segall,
+//! "Dynamic Decentralized Cache Schemes for MIMD Parallel Processors", 1984.) Example: [`SpinLock`].
+//!
+//! ```text
+//! lock    0 -> my mark; else back off and poll until it is 0 (timed: or the deadline), and again
+//! try     it is 0: 0 -> my mark, once
+//! unlock  0
+//! ```
 //!
 //! The word, 4 bytes:
 //!
@@ -12,8 +18,11 @@
 //! 1. A thread that changes 0 to its mark has the lock until it stores 0.
 //! 2. That store is the owner's last access: the next owner may free the memory.
 //!
-//! There is no order among waiters: one may be overtaken for ever. A wait can end at a deadline at any time, since a
-//! waiter leaves no trace in the word.
+//! Guarantees, of ordering (A) and of progress (P):
+//! - A1. One thread at a time owns the lock; it sees what earlier owners wrote (spinlock.acquire, spinlock.release).
+//! - A2. The release is the owner's last access (invariant 2).
+//! - P1. A free lock is taken by one of the threads that poll; there is no order, and one may be overtaken for ever.
+//! - P2. A waiter leaves no trace in the word: a wait can end at a deadline at any time, and a forked child may wait.
 
 use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};

@@ -17,7 +17,7 @@
 //! the flag is clear ([`Lookout::begin`]), and otherwise preserved ([`Lookout::write`]).
 
 use super::policy;
-use crate::platform::{ConstPlatform, Deadline, Platform, SpinLimit, Word};
+use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 const GENERATION: u32 = 0xffff;
@@ -34,39 +34,13 @@ const IN_VAIN: u32 = 0xff << 24;
 /// assert!(notes.watch(&word, |value| value == 7, None));
 /// ```
 #[repr(transparent)]
-pub struct Lookout<P: Platform> {
+pub struct Lookout<P: Platform = DefaultPlatform> {
     notes: P::U32,
 }
 
-impl Lookout<crate::platform::DefaultPlatform> {
-    /// Creates empty notes.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
-    }
-}
-
-impl<P: ConstPlatform> Lookout<P> {
-    /// Creates empty notes on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        Lookout { notes: core::sync::atomic::AtomicU32::new(0) }
-    }
-}
-
-impl Default for Lookout<crate::platform::DefaultPlatform> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+raw_constructors!(default Lookout, "empty notes", { notes: U32, });
 
 impl<P: Platform> Lookout<P> {
-    /// Creates empty notes on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        Lookout { notes: P::U32::new(0) }
-    }
-
     /// Returns whether the flag, which the caller has found set, is that of a thread of this process.
     pub fn is_of_this_process(&self) -> bool {
         self.notes.load(Relaxed) & GENERATION == P::generation() & GENERATION

@@ -1,8 +1,8 @@
 //! Time slices on the CPU among threads that contend for one lock.
 
 use super::Settings;
-use crate::platform::Platform;
 use crate::platform::slot::{Private, Quantum};
+use crate::platform::{Pause, Platform};
 
 /// Offers the CPU if the thread, which begins to wait for the lock at `address` at `now`, has contended for it for one
 /// slice (`turn_ns`). Returns the time at which it continues.
@@ -27,7 +27,7 @@ pub(crate) fn yield_quantum<P: Platform>(private: &Private, address: usize, now:
 /// Offers the CPU; returns the time at which the thread has it again.
 #[cold]
 fn offer<P: Platform>() -> u64 {
-    P::offer();
+    P::pause(Pause::Offer);
     P::now()
 }
 

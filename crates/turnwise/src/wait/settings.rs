@@ -5,7 +5,7 @@
 //! settings may change while threads wait. The models and the torture tests run with the extremes.
 
 use super::policy;
-use crate::platform::Platform;
+use crate::platform::{Hint, Platform};
 
 /// The numbers that govern one wait. The default path takes them from the policy ([`ByPolicy`]), where they are
 /// compile-time constants.
@@ -56,7 +56,7 @@ pub struct ByPolicy;
 impl Settings for ByPolicy {
     #[inline(always)]
     fn spin_ns<P: Platform>(self) -> u64 {
-        policy().spin_ns_per_cpu.saturating_mul(u64::from(P::cpus()))
+        policy().spin_ns_per_cpu.saturating_mul(u64::from(P::hint(Hint::Cpus)))
     }
 
     #[inline(always)]
@@ -127,7 +127,7 @@ mod tests {
     fn what_is_not_set_is_the_policys() {
         assert_eq!(
             all(Tuned::default()),
-            [policy().spin_ns_per_cpu * u64::from(Bare::cpus()), policy().turn_ns, policy().claim_after_ns]
+            [policy().spin_ns_per_cpu * u64::from(Bare::hint(Hint::Cpus)), policy().turn_ns, policy().claim_after_ns]
         );
         assert_eq!(all(ByPolicy), all(Tuned::default()));
         assert!(ByPolicy.spins() && Tuned::default().spins());

@@ -1,15 +1,16 @@
 //! How a thread spins for a sleeping lock before it sleeps: one way for all of them.
 //!
 //! ```text
-//! newcomer  nobody in the queue: look `close_looks` times, a pause apart, and take the lock if it is free
-//!           offer the CPU if this thread has contended for this lock for `turn_ns`
-//!           the owner is off its CPU, also after an offer: sleep
-//!           join the queue
-//! head      the head before said that an owner takes the lock again and again, or looks show it: leave it a batch
-//!           look every `look_ns` (in an empty queue: twice as long after each look that found the line changed), and
-//!             take the lock if it is free; its last owner was faster: leave that a batch, once, then do not look first
-//!           until the owner is off its CPU, or in one section for `still_ns`, or the time is up
-//! sleep     announce it, sleep; woken: again from the top, and past `claim_after_ns` claim the next turn
+//! newcomer  the queue is empty, or not for it: poll `close_looks` times, a pause apart, and take (steal) a free lock
+//!           it has contended for this lock for `turn_ns`: offer the CPU
+//!           the owner is off its CPU, also after an offer: park
+//!           join the queue at its tail (not: a claimant, a reader, which poll as a head does)
+//! head      told by the head before, or seen in polls: one owner takes the lock again and again: leave it a batch
+//!           poll every `look_ns` (no thread behind: twice as long after each poll that found the line changed); take a
+//!             free lock; its last owner was faster: leave that a batch, once, then try without a poll before
+//!           until the owner is off its CPU, or in one critical section for `still_ns`, or the lock is free but
+//!             promised to a sleeper, or the time is up
+//! park      announce it, park; woken: again from the top, past `claim_after_ns` with a request for a hand-off
 //! ```
 //!
 //! The queue lets one thread at a time touch the lock's cache line (J. Mellor-Crummey and M. Scott, 1991; Linux's
@@ -21,7 +22,7 @@
 use super::{Settings, policy, yield_quantum};
 use crate::events::Event;
 use crate::osq::Osq;
-use crate::platform::{Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{Deadline, Hint, Me, OnCpu, Pause, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The state that a spinner finds in a lock's word.
@@ -119,7 +120,7 @@ fn looks_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool
         let (word, found) = contender.look();
         let taken = found == Found::Free && contender.take(word);
         if !taken {
-            P::relax();
+            P::pause(Pause::Relax);
         }
         taken
     })
@@ -129,7 +130,7 @@ fn looks_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool
 fn owner_stays_off<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
     let is_off = || matches!(contender.look().1, Found::Held(Some(owner)) if P::on_cpu(owner) == OnCpu::NotRunning);
     is_off() && {
-        P::offer();
+        P::pause(Pause::Offer);
         is_off()
     }
 }
@@ -214,7 +215,7 @@ impl Head {
         (0..policy().close_looks).any(|_| {
             let taken = contender.take(free);
             if !taken {
-                P::relax();
+                P::pause(Pause::Relax);
             }
             taken
         })
@@ -222,7 +223,7 @@ impl Head {
 
     /// Leaves an owner a batch; then checks whether it still takes the lock again and again.
     fn rest<'a, P: Platform>(&mut self, contender: &impl Contender<'a, P>) {
-        P::rest(policy().away_ns(P::line_ns(), 3));
+        P::pause(Pause::Rest(policy().away_ns(P::hint(Hint::LineNs), 3)));
         self.rested = true;
         self.back = contender.look().1 != Found::Free;
     }
@@ -236,7 +237,7 @@ fn owner_comes_back<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool 
         let first = contender.look().1;
         let (mut left, mut back) = (first == Found::Free, false);
         for _ in 0..policy().close_looks {
-            P::rest(policy().look_ns as u32);
+            P::pause(Pause::Rest(policy().look_ns as u32));
             let now = contender.look().1;
             back |= left && matches!(now, Found::Held(Some(_))) && (now == first || first == Found::Free);
             left |= now != first;

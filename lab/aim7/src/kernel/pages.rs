@@ -5,7 +5,7 @@ use super::{Owned, charge, costs};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::Lock;
-use turnwise::platform::Platform;
+use turnwise::platform::{Hint, Platform};
 use turnwise_vfs::{Host, LockSet};
 
 /// Pages that a CPU takes from a zone at a time, and gives back.
@@ -41,7 +41,7 @@ impl<H: Host, L: LockSet<H::Platform>> Zones<H, L> {
 
     /// Takes or returns pages of the caller's node under the zone's lock.
     fn change(&self, ns: u32, by: i64) {
-        let node = H::Platform::node() % ZONES;
+        let node = H::Platform::hint(Hint::Node) % ZONES;
         let mut out = self.zones[node as usize].0.0.lock();
         charge::<H>(ns);
         *out = out.wrapping_add_signed(by);
@@ -50,7 +50,7 @@ impl<H: Host, L: LockSet<H::Platform>> Zones<H, L> {
     /// Takes pages one by one, as faults do.
     pub fn take(&self, pages: u32) {
         for _ in 0..pages {
-            let list = &self.lists[(H::Platform::cpu() % LISTS) as usize];
+            let list = &self.lists[(H::Platform::hint(Hint::Cpu) % LISTS) as usize];
             if list.fetch_update(Relaxed, Relaxed, |free| free.checked_sub(1)).is_err() {
                 self.change(costs::ZONE_BATCH, i64::from(BATCH));
                 list.fetch_add(BATCH - 1, Relaxed);
@@ -60,7 +60,7 @@ impl<H: Host, L: LockSet<H::Platform>> Zones<H, L> {
 
     /// Gives pages back.
     pub fn give_back(&self, pages: u32) {
-        let list = &self.lists[(H::Platform::cpu() % LISTS) as usize];
+        let list = &self.lists[(H::Platform::hint(Hint::Cpu) % LISTS) as usize];
         list.fetch_add(pages, Relaxed);
         while list.fetch_update(Relaxed, Relaxed, |free| (free >= HIGH).then(|| free - BATCH)).is_ok() {
             self.change(costs::ZONE_BATCH, -i64::from(BATCH));

@@ -1,23 +1,23 @@
 //! What can be benchmarked: subjects, their scenarios in groups, and the locks that run in each group. One record for
-//! each, from which the lists, the filters and the reports derive.
+//! each in `subjects.toml`, from which the lists, the filters and the reports derive.
+//!
+//! | file | what |
+//! |---|---|
+//! | `subjects.toml`, `file.rs` | every subject, and how it is read |
+//! | `peers.rs` | the types of locks that are not ours, or not as the catalogue has them |
 
-pub mod condvar;
-pub mod lineage;
-pub mod mutex;
-pub mod refcount;
-pub mod rwlock;
-pub mod seqlock;
-pub mod spin;
-pub mod vfs;
+mod file;
+mod peers;
 
 use crate::adapt::listed::{AsItself, CountUnder, Sample};
 use crate::documents::Comparison;
 use crate::load::{counted, exclusive, monitor, shared};
 use crate::plugin::Plugin;
 use crate::run::{Outcome, Plan, Roles, Section};
-use crate::situation::{Arrivals, Neighbour, Situation};
+use crate::situation::Situation;
 use crate::work::steps_for;
 use anyhow::{bail, ensure};
+use std::sync::LazyLock;
 use std::time::Duration;
 use turnwise_catalogue::RefCount;
 
@@ -64,7 +64,7 @@ pub type PluggedSample = fn(&'static Plugin, &Plan) -> anyhow::Result<Outcome>;
 
 impl LockInfo {
     /// Returns a peer for one thread at a time.
-    pub(crate) const fn exclusive<L: exclusive::Lock<exclusive::Protected>>(
+    pub(crate) fn exclusive<L: exclusive::Lock<exclusive::Protected>>(
         name: &'static str,
         waiting: Waiting,
         help: &'static str,
@@ -73,16 +73,12 @@ impl LockInfo {
     }
 
     /// Returns a peer for readers and writers.
-    pub(crate) const fn shared<L: shared::SharedLock>(
-        name: &'static str,
-        waiting: Waiting,
-        help: &'static str,
-    ) -> LockInfo {
+    pub(crate) fn shared<L: shared::SharedLock>(name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
         LockInfo::by(shared::sample::<L>, name, waiting, help)
     }
 
     /// Returns a peer for threads that wait for each other.
-    pub(crate) const fn monitor<M: monitor::Monitor<monitor::Inside<T::State>>, T: monitor::Pattern>(
+    pub(crate) fn monitor<M: monitor::Monitor<monitor::Inside<T::State>>, T: monitor::Pattern>(
         name: &'static str,
         help: &'static str,
     ) -> LockInfo {
@@ -90,28 +86,28 @@ impl LockInfo {
     }
 
     /// Returns a peer that counts references.
-    pub(crate) const fn counter<C: RefCount>(name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
+    pub(crate) fn counter<C: RefCount>(name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
         LockInfo::by(counted::sample::<C>, name, waiting, help)
     }
 
-    const fn by(sample: Sample, name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
+    fn by(sample: Sample, name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
         LockInfo { name, help, waiting, ours: false, sampler: Sampler::By(sample) }
     }
 
     /// Returns a lock of the catalogue, to compare others with.
-    pub(crate) const fn listed(name: &'static str) -> LockInfo {
+    pub(crate) fn listed(name: &'static str) -> LockInfo {
         let entry = turnwise_catalogue::get(name);
         let waiting = if entry.spins() { Waiting::Spins } else { Waiting::Sleeps };
         LockInfo { name, help: entry.summary, waiting, ours: false, sampler: Sampler::Catalogue }
     }
 
     /// Returns a lock of the catalogue, to judge.
-    pub(crate) const fn own(name: &'static str) -> LockInfo {
+    pub(crate) fn own(name: &'static str) -> LockInfo {
         LockInfo::listed(name).ours()
     }
 
     /// Returns a count of references under a lock of the catalogue, to compare others with.
-    pub(crate) const fn count_under(name: &'static str) -> LockInfo {
+    pub(crate) fn count_under(name: &'static str) -> LockInfo {
         LockInfo { sampler: Sampler::CountUnder, ..LockInfo::listed(name) }
     }
 
@@ -134,7 +130,7 @@ impl LockInfo {
 
     /// Marks the lock as one of ours, which the figures judge.
     #[must_use]
-    pub const fn ours(self) -> LockInfo {
+    pub fn ours(self) -> LockInfo {
         LockInfo { ours: true, ..self }
     }
 
@@ -165,23 +161,6 @@ pub struct Group {
     pub default: &'static [&'static str],
     /// The locks with the fastest of which the others' speeds are compared; none: the fastest peer.
     pub reference: &'static [&'static str],
-}
-
-impl Group {
-    /// Returns a group in which all locks run by default, and are compared with the fastest peer.
-    const fn of(name: &'static str, help: &'static str, locks: &'static [LockInfo]) -> Group {
-        Group { name, help, locks, default: &["all"], reference: &[] }
-    }
-
-    /// Sets the locks with the fastest of which the others' speeds are compared.
-    const fn against(self, reference: &'static [&'static str]) -> Group {
-        Group { reference, ..self }
-    }
-
-    /// Sets the locks that run by default.
-    const fn by_default(self, default: &'static [&'static str]) -> Group {
-        Group { default, ..self }
-    }
 }
 
 /// What happens in a critical section and outside it, in time.
@@ -257,59 +236,6 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns a scenario with only the lock, where all threads write.
-    pub(crate) const fn tight(
-        group: &'static Group,
-        name: &'static str,
-        threads: usize,
-        help: &'static str,
-    ) -> Scenario {
-        let (times, mix) = (Times::Tight, Mix::Write);
-        let situation = Situation::PLAIN;
-        Scenario { name, help, group, threads, times, mix, situation, pinned: false, scales: None }
-    }
-
-    /// Marks it as the scenario of the name `from`, with more threads.
-    pub(crate) const fn scales(self, from: &'static str) -> Scenario {
-        Scenario { scales: Some(from), ..self }
-    }
-
-    /// Sets the work inside and outside, in nanoseconds.
-    pub(crate) const fn busy(self, inside_ns: u64, outside_ns: u64) -> Scenario {
-        Scenario { times: Times::Work { inside_ns, outside_ns }, ..self }
-    }
-
-    /// Sets the mix of readers and writers.
-    pub(crate) const fn mix(self, mix: Mix) -> Scenario {
-        Scenario { mix, ..self }
-    }
-
-    /// Sets how many locks there are.
-    pub(crate) const fn locks(self, locks: usize) -> Scenario {
-        Scenario { situation: Situation { locks, ..self.situation }, ..self }
-    }
-
-    /// Sets what runs alongside it; a thread that shares a CPU stays there.
-    pub(crate) const fn beside(self, neighbour: Neighbour) -> Scenario {
-        let pinned = matches!(neighbour, Neighbour::OnLastThread);
-        Scenario { situation: Situation { neighbour, ..self.situation }, pinned, ..self }
-    }
-
-    /// Sets how many hundredths of a CPU its process may use.
-    pub(crate) const fn quota(self, percent: u32) -> Scenario {
-        Scenario { situation: Situation { quota: Some(percent), ..self.situation }, ..self }
-    }
-
-    /// Sets when its threads want the lock.
-    pub(crate) const fn arrivals(self, arrivals: Arrivals) -> Scenario {
-        Scenario { situation: Situation { arrivals: Some(arrivals), ..self.situation }, ..self }
-    }
-
-    /// Marks its threads as waiting for each other's turns.
-    pub(crate) const fn turns(self) -> Scenario {
-        Scenario { situation: Situation { turns: true, ..self.situation }, ..self }
-    }
-
     /// Returns whether it consists of threads, one lock and sections only, so that it can be simulated.
     #[must_use]
     pub fn is_plain(&self) -> bool {
@@ -355,30 +281,16 @@ pub struct Subject {
     pub default: &'static [&'static str],
     /// Every scenario, in the order of reports.
     pub scenarios: &'static [Scenario],
-    /// The columns of its tables: names of [figures](crate::figure::FIGURES), in groups.
-    pub figures: &'static [&'static [&'static str]],
+    /// The columns of its tables: names of [figures](crate::figure::FIGURES).
+    pub figures: &'static [&'static str],
     /// Pairs of locks whose difference a paper published.
     pub comparisons: &'static [Comparison],
     /// How a lock of a shared object is measured, where that is possible.
     pub plugged: Option<PluggedSample>,
 }
 
-/// Figures of every lock.
-const BASIC: &[&str] = &["per op", "CPU per op", "energy per op", "fairness"];
-/// Figures of readers and of writers.
-const OF_KINDS: &[&str] = &["per read", "per write", "longest read wait", "longest write wait", "longest wait"];
-
 /// Every subject.
-pub static SUBJECTS: &[&Subject] = &[
-    &mutex::SUBJECT,
-    &condvar::SUBJECT,
-    &rwlock::SUBJECT,
-    &seqlock::SUBJECT,
-    &refcount::SUBJECT,
-    &spin::SUBJECT,
-    &lineage::SUBJECT,
-    &vfs::SUBJECT,
-];
+pub static SUBJECTS: LazyLock<Vec<&'static Subject>> = LazyLock::new(file::subjects);
 
 impl Subject {
     /// Returns the subject of this name.
@@ -407,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_scenario_scales_from_the_one_before_it() {
-        for subject in SUBJECTS {
+        for subject in SUBJECTS.iter() {
             for pair in subject.scenarios.windows(2).filter(|pair| pair[1].scales.is_some()) {
                 let [from, scenario] = [&pair[0], &pair[1]];
                 assert_eq!(scenario.scales, Some(from.name));
@@ -420,7 +332,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_no_group_is_called_like_a_scenario() {
-        for subject in SUBJECTS {
+        for subject in SUBJECTS.iter() {
             let groups = subject.groups.iter().map(|g| g.name);
             let names: Vec<_> = subject.scenarios.iter().map(|s| s.name).chain(groups).chain(["all"]).collect();
             let different: HashSet<_> = names.iter().collect();
@@ -431,7 +343,7 @@ mod tests {
 
     #[test]
     fn groups_name_locks_that_exist_and_scenarios_groups_of_their_subject() {
-        for subject in SUBJECTS {
+        for subject in SUBJECTS.iter() {
             for group in subject.groups {
                 let known = |name: &&str| *name == "all" || group.locks.iter().any(|lock| lock.name == *name);
                 assert!(group.default.iter().all(known), "{} {}", subject.name, group.name);

@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..1 << 53))]
     pub(crate) seed: u64,
-    /// Write the report as JSON, too; - prints it instead of the text
+    /// Also write the report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// List workfiles, jobs and sets of locks, and exit

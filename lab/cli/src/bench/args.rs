@@ -46,11 +46,11 @@ pub(crate) struct Flags {
     /// fastest peer that sleeps
     #[arg(long, value_name = "NAME")]
     pub(crate) against: Option<String>,
-    /// Run the locks of these shared objects, too, and judge them as our own (docs/bench-plugins.md says how to build
+    /// Also run the locks of these shared objects, and judge them as our own (docs/bench-plugins.md says how to build
     /// one)
     #[arg(long, value_name = "FILE", num_args = 1.., value_parser = plugin)]
     pub(crate) plugin: Vec<Plugin>,
-    /// Run the locks of these shared objects, too, as peers
+    /// Also run the locks of these shared objects, as peers
     #[arg(long, value_name = "FILE", num_args = 1.., value_parser = plugin)]
     pub(crate) peer_plugin: Vec<Plugin>,
     /// Fewer and shorter samples: a subject within a minute
@@ -62,19 +62,19 @@ pub(crate) struct Flags {
     /// Length of a sample in milliseconds; default: 150, quick: 60 or less
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub(crate) sample_ms: Option<u32>,
-    /// Let our locks wait by another number, repeated or with commas (`bench --list` has them)
+    /// Set a field of the waiting policy of our locks, repeated or comma-separated (see `bench --list`)
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = setting)]
     pub(crate) set: Vec<Setting>,
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Write the report as JSON, too; - prints it instead of the text
+    /// Also write the report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the report as Markdown, too
+    /// Also write the report as Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
-    /// Write the report as one self-contained HTML page, too
+    /// Also write the report as a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Show a report that --json wrote, and run nothing

@@ -1,18 +1,9 @@
 //! Figures as dots on an axis, each with its range, as SVG.
 
-use std::fmt::Write;
+use crate::svg;
+use serde_json::{Value, json};
 use turnwise_present::chart::Axis;
 use turnwise_present::stats::Spread;
-use turnwise_profile::output::page::escaped;
-
-const WIDTH: f64 = 1000.0;
-/// Where labels end, and where the axis lies.
-const LABEL: f64 = 240.0;
-const LEFT: f64 = 256.0;
-const RIGHT: f64 = 880.0;
-const ROW: f64 = 21.0;
-/// Above the rows.
-const HEAD: f64 = 40.0;
 
 /// A figure of a lock.
 pub(super) struct Dot {
@@ -26,37 +17,15 @@ pub(super) struct Dot {
 pub(super) fn dots(title: &str, dots: &[Dot], mark: Option<f64>, show: fn(f64) -> String) -> String {
     let ends = |dot: &Dot| [dot.figure.min, dot.figure.median, dot.figure.max];
     let axis = Axis::of(dots.iter().flat_map(ends).chain(mark));
-    let kind = if axis.log { ", logarithmic" } else { "" };
-    let bottom = HEAD + ROW * dots.len() as f64;
-    let title = escaped(title);
-    let mut text = format!(
-        "<div class=\"chart\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{}\">\n\
-         <text class=\"title\" x=\"0\" y=\"14\">{title}{kind}</text>\n",
-        bottom + 4.0,
-        title.replace('"', "&quot;")
-    );
-    let at = |figure: f64| LEFT + axis.at(figure) * (RIGHT - LEFT);
     let lines = [("grid", axis.low), ("grid", axis.high)].into_iter().chain(mark.map(|mark| ("cross", mark)));
-    for (class, figure) in lines {
-        let (x, said) = (at(figure), show(figure));
-        let _ = writeln!(text, "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{HEAD}\" y2=\"{bottom}\"/>");
-        let _ = writeln!(text, "<text x=\"{x:.1}\" y=\"32\" text-anchor=\"middle\">{said}</text>");
-    }
-    for (place, dot) in dots.iter().enumerate() {
-        let (y, class) = (HEAD + ROW * (place as f64 + 0.5), if dot.ours { "here" } else { "there" });
-        let [from, middle, to] = ends(dot).map(at);
-        let (label, said, down) = (escaped(&dot.label), show(dot.figure.median), y + 4.0);
-        let range = format!("{said} [{} .. {}]", show(dot.figure.min), show(dot.figure.max));
-        let _ = writeln!(
-            text,
-            "<g class=\"row\"><title>{label}: {range}</title>\n\
-             <text class=\"label\" x=\"{LABEL}\" y=\"{down}\" text-anchor=\"end\">{label}</text>\n\
-             <line class=\"range {class}\" x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"{y}\" y2=\"{y}\"/>\n\
-             <circle class=\"{class}\" cx=\"{middle:.1}\" cy=\"{y}\" r=\"4.5\"/>\n\
-             <text class=\"label\" x=\"{WIDTH}\" y=\"{down}\" text-anchor=\"end\">{said}</text></g>"
-        );
-    }
-    text + "</svg></div>\n"
+    let lines: Vec<Value> = lines.map(|(class, figure)| json!([class, axis.at(figure), show(figure)])).collect();
+    let dot = |dot: &Dot| {
+        let (at, said) = (ends(dot).map(|figure| axis.at(figure)), ends(dot).map(show));
+        json!({ "label": dot.label, "ours": dot.ours, "at": at, "said": said })
+    };
+    let dots: Vec<Value> = dots.iter().map(dot).collect();
+    let picture = json!({ "title": title, "log": axis.log, "lines": lines, "dots": dots });
+    svg::drawn(include_str!("../svg/spreads.jinja"), picture)
 }
 
 /// What the signs are.

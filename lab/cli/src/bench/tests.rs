@@ -169,7 +169,7 @@ fn documents_are_laid_beside_what_was_measured() {
     for style in [Style::Plain, Style::Markdown] {
         let text = render(&again, style);
         for part in [
-            "the documents, here and as published",
+            "the papers, here and as published",
             "rwsem-spinlock-fifo -> rwsem-spinlock-stealing",
             "157915561",
             "rwsem_stealing",
@@ -182,7 +182,7 @@ fn documents_are_laid_beside_what_was_measured() {
 #[test]
 fn every_subject_has_a_list_and_a_quick_run_that_ends() {
     let all = args("--list").lists();
-    for subject in SUBJECTS {
+    for subject in SUBJECTS.iter() {
         assert!(all.contains(&format!("{}: {}", subject.name, subject.help)), "{all}");
         let list = args(&format!("{} --list", subject.name)).lists();
         let names = subject.locks().into_iter().map(|l| l.name).chain(subject.scenarios.iter().map(|s| s.name));

@@ -39,7 +39,7 @@ const LEGEND: &[&str] = &[
     "against the best peer: our figure / that of the peer that is best at it. Ours should be low, but high for \
      fairness. Peers that only spin do not count against locks that sleep: they are no substitute on a busy machine.",
     "verdict: geometric mean of the medians of speed over the cells, and the worst cell; the best peer: that which is \
-     fastest in each cell. Least fair: what was left for whoever got least, 1 is fair.",
+     fastest in each cell. Least fair: the share of the thread that got least, 1 is fair.",
 ];
 
 /// The note below the table of papers.
@@ -80,7 +80,7 @@ pub(crate) fn render(report: &Report, style: Style) -> String {
 /// Returns those that tables of this subject show.
 fn figures(subject: &str) -> Vec<&'static Figure> {
     match Subject::find(subject) {
-        Some(subject) => subject.figures.concat().into_iter().filter_map(figure::find).collect(),
+        Some(subject) => subject.figures.iter().filter_map(|name| figure::find(name)).collect(),
         None => FIGURES.iter().collect(),
     }
 }
@@ -255,7 +255,7 @@ fn documents(report: &Report, style: Style) -> String {
     let rows = report.documents.iter().map(document_row).collect();
     let drawn = draw(head.map(str::to_owned).to_vec(), rows, 4, style);
     let gap = if style == Style::Markdown { "\n" } else { "" };
-    title("the documents, here and as published", style) + &drawn + gap + &item(DOCUMENTS, style)
+    title("the papers, here and as published", style) + &drawn + gap + &item(DOCUMENTS, style)
 }
 
 fn document_row(row: &DocumentRow) -> Vec<String> {

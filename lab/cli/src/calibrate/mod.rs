@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Repeat less: some seconds instead of half a minute
     #[arg(long)]
     quick: bool,
-    /// Write what was found as JSON, too; - prints it instead of the table
+    /// Also write the figures as JSON; - prints it instead of the table
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

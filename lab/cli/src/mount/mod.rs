@@ -82,7 +82,7 @@ enum Locks {
     /// Linux 3.7, before the patches to its mutex
     #[value(name = "linux-3.7")]
     Linux37,
-    /// Linux 3.7 with the first patch: spinners look before they try
+    /// Linux 3.7 with the first patch: spinners poll before they try
     #[value(name = "linux-3.7-patch-1")]
     Linux37Patch1,
     /// Linux 3.7 with both patches: spinners queue

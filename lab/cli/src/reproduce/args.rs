@@ -4,10 +4,10 @@ use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use turnwise_reproduce::DOCUMENTS;
 
-/// Print every figure that the case studies published beside what their workloads give in simulation
+/// Print every figure that the papers published next to what their workloads give in simulation
 ///
-/// Runs the workloads of the case studies on the locks before and after each change, on simulated machines like
-/// those that they were measured on. First comes what the case studies claim and whether it holds, then a picture of
+/// Runs the workloads of the papers on the locks before and after each change, on simulated machines like
+/// those that they were measured on. First comes what the papers claim and whether it holds, then a picture of
 /// each with what may explain its misses, then every row with its bound, the facts and what was fitted: constants of
 /// workloads, never latencies, and fewer than there are rows. Today's locks have tables of their own. The same command
 /// gives the same figures on every host, but for those of --metal.
@@ -16,8 +16,8 @@ use turnwise_reproduce::DOCUMENTS;
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Case studies to reproduce [default: all]
-    #[arg(value_name = "CASE", value_parser = PossibleValuesParser::new(DOCUMENTS.iter().map(|d| d.name)))]
+    /// Papers to reproduce [default: all]
+    #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(DOCUMENTS.iter().map(|d| d.name)))]
     pub(crate) documents: Vec<String>,
     /// Shorter runs and fewer of them: minutes become seconds; the report says what it left out
     #[arg(long)]

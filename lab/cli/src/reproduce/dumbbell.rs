@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn dots_lie_where_their_figures_are() {
-        let (near, far) = (row(100.0, 100.0), row(50.0, 0.0).from_to(Some((0.0, 25.0))));
+        let (near, far) = (row(100.0, 100.0), Row { range: Some((0.0, 25.0)), ..row(50.0, 0.0) });
         let lines = lines(&[Panel::new("t [s]".to_owned(), vec![&near, &far])]);
         let dots = |line: &str| line.chars().skip(5 + 2).take(WIDTH - 5 - FIGURES).collect::<Vec<char>>();
         let (first, second) = (dots(&lines[1]), dots(&lines[2]));

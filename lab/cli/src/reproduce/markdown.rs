@@ -14,7 +14,7 @@ pub(crate) fn page(report: &Reproduction) -> String {
 
 fn shown(block: &Block<'_>) -> String {
     match block {
-        // The page has one title; parts of level 1 have their case studies below them.
+        // The page has one title; parts of level 1 have their papers below them.
         Block::Heading(_, title) => format!("\n## {}\n", escaped(title)),
         Block::Score(line) => format!("\n**{}.**\n", escaped(line)),
         Block::Text(text) => format!("\n{}\n", escaped(text)),

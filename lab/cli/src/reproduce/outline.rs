@@ -7,7 +7,7 @@ use super::view;
 use turnwise_reproduce::report::{DocumentReport, Listing, Plot, Reproduction};
 
 /// The title of all of it.
-pub(crate) const TITLE: &str = "The case studies, reproduced";
+pub(crate) const TITLE: &str = "The papers, reproduced";
 /// The title of what follows the answer.
 pub(crate) const APPENDIX: &str = "Appendix: every row";
 /// The title of what goes beyond the papers.
@@ -44,7 +44,7 @@ pub(crate) enum Block<'a> {
 pub(crate) fn outline(report: &Reproduction) -> Vec<Block<'_>> {
     let mut blocks = vec![Block::Score(report.score.to_string()), Block::Text(BOUNDS.to_owned())];
     if report.quick {
-        blocks.push(Block::Text("Short version (--quick): each case study says what it left out.".to_owned()));
+        blocks.push(Block::Text("Short version (--quick): each paper says what it left out.".to_owned()));
     }
     blocks.push(Block::Table(view::claims(report)));
     report.documents.iter().for_each(|document| answer(document, &mut blocks));

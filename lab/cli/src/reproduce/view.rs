@@ -54,8 +54,8 @@ fn ours(row: &Row) -> String {
 /// Returns today's locks next to those of a table; of neighbours with the same figure the last, which has all patches.
 pub(crate) fn today(table: &Table) -> Option<Listing> {
     let what = table.today.as_ref()?;
-    let title = format!("{} [{}]: {what}, simulated on the document's machine", table.title, table.unit);
-    let mut listing = Listing::new(&title, &["row", "the document's lock", "today's"]);
+    let title = format!("{} [{}]: {what}, simulated on the paper's machine", table.title, table.unit);
+    let mut listing = Listing::new(&title, &["row", "the paper's lock", "today's"]);
     for (place, row) in table.rows.iter().enumerate() {
         let next = table.rows.get(place + 1).and_then(|row| row.today);
         if let Some((today, ours)) = row.today.zip(row.ours).filter(|(today, _)| next != Some(*today)) {
@@ -141,8 +141,8 @@ pub(crate) fn bar(bar: &Bar) -> String {
 
 /// Lists what the papers say, and whether it holds: a line each.
 pub(crate) fn claims(report: &Reproduction) -> Listing {
-    let columns = ["case study", "claim", "published", "simulated", "holds"];
-    let mut listing = Listing::new("What the case studies claim", &columns);
+    let columns = ["paper", "claim", "published", "simulated", "holds"];
+    let mut listing = Listing::new("What the papers claim", &columns);
     for document in &report.documents {
         let mut name = document.name.as_str();
         for claim in &document.claims {

@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
 }
 
-/// Validate the simulator: its predictions beside published and measured figures
+/// Validate the simulator: its predictions next to published and measured figures
 ///
 /// Takes a few minutes. The table of metal against simulator needs a benchmark's report, and the machine that
 /// `turnwise-lab calibrate` wrote on the same host.
@@ -73,7 +73,7 @@ pub(crate) struct MergeArgs {
     /// What the parts wrote with --json, in any order
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write the whole report as JSON, too; - prints it instead of the text
+    /// Also write the whole report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Also write the report as an HTML page
@@ -93,7 +93,7 @@ pub(crate) struct Flags {
     pub(crate) locks: Vec<String>,
     /// Replay this recording, which `turnwise profile --recording FILE` kept: the program's threads, with their
     /// acquisitions in order, on each --machine with each number of --cpus and each --lock; first on --recorded-on, to
-    /// say by what the simulation is off the recorded run
+    /// report how far the simulation is off the recorded run
     #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "threads", "nodes", "duration", "warm_up",
           "perturb", "starvation", "trace", "partition", "jobs", "list", "describe", "self_bench"])]
     pub(crate) record: Option<PathBuf>,
@@ -132,7 +132,7 @@ pub(crate) struct Flags {
     /// Report a cell as stuck if a thread waits for a lock for this long [default: never]
     #[arg(long, value_name = "TIME", value_parser = simulated_time)]
     pub(crate) starvation: Option<Duration>,
-    /// Write the report as JSON, too; - prints it instead of the text
+    /// Also write the report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Also write the report as a self-contained HTML page

@@ -30,7 +30,7 @@ fn a_document_is_reproduced_in_all_forms() {
     assert!(page.contains("<svg") && page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
     assert!(page.contains("All open and read the same file: wall time"));
     let page = read("r.md");
-    assert!(page.starts_with("# The case studies, reproduced\n"), "{page}");
+    assert!(page.starts_with("# The papers, reproduced\n"), "{page}");
     let fitted = "acquisitions between two barriers: ";
     let told = page.lines().find(|line| line.contains(fitted)).expect(fitted);
     assert!(told.contains("on \"8 CPUs, inode-lock-spin, user\""), "the row's label, not its key: {told}");

@@ -13,7 +13,7 @@
 use super::{DEAD, Put, Words};
 use crate::wait;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::platform::{DefaultPlatform, IntWord, Pause, Platform, Preempt, Word};
 
 /// One in the half that waiters draw from: the topmost, so that the last ticket's successor carries nowhere.
 const DRAW: u64 = 1 << 48;
@@ -67,7 +67,7 @@ impl<P: Platform> Words for OneWord<P> {
                 Ok(_) => return false,
                 Err(found) => word = found,
             }
-            P::relax();
+            P::pause(Pause::Relax);
         }
         self.lock();
         self.leave(1);
@@ -88,7 +88,7 @@ impl<P: Platform> Words for OneWord<P> {
                 Ok(_) => return true,
                 Err(found) => word = found,
             }
-            P::relax();
+            P::pause(Pause::Relax);
         }
         self.lock();
         let live = count(self.word.load(Relaxed)) != DEAD;
@@ -115,7 +115,7 @@ impl<P: Platform> Words for OneWord<P> {
                 Ok(_) => return Put { last: false, locked: false },
                 Err(found) => word = found,
             }
-            P::relax();
+            P::pause(Pause::Relax);
         }
         self.lock();
         // While we have the lock, no other thread changes the count, and we have seen its last change.
@@ -133,7 +133,7 @@ impl<P: Platform> Words for OneWord<P> {
 
     #[inline]
     fn lock(&self) {
-        P::preempt_off();
+        P::preempt(Preempt::Off);
         // ORDERING lockref.lock: pairs with lockref.unlock and lockref.put. Every change of the word is an exchange or
         // an addition, so the owner sees all puts before.
         let word = self.word.fetch_add(DRAW, Acquire);
@@ -168,7 +168,7 @@ impl<P: Platform> OneWord<P> {
         let head = head(self.word.load(Relaxed)); // not stale: only the owner changes it
         // ORDERING lockref.unlock: pairs with lockref.lock and lockref.get: shows what we did under the lock.
         self.word.fetch_add(serve_after(head).wrapping_add(change), Release);
-        P::preempt_on();
+        P::preempt(Preempt::On);
     }
 
     #[cold]

@@ -3,7 +3,7 @@
 use super::{DEAD, Put, Words};
 use crate::ticket::KernelTicketLock;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::platform::{DefaultPlatform, IntWord, Pause, Platform, Word};
 use turnwise::raw::RawLock;
 
 /// A lock and a count side by side; with `BY_EXCHANGE`, a count above 1 changes without the lock.
@@ -104,7 +104,7 @@ impl<const BY_EXCHANGE: bool, P: Platform> TwoWords<BY_EXCHANGE, P> {
                 Ok(_) => return true,
                 Err(found) => count = found,
             }
-            P::relax();
+            P::pause(Pause::Relax);
         }
         false
     }
@@ -119,7 +119,7 @@ impl<const BY_EXCHANGE: bool, P: Platform> TwoWords<BY_EXCHANGE, P> {
                 Ok(_) => return true,
                 Err(found) => count = found,
             }
-            P::relax();
+            P::pause(Pause::Relax);
         }
         false
     }

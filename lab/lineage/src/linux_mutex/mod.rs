@@ -39,7 +39,7 @@ use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use policy::Spinners;
-use turnwise::platform::{DefaultPlatform, IntWord, Platform, SpinLimit, Token, Word};
+use turnwise::platform::{DefaultPlatform, IntWord, Pause, Platform, Preempt, SpinLimit, Token, Word};
 use turnwise::raw::{GuardNoSend, RawLock};
 
 const FREE: u32 = 0;
@@ -158,11 +158,11 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
     #[inline(never)]
     fn lock_slow(&self) {
         P::me(); // a thread that contends gets a name, so that others can check whether it runs
-        P::preempt_off();
+        P::preempt(Preempt::Off);
         if !(V::SPINS && self.spin()) {
             self.lock_asleep();
         }
-        P::preempt_on();
+        P::preempt(Preempt::On);
     }
 
     /// Spins while the owner runs; `true`: acquired.
@@ -178,7 +178,7 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
             match self.spinners.round(|| self.spin_round(&mut slice)) {
                 Round::Acquired => return true,
                 Round::Sleep => return false,
-                Round::Again => P::relax(),
+                Round::Again => P::pause(Pause::Relax),
             }
         }
     }
@@ -216,9 +216,9 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
                 // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above, or at the end of the
                 // last round.
                 unsafe { self.wait_lock.unlock() };
-                P::preempt_on();
+                P::preempt(Preempt::On);
                 me.sleep();
-                P::preempt_off();
+                P::preempt(Preempt::Off);
                 self.wait_lock.lock();
             }
         }

@@ -7,7 +7,7 @@ use super::queue::Waiter;
 use super::{NOBODY, OsvMutex};
 use crate::sealed::Sealed;
 use core::sync::atomic::Ordering::Relaxed;
-use turnwise::platform::{OnCpu, Platform, Token, Word};
+use turnwise::platform::{OnCpu, Pause, Platform, Token, Word};
 
 /// The number of tries of the paper's spin.
 pub const TRIES: u32 = 1000;
@@ -113,7 +113,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
             if self.owner_is_off() {
                 return false;
             }
-            P::relax();
+            P::pause(Pause::Relax);
         }
         false
     }
@@ -127,7 +127,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
             if once() {
                 return true;
             }
-            P::relax();
+            P::pause(Pause::Relax);
         }
         false
     }

@@ -1,14 +1,14 @@
 //! What the kernel provided to these locks, and its substitutes in user space: waiting for a word with preemption off,
 //! `need_resched`, and lists of sleeping tasks.
 //!
-//! The locks call [`Platform::preempt_off`] and [`Platform::preempt_on`] where the kernel has them, or has interrupts
-//! off. On a platform where those do nothing (`need_resched` returns `None`), the items below are their substitutes.
+//! The locks call [`Platform::preempt`] where the kernel turns preemption, or interrupts, off and on. On a platform
+//! where that does nothing ([`Preempt::IsDue`] is answered with `None`), the items below are its substitutes.
 
 mod list;
 
 pub(crate) use list::{ASLEEP, AWAKE, Kind, List, Waiter};
 
-use turnwise::platform::{OnCpu, Platform, SpinLimit, Token, Word};
+use turnwise::platform::{OnCpu, Pause, Platform, Preempt, SpinLimit, Token, Word};
 
 /// The interval at which a spin that cannot be given up yields the CPU: the thread that it waits for may have been
 /// preempted, which the kernel ruled out.
@@ -17,16 +17,16 @@ pub(crate) const YIELD_NS: u64 = 10_000;
 /// Returns whether preemption can be turned off, so that no substitute is needed.
 #[inline(always)]
 pub(crate) fn in_kernel<P: Platform>() -> bool {
-    P::need_resched().is_some()
+    P::preempt(Preempt::IsDue).is_some()
 }
 
 /// Tries to take a lock that is held with preemption off: it stays off if that succeeds.
 #[inline(always)]
 pub(crate) fn try_with_preempt_off<P: Platform>(take: impl FnOnce() -> bool) -> bool {
-    P::preempt_off();
+    P::preempt(Preempt::Off);
     let taken = take();
     if !taken {
-        P::preempt_on();
+        P::preempt(Preempt::On);
     }
     taken
 }
@@ -40,7 +40,7 @@ pub(crate) fn spin_until<P: Platform, W: Word>(word: &W, mut ready: impl FnMut(W
         if let Ok(value) = P::spin_until(word, &mut ready, SpinLimit { until, ..SpinLimit::NONE }) {
             return value;
         }
-        P::yield_now();
+        P::pause(Pause::Yield);
     }
 }
 
@@ -68,7 +68,7 @@ impl Slice {
 
     /// Returns whether the slice is over.
     pub(crate) fn is_over<P: Platform>(&mut self) -> bool {
-        let Some(end) = self.end else { return P::need_resched() == Some(true) };
+        let Some(end) = self.end else { return P::preempt(Preempt::IsDue) == Some(true) };
         self.looks -= 1;
         if self.looks > 0 {
             return false;

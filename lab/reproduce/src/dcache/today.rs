@@ -3,7 +3,8 @@
 use super::{EXCHANGES, LOCKS, SPIN_LOCKS, TODAY, plan};
 use crate::Context;
 use crate::aim7_runs::{Run, Sample};
-use crate::scaling::{self, COUNTS, Scaling};
+use crate::report::Plot;
+use crate::scaling::{self, COUNTS};
 use crate::words::Number;
 use anyhow::Result;
 
@@ -23,7 +24,7 @@ pub(super) const NUMBERS: [Number<'static>; 4] = [
 ];
 
 /// Paths made for the profiler, jobs a minute, and the time that the dentry cache's locks and counts take.
-pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scaling>> {
+pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Plot>> {
     let machine = scaling::machine_of_a_kernel()?;
     let run = |locks, cpus: u32| {
         let (part, nodes) = scaling::part(&machine, cpus);
@@ -40,13 +41,9 @@ pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scal
     let runs: Vec<Run> = KERNELS.iter().flat_map(|&locks| COUNTS.map(|cpus| run(locks, cpus))).collect();
     let outcomes =
         context.pool.map_longest_first("dcache: 1024 CPUs", &runs, Run::cost, |run| Ok(Sample(vec![run.run()?])))?;
-    let title = |what: &str| format!("high_systime, a user for each CPU: {what}");
-    let curves = |what: &str, unit: &'static str, of: &dyn Fn(&Sample) -> f64| {
-        let mut scaling = Scaling::new(&title(what), unit, "CPUs");
-        for (locks, row) in KERNELS.iter().zip(outcomes.chunks(COUNTS.len())) {
-            scaling.push(locks, row.iter().map(of));
-        }
-        scaling
+    let curves = |what: &str, unit: &str, of: &dyn Fn(&Sample) -> f64| {
+        let title = format!("high_systime, a user for each CPU: {what}");
+        scaling::curves([&title, unit, "CPUs"], &KERNELS, outcomes.iter().map(of))
     };
     Ok(vec![
         curves("paths made", "thousand/s", &|kernel| paths_per_s(kernel) / 1e3),

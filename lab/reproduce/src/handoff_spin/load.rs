@@ -1,6 +1,7 @@
 //! `misc-mutex`: some threads, each of which repeatedly locks, increments and unlocks, and prints a letter before every
 //! tenth of its rounds.
 
+use serde::Serialize;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -49,7 +50,7 @@ pub(super) struct MiscMutex<W: Environment, L> {
 }
 
 /// What a run showed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Shown {
     /// Nanoseconds for an increment, as the benchmark counts: all of the run, start and end of threads included.
     pub(super) each_ns: f64,

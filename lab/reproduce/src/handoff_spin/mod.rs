@@ -2,21 +2,21 @@
 //! fitted.
 
 mod load;
-mod tables;
 
 use super::Context;
 use super::here::here;
 use super::locks::{WithLock, with_lock};
-use super::report::DocumentReport;
+use super::report::{DocumentReport, Plot};
+use super::scaling;
 use super::words::Number;
 use anyhow::Result;
 use load::{MiscMutex, Shape, Shared, Shown};
+use serde::Serialize;
 use std::sync::Arc;
 use turnwise::RawLock;
 use turnwise::platform::Native;
 use turnwise_bench::adapt::raw::RawLocked;
 use turnwise_bench::environment::Environment;
-use turnwise_bench::published::{self, HandoffSpin};
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
@@ -105,33 +105,89 @@ fn all_rounds(context: &Context<'_>) -> u32 {
     context.choose(40_000, 200_000)
 }
 
-/// Some locks with every number of threads.
-struct Curves(Vec<(&'static str, Vec<Shown>)>);
+/// A lock with what it showed.
+type Of<T> = (&'static str, T);
 
-impl Curves {
-    fn run(context: &Context<'_>, machine: &Arc<Machine>, locks: &[&'static str]) -> Result<Curves> {
-        // Where threads outnumber CPUs a run must last for many slices: what a preempted owner leaves behind is the
-        // paper's point. For locks that only a listing has, one of which polls all the time, a few will do.
-        let judged = |lock| [NO_SPIN, SPIN, TODAY].contains(&lock);
-        let slices = |lock, threads: u32| if threads > CPUS && judged(lock) { 5 } else { 1 };
-        let rounds = |lock, threads: u32| all_rounds(context) * slices(lock, threads) / threads;
-        let run = |lock, threads| Run {
-            machine: Arc::clone(machine),
-            cpus: CPUS,
-            lock,
-            shape: shape(threads, rounds(lock, threads)),
-            seed: context.seed,
+/// What the report is made of.
+#[derive(Serialize)]
+struct Ours {
+    threads: [u32; 4],
+    locks: Vec<Of<Vec<Shown>>>,
+    overlaps: Vec<Of<Shown>>,
+    desktop: Vec<Of<Vec<Shown>>>,
+    metal: Option<Metal>,
+}
+
+/// Runs some locks with every number of threads.
+fn curves(context: &Context<'_>, machine: &Arc<Machine>, locks: &[&'static str]) -> Result<Vec<Of<Vec<Shown>>>> {
+    // Where threads outnumber CPUs a run must last for many slices: what a preempted owner leaves behind is the
+    // paper's point. For locks that only a listing has, one of which polls all the time, a few will do.
+    let judged = |lock| [NO_SPIN, SPIN, TODAY].contains(&lock);
+    let slices = |lock, threads: u32| if threads > CPUS && judged(lock) { 5 } else { 1 };
+    let rounds = |lock, threads: u32| all_rounds(context) * slices(lock, threads) / threads;
+    let run = |lock, threads| Run {
+        machine: Arc::clone(machine),
+        cpus: CPUS,
+        lock,
+        shape: shape(threads, rounds(lock, threads)),
+        seed: context.seed,
+    };
+    let runs: Vec<Run> = locks.iter().flat_map(|&lock| THREADS.map(|threads| run(lock, threads))).collect();
+    let shown = context.pool.map(NAME, &runs, |run| with_lock::<Sim, _>(run.lock, run))?;
+    Ok(locks.iter().copied().zip(shown.chunks(THREADS.len()).map(<[Shown]>::to_vec)).collect())
+}
+
+/// Runs two threads that meet for only a part of the run.
+fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<Vec<Of<Shown>>> {
+    // The first has done this much of its work when the other begins; an uncontended round takes 25 ns.
+    const ALONE_PERCENT: [u64; 6] = [0, 25, 50, 75, 90, 100];
+    const ROUND_NS: u64 = 25;
+    let rounds = all_rounds(context) / 2;
+    let run = |lock, percent: u64| {
+        let alone_ns = u64::from(rounds) * ROUND_NS * percent / 100;
+        let shape = Shape { alone_ns, ..shape(2, rounds) };
+        Run { machine: Arc::clone(machine), cpus: CPUS, lock, shape, seed: context.seed }
+    };
+    let runs: Vec<Run> =
+        [NO_SPIN, SPIN].iter().flat_map(|&lock| ALONE_PERCENT.map(|percent| run(lock, percent))).collect();
+    let shown = context.pool.map("handoff_spin: overlap", &runs, |run| with_lock::<Sim, _>(run.lock, run))?;
+    Ok(runs.iter().map(|run| run.lock).zip(shown).collect())
+}
+
+/// Runs the same workload on a machine of 1024 CPUs.
+fn to_1024(context: &Context<'_>) -> Result<Plot> {
+    const ROUNDS: u32 = 20_000;
+    let machine = scaling::machine()?;
+    let run = |lock, threads| Run {
+        machine: Arc::clone(&machine),
+        cpus: threads,
+        lock,
+        shape: shape(threads, (ROUNDS / threads).max(20)),
+        seed: context.seed,
+    };
+    let words = ["time for an acquisition", "ns", "threads"];
+    scaling::run(context, "handoff_spin: 1024 CPUs", words, &LOCKS, |lock, threads| {
+        Ok(with_lock::<Sim, _>(lock, &run(lock, threads))?.each_ns)
+    })
+}
+
+/// The workload on this machine's CPUs, with one, two and four threads.
+#[derive(Serialize)]
+struct Metal {
+    cpus: u32,
+    locks: Vec<Of<[Shown; 3]>>,
+}
+
+impl Metal {
+    fn run(context: &Context<'_>) -> Metal {
+        let shown = |lock, threads: u32| {
+            // A spin lock's owner loses its CPU for a whole slice where threads outnumber CPUs: fewer rounds do.
+            let rounds = context.choose(20_000, 200_000) / threads;
+            let shape = Shape { alone_ns: 0, held_ns: 0, between_ns: 0, ..shape(threads, rounds) };
+            with_lock::<Native, _>(lock, shape)
         };
-        let runs: Vec<Run> = locks.iter().flat_map(|&lock| THREADS.map(|threads| run(lock, threads))).collect();
-        let shown = context.pool.map(NAME, &runs, |run| with_lock::<Sim, _>(run.lock, run))?;
-        let rows = shown.chunks(THREADS.len()).map(<[Shown]>::to_vec);
-        Ok(Curves(locks.iter().copied().zip(rows).collect()))
-    }
-
-    fn at(&self, lock: &str, threads: u32) -> Shown {
-        let row = self.0.iter().find(|(other, _)| *other == lock).map(|(_, row)| row);
-        let place = THREADS.iter().position(|n| *n == threads);
-        row.zip(place).map(|(row, place)| row[place]).expect("all locks ran with these threads")
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
+        Metal { cpus, locks: LOCKS.map(|lock| (lock, [1, 2, 4].map(|threads| shown(lock, threads)))).into() }
     }
 }
 
@@ -141,18 +197,15 @@ impl Curves {
 /// When the threads get nowhere.
 pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let machine = Arc::new(spec::load("osv-laptop")?);
-    let published: HandoffSpin = published::typed(NAME)?;
-    let curves = Curves::run(context, &machine, &LOCKS)?;
-    let mut listings = curves.techniques();
-    listings.push(tables::overlaps(context, &machine)?);
-    listings.push(tables::desktop(context)?);
-    let mut beyond = Vec::new();
-    if !context.quick {
-        beyond.push(tables::to_1024(context)?.plot());
-    }
-    if context.metal {
-        listings.push(context.pool.alone(|| tables::metal(context)));
-    }
+    let ours = Ours {
+        threads: THREADS,
+        locks: curves(context, &machine, &LOCKS)?,
+        overlaps: overlaps(context, &machine)?,
+        // A desktop with the same number of cores.
+        desktop: curves(context, &Arc::new(spec::load("osv-4")?), &[NO_SPIN, SPIN, SPIN_LOCK])?,
+        metal: context.on_metal(|| Ok(Metal::run(context)))?,
+    };
+    let beyond = context.in_full(|| to_1024(context))?;
     let numbers: [Number<'_>; 6] = [
         ("alone_ms", &(ALONE_NS / 1_000_000)),
         ("skew_ns", &SKEW_NS),
@@ -161,15 +214,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         ("between_ns", &BETWEEN_NS),
         ("round_ns", &(HELD_NS + BETWEEN_NS)),
     ];
-    Ok(DocumentReport {
-        claims: curves.claims(&published),
-        tables: vec![curves.table(&published)?, curves.unchanged()?],
-        bars: curves.bars(&published),
-        listings,
-        plots: vec![curves.plot(&published)],
-        beyond,
-        ..DocumentReport::begin(context, NAME, &machine, &numbers)?
-    })
+    DocumentReport::of(context, NAME, &machine, &numbers, ours, beyond)
 }
 
 #[cfg(test)]

@@ -3,23 +3,47 @@
 //! | file | what |
 //! |---|---|
 //! | `model.rs` | runs of AIM7, and the constants that are fitted |
-//! | `tables.rs` | the published rows next to ours, and more |
+//! | `cells.rs` | the runs of every published cell, and more |
 //! | `today.rs` | curves to 1024 CPUs |
 //! | `markov.rs` | one lock as a Markov chain, for comparison |
+//! | `report.jinja`, `words.toml` | the published rows next to ours; the text about them |
 
+mod cells;
 mod markov;
 mod model;
-mod tables;
 mod today;
 
 use super::Context;
+use super::bracket;
 use super::report::DocumentReport;
-use super::scaling::Scaling;
 use anyhow::Result;
-use model::Model;
-use turnwise_bench::published;
+use cells::{Cells, Metal, Place};
+use model::{DIRECTORIES, Model};
+use serde::Serialize;
+use turnwise_lineage::linux_mutex::{LinuxMutex, NoSpin, Patch1, Patch1And2};
 
 const NAME: &str = "mutex_spinners";
+
+/// What the report is made of.
+#[derive(Serialize)]
+struct Ours {
+    compute_ms: f64,
+    tax_percent: f64,
+    orphan_ns: f64,
+    tried: Vec<[String; 4]>,
+    directories: u32,
+    #[serde(flatten)]
+    cells: Cells,
+    workloads: Vec<[Option<[Vec<f64>; 2]>; 3]>,
+    few: Vec<Vec<f64>>,
+    others: Vec<[Vec<f64>; 2]>,
+    /// Whether this architecture has 64 bits, and what its mutexes have.
+    wide: bool,
+    bytes_of_patch_2: usize,
+    bytes_of_spinning: usize,
+    places: Option<Vec<Place>>,
+    metal: Option<Metal>,
+}
 
 /// Reproduces the paper.
 ///
@@ -27,30 +51,22 @@ const NAME: &str = "mutex_spinners";
 /// A run got stuck, or a file system refused something.
 pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let model = Model::fitted(context)?;
-    let cells = tables::Cells::run(context, &model)?;
-    let mut tables = vec![cells.throughput()?, cells.changes()?, cells.profile()?];
-    tables.push(tables::workloads(context, &model)?);
-    tables.push(tables::in_words(context, &model)?);
-    let bars = cells.bars(&tables[3]);
-    let mut listings = vec![cells.chain()?, model.tried()];
-    let mut beyond = Vec::new();
-    if !context.quick {
-        listings.push(tables::placements(context, &model)?);
-        beyond.extend(today::to_1024(context, &model)?.iter().map(Scaling::plot));
-    }
-    if context.metal {
-        listings.push(context.pool.alone(|| tables::metal(context, &model))?);
-    }
-    let published_on = [published::text(NAME, "machine"), published::text(NAME, "kernel")];
-    Ok(DocumentReport {
-        published_on: published_on.into_iter().flatten().collect::<Vec<_>>().join("; Linux "),
-        claims: cells.claims(),
-        fitted: model.described(),
-        tables,
-        bars,
-        listings,
-        plots: vec![cells.plot()],
-        beyond,
-        ..DocumentReport::begin(context, NAME, &model.machine, &today::NUMBERS)?
-    })
+    let ours = Ours {
+        compute_ms: model.constants.compute_ns / 1e6,
+        tax_percent: model.constants.tax * 100.0,
+        orphan_ns: model.constants.orphan_ns,
+        tried: bracket::rows(1.0, &model.tried),
+        directories: DIRECTORIES,
+        cells: Cells::run(context, &model)?,
+        workloads: cells::workloads(context, &model)?,
+        few: cells::few(context, &model)?,
+        others: cells::others(context, &model)?,
+        wide: cfg!(target_pointer_width = "64"),
+        bytes_of_patch_2: size_of::<LinuxMutex<Patch1And2>>() - size_of::<LinuxMutex<Patch1>>(),
+        bytes_of_spinning: size_of::<LinuxMutex<NoSpin>>() - size_of::<LinuxMutex<Patch1>>(),
+        places: context.in_full(|| cells::places(context, &model))?,
+        metal: context.on_metal(|| Metal::run(context, &model))?,
+    };
+    let beyond = context.in_full(|| today::to_1024(context, &model))?;
+    DocumentReport::of(context, NAME, &model.machine, &today::NUMBERS, ours, beyond.into_iter().flatten())
 }

@@ -2,9 +2,8 @@
 
 use crate::Context;
 use crate::aim7_runs::{self, Constants, Run, Sample};
-use crate::bracket::{self, Tried, nearest};
+use crate::bracket::{Tried, nearest};
 use crate::fit::three_digits;
-use crate::report::{Fitted, Listing};
 use anyhow::{Context as _, Result};
 use std::sync::Arc;
 use turnwise_aim7::Outcome;
@@ -27,7 +26,7 @@ const SLICE_NS: u64 = 3_000_000;
 /// user is not part of the crowd at them, and its CPU is busy.
 const SLICES: u64 = 2;
 /// Where that is: with fewer nodes hardly any user waits, and every window is alike.
-pub(super) const CROWDED_NODES: u32 = 4;
+const CROWDED_NODES: u32 = 4;
 /// The users of the rows that the constants are fitted on: the fewest that far outnumber CPUs, and so the fastest.
 const FITTED_USERS: u32 = 600;
 /// Directories for the users' files: what AIM7's script makes.
@@ -51,7 +50,7 @@ pub(super) struct Model {
     pub(super) published: MutexSpinners,
     pub(super) constants: Constants,
     /// Times at the orphan list that were tried, nanoseconds, with thousand jobs a minute of each seed on 4 nodes.
-    tried: Vec<Tried>,
+    pub(super) tried: Vec<Tried>,
 }
 
 impl Model {
@@ -108,16 +107,6 @@ impl Model {
         Ok(())
     }
 
-    /// Returns all that was tried there.
-    pub(super) fn tried(&self) -> Listing {
-        bracket::listing(
-            "What the fit tried on 4 nodes: thousand jobs/min",
-            "a visit to the orphan list, ns",
-            1.0,
-            &self.tried,
-        )
-    }
-
     /// Describes the runs of one cell of the table.
     pub(super) fn run(
         &self,
@@ -156,27 +145,6 @@ impl Model {
         let topology = &self.machine.topology;
         (0..topology.cpus()).filter(|&cpu| topology.node(cpu) < nodes).count() as u64
     }
-
-    /// Returns what was fitted, on what.
-    pub(super) fn described(&self) -> Vec<Fitted> {
-        let fitted = |what: &str, value: f64, unit: &str, row: usize| Fitted {
-            what: what.to_owned(),
-            value,
-            unit: unit.to_owned(),
-            on: format!("mutex_spinners.rows[{row}].jpm[2]"),
-        };
-        let Constants { compute_ns, tax, orphan_ns, .. } = self.constants;
-        vec![
-            fitted("what a job computes", compute_ns / 1e6, "ms", 7),
-            fitted("how much more that takes on two nodes", tax * 100.0, "%", 6),
-            fitted("how long either visit to the orphan list holds its mutex", orphan_ns, "ns", 5),
-        ]
-    }
-}
-
-/// Returns whether the constants were fitted on this cell.
-pub(super) fn is_fitted(range: &str, nodes: u32, column: usize) -> bool {
-    users(range) == FITTED_USERS && nodes < 8 && column == 2
 }
 
 /// Returns the seeds of a cell: where users come to wait, one shows little.

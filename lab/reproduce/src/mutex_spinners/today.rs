@@ -3,7 +3,8 @@
 use super::model::{DIRECTORIES, Model, TODAY, VARIANTS};
 use crate::Context;
 use crate::aim7_runs::Run;
-use crate::scaling::{self, COUNTS, Scaling};
+use crate::report::Plot;
+use crate::scaling::{self, COUNTS};
 use crate::words::Number;
 use anyhow::Result;
 
@@ -28,7 +29,7 @@ pub(super) const NUMBERS: [Number<'static>; 5] = [
 ];
 
 /// Returns jobs a minute of the paper's kernels and of today's locks.
-pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scaling>> {
+pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Plot>> {
     let machine = scaling::machine_of_a_kernel()?;
     let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];
     let run = |(directories, file_systems), locks, cpus: u32| {
@@ -47,14 +48,11 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scalin
     let rows = || PLACES.iter().flat_map(|&(directories, systems, _)| locks.map(|l| ((directories, systems), l)));
     let runs: Vec<Run> = rows().flat_map(|(place, locks)| COUNTS.map(|cpus| run(place, locks, cpus))).collect();
     let outcomes = context.pool.map_longest_first("mutex_spinners: 1024 CPUs", &runs, Run::cost, Run::run)?;
-    let mut of_all = outcomes.chunks(COUNTS.len());
+    let mut jpm = outcomes.iter().map(|outcome| outcome.jpm / 1e3);
     let scaling = PLACES.map(|(_, _, place)| {
         let title = format!("AIM7 fserver, {USERS_PER_CPU} users for each CPU, {place}");
-        let mut scaling = Scaling::new(&title, "thousand jobs/min", "CPUs");
-        for (name, row) in NAMES.into_iter().zip(of_all.by_ref()) {
-            scaling.push(name, row.iter().map(|outcome| outcome.jpm / 1e3));
-        }
-        scaling
+        let of_place = jpm.by_ref().take(NAMES.len() * COUNTS.len());
+        scaling::curves([&title, "thousand jobs/min", "CPUs"], &NAMES, of_place)
     });
     Ok(scaling.into())
 }

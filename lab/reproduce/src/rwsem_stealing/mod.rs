@@ -5,46 +5,45 @@
 //! |---|---|
 //! | `load.rs` | what the threads do |
 //! | `model.rs` | runs of it |
-//! | `tables.rs` | the published rows next to ours, and more |
+//! | `found.rs` | the runs of all versions of the lock, here and elsewhere |
+//! | `report.jinja`, `words.toml` | the published rows next to ours; the text about them |
 
+mod found;
 mod load;
 mod model;
-mod tables;
 
 use super::Context;
-use super::report::{DocumentReport, Fitted};
+use super::report::DocumentReport;
 use super::words::Number;
 use anyhow::Result;
+use found::{Found, Metal};
 use model::Model;
-use tables::Found;
-use turnwise_bench::published::{self, RwsemStealing};
+use serde::Serialize;
 
-const NAME: &str = "rwsem_stealing";
+/// What the report is made of.
+#[derive(Serialize)]
+struct Ours {
+    cpus: u32,
+    main: Found,
+    elsewhere: Vec<Found>,
+    by_hold: Option<Vec<Found>>,
+    metal: Option<Metal>,
+}
 
 /// Reproduces the paper.
 ///
 /// # Errors
 /// When the threads get nowhere.
 pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
-    let published: RwsemStealing = published::typed(NAME)?;
     let model = Model::on(Model::MACHINE, Model::CPUS, Model::HOLD_NS)?;
-    let found = Found::run(context, &model)?;
-    let mut listings = vec![found.listing(), tables::robustness(context, &found)?];
-    let mut beyond = Vec::new();
-    if !context.quick {
-        listings.push(tables::by_hold(context)?);
-        beyond.push(tables::to_1024(context, &model)?.plot());
-    }
-    if context.metal {
-        listings.push(context.pool.alone(|| tables::metal(context, &model))?);
-    }
-    let key = |place: &str| format!("{NAME}.{place}");
-    let fitted = |what: &str, value: f64, unit: &str, on: &str| Fitted {
-        what: what.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        on: key(on),
+    let ours = Ours {
+        cpus: Model::CPUS,
+        main: Found::run(context, &model)?,
+        elsewhere: found::elsewhere(context)?,
+        by_hold: context.in_full(|| found::by_hold(context))?,
+        metal: context.on_metal(|| Ok(Metal::run(context, &model)))?,
     };
+    let beyond = context.in_full(|| found::to_1024(context, &model))?;
     let numbers: [Number<'_>; 6] = [
         ("machine", &Model::MACHINE),
         ("users", &Model::USERS),
@@ -53,16 +52,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         ("own_ns", &Model::OWN_NS),
         ("compute_us", &(Model::COMPUTE_NS / 1000)),
     ];
-    Ok(DocumentReport {
-        published_on: "not said; 537% CPU: at least 6 CPUs".to_owned(),
-        workload: format!("AIM7, {}", published::text(NAME, "workfile").unwrap_or_default()),
-        claims: found.claims(&published),
-        fitted: vec![fitted("forks of the whole run", found.forks(&published), "", "voluntary_context_switches[0]")],
-        tables: found.tables(&published)?,
-        bars: found.bars(&published),
-        listings,
-        plots: vec![found.plot()],
-        beyond,
-        ..DocumentReport::begin(context, NAME, &model.machine, &numbers)?
-    })
+    DocumentReport::of(context, "rwsem_stealing", &model.machine, &numbers, ours, beyond)
 }

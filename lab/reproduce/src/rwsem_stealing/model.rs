@@ -4,6 +4,7 @@ use super::load::{ForkTest, Shape};
 use crate::Context;
 use crate::locks::{WithLock, with_lock};
 use anyhow::Result;
+use serde::Serialize;
 use std::sync::Arc;
 use turnwise::RawLock;
 use turnwise_bench::simulated::Jitter;
@@ -36,7 +37,7 @@ pub(super) struct Run {
 }
 
 /// What a run showed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Shown {
     pub(super) forks_per_s: f64,
     pub(super) cpu_percent: f64,

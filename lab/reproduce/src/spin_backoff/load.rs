@@ -11,7 +11,7 @@
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use turnwise::platform::{IntWord, SpinLimit, Word};
+use turnwise::platform::{IntWord, Pause, SpinLimit, Word};
 use turnwise_bench::environment::Environment;
 use turnwise_bench::load::exclusive::Lock;
 use turnwise_sim::experiment::ThreadGroup;
@@ -68,7 +68,7 @@ impl<W: Environment> Barrier<W> {
             if W::spin_until(&self.round.0, |now| now != round, limit).is_ok() {
                 break;
             }
-            W::yield_now();
+            W::pause(Pause::Yield);
         }
         // ORDERING barrier.see: pairs with barrier.go.
         self.round.0.load(Acquire);
@@ -165,7 +165,7 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
         let (look, mut seed) = (W::amount(LOOK_NS), 0);
         while self.done.load(Relaxed) < self.shape.threads {
             seed = W::work(seed, look);
-            W::yield_now();
+            W::pause(Pause::Yield);
         }
         std::hint::black_box(seed);
     }

@@ -6,17 +6,34 @@
 //! | `load.rs` | what the threads do |
 //! | `locks.rs` | the locks that they want |
 //! | `model.rs` | runs of it, and the three constants that are fitted |
-//! | `tables.rs` | the published rows next to ours, and more |
+//! | `seconds.rs` | what they take |
+//! | `report.jinja`, `words.toml` | the published rows next to ours; the text about them |
 
 mod load;
 mod locks;
 mod model;
-mod tables;
+mod seconds;
 
 use super::Context;
 use super::report::DocumentReport;
 use anyhow::Result;
-use model::Model;
+use model::{Constants, Model};
+use seconds::{Metal, Of, Part, Seconds};
+use serde::Serialize;
+
+/// What the report is made of.
+#[derive(Serialize)]
+struct Ours {
+    files: f64,
+    acquisitions: f64,
+    lines: f64,
+    gains: Vec<Vec<f64>>,
+    parts: Vec<Part>,
+    parabola: Vec<f64>,
+    locks: Vec<Of<Seconds>>,
+    inode: Vec<Of<f64>>,
+    metal: Option<Metal>,
+}
 
 /// Reproduces the paper.
 ///
@@ -24,25 +41,19 @@ use model::Model;
 /// When the threads get nowhere.
 pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let model = Model::fitted(context)?;
-    let curves = tables::Curves::run(context, &model)?;
-    let mut listings = vec![curves.beyond(), tables::inode(context, &model)?];
-    listings.push(tables::baseline(&model.published));
-    let mut beyond = Vec::new();
-    if !context.quick {
-        beyond.push(tables::to_1024(context, &model)?.plot());
-    }
-    if context.metal {
-        listings.push(context.pool.alone(|| tables::metal(&model))?);
-    }
-    let private_us = model::Constants::PRIVATE_NS / 1000;
-    Ok(DocumentReport {
-        claims: curves.claims(),
-        fitted: model.described(),
-        tables: curves.tables(&model)?,
-        bars: curves.bars(),
-        listings,
-        plots: vec![curves.plot(&model)],
-        beyond,
-        ..DocumentReport::begin(context, "spin_backoff", &model.machine, &[("private_us", &private_us)])?
-    })
+    let locks = seconds::seconds(context, &model)?;
+    let ours = Ours {
+        files: model.files,
+        acquisitions: model.constants.acquisitions.into(),
+        lines: model.constants.lines,
+        gains: seconds::gains(&locks),
+        parts: seconds::parts(&model.published, &locks),
+        parabola: seconds::baseline(&model.published),
+        locks,
+        inode: seconds::inode(context, &model)?,
+        metal: context.on_metal(|| Ok(Metal::run(&model)))?,
+    };
+    let beyond = context.in_full(|| seconds::to_1024(context, &model))?;
+    let private_us = Constants::PRIVATE_NS / 1000;
+    DocumentReport::of(context, "spin_backoff", &model.machine, &[("private_us", &private_us)], ours, beyond)
 }

@@ -4,7 +4,6 @@ use super::load::{SameFile, Shape, Took};
 use super::locks::{WithLock, with_lock};
 use crate::Context;
 use crate::fit::{Unknown, distance, fit};
-use crate::report::Fitted;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_bench::environment::Environment;
@@ -143,22 +142,6 @@ impl Model {
         Ok(Model { machine, constants, files, published })
     }
 
-    /// Returns what was fitted, on what.
-    pub(super) fn described(&self) -> Vec<Fitted> {
-        let row = |what: &str, value: f64, unit: &str, on: &str| Fitted {
-            what: what.to_owned(),
-            value,
-            unit: unit.to_owned(),
-            on: on.to_owned(),
-        };
-        let acquisitions = f64::from(self.constants.acquisitions);
-        vec![
-            row("acquisitions of the lock in all", self.files * acquisitions, "of each thread", ON[0]),
-            row("acquisitions between two barriers", acquisitions, "of each thread", ON[1]),
-            row("lines that each owner of the lock reads and writes", self.constants.lines, "", ON[2]),
-        ]
-    }
-
     /// Returns a run of this workload.
     pub(super) fn run(&self, context: &Context<'_>, lock: &'static str, cpus: u32) -> Run {
         Run {
@@ -179,10 +162,6 @@ impl Model {
         [of_all(took.wall_ns), of_all(took.system_ns), of_all(took.user_ns + took.wall_ns)]
     }
 }
-
-/// The figures that the constants were fitted on.
-pub(super) const ON: [&str; 3] =
-    ["spin_backoff.rows[0].spin[0]", "spin_backoff.rows[0].spin[2]", "spin_backoff.rows[3].spin[0]"];
 
 /// Returns user seconds without those of the busy thread.
 fn user_of_workers([wall, _, user]: [f64; 3]) -> f64 {

@@ -5,7 +5,7 @@
 //! | words | words of the simulated memory, on lines as their types lay them out |
 //! | `spin_until` | a thread parked on lines |
 //! | `park`, `wake`, `requeue` | a futex, with the costs of a call, a switch and a wake-up |
-//! | `preempt_off`, `preempt_on` | in a kernel, sections in which a thread keeps its CPU; elsewhere nothing |
+//! | `preempt` | in a kernel, sections in which a thread keeps its CPU; elsewhere nothing |
 //! | `on_cpu` | what a kernel or a program can tell, or nothing, as the machine file states |
 //! | `touch` | accesses of the protected data's lines |
 
@@ -19,9 +19,12 @@ pub use word::SimWord;
 use crate::engine::{self, Doing, Engine, Flow, Kind, Op};
 use crate::spec::{Machine, NS, Ps};
 use std::mem::MaybeUninit;
+use std::num::NonZeroUsize;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
-use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
+use turnwise::platform::{
+    Deadline, Hint, Lane, Me, OnCpu, Parked, Pause, Platform, Preempt, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+};
 
 /// The simulated machine as a platform. Waiting is only for simulated threads; everything else also works outside of
 /// them, for free.
@@ -56,49 +59,23 @@ unsafe impl Platform for Sim {
     type Ptr<T: 'static> = SimWord<*mut T>;
 
     #[track_caller]
-    fn fence(order: Ordering) {
-        if order == Ordering::SeqCst {
-            if engine::inside() {
-                engine::step(engine::Engine::drain);
+    fn pause(pause: Pause) {
+        let at = Location::caller();
+        match pause {
+            Pause::Relax => spend(Kind::Spin, |m| m.cpu.pause, at),
+            _ if !engine::inside() => {}
+            Pause::Rest(ns) => {
+                engine::step(|e| e.busy(Doing::new(Kind::Spin, at), Ps::from(ns) * NS));
+                engine::with(|e| e.no_look_ahead());
             }
-            spend(Kind::Memory, |m| m.cpu.rmw_hit, Location::caller());
-        }
-    }
-
-    #[track_caller]
-    fn relax() {
-        spend(Kind::Spin, |m| m.cpu.pause, Location::caller());
-    }
-
-    fn line_ns() -> u32 {
-        engine::with(|e| e.line_ns)
-    }
-
-    #[track_caller]
-    fn yield_now() {
-        let at = Location::caller();
-        if engine::inside() {
-            engine::step(engine::Engine::drain);
-        }
-        spend(Kind::System, |m| m.system.yield_call, at);
-        if engine::inside() && engine::with(|e| e.yields()) {
-            engine::suspend();
-        }
-    }
-
-    #[track_caller]
-    fn nap(ns: u32) {
-        if engine::inside() {
-            Sim::sleep(ns.into());
-        }
-    }
-
-    #[track_caller]
-    fn rest(ns: u32) {
-        let at = Location::caller();
-        if engine::inside() {
-            engine::step(|e| e.busy(Doing::new(Kind::Spin, at), Ps::from(ns) * NS));
-            engine::with(|e| e.no_look_ahead());
+            Pause::Yield | Pause::Offer => {
+                engine::step(engine::Engine::drain);
+                spend(Kind::System, |m| m.system.yield_call, at);
+                if engine::with(|e| e.yields()) {
+                    engine::suspend();
+                }
+            }
+            Pause::Nap(ns) => Sim::sleep(ns.into()),
         }
     }
 
@@ -112,42 +89,22 @@ unsafe impl Platform for Sim {
             let value = word.load(Ordering::Relaxed);
             ready(value).then_some(value)
         };
-        spin::spin(&[address(word)], limit, Location::caller(), look)
+        let words = [address(word), limit.also.map_or(0, NonZeroUsize::get)];
+        spin::spin(&words[..1 + usize::from(limit.also.is_some())], limit, Location::caller(), look)
     }
 
     #[track_caller]
-    fn spin_until_either<A: Word, B: Word>(
-        a: &A,
-        mut ready_a: impl FnMut(A::Value) -> bool,
-        b: &B,
-        mut ready_b: impl FnMut(B::Value) -> bool,
-        limit: SpinLimit,
-    ) -> Result<(), SpinEnd> {
-        let look = || {
-            let ready = ready_a(a.load(Ordering::Relaxed)) || ready_b(b.load(Ordering::Relaxed));
-            ready.then_some(())
-        };
-        spin::spin(&[address(a), address(b)], limit, Location::caller(), look)
-    }
-
-    #[track_caller]
-    fn preempt_off() {
+    fn preempt(what: Preempt) -> Option<bool> {
         let at = Location::caller();
-        if engine::inside() {
-            engine::with(|e| e.preempt_off(at));
+        if !engine::inside() {
+            return None;
         }
-    }
-
-    #[track_caller]
-    fn preempt_on() {
-        let at = Location::caller();
-        if engine::inside() {
-            engine::step(|e| e.preempt_on(at));
+        match what {
+            Preempt::Off => engine::with(|e| e.preempt_off(at)),
+            Preempt::On => engine::step(|e| e.preempt_on(at)),
+            Preempt::IsDue => return engine::with(|e| e.need_resched()),
         }
-    }
-
-    fn need_resched() -> Option<bool> {
-        if engine::inside() { engine::with(|e| e.need_resched()) } else { None }
+        None
     }
 
     #[track_caller]
@@ -229,20 +186,15 @@ unsafe impl Platform for Sim {
         spin::on_cpu(token, Location::caller())
     }
 
-    fn cpu() -> u32 {
-        if engine::inside() { engine::with(|e| e.current_cpu) } else { 0 }
-    }
-
-    fn cpus() -> u32 {
-        if engine::inside() { engine::with(|e| e.cpus_allowed()) } else { 1 }
-    }
-
-    fn node() -> u32 {
-        if engine::inside() { engine::with(|e| e.machine.topology.node(e.current_cpu)) } else { 0 }
-    }
-
-    fn name_of(address: usize) -> usize {
-        if engine::inside() { engine::with(|e| e.name(address)) } else { address }
+    fn hint(hint: Hint) -> u32 {
+        match hint {
+            Hint::LineNs => engine::with(|e| e.line_ns),
+            Hint::Cpus if !engine::inside() => 1,
+            _ if !engine::inside() => 0,
+            Hint::Cpu => engine::with(|e| e.current_cpu),
+            Hint::Cpus => engine::with(|e| e.cpus_allowed()),
+            Hint::Node => engine::with(|e| e.machine.topology.node(e.current_cpu)),
+        }
     }
 
     #[track_caller]

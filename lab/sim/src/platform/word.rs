@@ -108,6 +108,16 @@ impl<T: Copy + PartialEq> Word for SimWord<T> {
         line.into_iter().for_each(|line| engine::with(|e| e.wrote(line)));
         Ok(old)
     }
+
+    #[track_caller]
+    fn fence(order: Ordering) {
+        if order == Ordering::SeqCst {
+            if engine::inside() {
+                engine::step(engine::Engine::drain);
+            }
+            super::spend(Kind::Memory, |m| m.cpu.rmw_hit, Location::caller());
+        }
+    }
 }
 
 impl SimWord<u32> {

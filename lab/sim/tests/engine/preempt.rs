@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use turnwise::platform::{Lane, Platform, SpinEnd, SpinLimit, Word};
+use turnwise::platform::{Lane, Pause, Platform, Preempt, SpinEnd, SpinLimit, Word};
 use turnwise_sim::spec::{Machine, NS, OnCpuView};
 use turnwise_sim::{Affinity, Happened, Outcome, Sim, Simulation, StuckKind};
 
@@ -15,9 +15,9 @@ const MS: u64 = 1_000_000;
 
 /// Runs a section with preemption off.
 fn section<R>(inside: impl FnOnce() -> R) -> R {
-    Sim::preempt_off();
+    Sim::preempt(Preempt::Off);
     let result = inside();
-    Sim::preempt_on();
+    Sim::preempt(Preempt::On);
     result
 }
 
@@ -64,7 +64,7 @@ fn sections_nest_and_a_yield_inside_yields_nothing() {
         section(|| {
             section(|| Sim::compute(5 * MS));
             mine.borrow_mut().push("inner over");
-            Sim::yield_now();
+            Sim::pause(Pause::Yield);
             Sim::compute(MS);
             mine.borrow_mut().push("outer over");
         });
@@ -140,17 +140,17 @@ fn need_resched_tells_when_the_slice_is_over_and_somebody_waits() {
     let asks: Box<dyn FnOnce()> = Box::new(move || {
         section(|| {
             for _ in 0..5 {
-                notes.borrow_mut().push(Sim::need_resched());
+                notes.borrow_mut().push(Sim::preempt(Preempt::IsDue));
                 Sim::compute(MS);
             }
         });
         Sim::compute(2 * MS); // the other ends
-        notes.borrow_mut().push(Sim::need_resched());
+        notes.borrow_mut().push(Sim::preempt(Preempt::IsDue));
     });
     run(&support::shared(1, 1), vec![asks, Box::new(|| Sim::compute(MS / 2))]);
     let [no, yes] = [false, true].map(Some);
     assert_eq!(seen.take(), [no, no, no, yes, yes, no]);
-    assert_eq!(Sim::need_resched(), None, "outside of simulated threads nobody can tell");
+    assert_eq!(Sim::preempt(Preempt::IsDue), None, "outside of simulated threads nobody can tell");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn only_kernels_have_sections() {
     let body = || -> Box<dyn FnOnce()> {
         Box::new(|| {
             section(|| {
-                assert_eq!(Sim::need_resched(), None);
+                assert_eq!(Sim::preempt(Preempt::IsDue), None);
                 Sim::compute(10 * MS);
                 Sim::sleep(MS);
             });
@@ -182,7 +182,7 @@ fn whoever_spins_for_a_section_waits_no_longer_than_it_takes() {
             sim.spawn(Affinity::Any, move || {
                 for _ in 0..200 {
                     if off {
-                        Sim::preempt_off();
+                        Sim::preempt(Preempt::Off);
                     }
                     let begin = Sim::time_ps();
                     while lock.compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
@@ -192,7 +192,7 @@ fn whoever_spins_for_a_section_waits_no_longer_than_it_takes() {
                     Sim::compute(10_000);
                     lock.store(0, Relaxed);
                     if off {
-                        Sim::preempt_on();
+                        Sim::preempt(Preempt::On);
                     }
                     Sim::compute(10_000);
                 }
@@ -224,13 +224,13 @@ fn a_futex_wait_in_a_section_is_refused() {
 #[test]
 #[should_panic(expected = "thread 0 ends, with preemption off since")]
 fn a_thread_cannot_end_in_a_section() {
-    run(&support::shared(1, 1), vec![Box::new(Sim::preempt_off)]);
+    run(&support::shared(1, 1), vec![Box::new(|| _ = Sim::preempt(Preempt::Off))]);
 }
 
 #[test]
 #[should_panic(expected = "has not turned it off")]
 fn a_section_ends_once() {
-    run(&support::shared(1, 1), vec![Box::new(|| section(Sim::preempt_on))]);
+    run(&support::shared(1, 1), vec![Box::new(|| section(|| _ = Sim::preempt(Preempt::On)))]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use turnwise::RawMutex;
-use turnwise::platform::{OnCpu, Platform, Token};
+use turnwise::platform::{OnCpu, Pause, Platform, Token};
 use turnwise::raw::RawLock;
 use turnwise::wait::Tuned;
 use turnwise_sim::spec::{Machine, NS};
@@ -177,7 +177,7 @@ fn whoever_wakes_another_on_its_own_cpu_is_preempted_even_if_nothing_else_is_to_
         Sim::compute(5 * MS);
         Sim::wake(&raw const *word, turnwise::platform::Lane::Waiters, 1);
         while !done.get() {
-            Sim::relax();
+            Sim::pause(Pause::Relax);
         }
     });
     let outcome = sim.run().unwrap();
@@ -283,7 +283,7 @@ fn who_yields_comes_after_those_who_wait() {
             for _ in 0..4 {
                 order.borrow_mut().push(thread);
                 Sim::compute(1_000 + 100_000 * thread); // a thread that had little yields, too
-                Sim::yield_now();
+                Sim::pause(Pause::Yield);
             }
         });
     }
@@ -295,7 +295,7 @@ fn who_yields_comes_after_those_who_wait() {
 #[test]
 fn a_yield_with_nobody_waiting_costs_its_call() {
     let mut sim = Simulation::new(config(&support::shared(1, 1), 1), 1);
-    sim.spawn(Affinity::Any, || assert_eq!(took(Sim::yield_now), 300 * NS));
+    sim.spawn(Affinity::Any, || assert_eq!(took(|| Sim::pause(Pause::Yield)), 300 * NS));
     assert_eq!(switches(&sim.run().unwrap().counters), (0, 0));
 }
 

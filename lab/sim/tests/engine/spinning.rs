@@ -3,6 +3,7 @@
 use crate::support;
 use crate::world::{Word32, compute_until, config, notes, token, took};
 use std::cell::Cell;
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -84,7 +85,9 @@ fn counting(machine: &Arc<Machine>, seed: u64, perturb: Perturb) {
                     let result = Sim::spin_until(word, ready, limit);
                     assert!(until.is_some() || result.is_ok_and(ready), "{result:?}");
                 } else {
-                    let result = Sim::spin_until_either(word, ready, &*apart, |value| value > 1 << 16, limit);
+                    let limit = SpinLimit { also: Some(NonNull::from(&*apart).addr()), ..limit };
+                    let either = |value| ready(value) || apart.load(Relaxed) > 1 << 16;
+                    let result = Sim::spin_until(word, either, limit);
                     assert!(until.is_some() || result.is_ok(), "{result:?}");
                 }
                 seen = word.load(Relaxed);

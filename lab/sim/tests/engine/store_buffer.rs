@@ -74,7 +74,7 @@ fn a_thread_sees_its_own_stores_and_locked_operations_wait_for_them() {
         assert_eq!(took, 50 + 9, "the buffer first");
         let took = takes(|| {
             words[2].store(9, Relaxed);
-            Sim::fence(SeqCst);
+            SimWord::<u32>::fence(SeqCst);
         });
         assert_eq!(took, 50 + 9);
     });
@@ -131,7 +131,7 @@ fn store_buffering(fence: bool) -> (u32, u32) {
             Sim::compute(20_000 - Sim::time_ns());
             mine.store(1, Relaxed);
             if fence {
-                Sim::fence(SeqCst);
+                SimWord::<u32>::fence(SeqCst);
             }
             note.set(other.load(Relaxed));
             Sim::compute(1_000); // a thread that leaves its CPU has stored

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use turnwise::Mutex;
-use turnwise::platform::{Lane, Platform, SpinLimit, Word};
+use turnwise::platform::{Lane, Pause, Platform, SpinLimit, Word};
 use turnwise_sim::spec::{Machine, OnCpuView};
 use turnwise_sim::{Affinity, Config, Outcome, Perturb, Placed, Sim, Simulation, Stuck, StuckKind};
 
@@ -147,7 +147,7 @@ fn one_thread_that_does_nothing_of_use_is_a_livelock() {
         }
         sim.spawn(Affinity::Any, move || {
             while flag.load(Relaxed) == 0 {
-                Sim::relax();
+                Sim::pause(Pause::Relax);
             }
         });
         let stuck = sim.run().unwrap_err();

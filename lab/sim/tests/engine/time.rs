@@ -5,7 +5,7 @@ use crate::world::{Word32, config, row};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use turnwise::Mutex;
-use turnwise::platform::{Clock, Deadline, IntWord, Lane, Platform, SpinLimit, Word};
+use turnwise::platform::{Clock, Deadline, IntWord, Lane, Pause, Platform, SpinLimit, Word};
 use turnwise_sim::spec::{Machine, OnCpuView, Protocol};
 use turnwise_sim::{Affinity, Config, Kind, Outcome, Perturb, Placed, ProfileEntry, Sim, Simulation};
 
@@ -44,9 +44,9 @@ fn something(word: &Word32, lock: &Mutex<u64, Sim>) {
             let now = word.load(Relaxed);
             let _ = Sim::spin_until(word, |value| value != now, limit);
         }
-        6 => Sim::yield_now(),
-        7 => (0..20).for_each(|_| Sim::relax()),
-        8 => Sim::rest(Sim::chance(500) as u32),
+        6 => Sim::pause(Pause::Yield),
+        7 => (0..20).for_each(|_| Sim::pause(Pause::Relax)),
+        8 => Sim::pause(Pause::Rest(Sim::chance(500) as u32)),
         _ => {
             let mut count = lock.lock();
             *count += 1;
@@ -218,7 +218,7 @@ fn a_cpu_begins_early_with_what_needs_nothing_of_what_comes_before() {
     let noted = costs.clone();
     sim.spawn(Affinity::Cpu(0), move || {
         let ahead = |ns| noted.borrow_mut().push(crate::world::took(|| Sim::compute_ahead(ns)) / 1_000);
-        Sim::relax();
+        Sim::pause(Pause::Relax);
         ahead(100); // a spin hint is waited for
         ahead(100); // it needs the result of the one before
         Sim::compute(50);

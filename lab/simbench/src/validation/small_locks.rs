@@ -19,7 +19,7 @@
 use super::qspinlock::{KernelQueuedLock, spin_until};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{IntWord, Lane, Platform, Word};
+use turnwise::platform::{IntWord, Lane, Pause, Platform, Word};
 use turnwise_sim::{Placed, Sim, Simulation};
 
 type U32 = <Sim as Platform>::U32;
@@ -215,7 +215,7 @@ impl SmallLock for Osq {
                 return;
             }
             if node.next.load(Relaxed) == 0 {
-                Sim::relax();
+                Sim::pause(Pause::Relax);
             } else {
                 next = node.next.swap(0, Acquire);
             }
@@ -275,7 +275,7 @@ impl SpinThenFutex {
         let spins = self.spinners.fetch_add(1, Relaxed) < SPINNERS;
         let took = spins
             && (0..ROUNDS).any(|_| {
-                (0..PAUSES).for_each(|_| Sim::relax());
+                (0..PAUSES).for_each(|_| Sim::pause(Pause::Relax));
                 self.futex.0.load(Relaxed) == FREE && self.futex.take_free()
             });
         self.spinners.fetch_sub(1, Relaxed);
@@ -329,7 +329,7 @@ impl Semaphore {
             if count.load(Relaxed) == 0 && count.compare_exchange(0, WRITER, Acquire, Relaxed).is_ok() {
                 break;
             }
-            Sim::relax();
+            Sim::pause(Pause::Relax);
         }
         self.spinners.release();
     }

@@ -1,7 +1,7 @@
 //! Event counts on a line per CPU, so that counting costs no line that others write.
 
 use std::sync::atomic::Ordering::Relaxed;
-use turnwise::platform::{IntWord, Platform, Word};
+use turnwise::platform::{Hint, IntWord, Platform, Word};
 
 /// What is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +36,7 @@ impl<P: Platform> Counters<P> {
 
     #[inline]
     pub(crate) fn add(&self, counter: Counter) {
-        let cpu = if cfg!(miri) { 0 } else { P::cpu() };
+        let cpu = if cfg!(miri) { 0 } else { P::hint(Hint::Cpu) };
         self.0[cpu as usize % LINES].0[counter as usize].fetch_add(1, Relaxed);
     }
 

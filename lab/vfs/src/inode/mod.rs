@@ -224,7 +224,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
             return;
         }
         // ORDERING inode.references: the last one sees what all others did. Partner: the decrement above.
-        H::Platform::fence(Acquire);
+        <H::Platform as Platform>::U32::fence(Acquire);
         inode.give_pages_back(space);
         let killed = inode.kind == Kind::Directory && inode.words.links.load(Relaxed) == 0;
         if !killed {

@@ -21,7 +21,7 @@ pub(super) const FAULTS: &[Fault] = &[
         expected: Expected::Loses,
         ..fault("broken-trusting", "a lock that takes the end of an interrupted wait (EINTR) for the lock", trusting)
     },
-    fault("broken-unprovoked", "the same lock where nobody interrupts it: it is the fault that shows it", |session| {
+    fault("broken-unprovoked", "the same lock without interruptions: it is the fault that shows it", |session| {
         run(session, &TRUSTING, &mut InTheLock)
     }),
     Fault {

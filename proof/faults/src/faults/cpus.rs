@@ -19,7 +19,7 @@ pub(super) const FAULTS: &[Fault] = &[
     }),
     fault("quota", "5% of a CPU for all threads together: they stand still for most of each 100 ms", quota),
     fault("hot-unplug", "a CPU taken away from the running machine", |_| {
-        Ok(Outcome::Skipped("it would take the CPU from everybody else on this machine".into()))
+        Ok(Outcome::Skipped("it would take the CPU from all others on this machine".into()))
     }),
 ];
 

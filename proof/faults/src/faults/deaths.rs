@@ -25,8 +25,8 @@ pub(super) const FAULTS: &[Fault] = &[
     }),
     fault(
         "forks",
-        "children forked while the lock is free, the forking thread's (also with spinners, with sleepers, promised to \
-         one), or another thread's; they use it, or find that they cannot",
+        "children forked while the lock is free, the forking thread's (also with spinners, with sleepers, handed \
+         off to one), or another thread's; they use it, or find that they cannot",
         forks,
     ),
     fault(
@@ -75,7 +75,7 @@ const HANDLERS: &[Victim] = &[
 
 /// The states in which children found the lock, as `victims/deeds.c` numbers them.
 const STATES: [&str; 6] =
-    ["free", "held by the child", "the same, spinners", "the same, sleepers", "the same, promised", "held by another"];
+    ["free", "held by the child", "the same, spinners", "the same, sleepers", "the same, reserved", "held by another"];
 
 fn forks(session: &mut Session) -> Result<Outcome> {
     let mut tally = session.each(FORKING, "fork", |_| Ok(Nothing))?;

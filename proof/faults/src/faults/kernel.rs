@@ -13,7 +13,7 @@ use rand::rngs::SmallRng;
 use std::time::Duration;
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault("spurious-wakes", "one futex wait in 4 ends at once as if somebody had woken it", |session| {
+    fault("spurious-wakes", "one futex wait in 4 ends at once as if another thread had woken it", |session| {
         answers(session, &[libc::SYS_futex], |call, rng| one_wait_in_4(call, rng, None))
     }),
     fault("interrupted-waits", "one futex wait in 4 ends at once with EINTR", |session| {

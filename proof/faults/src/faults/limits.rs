@@ -153,7 +153,7 @@ fn few_descriptors(session: &mut Session) -> Result<Outcome> {
 /// Runs as another user, one without other processes, since root has no such limit.
 fn few_processes(session: &mut Session) -> Result<Outcome> {
     if !nix::unistd::geteuid().is_root() {
-        return Ok(Outcome::Skipped("only root can run programs as somebody who runs nothing else".into()));
+        return Ok(Outcome::Skipped("only root can run programs as a user who runs nothing else".into()));
     }
     let somebody = session.somebody()?;
     if !somebody.may_run(&session.tool("turnwise")?) {

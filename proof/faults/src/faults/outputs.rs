@@ -22,7 +22,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "standard output that takes nothing (/dev/full), for every subcommand that prints",
         |session| printing(session, "exec \"$@\" > /dev/full", |output| !output.status.success()),
     ),
-    fault("closed-pipe", "standard output as a pipe that nobody reads, for the same subcommands", |session| {
+    fault("closed-pipe", "standard output as a pipe without a reader, for the same subcommands", |session| {
         // Output behind a closed pipe is no loss: any status but a crash is fine.
         printing(session, "\"$@\" | true; exit ${PIPESTATUS[0]}", |_| true)
     }),

@@ -19,8 +19,8 @@ pub(super) const FAULTS: &[Fault] = &[
     }),
     fault(
         "waiter-stopped",
-        "another thread, wherever it is (asleep, spinning, first in line, promised the lock, on its way), stopped for \
-         up to 40 ms, and continued",
+        "another thread, wherever it is (asleep, spinning, first in the queue, handed the lock, on its way), stopped \
+         for up to 40 ms, and continued",
         |session| stopped(session, Whom::Other),
     ),
     fault("process-stopped", "the whole process stopped for up to 200 ms, as by a suspended machine", |session| {

@@ -172,7 +172,7 @@ impl Tracer {
 
 /// Lets a thread run. It may have been killed meanwhile.
 fn go_on(pid: Pid, signal: Option<Signal>) -> Result<()> {
-    gone_is_fine(ptrace::cont(pid, signal)).map(drop).with_context(|| format!("cannot let thread {pid} go on"))
+    gone_is_fine(ptrace::cont(pid, signal)).map(drop).with_context(|| format!("cannot let thread {pid} continue"))
 }
 
 /// Turns the error of a thread that is gone into `None`.

@@ -1,4 +1,4 @@
-//! Live views, which `turnwise top`, `why`, `tune` and `profile --pid` read while the program, or somebody, writes.
+//! Live views, which `turnwise top`, `why`, `tune` and `profile --pid` read while the program, or another, writes.
 
 use std::fs::{self, File, OpenOptions};
 use std::mem::offset_of;
@@ -103,7 +103,7 @@ fn look(path: &Path, input: &[u8], file: &File) {
             snapshot.threads.iter().for_each(|thread| plain(&thread.name));
             snapshot.rules.iter().for_each(|rule| plain(&rule.label));
         }
-        // The program goes on meanwhile: other locks, fewer threads, a shorter file.
+        // The program runs on meanwhile: other locks, fewer threads, a shorter file.
         fill(file, damage);
     }
 }

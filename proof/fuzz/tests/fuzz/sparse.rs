@@ -14,7 +14,7 @@ impl Sparse {
     /// Of this length, or of the one that a patch behind its end asks for: so files are cut short, too.
     pub(crate) fn new(length: u64, input: &[u8]) -> Sparse {
         let made = rustix::fs::memfd_create("fuzz", rustix::fs::MemfdFlags::CLOEXEC).expect("a file in memory");
-        // SAFETY: the descriptor was just made, and is nobody else's.
+        // SAFETY: the descriptor was just made, and is ours alone.
         let file = unsafe { File::from_raw_fd(made.into_raw_fd()) };
         let mut length = length;
         let all = patches::read(input);

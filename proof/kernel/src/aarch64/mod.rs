@@ -19,7 +19,7 @@ const SAVED: (usize, usize) = (20, 11);
 /// Prepares a stack, which ends at `top`, so that a switch to the value returned begins a thread.
 ///
 /// # Safety
-/// The words below `top` are nobody else's.
+/// The words below `top` are unused.
 pub(crate) unsafe fn first_context(top: usize) -> usize {
     let context = top - SAVED.0 * size_of::<usize>();
     // SAFETY: contract of `first_context`: the word lies below `top`.
@@ -36,7 +36,7 @@ pub(crate) unsafe fn set_cpu(cpu: *mut Cpu) {
     unsafe { asm!("msr tpidr_el1, {}", in(reg) cpu as usize, options(nomem, nostack, preserves_flags)) };
 }
 
-/// Returns what `set_cpu` was told on this CPU; 0 before.
+/// Returns what `set_cpu` set on this CPU; 0 before.
 #[inline(always)]
 pub(crate) fn cpu() -> *mut Cpu {
     let cpu;

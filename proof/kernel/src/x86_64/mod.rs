@@ -31,7 +31,7 @@ static TICKS_PER_1024_US: AtomicU64 = AtomicU64::new(1);
 /// Prepares a stack, which ends at `top`, so that a switch to the value returned begins a thread.
 ///
 /// # Safety
-/// The words below `top` are nobody else's.
+/// The words below `top` are unused.
 pub(crate) unsafe fn first_context(top: usize) -> usize {
     // As if it had been called: the stack is off by a word from a multiple of 16.
     let context = top - (SAVED + 2) * size_of::<usize>();
@@ -51,7 +51,7 @@ pub(crate) unsafe fn set_cpu(cpu: *mut Cpu) {
     unsafe { asm!("wrmsr", in("ecx") GS_BASE, in("eax") low, in("edx") high, options(nostack, preserves_flags)) };
 }
 
-/// Returns what `set_cpu` was told on this CPU.
+/// Returns what `set_cpu` set on this CPU.
 #[inline(always)]
 pub(crate) fn cpu() -> *mut Cpu {
     let cpu;

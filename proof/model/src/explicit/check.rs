@@ -60,6 +60,11 @@ impl CheckSetup {
         });
     }
 
+    /// Adds this many threads of that kind.
+    pub fn spawn_many(&self, threads: usize, rounds: u32, round: impl Fn() + Copy + 'static) {
+        (0..threads).for_each(|_| self.spawn_rounds(rounds, round));
+    }
+
     /// Adds a thread that a forked child starts.
     pub fn spawn_in_child(&self, body: impl FnOnce() + Copy + 'static) {
         self.add(body, true);
@@ -137,7 +142,7 @@ mod tests {
     use crate::explicit::{Explicit, ExplicitWord};
     use crate::scenarios::Section as _;
     use std::sync::atomic::Ordering::Relaxed;
-    use turnwise::platform::{IntWord, Lane, Platform, SpinLimit, Word};
+    use turnwise::platform::{IntWord, Lane, Pause, Platform, SpinLimit, Word};
 
     type Word32 = ExplicitWord<u32>;
 
@@ -250,7 +255,7 @@ mod tests {
             stage.spawn(move || {
                 while word.load(Relaxed) != 1 {
                     let _ = word.compare_exchange(7, 8, Relaxed, Relaxed);
-                    Explicit::relax();
+                    Explicit::pause(Pause::Relax);
                 }
             });
             stage.spawn(move || word.store(1, Relaxed));

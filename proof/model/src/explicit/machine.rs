@@ -332,10 +332,10 @@ fn move_sleepers(from: usize, to: usize, at: &'static Location<'static>) -> u32 
 /// Returns the time, which may jump as it is read.
 #[inline(never)]
 pub(super) fn now() -> u64 {
-    let (jumps, moves) = with(|w| (w.state.jumps > 0, w.state.timeouts > 0));
+    let (jumps, moves) = with(|w| (w.state.left.jumps > 0, w.state.left.timeouts > 0));
     if inside() && (jumps || moves) && suspend(Pending::Clock) == 1 {
         with(|w| {
-            w.state.jumps -= 1;
+            w.state.left.jumps -= 1;
             w.state.clock += JUMP_NS;
         });
     }
@@ -358,7 +358,7 @@ pub(super) fn fork() -> bool {
     let child = suspend(Pending::Fork) == 1;
     if child {
         with(|w| {
-            w.state.forks -= 1;
+            w.state.left.forks -= 1;
             w.state.generation += 1;
             w.state.asleep = 0;
             for (index, thread) in w.state.threads.iter_mut().enumerate() {

@@ -3,8 +3,8 @@
 //! | what a lock requests | what it gets |
 //! |---|---|
 //! | words | cells of the machine's memory; others may take any steps before each operation |
-//! | `spin_until`, `relax`, `nap` | a poll; the next when a polled word has changed |
-//! | `rest`, a pause between a spin's immediate polls | nothing |
+//! | `spin_until`, `Pause::Relax`, `Pause::Nap` | a poll; the next when a polled word has changed |
+//! | other pauses, and one between a spin's immediate polls | nothing |
 //! | a limit of a spin | may pass after any unsuccessful poll; the owner may be found off its CPU then, too |
 //! | `park`, `wake`, `requeue` | queues of sleepers, woken in order of arrival |
 //! | a deadline of a sleeper | may pass at any time, up to the number of times that the size of the check allows |
@@ -21,7 +21,7 @@ use std::num::NonZeroU64;
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, Relaxed};
 use turnwise::platform::{
-    Deadline, IntWord, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+    Deadline, Hint, IntWord, Lane, Me, OnCpu, Parked, Pause, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
 };
 use turnwise::reentrant::Threads;
 
@@ -37,30 +37,19 @@ unsafe impl Platform for Explicit {
     type Ptr<T: 'static> = ExplicitWord<*mut T>;
 
     #[track_caller]
-    fn fence(order: Ordering) {
-        lab::order(Location::caller(), Part::Main, order);
-    }
-
-    #[track_caller]
     #[inline(always)]
-    fn relax() {
-        // A spin's immediate polls are few, and then it continues although nothing has changed.
-        if !lab::is_of_spin(Location::caller()) {
-            machine::relax();
-            scrub();
+    fn pause(pause: Pause) {
+        match pause {
+            // A spin's immediate polls are few, and then it continues although nothing has changed.
+            Pause::Relax if lab::is_of_spin(Location::caller()) => {}
+            // A nap is a pause in a polling loop, too.
+            Pause::Relax | Pause::Nap(_) => {
+                machine::relax();
+                scrub();
+            }
+            // Time stands still, and all threads run at once.
+            Pause::Rest(_) | Pause::Yield | Pause::Offer => {}
         }
-    }
-
-    /// Does nothing: time stands still, and all threads run at once.
-    fn yield_now() {}
-
-    fn rest(_ns: u32) {}
-
-    /// Pauses in a polling loop, like `relax`.
-    #[inline(always)]
-    fn nap(_ns: u32) {
-        machine::relax();
-        scrub();
     }
 
     fn spin_until<W: Word>(
@@ -124,25 +113,16 @@ unsafe impl Platform for Explicit {
         if clean(machine::off_cpu()) { OnCpu::NotRunning } else { OnCpu::Unknown }
     }
 
-    fn cpu() -> u32 {
-        machine::current() as u32
-    }
-
-    fn cpus() -> u32 {
-        with(|w| w.machine.cpus)
-    }
-
-    fn node() -> u32 {
-        0
+    fn hint(hint: Hint) -> u32 {
+        match hint {
+            Hint::Cpu => machine::current() as u32,
+            Hint::Cpus => with(|w| w.machine.cpus),
+            Hint::Node | Hint::LineNs => 0,
+        }
     }
 
     fn generation() -> u32 {
         machine::generation().into()
-    }
-
-    /// Names an address by its offset, which is the same in each run.
-    fn name_of(address: usize) -> usize {
-        with(|w| w.arena.offset(address))
     }
 }
 
@@ -277,6 +257,11 @@ impl<T: Value> Word for ExplicitWord<T> {
     #[inline(always)]
     fn compare_exchange(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T> {
         clean(self.exchange_at(current, new, success, failure, Location::caller()))
+    }
+
+    #[track_caller]
+    fn fence(order: Ordering) {
+        lab::order(Location::caller(), Part::Main, order);
     }
 }
 

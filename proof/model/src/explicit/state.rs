@@ -108,12 +108,8 @@ pub(super) struct State {
     pub(super) sleepers: [u8; THREADS],
     pub(super) asleep: usize,
     pub(super) clock: u64,
-    pub(super) jumps: u8,
-    pub(super) timeouts: u8,
-    pub(super) interrupts: u8,
-    pub(super) unwoken: u8,
-    pub(super) forks: u8,
-    pub(super) stops: u8,
+    /// How often the environment may still act on the threads.
+    pub(super) left: Size,
     /// The first thread may be stopped before each operation, and not only where it sleeps.
     pub(super) stops_anywhere: bool,
     pub(super) generation: u8,
@@ -139,12 +135,7 @@ impl State {
             sleepers: [0; THREADS],
             asleep: 0,
             clock: 1,
-            jumps: size.jumps,
-            timeouts: size.timeouts,
-            interrupts: size.interrupts,
-            unwoken: size.unwoken,
-            forks: size.forks,
-            stops: size.stops,
+            left: size,
             stops_anywhere: false,
             generation: 0,
             graves: [(0, 0); GRAVES],
@@ -155,7 +146,8 @@ impl State {
     /// Appends all of it as words. What a thread read counts only while it waits for that to change: until then it adds
     /// nothing to the thread's stack, or costs it one more unsuccessful poll.
     pub(super) fn words(&self, out: &mut Vec<u64>) {
-        let budgets = [self.jumps, self.timeouts, self.interrupts, self.unwoken, self.forks, self.stops];
+        let Size { jumps, timeouts, interrupts, unwoken, forks, stops, .. } = self.left;
+        let budgets = [jumps, timeouts, interrupts, unwoken, forks, stops];
         out.push(budgets.iter().fold(u64::from(self.generation), |all, &budget| all << 8 | u64::from(budget)));
         out.push(self.clock << 1 | u64::from(self.stops_anywhere));
         for thread in &self.threads {
@@ -210,8 +202,8 @@ impl State {
             match t.pending {
                 Pending::Operation | Pending::Park => add(0, false),
                 Pending::Ask => (0..2).for_each(|answer| add(answer, false)),
-                Pending::Clock => (0..1 + self.jumps.min(1)).for_each(|jump| add(jump, false)),
-                Pending::Fork => (0..1 + self.forks.min(1)).for_each(|child| add(child, false)),
+                Pending::Clock => (0..1 + self.left.jumps.min(1)).for_each(|jump| add(jump, false)),
+                Pending::Fork => (0..1 + self.left.forks.min(1)).for_each(|child| add(child, false)),
                 Pending::Vain { deadline, owner } => {
                     if t.may_look_again() {
                         add(LOOK, false);
@@ -224,13 +216,13 @@ impl State {
                     }
                 }
                 Pending::Asleep { deadline, .. } => {
-                    if deadline.is_some() && self.timeouts > 0 {
+                    if deadline.is_some() && self.left.timeouts > 0 {
                         add(TIMED_OUT, !machine.time_helps);
                     }
-                    if self.interrupts > 0 {
+                    if self.left.interrupts > 0 {
                         add(INTERRUPTED, true);
                     }
-                    if self.unwoken > 0 {
+                    if self.left.unwoken > 0 {
                         add(UNWOKEN, true);
                     }
                 }
@@ -247,7 +239,7 @@ impl State {
     fn may_stop(&self, pending: Pending) -> bool {
         let asleep = matches!(pending, Pending::Park | Pending::Asleep { .. });
         let over = matches!(pending, Pending::Unborn | Pending::Stopped | Pending::Done);
-        self.stops > 0 && !over && (asleep || self.stops_anywhere)
+        self.left.stops > 0 && !over && (asleep || self.stops_anywhere)
     }
 
     /// Returns the sleeper whose deadline passes next.
@@ -267,7 +259,7 @@ impl State {
             self.leave_line(thread);
         }
         if alternative == STOPPED {
-            self.stops -= 1;
+            self.left.stops -= 1;
             self.threads[thread].pending = Pending::Stopped;
             return;
         }
@@ -275,16 +267,16 @@ impl State {
         self.threads[thread].parked = match alternative {
             TIMED_OUT => {
                 let at = deadline.expect("only a sleeper with a deadline times out");
-                self.timeouts = self.timeouts.saturating_sub(1);
+                self.left.timeouts = self.left.timeouts.saturating_sub(1);
                 self.clock = self.clock.max(at);
                 Parked::TimedOut
             }
             INTERRUPTED => {
-                self.interrupts -= 1;
+                self.left.interrupts -= 1;
                 Parked::Interrupted
             }
             _ => {
-                self.unwoken -= 1;
+                self.left.unwoken -= 1;
                 Parked::Woken
             }
         };

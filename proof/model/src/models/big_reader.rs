@@ -1,4 +1,4 @@
-//! The big-reader lock: readers in slots, which a writer gathers.
+//! The big-reader lock: readers in slots, which a writer gathers. All models: A1, P1. "moves": A2; "freed": A3.
 //!
 //! A thread's number is that of its CPU, and there are two slots. A lock that one thread acquired and another releases
 //! stands for a thread that has moved to another CPU meanwhile.
@@ -125,7 +125,7 @@ fn behind(past: Past, roles: &'static [Role<Raw>]) {
         past(&pages.raw);
         pages.raw.read();
     });
-    wait_behind(pages, Pages::leave_reading, roles);
+    wait_behind(pages, roles, Pages::leave_reading).is_over();
 }
 
 /// A reader enters on one CPU, and leaves on another, while the first thread writes.
@@ -138,7 +138,7 @@ fn moves(roles: &'static [Role<Raw>]) {
     write(pages);
     moved.join();
     others.into_iter().for_each(Handle::join);
-    pages.settled();
+    pages.is_over();
 }
 
 /// A reader leaves; the writer after it drops the lock while the reader may still be in its release.

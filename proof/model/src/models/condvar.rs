@@ -1,5 +1,5 @@
-//! The condition variable: no notification is lost, no waiter is forgotten on the mutex, and a waiter that times out
-//! consumes no other thread's notification.
+//! The condition variable: no notification is lost, no waiter is forgotten on the mutex (P1), and a waiter that times
+//! out consumes no other thread's notification (P2).
 //!
 //! The threads wait for coins in a purse, as for any condition: in a loop, under the mutex.
 
@@ -125,8 +125,12 @@ impl Purse {
     }
 }
 
+fn takes(purse: &Purse) {
+    assert!(purse.take(None), "a wait without a deadline has no end but success");
+}
+
 fn patient(purse: &'static Purse) -> Handle {
-    spawn(move || assert!(purse.take(None), "a wait without a deadline has no end but success"))
+    spawn(move || takes(purse))
 }
 
 /// One waiter, one coin.
@@ -165,12 +169,7 @@ fn vanished(more: u32) {
 
 /// Two wait for what the first thread does then.
 fn two_wait(then: fn(&'static Purse)) {
-    let purse = Purse::keep();
-    let waiters = [(); 2].map(|()| patient(purse));
-    rest();
-    then(purse);
-    waiters.into_iter().for_each(Handle::join);
-    purse.empty_and_free();
+    wait_behind(Purse::keep(), &[takes; 2], then).empty_and_free();
 }
 
 /// Two waiters, a coin at a time.
@@ -263,28 +262,24 @@ fn two_mutexes_in_between() {
     other.empty_and_free();
 }
 
-/// Starts one impatient waiter, one coin.
-fn impatient(purse: &'static Purse) -> Handle {
-    spawn(move || {
-        let got = purse.take(Some(EARLY));
-        saw(if got { "a coin in time" } else { "no coin in time" });
-    })
+/// Waits for one coin, without patience.
+fn tries(purse: &Purse) {
+    let got = purse.take(Some(EARLY));
+    saw(if got { "a coin in time" } else { "no coin in time" });
 }
 
 fn timed() {
-    let purse = Purse::keep();
-    let waiter = impatient(purse);
-    rest();
-    purse.put(1);
-    purse.more.notify_one();
-    waiter.join();
-    purse.take_what_is_left();
+    let give = |purse: &Purse| {
+        purse.put(1);
+        purse.more.notify_one();
+    };
+    wait_behind(Purse::keep(), &[tries], give).take_what_is_left();
 }
 
 /// If the impatient waiter did not take the coin, then the patient one was notified of it.
 fn timed_and_patient() {
     let purse = Purse::keep();
-    let (first, second) = (impatient(purse), patient(purse));
+    let (first, second) = (spawn(move || tries(purse)), patient(purse));
     rest();
     purse.put(1);
     purse.more.notify_one();

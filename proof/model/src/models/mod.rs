@@ -210,12 +210,19 @@ fn sleepers(count: usize) {
     }
 }
 
-/// A lock for one owner at a time, and what it protects.
+/// A lock, and what it protects.
 type Guarded<L> = scenarios::Guarded<L>;
 
 impl<L: Settles> Guarded<L> {
     fn keep() -> &'static Self {
         keep(Guarded::new())
+    }
+
+    /// Returns a lock that the calling thread has.
+    fn owned() -> &'static Self {
+        let guarded = Self::keep();
+        guarded.raw.lock();
+        guarded
     }
 
     /// All threads are done: `sections` were entered, and nothing is left in the lock.
@@ -234,21 +241,64 @@ fn together(threads: u32, body: impl Fn() + Copy + Send + 'static) {
 
 /// Every thread acquires `rounds` times.
 fn all_lock<L: Settles>(threads: u32, rounds: u32) {
+    all_done::<L>(threads, rounds);
+}
+
+/// Does so, and returns the lock.
+fn all_done<L: Settles>(threads: u32, rounds: u32) -> &'static Guarded<L> {
     let guarded = Guarded::<L>::keep();
     together(threads, move || (0..rounds).for_each(|_| guarded.round()));
     guarded.settled(threads * rounds);
+    guarded
+}
+
+/// Starts a thread for each role.
+fn start<T: Sync>(shared: &'static T, roles: &[impl Fn(&T) + Copy + Send + 'static]) -> Vec<Handle> {
+    roles.iter().map(|&role| spawn(move || role(shared))).collect()
+}
+
+/// The first thread has something, and rests, so that the others come to wait for it; then it leaves. Returns when all
+/// are done.
+fn wait_behind<T: Sync>(
+    shared: &'static T,
+    roles: &[impl Fn(&T) + Copy + Send + 'static],
+    leave: impl FnOnce(&'static T),
+) -> &'static T {
+    let others = start(shared, roles);
+    rest();
+    leave(shared);
+    others.into_iter().for_each(Handle::join);
+    shared
 }
 
 /// The first thread has the lock and rests, so that `others` come to wait; then it comes again, `again` times.
 fn held<L: Settles>(others: u32, again: u32) {
-    let guarded = Guarded::<L>::keep();
-    guarded.raw.lock();
-    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.round())).collect();
-    rest();
-    guarded.leave();
-    (0..again).for_each(|_| guarded.round());
-    handles.into_iter().for_each(Handle::join);
-    guarded.settled(1 + others + again);
+    lined_up::<L>(others, 1, again);
+}
+
+/// The first thread has the lock and rests, so that `others` come to wait, `rounds` times each; then it comes again.
+fn lined_up<L: Settles>(others: u32, rounds: u32, again: u32) {
+    let role = move |guarded: &Guarded<L>| (0..rounds).for_each(|_| guarded.round());
+    let leave = |guarded: &Guarded<L>| {
+        guarded.leave();
+        (0..again).for_each(|_| guarded.round());
+    };
+    wait_behind(Guarded::owned(), &vec![role; others as usize], leave).settled(1 + others * rounds + again);
+}
+
+/// One thread waits to `deadline`, and comes again if it gave up; it and `patient` others wait for the first thread.
+fn timed<L: RawTimedLock + Settles>(patient: u32, deadline: Deadline) {
+    let role = move |guarded: &Guarded<L>| {
+        if !in_time(guarded.raw.lock_until(deadline)) {
+            guarded.raw.lock();
+        }
+        guarded.leave();
+    };
+    let guarded = Guarded::<L>::owned();
+    let timed = spawn(move || role(guarded));
+    wait_behind(guarded, &vec![Guarded::round; patient as usize], Guarded::leave);
+    timed.join();
+    guarded.settled(2 + patient);
 }
 
 /// One thread acquires, one tries to.
@@ -303,20 +353,12 @@ pub(crate) fn drop_after_release<L: Sync + 'static>(lock: L, threads: u32, secti
 }
 
 impl<L: RawRwLock + Settles> Pages<L> {
-    fn keep() -> &'static Self {
-        keep(Pages::new())
-    }
-
     /// All threads are done: any thread can acquire the lock.
-    fn settled(&self) {
+    fn is_over(&self) {
         assert!(self.raw.is_settled(), "something is left when everybody has left");
         let Data { data, writes, .. } = &self.section;
         assert_eq!(data.get(), writes.load(Relaxed), "critical sections of writers");
     }
-}
-
-fn start<L: RawRwLock + Settles>(pages: &'static Pages<L>, roles: &'static [Role<L>]) -> Vec<Handle> {
-    roles.iter().map(|&role| spawn(move || role(pages))).collect()
 }
 
 /// All run at once, after the lock's `past`; the first role is the first thread's.
@@ -326,16 +368,7 @@ fn meet<L: RawRwLock + Settles>(past: fn(&L), roles: &'static [Role<L>]) {
     let others = start(pages, &roles[1..]);
     roles[0](pages);
     others.into_iter().for_each(Handle::join);
-    pages.settled();
-}
-
-/// The first thread has the lock and rests, so that the others come to wait for it; then it leaves.
-fn wait_behind<L: RawRwLock + Settles>(pages: &'static Pages<L>, leave: Role<L>, roles: &'static [Role<L>]) {
-    let others = start(pages, roles);
-    rest();
-    leave(pages);
-    others.into_iter().for_each(Handle::join);
-    pages.settled();
+    pages.is_over();
 }
 
 /// The first thread has acquired the lock, in the lock's `past`. A writer drops it while the first thread may still be

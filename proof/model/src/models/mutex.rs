@@ -1,4 +1,4 @@
-//! The adaptive mutex.
+//! The adaptive mutex. All models: A1, P1. "dropped": A2; "hand-off": P2; "fork": P3; "try", "timed": P4; "fair": P5.
 
 use super::*;
 use std::sync::atomic::AtomicBool;
@@ -33,12 +33,12 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: a sleeper wakes for no reason", RESTLESS, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
     model("mutex: a sleeper is interrupted", INTERRUPTED, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
     model("mutex: try", PARKS, (3, 4), SLEEP, attempt::<Raw>),
-    model("mutex: a timed waiter gives up or gets it", TIMED, (3, 6), EITHER, || timed(0)),
-    model("mutex: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed(1)),
+    model("mutex: a timed waiter gives up or gets it", TIMED, (3, 6), EITHER, || timed::<Raw>(0, EARLY)),
+    model("mutex: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed::<Raw>(1, EARLY)),
     model("mutex: hand-off", LATE, (1, 2), CLAIM, || held::<Raw>(2, 0)),
     model("mutex: hand-off and barging", LATE, (0, 1), CLAIM, barging),
     model("mutex: hand-off to one that spins", SPINS_LATE, (1, 2), CLAIM_SPINS, overtaken),
-    model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed(1)),
+    model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed::<Raw>(1, EARLY)),
     model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped_by::<Raw>(2)),
     model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped_by::<Raw>(2)),
     model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped_by::<Raw>(3)),
@@ -109,9 +109,7 @@ fn word(raw: &Raw) -> &LoomU32 {
 
 /// Every thread acquires `rounds` times.
 fn all_lock(threads: u32, rounds: u32) {
-    let guarded = Guarded::keep();
-    together(threads, move || (0..rounds).for_each(|_| guarded.round()));
-    guarded.settled(threads * rounds);
+    let guarded = all_done::<Raw>(threads, rounds);
     // The last owner's sleepers are gone, and their flag is cleared by the next.
     guarded.round();
     assert_eq!(guarded.word().fetch_or(0, Relaxed), 0, "a flag is left though nobody sleeps");
@@ -124,22 +122,7 @@ const ROUND: Role = Guarded::round;
 
 /// The first thread has the lock and rests, so that the others come to wait for it; then it leaves.
 fn behind(roles: &[Role], leave: Role) -> &'static Guarded {
-    wait_behind(owned(), roles, leave)
-}
-
-/// Returns a mutex that the calling thread has.
-fn owned() -> &'static Guarded {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    guarded
-}
-
-fn wait_behind(guarded: &'static Guarded, roles: &[Role], leave: Role) -> &'static Guarded {
-    let others: Vec<_> = roles.iter().map(|&role| spawn(move || role(guarded))).collect();
-    rest();
-    leave(guarded);
-    others.into_iter().for_each(Handle::join);
-    guarded
+    wait_behind(Guarded::owned(), roles, leave)
 }
 
 /// Two wait for the first thread, which comes again: one that sleeps at once and claims as soon as it was woken without
@@ -156,23 +139,6 @@ fn tuned() {
         guarded.round();
     };
     behind(&[|guarded| comes(guarded, Some(0)), |guarded| comes(guarded, None)], leave).settled(4);
-}
-
-/// One timed waiter and `patient` others wait for the first thread.
-fn timed(patient: u32) {
-    let guarded = owned();
-    let timed = spawn(move || {
-        if !in_time(guarded.raw.lock_until(EARLY)) {
-            guarded.raw.lock();
-        }
-        guarded.leave();
-    });
-    let handles: Vec<_> = (0..patient).map(|_| spawn(move || guarded.round())).collect();
-    rest();
-    guarded.leave();
-    handles.into_iter().for_each(Handle::join);
-    timed.join();
-    guarded.settled(2 + patient);
 }
 
 /// One thread comes repeatedly while two wait.
@@ -261,7 +227,7 @@ fn vanished(roles: &[Role], sections: u32) {
 
 /// The calling thread has the lock, which is claimed by a thread that its process does not have.
 fn claimed() -> &'static Guarded {
-    let guarded = owned();
+    let guarded = Guarded::owned();
     guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
     forked();
     guarded
@@ -282,7 +248,7 @@ fn claims_again() {
     wait_behind(claimed(), &[claims], leave).settled(4);
 }
 
-/// In a forked child: the lock is free, but promised to a thread that does not exist here.
+/// In a forked child: the lock is free, but reserved for a thread that does not exist here.
 fn tries(promise: u32) {
     let guarded = Guarded::keep();
     guarded.word().fetch_or(promise, Relaxed);
@@ -298,7 +264,7 @@ fn tries(promise: u32) {
     }
     other.join();
     guarded.settled(1 + u32::from(got));
-    assert!(guarded.raw.try_lock(), "nobody has it");
+    assert!(guarded.raw.try_lock(), "no thread has it");
 }
 
 /// In a forked child with such a promise: the thread that removes it may be overtaken by the other, though sleepers are

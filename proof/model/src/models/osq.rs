@@ -1,8 +1,9 @@
-//! The queue of optimistic spinners: one thread at a time is first, a waiter may leave at any point, no thread is
-//! forgotten, and the queue is empty in the end.
+//! The queue of optimistic spinners: one thread at a time is first (A1), a waiter may leave at any point (P2), no
+//! thread is forgotten, and the queue is empty in the end. "use their nodes twice": A2; "fork": P3.
 
 use super::*;
 use turnwise::osq::Osq;
+use turnwise::platform::Me;
 
 const PATIENT: Setup = Setup { looks: u32::MAX, ..PLAIN };
 
@@ -37,9 +38,31 @@ struct Queue {
     data: Protected,
 }
 
+impl Queue {
+    fn keep() -> &'static Queue {
+        keep(Queue { osq: Osq::new_in(), data: Protected::new() })
+    }
+
+    /// Makes the calling thread the first of an empty queue.
+    fn enter(&self) -> Me<Loom> {
+        let me = me();
+        assert!(self.osq.lock(me, None).is_ok(), "the queue was empty");
+        me
+    }
+
+    /// All threads are done.
+    fn settled(&self) {
+        assert!(self.osq.is_empty(), "the queue is not empty when everybody has left");
+    }
+}
+
+fn me() -> Me<Loom> {
+    Loom::me().expect("the threads of this model have slots")
+}
+
 /// Stays in the queue once; returns whether the thread came to be first.
 fn stay(queue: &Queue) -> bool {
-    let me = Loom::me().expect("the threads of this model have slots");
+    let me = me();
     let first = queue.osq.lock(me, None).is_ok();
     if first {
         queue.data.add();
@@ -51,26 +74,24 @@ fn stay(queue: &Queue) -> bool {
 
 /// The first thread is first and rests, so that `others` queue behind it, `rounds` times each.
 fn behind(others: usize, rounds: usize) {
-    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
-    let me = Loom::me().expect("the threads of this model have slots");
-    assert!(queue.osq.lock(me, None).is_ok(), "the queue was empty");
-    let body = move || (0..rounds).for_each(|_| _ = stay(queue));
-    let handles: Vec<_> = (0..others).map(|_| spawn(body)).collect();
-    rest();
-    queue.data.add();
-    queue.osq.unlock(me);
-    handles.into_iter().for_each(Handle::join);
-    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+    let queue = Queue::keep();
+    let me = queue.enter();
+    let role = move |queue: &Queue| (0..rounds).for_each(|_| _ = stay(queue));
+    let leave = |queue: &Queue| {
+        queue.data.add();
+        queue.osq.unlock(me);
+    };
+    wait_behind(queue, &vec![role; others], leave).settled();
 }
 
 /// A thread that is not in the queue leaves a note, which is not a thread, and makes no thread vanish.
 fn noted(others: usize) {
     const LATER: u16 = NOTE + 1;
-    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
+    let queue = Queue::keep();
     let handles: Vec<_> = (0..others).map(|_| spawn(move || _ = stay(queue))).collect();
     queue.osq.leave_note(LATER);
     handles.into_iter().for_each(Handle::join);
-    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+    queue.settled();
     assert!([Some(NOTE), Some(LATER)].contains(&queue.osq.note()), "another note: {:?}", queue.osq.note());
     queue.osq.leave_note(0);
     assert_eq!(queue.osq.note(), Some(0), "nobody was in the way");
@@ -78,45 +99,42 @@ fn noted(others: usize) {
 
 /// No thread needs the first thread's help to leave.
 fn leave_early() {
-    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
+    let queue = Queue::keep();
     saw("first");
-    let me = Loom::me().expect("the threads of this model have slots");
-    assert!(queue.osq.lock(me, None).is_ok(), "the queue was empty");
+    let me = queue.enter();
     let others = [(); 2].map(|()| spawn(|| assert!(!stay(queue), "two are first")));
     others.into_iter().for_each(Handle::join);
     queue.osq.unlock(me);
-    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+    queue.settled();
 }
 
 /// The first thread stays first for ever: it is not in the child that uses the queue.
 fn vanished() {
-    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
-    let me = || Loom::me().expect("the threads of this model have slots");
-    spawn(move || assert!(queue.osq.lock(me(), None).is_ok(), "the queue was empty")).join();
+    let queue = Queue::keep();
+    spawn(move || _ = queue.enter()).join();
     forked();
     let others = [(); 2].map(|()| spawn(|| assert!(stay(queue), "it waited for one that is not here")));
     others.into_iter().for_each(Handle::join);
-    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+    queue.settled();
 }
 
 /// The first thread is first when it becomes the only thread of a child, which starts one that uses the queue, too.
 fn forks_as_first() {
-    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
-    let me = Loom::me().expect("the threads of this model have slots");
-    assert!(queue.osq.lock(me, None).is_ok(), "the queue was empty");
+    let queue = Queue::keep();
+    let me = queue.enter();
     forked();
     let other = spawn(|| assert!(stay(queue), "it waited for one that is not here"));
     queue.osq.unlock(me);
     other.join();
     assert!(stay(queue), "it waited for nobody");
-    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+    queue.settled();
 }
 
 /// Runs `stay` on `threads` threads, `rounds` times each; returns the queue and how many were first.
 fn run(threads: u32, rounds: u32) -> u32 {
-    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
+    let queue = Queue::keep();
     together(threads, move || (0..rounds).for_each(|_| _ = stay(queue)));
-    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+    queue.settled();
     queue.data.get()
 }
 

@@ -1,5 +1,5 @@
-//! The re-entrant mutex. It has no orderings itself: the mutex inside excludes, and any thread may read the name of the
-//! owner.
+//! The re-entrant mutex. It has no orderings itself: the mutex inside excludes (A1), and any thread may read the name
+//! of the owner.
 
 use super::*;
 use crate::platform::number;

@@ -1,4 +1,4 @@
-//! The readers-writer lock.
+//! The readers-writer lock. All models: A1, P1. "upgrader", "downgrades": A2; "freed": A3; "outlives": P3; "timed": P4.
 
 use super::*;
 use crate::scenarios::{
@@ -208,7 +208,7 @@ fn meet(roles: &'static [Role<Raw>]) {
 fn behind((acquire, leave): Hold, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep();
     acquire(&guarded.raw);
-    wait_behind(guarded, leave, roles);
+    wait_behind(guarded, roles, leave).is_over();
 }
 
 /// The first thread writes twice while the others wait.
@@ -271,7 +271,7 @@ fn upgrade_beside_claim() {
     gates.open(1);
     guarded.upgrade_and_leave();
     others.into_iter().for_each(Handle::join);
-    guarded.settled();
+    guarded.is_over();
 }
 
 /// Two writers sleep, and the first thread releases the lock and comes again. The woken thread spins.
@@ -289,7 +289,7 @@ fn wakes_and_spins() {
     rest();
     write(guarded);
     writers.into_iter().for_each(Handle::join);
-    guarded.settled();
+    guarded.is_over();
 }
 
 /// The lock has the maximum number of readers when another comes.
@@ -300,7 +300,7 @@ fn full() {
     rest();
     word(&guarded.raw).fetch_sub(FULL, Relaxed);
     reader.join();
-    guarded.settled();
+    guarded.is_over();
 }
 
 /// In a forked child: `flags` were set by threads that are not here. The first thread has the lock, and the others come
@@ -310,7 +310,7 @@ fn orphaned(flags: u32, hold: Hold, roles: &'static [Role<Raw>]) {
     hold.0(&guarded.raw);
     word(&guarded.raw).fetch_or(flags, Relaxed);
     forked();
-    wait_behind(guarded, hold.1, roles);
+    wait_behind(guarded, roles, hold.1).is_over();
 }
 
 /// Another thread comes between a thread's two read locks.
@@ -322,7 +322,7 @@ fn reads_again(other: Role<Raw>) {
     read_first(guarded);
     guarded.leave_reading_with(Readers);
     other.join();
-    guarded.settled();
+    guarded.is_over();
 }
 
 /// A read-first reader waits for a writer until its deadline. The writer becomes the upgradable reader, and upgrades
@@ -348,5 +348,5 @@ fn late_beside_upgrade() {
     rest();
     guarded.upgrade_and_leave();
     others.into_iter().for_each(Handle::join);
-    guarded.settled();
+    guarded.is_over();
 }

@@ -1,5 +1,5 @@
 //! The sequence read/write lock: no optimistic reader accepts what a writer has half changed, or what is older than its
-//! sequence; blocking readers and writers exclude each other.
+//! sequence (A1); blocking readers and writers exclude each other (A2).
 //!
 //! The payload is two words accessed without any ordering, as the typed lock accesses its own.
 

@@ -1,4 +1,4 @@
-//! The spin locks: mutual exclusion, try and timed paths, no thread forgotten, and no access after the release.
+//! The spin locks: mutual exclusion (A1), try and timed paths, no thread forgotten, no access after the release (A2).
 
 use super::*;
 use turnwise::backoff::{Backoff, ByDistance, Exponential, NoBackoff, Proportional};
@@ -30,11 +30,13 @@ pub(super) const MODELS: &[Model] = &[
     model("queued: two threads", PLAIN, (3, 6), &[], || all_lock::<Queued>(2, 2)),
     model("queued: three threads", PLAIN, (2, 3), &[], || all_lock::<Queued>(3, 1)),
     model("queued: three threads, one comes twice", PLAIN, (1, 2), &[], uneven),
-    model("queued: two in line behind an owner", PLAIN, (2, 3), &[], || lined_up(2, 1)),
-    model("queued: two in line behind an owner, twice", PLAIN, (1, 2), &[], || lined_up(2, 2)),
-    model("queued: three in line behind an owner", PLAIN, (0, 1), &[], || lined_up(3, 1)),
+    model("queued: two in line behind an owner", PLAIN, (2, 3), &[], || held::<Queued>(2, 0)),
+    model("queued: two in line behind an owner, twice", PLAIN, (1, 2), &[], || lined_up::<Queued>(2, 2, 0)),
+    model("queued: three in line behind an owner", PLAIN, (0, 1), &[], || held::<Queued>(3, 0)),
     model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all_lock::<Queued>(2, 2)),
-    model("queued: two in line behind an owner that comes again", PLAIN, (0, 1), &[], lined_up_again),
+    model("queued: two in line behind an owner that comes again", PLAIN, (0, 1), &[], || {
+        lined_up::<Queued>(2, 2, 1);
+    }),
     model("queued: try", PLAIN, (4, 8), EITHER, || attempt_by::<Queued>(RawLock::try_lock)),
     model("queued: timed", PLAIN, (3, 6), EITHER, || attempt_by::<Queued>(soon)),
     model("queued: dropped", PLAIN, (3, 6), DROP, dropped::<Queued>),
@@ -56,30 +58,6 @@ fn uneven() {
     guarded.round();
     others.into_iter().for_each(Handle::join);
     guarded.settled(4);
-}
-
-/// Two queue up behind an owner, twice each, and it comes again: the order of the queue changes.
-fn lined_up_again() {
-    let guarded = Guarded::<Queued>::keep();
-    guarded.raw.lock();
-    let others = [(); 2].map(|()| spawn(move || (0..2).for_each(|_| guarded.round())));
-    rest();
-    guarded.leave();
-    guarded.round();
-    others.into_iter().for_each(Handle::join);
-    guarded.settled(6);
-}
-
-/// The first thread has the lock and rests, so that `others` queue up, `rounds` times each.
-fn lined_up(others: u32, rounds: u32) {
-    let guarded = Guarded::<Queued>::keep();
-    guarded.raw.lock();
-    let body = move || (0..rounds).for_each(|_| guarded.round());
-    let handles: Vec<_> = (0..others).map(|_| spawn(body)).collect();
-    rest();
-    guarded.leave();
-    handles.into_iter().for_each(Handle::join);
-    guarded.settled(1 + others * rounds);
 }
 
 /// One thread acquires and rests, one attempts to acquire.

@@ -6,13 +6,13 @@
 //! | `park`, `wake`, `requeue` | a table of sleepers; no happens-before edge comes with a wake-up |
 //! | a deadline of a sleeper | may pass at once ([`Setup::alarms`]) and whenever the sleeper is scheduled |
 //! | a limit of a spin | passed when the spinner has polled without success [`Setup::looks`] times |
-//! | `rest`, a pause between a spin's immediate polls | nothing: time is not what a model is about |
+//! | `Pause::Rest`, a pause between a spin's immediate polls | nothing: time is not what a model is about |
 //! | `now` | a counter; it jumps past the hand-off bound at any reading, up to [`Setup::jumps`] times |
 //! | `me`, `slot` | slots of this execution |
-//! | `preempt_off`, `preempt_on` | counted: a thread that sleeps or ends has it on (but a model's first thread) |
-//! | `need_resched` | `None`; in a model of a kernel ([`Setup::kernel`]) no, yes, no, yes |
+//! | `Preempt::Off`, `Preempt::On` | counted: a thread that sleeps or ends has it on (but a model's first thread) |
+//! | `Preempt::IsDue` | `None`; in a model of a kernel ([`Setup::kernel`]) no, yes, no, yes |
 //! | `on_cpu` | `Unknown` |
-//! | `cpus` | the model's number ([`Setup::cpus`]) |
+//! | `Hint::Cpus` | the model's number ([`Setup::cpus`]) |
 //! | `generation` | 0, and one more after each [`forked`] |
 
 mod host;
@@ -27,10 +27,12 @@ pub use word::{LoomPtr, LoomU32, LoomU64};
 pub use world::{Handle, JUMP_NS, THREADS, forked, keep, later, number, rest, saw, set_stage, sleeping, spawn};
 pub(crate) use world::{finish, start, take_seen, trace};
 
-use crate::lab::{self, Part};
+use crate::lab;
 use std::panic::Location;
-use std::sync::atomic::Ordering::{self, Relaxed};
-use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::{
+    Deadline, Hint, Lane, Me, OnCpu, Parked, Pause, Platform, Preempt, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+};
 
 /// What identity the threads of a model have for the locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,37 +109,23 @@ unsafe impl Platform for Loom {
     type Ptr<T: 'static> = LoomPtr<T>;
 
     #[track_caller]
-    fn fence(order: Ordering) {
-        match lab::order(Location::caller(), Part::Main, order) {
-            Relaxed => {} // weakened: no fence at all
-            order => loom::sync::atomic::fence(order),
-        }
-    }
-
-    #[track_caller]
-    fn relax() {
+    fn pause(pause: Pause) {
         let at = Location::caller();
-        lab::visit(at);
-        // A spin's immediate polls are few, and then it continues: a thread that waited here would seldom reach that.
-        if !lab::is_of_spin(at) {
-            world::spin(at);
+        match pause {
+            // A spin's immediate polls are few, and then it continues: a thread that waited here would seldom reach
+            // that.
+            Pause::Relax if !lab::is_of_spin(at) => {
+                lab::visit(at);
+                world::spin(at);
+            }
+            // Time is not what a model is about.
+            Pause::Relax | Pause::Rest(_) => lab::visit(at),
+            Pause::Yield | Pause::Offer => {
+                lab::visit(at);
+                rest();
+            }
+            Pause::Nap(_) => rest(),
         }
-    }
-
-    #[track_caller]
-    fn yield_now() {
-        lab::visit(Location::caller());
-        rest();
-    }
-
-    fn nap(_ns: u32) {
-        rest();
-    }
-
-    /// Time is not what a model is about.
-    #[track_caller]
-    fn rest(_ns: u32) {
-        lab::visit(Location::caller());
     }
 
     #[track_caller]
@@ -159,16 +147,15 @@ unsafe impl Platform for Loom {
         unreachable!("looks are not counted that far")
     }
 
-    fn preempt_off() {
-        world::preempt(|depth| depth + 1);
-    }
-
-    fn preempt_on() {
-        world::preempt(|depth| depth.checked_sub(1).expect("preemption is turned on where it is not off"));
-    }
-
-    fn need_resched() -> Option<bool> {
-        world::need_resched()
+    fn preempt(what: Preempt) -> Option<bool> {
+        match what {
+            Preempt::Off => world::preempt(|depth| depth + 1),
+            Preempt::On => {
+                world::preempt(|depth| depth.checked_sub(1).expect("preemption is turned on where it is not off"));
+            }
+            Preempt::IsDue => return world::need_resched(),
+        }
+        None
     }
 
     #[track_caller]
@@ -212,17 +199,15 @@ unsafe impl Platform for Loom {
         OnCpu::Unknown
     }
 
-    fn cpu() -> u32 {
-        u32::try_from(number()).expect("models have few threads")
-    }
-
-    fn cpus() -> u32 {
-        world::cpus()
-    }
-
-    /// Returns the node; threads are on two nodes alternately.
-    fn node() -> u32 {
-        Self::cpu() % 2
+    /// Threads are on two nodes alternately.
+    fn hint(hint: Hint) -> u32 {
+        let cpu = || u32::try_from(number()).expect("models have few threads");
+        match hint {
+            Hint::Cpu => cpu(),
+            Hint::Cpus => world::cpus(),
+            Hint::Node => cpu() % 2,
+            Hint::LineNs => 0,
+        }
     }
 
     fn generation() -> u32 {

@@ -244,6 +244,14 @@ macro_rules! word {
                 }
                 result
             }
+
+            #[track_caller]
+            fn fence(order: Ordering) {
+                match lab::order(Location::caller(), Part::Main, order) {
+                    Relaxed => {} // weakened: no fence at all
+                    order => loom::sync::atomic::fence(order),
+                }
+            }
         }
     };
 }

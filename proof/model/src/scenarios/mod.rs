@@ -56,7 +56,7 @@ pub(crate) trait Section: 'static {
     }
 }
 
-/// A lock for one owner at a time, and what it protects.
+/// A lock, and what it protects.
 pub(crate) struct Guarded<L: RawLock<Platform: Engine>> {
     pub(crate) raw: L,
     pub(crate) section: <L::Platform as Engine>::Section,

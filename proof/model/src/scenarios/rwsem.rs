@@ -27,7 +27,7 @@ impl<E: Engine> Pages<Raw<E>> {
         self.section.upgradable(1);
         // SAFETY: the caller has the upgradable read lock.
         unsafe { self.raw.upgrade() };
-        E::expect(|| self.raw.is_write_locked(), "upgraded, and no writer is told");
+        E::expect(|| self.raw.is_write_locked(), "upgraded, and no writer is reported");
         self.section.upgradable(-1);
         saw("upgraded");
         self.leave_writing();

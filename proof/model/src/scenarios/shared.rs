@@ -1,24 +1,17 @@
 //! Readers and writers.
 
-use super::{Engine, Section, in_time};
+use super::{Engine, Guarded, Section, in_time};
 use crate::platform::saw;
 use turnwise::raw::{RawRwLock, RawTimedRwLock};
 
 /// A readers-writer lock and what it protects.
-pub(crate) struct Pages<L: RawRwLock<Platform: Engine>> {
-    pub(crate) raw: L,
-    pub(crate) section: <L::Platform as Engine>::Section,
-}
+pub(crate) type Pages<L> = Guarded<L>;
 
 /// What a thread does.
 pub(crate) type Role<L> = fn(&Pages<L>);
 
 /// Each of these ends what its name says; the caller holds the lock that way.
 impl<L: RawRwLock<Platform: Engine>> Pages<L> {
-    pub(crate) fn new() -> Self {
-        Pages { raw: L::new_in(), section: Section::new() }
-    }
-
     pub(crate) fn leave_reading(&self) {
         self.section.read(1);
         self.section.leave_reading();

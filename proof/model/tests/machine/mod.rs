@@ -1,6 +1,6 @@
 //! The simulated machine of `lab/sim` for tests of a handful of threads: `run` takes closures, [`Traced`] is the
-//! platform that their locks run on. It does what [`Sim`] does, and records each operation on a word, and each spin
-//! that ended because the owner was off its CPU.
+//! platform that their locks run on. It does what [`Sim`] does, and records each operation on a word with its place in
+//! the source, each pause between two polls, and each spin that ended because the owner was off its CPU.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 #[allow(unreachable_pub, reason = "other crates' tests use it, too")]
@@ -9,10 +9,11 @@ mod support;
 
 use std::cell::RefCell;
 use std::fmt::Write;
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{
-    Deadline, IntWord, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+    Deadline, Hint, IntWord, Lane, Me, OnCpu, Parked, Pause, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
 };
 use turnwise_sim::spec::NS;
 use turnwise_sim::{Affinity, Sim, SimWord, Simulation};
@@ -49,13 +50,16 @@ pub(crate) struct Report {
     pub(crate) sleeps: u64,
     /// Spins that ended since the owner was off its CPU.
     pub(crate) spins_off_cpu: u64,
-    /// Every operation: time, thread, operation.
+    /// Pauses between two polls ([`Pause::Relax`]).
+    pub(crate) pauses: u64,
+    /// Every operation, as its effect is visible: time, thread, operation, file and line.
     pub(crate) trace: String,
 }
 
 #[derive(Default)]
 struct Notes {
     spins_off_cpu: u64,
+    pauses: u64,
     trace: String,
     slots: Vec<&'static ThreadSlot<Traced>>,
 }
@@ -80,9 +84,9 @@ pub(crate) fn run(config: Config, threads: Vec<Body>) -> Result<Report, Stuck> {
     let mut simulation = Simulation::new(config, threads.len());
     threads.into_iter().for_each(|body| simulation.spawn(Affinity::Any, body));
     let counters = simulation.run()?.counters;
-    let Notes { spins_off_cpu, trace, .. } = NOTES.take();
+    let Notes { spins_off_cpu, pauses, trace, .. } = NOTES.take();
     let (elapsed_ns, preemptions) = (counters.now_ps / NS, counters.involuntary);
-    Ok(Report { elapsed_ns, preemptions, sleeps: counters.voluntary, spins_off_cpu, trace })
+    Ok(Report { elapsed_ns, preemptions, sleeps: counters.voluntary, spins_off_cpu, pauses, trace })
 }
 
 /// Does work that takes virtual time: that of writing this many lines that another CPU has.
@@ -90,9 +94,13 @@ pub(crate) fn work(lines: usize) {
     Sim::compute(60 * lines as u64);
 }
 
+#[track_caller]
 fn note(what: &str) {
-    let (now, thread) = (Sim::time_ns(), Sim::thread());
-    NOTES.with_borrow_mut(|notes| writeln!(notes.trace, "{now} thread {thread} {what} ")).expect("a string takes all");
+    let (now, thread, at) = (Sim::time_ns(), Sim::thread(), Location::caller());
+    let (file, line) = (at.file(), at.line());
+    NOTES
+        .with_borrow_mut(|notes| writeln!(notes.trace, "{now} thread {thread} {what} {file}:{line}"))
+        .expect("a string takes all");
 }
 
 /// The platform of the tests' locks.
@@ -104,24 +112,11 @@ unsafe impl Platform for Traced {
     type U64 = TracedWord<SimWord<u64>>;
     type Ptr<T: 'static> = TracedWord<SimWord<*mut T>>;
 
-    fn relax() {
-        Sim::relax();
-    }
-
-    fn yield_now() {
-        Sim::yield_now();
-    }
-
-    fn nap(ns: u32) {
-        Sim::nap(ns);
-    }
-
-    fn rest(ns: u32) {
-        Sim::rest(ns);
-    }
-
-    fn line_ns() -> u32 {
-        Sim::line_ns()
+    fn pause(pause: Pause) {
+        if matches!(pause, Pause::Relax) {
+            NOTES.with_borrow_mut(|notes| notes.pauses += 1);
+        }
+        Sim::pause(pause);
     }
 
     fn spin_until<W: Word>(
@@ -132,26 +127,19 @@ unsafe impl Platform for Traced {
         ended(Sim::spin_until(word, ready, limit))
     }
 
-    fn spin_until_either<A: Word, B: Word>(
-        a: &A,
-        ready_a: impl FnMut(A::Value) -> bool,
-        b: &B,
-        ready_b: impl FnMut(B::Value) -> bool,
-        limit: SpinLimit,
-    ) -> Result<(), SpinEnd> {
-        ended(Sim::spin_until_either(a, ready_a, b, ready_b, limit))
-    }
-
+    #[track_caller]
     fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
         note("park");
         Sim::park(&word.0, expected, lane, deadline)
     }
 
+    #[track_caller]
     fn wake(word: *const Self::U32, lane: Lane, count: u32) -> u32 {
         note("wake");
         Sim::wake(word.cast(), lane, count)
     }
 
+    #[track_caller]
     fn requeue(from: &Self::U32, expected: u32, to: *const Self::U32) -> Option<u32> {
         note("requeue");
         Sim::requeue(&from.0, expected, to.cast())
@@ -177,20 +165,8 @@ unsafe impl Platform for Traced {
         Sim::on_cpu(token)
     }
 
-    fn cpu() -> u32 {
-        Sim::cpu()
-    }
-
-    fn cpus() -> u32 {
-        Sim::cpus()
-    }
-
-    fn node() -> u32 {
-        Sim::node()
-    }
-
-    fn name_of(address: usize) -> usize {
-        Sim::name_of(address)
+    fn hint(hint: Hint) -> u32 {
+        Sim::hint(hint)
     }
 }
 
@@ -216,14 +192,17 @@ impl<W: Word> Word for TracedWord<W> {
         self.0.load(order)
     }
 
+    #[track_caller]
     fn store(&self, value: W::Value, order: Ordering) {
         self.noted("store", || self.0.store(value, order));
     }
 
+    #[track_caller]
     fn swap(&self, value: W::Value, order: Ordering) -> W::Value {
         self.noted("swap", || self.0.swap(value, order))
     }
 
+    #[track_caller]
     fn compare_exchange(
         &self,
         current: W::Value,
@@ -238,27 +217,33 @@ impl<W: Word> Word for TracedWord<W> {
 
 impl<W> TracedWord<W> {
     /// Also works outside of the machine, where nothing is recorded.
+    #[track_caller]
     fn noted<R>(&self, what: &str, operation: impl FnOnce() -> R) -> R {
+        let result = operation();
         if Sim::current() != Token::ANONYMOUS {
             note(what);
         }
-        operation()
+        result
     }
 }
 
 impl<W: IntWord> IntWord for TracedWord<W> {
+    #[track_caller]
     fn fetch_add(&self, value: W::Value, order: Ordering) -> W::Value {
         self.noted("fetch_add", || self.0.fetch_add(value, order))
     }
 
+    #[track_caller]
     fn fetch_sub(&self, value: W::Value, order: Ordering) -> W::Value {
         self.noted("fetch_sub", || self.0.fetch_sub(value, order))
     }
 
+    #[track_caller]
     fn fetch_or(&self, value: W::Value, order: Ordering) -> W::Value {
         self.noted("fetch_or", || self.0.fetch_or(value, order))
     }
 
+    #[track_caller]
     fn fetch_and(&self, value: W::Value, order: Ordering) -> W::Value {
         self.noted("fetch_and", || self.0.fetch_and(value, order))
     }

@@ -1,9 +1,9 @@
 //! Counts that are wrong on purpose.
 
 use super::{BrokenRecord, Flaw, flaw};
-use crate::counts::{Counts, Op, Said, State};
+use crate::counts::{Op, Said, State};
 use crate::object::{Object, debug_of, of};
-use crate::ops::Ops;
+use crate::ops::{Counts, Ops};
 use crate::verdict::Verdict::{Crash, NoOrder};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
@@ -53,6 +53,11 @@ impl Flaw {
     }
 }
 
+/// Runs an operation as a sound count does. One that a sound count never has in this state does nothing.
+fn after(op: Op, state: State) -> (Said, State) {
+    op.alone(state).unwrap_or((Said::No, state))
+}
+
 /// Dwells between a check and what rests on it. Sleeping lets other threads in even if all share one CPU.
 fn dwell() {
     std::thread::sleep(Duration::from_micros(100));
@@ -63,9 +68,9 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
     flaw("non-atomic-put", "a put looks, then stores", &[("count-order", NoOrder)]).count(|count, op| {
         let words = words(count);
         if op != Op::Put {
-            return words.alone(|state| op.alone(state));
+            return words.alone(|state| after(op, state));
         }
-        let (said, state) = op.alone(words.state());
+        let (said, state) = after(op, words.state());
         dwell();
         words.count.store(state.count, SeqCst);
         said
@@ -75,7 +80,7 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
         |count, op| {
             let words = words(count);
             if op != Op::PutOrKill || words.state().count > 1 {
-                return words.alone(|state| op.alone(state));
+                return words.alone(|state| after(op, state));
             }
             dwell();
             words.alone(|state| (Said::Locked, State { count: state.count.wrapping_sub(1), dead: true }))
@@ -85,14 +90,14 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
     flaw("deaf-to-death", "a dead object can be found", &[("count-order", NoOrder)]).count(|count, op| {
         let words = words(count);
         words.alone(|state| {
-            let (said, after) = op.alone(State { dead: state.dead && op.needs_one(), ..state });
+            let (said, after) = after(op, State { dead: state.dead && op.needs_one(), ..state });
             (said, State { dead: after.dead || state.dead, ..after })
         })
     }),
     // Reads the count once more after giving its reference back.
     flaw("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]).count(|count, op| {
         let words = words(count);
-        let said = words.alone(|state| op.alone(state));
+        let said = words.alone(|state| after(op, state));
         if matches!(said, Said::Left(left) if left > 0) {
             // Slower than the last thread, which may free the memory.
             std::thread::sleep(Duration::from_micros(500));

@@ -116,7 +116,7 @@ fn others() -> [LockRecord; 9] {
     [
         LockRecord::new::<AtWake>(
             "osv-mutex-owner-at-wake",
-            "OSv's mutex with the spin from its case study, owner set at wake",
+            "OSv's mutex with the spin from its paper, owner set at wake",
             Nature::LINUX_MUTEX,
             at_wake,
         ),
@@ -136,7 +136,7 @@ fn others() -> [LockRecord; 9] {
         tree::<Linux37>("vfs-linux-3.7", "file system on the locks of Linux 3.7"),
         tree::<Linux37Patch2>("vfs-linux-3.7-patch-2", "Linux 3.7 with both mutex patches"),
         tree::<Linux310>("vfs-linux-3.10", "file system on the locks of Linux 3.10"),
-        tree::<Linux310Dcache>("vfs-linux-3.10-dcache", "Linux 3.10 with the patch of its case study"),
+        tree::<Linux310Dcache>("vfs-linux-3.10-dcache", "Linux 3.10 with the patch of its paper"),
         tree::<Linux312>("vfs-linux-3.12", "file system on the locks of Linux 3.12"),
     ]
 }

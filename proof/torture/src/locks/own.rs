@@ -1,8 +1,8 @@
 //! The operations of Turnwise's locks that go beyond those of a raw lock.
 
-use crate::counts::{Counts, Op, Said, State};
+use crate::counts::State;
 use crate::object::{Object, debug_of, of, words_of};
-use crate::ops::{Condvar, Exclusive, HasRaw, Ops, Payload, Permits, Sequence, Shared, Upgrade};
+use crate::ops::{Condvar, Counts, Exclusive, HasRaw, Ops, Payload, Permits, Sequence, Shared, Upgrade};
 use std::cell::UnsafeCell;
 use turnwise::platform::Native;
 use turnwise::spin::mcs::McsNode;
@@ -241,34 +241,9 @@ fn refs(lock: Object<'_>) -> &LockRef {
     of::<CountedLock>(lock).raw()
 }
 
-fn run(refs: &LockRef, op: Op) -> Said {
-    let yes = |yes| if yes { Said::Yes } else { Said::No };
-    match op {
-        Op::Get => refs.get(),
-        Op::Put => return Said::Left(refs.put()),
-        Op::PutNotLast => return yes(refs.put_not_last()),
-        Op::Find => return yes(refs.get_not_zero()),
-        Op::FindOrRevive => {
-            let Some(guard) = refs.get_or_lock() else { return Said::Yes };
-            if guard.is_dead() {
-                return Said::No;
-            }
-            guard.get();
-            return Said::Locked;
-        }
-        Op::PutOrKill => {
-            let Some(guard) = refs.put_or_lock() else { return Said::Yes };
-            guard.mark_dead();
-            guard.put();
-            return Said::Locked;
-        }
-    }
-    Said::Yes
-}
-
 pub(super) const COUNTS: Ops = Ops {
     counts: Some(Counts {
-        run: |lock, op| run(refs(lock), op),
+        run: |lock, op| op.run(refs(lock)),
         state: |lock| State { count: refs(lock).count(), dead: refs(lock).is_dead() },
         // SAFETY: the caller keeps the others away.
         restart: |lock, count| unsafe { *of::<CountedLock>(lock).0.get() = LockRef::new(count) },

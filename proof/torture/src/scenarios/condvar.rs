@@ -150,8 +150,7 @@ pub(super) fn storm(arena: &'static Arena, record: &LockRecord, (ops, condvar): 
 }
 
 pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, condvar): Lock) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(5, |worker| {
+    arena.contend(record, ops, 5, |guarded, worker| {
         guarded.acquire(worker);
         match worker.rng.random_range(0..4) {
             0 => (condvar.notify_one)(guarded.lock),
@@ -169,5 +168,4 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, condvar): 
         guarded.count(worker, |_| ());
         guarded.release(worker);
     });
-    arena.expect_counted(&[&guarded]);
 }

@@ -1,8 +1,8 @@
 //! What operations on a count return, and whether some order of them explains it.
 
 use crate::arena::{Arena, Doing, Worker};
-use crate::counts::{Counts, Op, Said, State};
-use crate::ops::LockRecord;
+use crate::counts::{Event, Op, Said, State, fits};
+use crate::ops::{Counts, LockRecord};
 use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicBool;
@@ -12,15 +12,6 @@ use std::sync::{Barrier, Mutex};
 
 const THREADS: usize = 3;
 const OPERATIONS: usize = 3;
-
-/// An operation that ran between two readings of a common clock, which ticks at every reading.
-#[derive(Clone, Copy, Debug)]
-struct Event {
-    op: Op,
-    said: Said,
-    begin: u64,
-    end: u64,
-}
 
 type History = Vec<Event>;
 
@@ -47,7 +38,7 @@ pub(super) fn order(arena: &'static Arena, record: &LockRecord, counts: Counts) 
                 let threads = histories.each_ref().map(|history| history.lock().unwrap().clone());
                 let pending = threads.each_ref().map(Vec::as_slice);
                 let end = (counts.state)(lock);
-                if !fits(pending, begin, end) {
+                if !fits(&pending, begin, end) {
                     let why = format!("from {begin:?} to {end:?}, in no order: {threads:?}");
                     arena.fail(Verdict::NoOrder, &why);
                 }
@@ -76,36 +67,4 @@ fn operate(worker: &mut Worker, begin: State, run: impl Fn(Op) -> Said, clock: &
         history.push(Event { op, said, begin, end });
     }
     history
-}
-
-/// Returns whether some order of the events explains their results and leads from `state` to `end`: no event comes
-/// before one that was over when it began.
-fn fits(pending: [&[Event]; THREADS], state: State, end: State) -> bool {
-    let first_over = pending.iter().flat_map(|thread| thread.iter()).map(|event| event.end).min();
-    let Some(first_over) = first_over else { return state == end };
-    (0..THREADS).any(|number| {
-        let Some((event, rest)) = pending[number].split_first() else { return false };
-        let (said, after) = event.op.alone(state);
-        let mut pending = pending;
-        pending[number] = rest;
-        event.begin < first_over && said == event.said && fits(pending, after, end)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_and_results_limit_the_orders() {
-        let event = |op, said, begin, end| Event { op, said, begin, end };
-        let one = State { count: 1, dead: false };
-        let none = State { count: 0, dead: false };
-        let last = [event(Op::Put, Said::Left(0), 0, 2)];
-        let early = [event(Op::Find, Said::No, 1, 3)];
-        assert!(fits([&last, &early, &[]], one, none));
-        assert!(!fits([&last, &[event(Op::Find, Said::Yes, 1, 3)], &[]], one, none));
-        let before = [event(Op::Find, Said::No, 0, 1)];
-        assert!(!fits([&[event(Op::Put, Said::Left(0), 2, 3)], &before, &[]], one, none), "it was not 0 then");
-    }
 }

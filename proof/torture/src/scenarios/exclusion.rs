@@ -14,44 +14,36 @@ pub(super) fn briefly(worker: &mut Worker) {
 }
 
 pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(2, |worker| {
+    arena.contend(record, ops, 2, |guarded, worker| {
         guarded.section(worker, briefly);
         briefly(worker);
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn crowd(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(record.nature.crowd, |worker| {
+    arena.contend(record, ops, record.nature.crowd, |guarded, worker| {
         guarded.section(worker, briefly);
         if worker.one_in(8) {
             dawdle(worker);
         }
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(threads(record, 6), |worker| {
+    arena.contend(record, ops, threads(record, 6), |guarded, worker| {
         guarded.section(worker, dawdle);
         dawdle(worker);
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn tries(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(threads(record, 3), |worker| {
+    arena.contend(record, ops, threads(record, 3), |guarded, worker| {
         if worker.one_in(2) {
             guarded.section(worker, dawdle);
         } else if !guarded.attempt(worker, ops.try_acquire) {
             dawdle(worker);
         }
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 /// Returns a deadline in the next two milliseconds, sometimes a past one, on either clock.
@@ -63,8 +55,7 @@ pub(super) fn random_deadline(worker: &mut Worker) -> Deadline {
 }
 
 pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, until): (Exclusive, Until)) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(threads(record, 5), |worker| {
+    arena.contend(record, ops, threads(record, 5), |guarded, worker| {
         if worker.one_in(4) {
             let long = worker.one_in(8);
             guarded.section(worker, |_| {
@@ -79,12 +70,10 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, until): (E
             arena.fail(Verdict::EarlyTimeout, &format!("thread {} gave up before {deadline:?}", worker.number));
         }
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn fair(arena: &'static Arena, record: &LockRecord, (ops, release_fair): (Exclusive, Change)) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(5, |worker| {
+    arena.contend(record, ops, 5, |guarded, worker| {
         guarded.acquire(worker);
         guarded.count(worker, dawdle);
         if worker.one_in(2) {
@@ -102,5 +91,4 @@ pub(super) fn fair(arena: &'static Arena, record: &LockRecord, (ops, release_fai
             guarded.attempt(worker, |lock| until(lock, deadline));
         }
     });
-    arena.expect_counted(&[&guarded]);
 }

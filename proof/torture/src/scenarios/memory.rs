@@ -1,9 +1,9 @@
 //! The lock's memory is freed the moment its last owner has released it.
 
 use crate::arena::{Arena, Doing, Guarded, Worker};
-use crate::counts::{Counts, Op, Said};
+use crate::counts::{Op, Said};
 use crate::object::Object;
-use crate::ops::{Condvar, Exclusive, LockRecord, Shared};
+use crate::ops::{Condvar, Counts, Exclusive, LockRecord, Shared};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;

@@ -80,10 +80,10 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario("storm", "notify_all to many waiters: all come back", |r| condvars(r, condvar::storm)),
     scenario("timed-wait", "condition variable with random deadlines: no early end", |r| condvars(r, condvar::timed)),
     scenario("comers", "threads come and go: slots are used again", |r| lock(r, life::comers)),
-    scenario("all-slots", "more threads than slots: those without get on", |r| {
+    scenario("all-slots", "more threads than slots: those without one make progress", |r| {
         lock(r, life::all_slots).filter(|_| r.nature.slots)
     }),
-    scenario("exits", "owners exit while others look whether they run", |r| {
+    scenario("exits", "owners exit while others check whether they run", |r| {
         lock(r, life::exits).filter(|_| r.nature.slots)
     }),
     scenario("last-words", "threads lock after they gave their slot back", |r| {

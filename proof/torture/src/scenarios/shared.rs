@@ -27,55 +27,46 @@ fn share(guarded: &Guarded, shared: &Shared, worker: &mut Worker, pause: fn(&mut
 }
 
 pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(2, |worker| {
-        share(&guarded, &shared, worker, briefly);
+    arena.contend(record, ops, 2, |guarded, worker| {
+        share(guarded, &shared, worker, briefly);
         briefly(worker);
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn crowd(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(record.nature.crowd, |worker| {
-        share(&guarded, &shared, worker, briefly);
+    arena.contend(record, ops, record.nature.crowd, |guarded, worker| {
+        share(guarded, &shared, worker, briefly);
         if worker.one_in(8) {
             dawdle(worker);
         }
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(threads(record, 6), |worker| {
-        share(&guarded, &shared, worker, dawdle);
+    arena.contend(record, ops, threads(record, 6), |guarded, worker| {
+        share(guarded, &shared, worker, dawdle);
         dawdle(worker);
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn tries(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(threads(record, 4), |worker| {
+    arena.contend(record, ops, threads(record, 4), |guarded, worker| {
         if worker.one_in(2) {
-            share(&guarded, &shared, worker, dawdle);
+            share(guarded, &shared, worker, dawdle);
         } else if worker.one_in(2) {
             guarded.attempt_reading(&shared, worker, shared.try_read);
         } else {
             guarded.attempt(worker, ops.try_acquire);
         }
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, shared, until, read_until): Timed) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(threads(record, 5), |worker| {
+    arena.contend(record, ops, threads(record, 5), |guarded, worker| {
         if worker.one_in(4) {
             let long = worker.one_in(8);
             let pause: fn(&mut Worker) = if long { |_| std::thread::sleep(Duration::from_millis(1)) } else { |_| () };
-            return share(&guarded, &shared, worker, pause);
+            return share(guarded, &shared, worker, pause);
         }
         let deadline = random_deadline(worker);
         let got = if worker.one_in(2) {
@@ -87,7 +78,6 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, shared, un
             arena.fail(Verdict::EarlyTimeout, &format!("thread {} gave up before {deadline:?}", worker.number));
         }
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 /// Readers alone. Each stays until all have been in at the same time.
@@ -124,10 +114,9 @@ pub(super) fn downgrade(
     record: &LockRecord,
     (ops, shared, downgrade): (Exclusive, Shared, Change),
 ) {
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(threads(record, 4), |worker| {
+    arena.contend(record, ops, threads(record, 4), |guarded, worker| {
         if worker.one_in(2) {
-            return share(&guarded, &shared, worker, dawdle);
+            return share(guarded, &shared, worker, dawdle);
         }
         guarded.acquire(worker);
         guarded.count(worker, briefly);
@@ -135,21 +124,18 @@ pub(super) fn downgrade(
         guarded.look(worker, dawdle);
         guarded.leave_reading(&shared, worker);
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn upgrade(arena: &'static Arena, record: &LockRecord, how: Upgrading) {
     let (ops, shared, ..) = how;
-    let guarded = arena.guarded(record, ops);
-    arena.rounds(threads(record, 5), |worker| {
+    arena.contend(record, ops, threads(record, 5), |guarded, worker| {
         let at_once = worker.one_in(4);
         if worker.one_in(3) {
-            share(&guarded, &shared, worker, dawdle);
+            share(guarded, &shared, worker, dawdle);
         } else {
-            upgrade_once(&guarded, worker, at_once, &how);
+            upgrade_once(guarded, worker, at_once, &how);
         }
     });
-    arena.expect_counted(&[&guarded]);
 }
 
 fn upgrade_once(guarded: &Guarded, worker: &mut Worker, at_once: bool, (ops, shared, upgrade, downgrade): &Upgrading) {

@@ -11,7 +11,7 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look) {
     if app.rows.is_empty() {
         let text = if app.wanted.filter.is_empty() {
-            "Nobody waited for a lock within the last minute."
+            "No thread waited for a lock within the last minute."
         } else {
             "No such lock was waited for within the last minute; Esc shows all."
         };

@@ -26,7 +26,7 @@ const DEPTH: usize = 4;
 
 pub(super) fn draw(frame: &mut Frame, area: Rect, app: &mut App, look: &Look, (lock, name): (LockId, &str)) {
     let Some(row) = app.opened(lock).cloned() else {
-        let text = format!("{name}: nobody waited for it within the last minute. Esc goes back.");
+        let text = format!("{name}: no thread waited for it within the last minute. Esc goes back.");
         return frame.render_widget(Paragraph::new(text), area);
     };
     let title = figures(&row, look);
@@ -72,7 +72,7 @@ fn figures(row: &Row, look: &Look) -> Vec<Line<'static>> {
         short(row.total.gave_up as f64),
     );
     let ways = format!(
-        "of these: {} sleeps, {} past sleepers (steals), {} by promise (hand-offs)",
+        "of these: {} sleeps, {} past sleepers (steals), {} by a hand-off",
         short(row.total.sleeps as f64),
         short(row.total.steals as f64),
         short(row.total.handoffs as f64),
@@ -187,7 +187,7 @@ fn histogram(row: &Row, look: &Look, area: Rect) -> Vec<Line<'static>> {
     let (Some(first), Some(last)) =
         (counts.iter().position(|count| *count > 0), counts.iter().rposition(|count| *count > 0))
     else {
-        lines.push(Line::raw("no wait ended since the last look"));
+        lines.push(Line::raw("no wait ended since the last sample"));
         return lines;
     };
     // If there is no room for all, the longest waits are the most important.

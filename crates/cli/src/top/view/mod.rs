@@ -26,7 +26,7 @@ const HELP: &[(&str, &str)] = &[
     ("/", "show only what has this text in its name, call site or program"),
     ("s  r", "sort by the next column; turn the order round"),
     ("a", "several processes of a program as one, or apart"),
-    ("p Space", "pause; go on"),
+    ("p Space", "pause; continue"),
     ("? h", "this help"),
     ("q Ctrl-C", "end"),
 ];

@@ -42,7 +42,7 @@ mod tests {
         let advice = advise(&profile);
         assert_eq!(fired(&profile), ["deadlock", "inversion"]);
         assert!(advice.findings.iter().all(|finding| finding.experiment.is_none()), "{advice:?}");
-        assert!(advice.verdict.starts_with("The program cannot go on"), "{}", advice.verdict);
+        assert!(advice.verdict.starts_with("The program cannot continue"), "{}", advice.verdict);
         assert!(!text(&advice, &profile).contains("try:"));
         profile.recording.method = Method::Live;
         assert_eq!(fired(&profile), ["deadlock"], "where no other rule can judge");

@@ -28,7 +28,7 @@ use linux as system;
 #[cfg(any(not(target_os = "linux"), turnwise_portable))]
 use portable as system;
 
-use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
+use super::{Deadline, Hint, Lane, Me, OnCpu, Parked, Pause, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
@@ -36,7 +36,7 @@ pub use linux::{assume_filtered, end_exit_key, find_filter, is_alien_key, is_clo
 pub use system::{OnCpuLayer, assume_cpus, generation, on_cpu_layer};
 pub use thread::{SLOTS, introduce, thread_of, waiting};
 #[cfg(feature = "live")]
-pub(crate) use watcher::watch;
+pub(crate) use watcher::{watch, watcher};
 
 /// Returns a number that no other live thread has: the address of the calling thread's words. Unlike a token, every
 /// thread has one.
@@ -76,28 +76,14 @@ unsafe impl Platform for Native {
     type Ptr<T: 'static> = AtomicPtr<T>;
 
     #[inline(always)]
-    fn relax() {
-        spin::relax();
-    }
-
-    fn rest(ns: u32) {
-        spin::rest(ns);
-    }
-
-    fn line_ns() -> u32 {
-        spin::line_ns()
-    }
-
-    fn yield_now() {
-        system::yield_now();
-    }
-
-    fn offer() {
-        system::offer();
-    }
-
-    fn nap(ns: u32) {
-        system::nap(ns);
+    fn pause(pause: Pause) {
+        match pause {
+            Pause::Relax => spin::relax(),
+            Pause::Rest(ns) => spin::rest(ns),
+            Pause::Yield => system::yield_now(),
+            Pause::Offer => system::offer(),
+            Pause::Nap(ns) => system::nap(ns),
+        }
     }
 
     #[inline]
@@ -155,29 +141,18 @@ unsafe impl Platform for Native {
         system::on_cpu(token)
     }
 
-    #[inline]
-    fn cpu() -> u32 {
-        system::cpu()
-    }
-
-    #[inline]
-    fn cpus() -> u32 {
-        system::cpus()
-    }
-
-    #[inline]
-    fn node() -> u32 {
-        system::node()
+    #[inline(always)]
+    fn hint(hint: Hint) -> u32 {
+        match hint {
+            Hint::Cpu => system::cpu(),
+            Hint::Cpus => system::cpus(),
+            Hint::Node => system::node(),
+            Hint::LineNs => spin::line_ns(),
+        }
     }
 
     #[inline]
     fn generation() -> u32 {
         system::generation()
-    }
-
-    #[cfg(feature = "live")]
-    #[inline]
-    fn watcher() -> Option<&'static crate::live::Watcher> {
-        watcher::watcher()
     }
 }

@@ -1,5 +1,5 @@
-//! The spin loop: poll, pause, poll; now and then read the clock and check whether the owner still runs. A spin without a
-//! deadline gives up the CPU each time it has lasted `turn_ns` more: what it waits for may need this very CPU to run.
+//! The spin loop: poll, pause, poll; now and then read the clock and check whether the owner still runs. A spin without
+//! a deadline gives up the CPU each time it has lasted `turn_ns` more: what it waits for may need this very CPU to run.
 
 use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
 use super::system;
@@ -126,12 +126,12 @@ fn changed_ticks(hit: u32, ticks_per_us: u32) -> u32 {
     }
 }
 
-/// Implements [`super::super::Platform::line_ns`].
+/// Implements [`super::super::Hint::LineNs`].
 pub(super) fn line_ns() -> u32 {
     LINE_COST.load(Relaxed).saturating_mul(1024 / 16) / TICKS_PER_US.load(Relaxed)
 }
 
-/// Implements [`super::super::Platform::rest`].
+/// Implements [`super::super::Pause::Rest`].
 pub(super) fn rest(ns: u32) {
     (0..hints(ns)).for_each(|_| relax());
 }
@@ -193,14 +193,15 @@ pub(super) fn spin_until<W: Word>(
 
 #[cold]
 fn check(spinner: &system::Spinner, limit: SpinLimit, since_offer: &mut Option<u64>) -> Result<(), SpinEnd> {
-    let now = system::now();
+    let mut now = system::now();
     if limit.until.is_some_and(|at| now >= at) {
         return Err(SpinEnd::Deadline);
     }
     spinner.refresh(now);
     if limit.until.is_none() && now.saturating_sub(*since_offer.get_or_insert(now)) > policy().turn_ns {
         system::give_way();
-        *since_offer = Some(system::now());
+        now = system::now();
+        *since_offer = Some(now);
     }
     match limit.owner {
         Some(owner) if system::on_cpu_at(owner, || now) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),

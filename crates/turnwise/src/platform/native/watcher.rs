@@ -15,7 +15,7 @@ pub(crate) fn watch(watcher: &'static Watcher) {
 
 /// Returns the watcher, if there is one.
 #[inline]
-pub(super) fn watcher() -> Option<&'static Watcher> {
+pub(crate) fn watcher() -> Option<&'static Watcher> {
     // ORDERING watcher.place: Acquire pairs with the Release in `watch`.
     let watcher = WATCHER.load(Acquire);
     // SAFETY: the pointer is null, or `watch` derived it from a reference that lives as long as the process.

@@ -121,7 +121,7 @@ impl SystemTable {
             on_cpu: self.on_cpu,
         };
         if system.wait_call < system.syscall {
-            let remedy = "give at least the same: it is a call that looks at the word besides";
+            let remedy = "give at least the same: it is a call that also reads the word";
             return Err(Fault::new("system.wait_call", "shorter than `system.syscall`", remedy));
         }
         if system.latency < system.min_granularity {

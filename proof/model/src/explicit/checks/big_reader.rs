@@ -107,9 +107,7 @@ fn moves(stage: &CheckSetup, size: Size) {
         // SAFETY: acquired before.
         unsafe { guarded.raw.unlock_read() };
     });
-    for _ in 2..size.threads {
-        stage.spawn(move || read(guarded));
-    }
+    stage.spawn_many(size.threads - 2, 1, move || read(guarded));
     guarded.settled(stage);
 }
 

@@ -83,9 +83,7 @@ fn tokens(stage: &CheckSetup, size: Size, all: bool, hasty: bool) {
             }
         }
     });
-    for _ in 0..patient {
-        stage.spawn_rounds(rounds, move || assert!(take(locked, queue, false)));
-    }
+    stage.spawn_many(patient as usize, rounds, move || assert!(take(locked, queue, false)));
     if hasty {
         stage.spawn(move || {
             if !take(locked, queue, true) {

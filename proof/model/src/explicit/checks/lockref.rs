@@ -135,9 +135,7 @@ fn last(stage: &CheckSetup, size: Size) {
 /// The last thread has no reference: it looks for one.
 fn found(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage, size.threads as u32 - 1);
-    for _ in 1..size.threads {
-        stage.spawn(move || give_back(guarded, false));
-    }
+    stage.spawn_many(size.threads - 1, 1, move || give_back(guarded, false));
     stage.spawn(move || {
         if guarded.refs.get_not_zero() {
             assert!(!guarded.dead.get(), "found after its end");

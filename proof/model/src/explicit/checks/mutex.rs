@@ -145,9 +145,7 @@ impl Guarded {
 
 fn all_lock(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
-    for _ in 0..size.threads {
-        stage.spawn_rounds(size.rounds, move || guarded.round());
-    }
+    stage.spawn_many(size.threads, size.rounds, move || guarded.round());
     guarded.settled(stage, size.threads * size.rounds as usize);
 }
 
@@ -168,9 +166,7 @@ fn tuned(stage: &CheckSetup, size: Size) {
 fn often(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     stage.spawn_rounds(size.rounds, move || guarded.round());
-    for _ in 1..size.threads {
-        stage.spawn(move || guarded.round());
-    }
+    stage.spawn_many(size.threads - 1, 1, move || guarded.round());
     guarded.settled(stage, size.threads - 1 + size.rounds as usize);
 }
 
@@ -178,9 +174,7 @@ fn often(stage: &CheckSetup, size: Size) {
 fn one_does(stage: &CheckSetup, size: Size, what: fn(&Guarded)) {
     let guarded = Guarded::keep(stage);
     stage.spawn_rounds(size.rounds, move || what(guarded));
-    for _ in 1..size.threads {
-        stage.spawn_rounds(size.rounds, move || guarded.round());
-    }
+    stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round());
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
@@ -200,9 +194,7 @@ fn one_comes_past(stage: &CheckSetup, size: Size) -> &'static Guarded {
 /// All others arrive as if woken, and so claim sooner.
 fn lapses(stage: &CheckSetup, size: Size) {
     let guarded = one_comes_past(stage, size);
-    for _ in 1..size.threads {
-        stage.spawn(move || guarded.round_woken());
-    }
+    stage.spawn_many(size.threads - 1, 1, move || guarded.round_woken());
     guarded.settled(stage, size.threads - 1 + size.rounds as usize);
 }
 
@@ -232,9 +224,7 @@ fn one_stops(stage: &CheckSetup, size: Size, anywhere: bool, other: fn(&Guarded)
         guarded.leave();
     });
     stage.spawn_rounds(size.rounds, move || other(guarded));
-    for _ in 2..size.threads {
-        stage.spawn(move || other(guarded));
-    }
+    stage.spawn_many(size.threads - 2, 1, move || other(guarded));
     stage.at_end(move || {
         let sections = size.threads - 2 + size.rounds as usize;
         let stopped = is_stopped(0);
@@ -291,9 +281,7 @@ fn fair_and_timed(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     stage.spawn_rounds(size.rounds, move || guarded.round_fair());
     stage.spawn_rounds(size.rounds, move || guarded.round_soon());
-    for _ in 2..size.threads {
-        stage.spawn_rounds(size.rounds, move || guarded.round());
-    }
+    stage.spawn_many(size.threads - 2, size.rounds, move || guarded.round());
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
@@ -313,9 +301,7 @@ fn forks(stage: &CheckSetup, size: Size) {
         guarded.round();
     });
     stage.spawn_in_child(move || guarded.round());
-    for _ in 1..size.threads {
-        stage.spawn_rounds(size.rounds, move || guarded.round());
-    }
+    stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round());
     stage.at_end(move || guarded.is_free());
 }
 

@@ -70,18 +70,14 @@ impl Queue {
 
 fn all(stage: &CheckSetup, size: Size) {
     let queue = Queue::keep(stage);
-    for _ in 0..size.threads {
-        stage.spawn_rounds(size.rounds, move || queue.round(false));
-    }
+    stage.spawn_many(size.threads, size.rounds, move || queue.round(false));
 }
 
 /// A thread that is not in the queue leaves notes, which are not threads and make no thread vanish.
 fn noted(stage: &CheckSetup, size: Size) {
     let queue = Queue::keep(stage);
     stage.spawn(move || [NOTE + 1, 0].into_iter().for_each(|note| queue.osq.leave_note(note)));
-    for _ in 0..size.threads {
-        stage.spawn_rounds(size.rounds, move || queue.round(false));
-    }
+    stage.spawn_many(size.threads, size.rounds, move || queue.round(false));
 }
 
 /// The first thread may fork while it is the first. The child has none of those behind it, but two of its own.
@@ -91,9 +87,7 @@ fn forks(stage: &CheckSetup, size: Size) {
         queue.round(true);
         queue.round(false);
     });
-    for _ in 1..size.threads {
-        stage.spawn_rounds(size.rounds, move || queue.round(false));
-    }
+    stage.spawn_many(size.threads - 1, size.rounds, move || queue.round(false));
     for _ in 0..2 {
         stage.spawn_in_child(move || queue.round(false));
     }

@@ -199,9 +199,7 @@ fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
             }
         }
     });
-    for _ in 0..waiters {
-        stage.spawn_rounds(size.rounds, move || shared.take());
-    }
+    stage.spawn_many(waiters as usize, size.rounds, move || shared.take());
     if kind == Kind::Refused {
         stage.spawn_rounds(size.rounds, move || shared.be_refused());
     } else if leaves {
@@ -236,8 +234,6 @@ fn destroyed(stage: &CheckSetup, size: Size) {
         saw("destroyed");
         bury(&shared.cond);
     });
-    for _ in 0..waiters {
-        stage.spawn(move || shared.take());
-    }
+    stage.spawn_many(waiters as usize, 1, move || shared.take());
     stage.at_end(move || assert_eq!(shared.tokens.get(), 0, "tokens are left"));
 }

@@ -61,9 +61,7 @@ fn forks<R: RawLock<Platform = Explicit>>(stage: &CheckSetup, size: Size) {
         guarded.unlock::<R>();
         guarded.round::<R>();
     });
-    for _ in 1..size.threads {
-        stage.spawn_rounds(size.rounds, move || guarded.round::<R>());
-    }
+    stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round::<R>());
     for _ in 0..2 {
         stage.spawn_in_child(move || guarded.round::<R>());
     }

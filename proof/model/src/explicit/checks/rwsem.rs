@@ -318,9 +318,7 @@ fn stops(stage: &CheckSetup, size: Size, holds: bool, roles: &'static [Role<Raw>
 fn often(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     stage.spawn_rounds(size.rounds, move || write(&guarded.pages));
-    for _ in 1..size.threads {
-        stage.spawn(move || write(&guarded.pages));
-    }
+    stage.spawn_many(size.threads - 1, 1, move || write(&guarded.pages));
 }
 
 /// The first thread may fork while it has the lock. The child has none of the others, but some of its own: entries in

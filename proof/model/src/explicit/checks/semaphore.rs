@@ -178,9 +178,7 @@ fn stops<const FAIR: bool>(stage: &CheckSetup, size: Size, anywhere: bool) {
         guarded.got(1);
         guarded.give(1);
     });
-    for _ in 1..size.threads {
-        stage.spawn_rounds(size.rounds, move || guarded.round(1));
-    }
+    stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round(1));
     stage.at_end(move || {
         if is_stopped(0) {
             saw("stopped");
@@ -206,9 +204,7 @@ fn gives_up_in_its_stead(stage: &CheckSetup, size: Size) {
         }
         None => saw("gave up"),
     });
-    for _ in 2..size.threads {
-        stage.spawn(move || guarded.round(1));
-    }
+    stage.spawn_many(size.threads - 2, 1, move || guarded.round(1));
     stage.spawn(move || guarded.give(1));
 }
 
@@ -228,9 +224,7 @@ fn forks<const FAIR: bool>(stage: &CheckSetup, size: Size) {
         guarded.give(1);
         guarded.round(1);
     });
-    for _ in 1..size.threads {
-        stage.spawn_rounds(size.rounds, move || guarded.round(1));
-    }
+    stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round(1));
     for _ in 1..size.threads {
         stage.spawn_in_child(move || guarded.round(1));
     }

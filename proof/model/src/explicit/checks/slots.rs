@@ -10,7 +10,7 @@ use crate::platform::saw;
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use turnwise::platform::{IntWord, Platform, Word};
+use turnwise::platform::{IntWord, Pause, Platform, Word};
 
 pub(super) const CHECKS: &[Check] = &[
     sleeps("slots: taken and given back", (Size::of(3, 2), Size::of(3, 3)), &["none left", "taken again"], slots),
@@ -111,7 +111,7 @@ impl Area {
         self.withdraw();
         while self.is_observed() {
             saw("waited");
-            Explicit::relax();
+            Explicit::pause(Pause::Relax);
         }
     }
 

@@ -31,14 +31,19 @@ const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
 const KERNEL: Setup = Setup { kernel: true, ..PLAIN };
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
 
+/// Writers and readers, in this order.
+fn roles<L: RawRwLock<Platform = Loom>>(writers: u32, readers: u32) -> Vec<Role<L>> {
+    let (write, read): (Role<L>, Role<L>) = (write, read);
+    [vec![write; writers as usize], vec![read; readers as usize]].concat()
+}
+
 /// Writers and readers, once each; the first thread is a writer.
 fn mixed<L: RawRwLock + Settles>(writers: u32, readers: u32) {
     let pages = Pages::<L>::keep();
-    let mut handles: Vec<_> = (1..writers).map(|_| spawn(move || write(pages))).collect();
-    handles.extend((0..readers).map(|_| spawn(move || read(pages))));
+    let others = start(pages, &roles(writers - 1, readers));
     write(pages);
-    handles.into_iter().for_each(Handle::join);
-    pages.settled();
+    others.into_iter().for_each(Handle::join);
+    pages.is_over();
 }
 
 /// The first thread has the lock, to write or to read, and rests, so that these come to wait; then it writes `again`.
@@ -49,17 +54,15 @@ fn behind<L: RawRwLock + Settles>(writes: bool, writers: u32, readers: u32, agai
     } else {
         pages.raw.read();
     }
-    let mut handles: Vec<_> = (0..writers).map(|_| spawn(move || write(pages))).collect();
-    handles.extend((0..readers).map(|_| spawn(move || read(pages))));
-    rest();
-    if writes {
-        pages.leave_writing();
-    } else {
-        pages.leave_reading();
-    }
-    (0..again).for_each(|_| write(pages));
-    handles.into_iter().for_each(Handle::join);
-    pages.settled();
+    let leave = |pages: &Pages<L>| {
+        if writes {
+            pages.leave_writing();
+        } else {
+            pages.leave_reading();
+        }
+        (0..again).for_each(|_| write(pages));
+    };
+    wait_behind(pages, &roles(writers, readers), leave).is_over();
 }
 
 /// One thread writes, or reads; one tries to read, or to write.
@@ -74,19 +77,17 @@ fn attempt_shared<L: RawRwLock + Settles>(writer: bool, to_write: bool) {
         pages.leave_reading();
     }
     other.join();
-    pages.settled();
+    pages.is_over();
 }
 
 /// A writer becomes a reader by `downgrade` while a reader and a writer wait.
 fn downgraded<L: RawRwLock + Settles>(downgrade: unsafe fn(&L)) {
-    let pages = Pages::<L>::keep();
-    pages.raw.lock();
-    let others = [spawn(move || read(pages)), spawn(move || write(pages))];
-    rest();
-    pages.write();
-    // SAFETY: locked above; released as a reader below.
-    unsafe { downgrade(&pages.raw) };
-    pages.leave_reading();
-    others.into_iter().for_each(Handle::join);
-    pages.settled();
+    let leave = |pages: &Pages<L>| {
+        pages.write();
+        // SAFETY: the first thread has it, to write; released as a reader below.
+        unsafe { downgrade(&pages.raw) };
+        pages.leave_reading();
+    };
+    let roles: [Role<L>; 2] = [read, write];
+    wait_behind(Pages::owned(), &roles, leave).is_over();
 }

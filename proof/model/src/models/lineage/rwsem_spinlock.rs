@@ -56,5 +56,5 @@ fn thief() {
     pages.leave_writing();
     write(pages);
     sleeper.join();
-    pages.settled();
+    pages.is_over();
 }

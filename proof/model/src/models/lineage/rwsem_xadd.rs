@@ -64,5 +64,5 @@ fn stolen() {
     pages.leave_writing();
     thief.join();
     reader.join();
-    pages.settled();
+    pages.is_over();
 }

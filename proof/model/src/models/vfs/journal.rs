@@ -3,6 +3,7 @@
 
 use super::*;
 use std::cell::Cell;
+use turnwise::platform::Pause;
 use turnwise_vfs::journal::{Change, Config, Credits, Journal};
 
 models_of!(Journal, Setup::PLAIN);
@@ -109,7 +110,7 @@ fn served(config: Config, threads: usize, rounds: u32) {
     body(0)();
     others.into_iter().for_each(Handle::join);
     while !book.journal.is_served() {
-        Loom::relax();
+        Loom::pause(Pause::Relax);
     }
     book.journal.dismiss();
     server.join();

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// The number of CPUs that the process may use, as of its start.
 static ALLOWED: AtomicU32 = AtomicU32::new(1);
 
-/// Implements [`crate::platform::Platform::cpus`].
+/// Implements [`crate::platform::Hint::Cpus`].
 #[inline]
 pub(crate) fn cpus() -> u32 {
     ALLOWED.load(Relaxed)

@@ -29,7 +29,7 @@ const SAVED_NS: u64 = 5_000_000;
 /// The most that a single offer counts for: a process may be stopped for hours in one.
 const COUNTED_NS: u64 = 100_000_000;
 
-/// Implements [`crate::platform::Platform::yield_now`]. Where a filter may forbid that, it sleeps very briefly.
+/// Implements [`crate::platform::Pause::Yield`]. Where a filter may forbid that, it sleeps very briefly.
 pub(crate) fn yield_now() {
     if may_be_filtered() {
         return sys::sleep_ns(1);
@@ -38,7 +38,7 @@ pub(crate) fn yield_now() {
     unsafe { libc::sched_yield() };
 }
 
-/// Implements [`crate::platform::Platform::offer`].
+/// Implements [`crate::platform::Pause::Offer`].
 pub(crate) fn offer() {
     if cfg!(miri) {
         return yield_now(); // Miri does not know the thread's CPU

@@ -148,7 +148,7 @@ pub(super) fn sleep_ns(ns: u64) {
     unsafe { libc::syscall(libc::SYS_futex, nobody_wakes.as_ptr(), op, 0, &raw const time) };
 }
 
-/// Implements [`crate::platform::Platform::nap`].
+/// Implements [`crate::platform::Pause::Nap`].
 pub(crate) fn nap(ns: u32) {
     sleep_ns(ns.into());
 }

@@ -62,17 +62,17 @@ fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Implements [`crate::platform::Platform::nap`].
+/// Implements [`crate::platform::Pause::Nap`].
 pub(super) fn nap(ns: u32) {
     std::thread::sleep(Duration::from_nanos(ns.into()));
 }
 
-/// Implements [`crate::platform::Platform::yield_now`].
+/// Implements [`crate::platform::Pause::Yield`].
 pub(super) fn yield_now() {
     std::thread::yield_now();
 }
 
-/// Implements [`crate::platform::Platform::offer`]. Which thread benefits from a yield is not known.
+/// Implements [`crate::platform::Pause::Offer`]. Which thread benefits from a yield is not known.
 pub(super) fn offer() {
     yield_now();
 }
@@ -85,7 +85,7 @@ pub(super) fn give_way() {
 /// The number of CPUs that threads may run on; 0 until the first query.
 static CPUS: AtomicU32 = AtomicU32::new(0);
 
-/// Implements [`crate::platform::Platform::cpus`].
+/// Implements [`crate::platform::Hint::Cpus`].
 #[inline]
 pub(super) fn cpus() -> u32 {
     match CPUS.load(Relaxed) {
@@ -114,13 +114,13 @@ fn start() -> u32 {
     cpus_are(cpus.map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)))
 }
 
-/// Implements [`crate::platform::Platform::cpu`]: a fixed number for each thread that spreads threads over the CPUs.
+/// Implements [`crate::platform::Hint::Cpu`]: a fixed number for each thread that spreads threads over the CPUs.
 #[inline]
 pub(super) fn cpu() -> u32 {
     table::hash(thread_address()) % cpus()
 }
 
-/// Implements [`crate::platform::Platform::node`].
+/// Implements [`crate::platform::Hint::Node`].
 #[inline]
 pub(super) fn node() -> u32 {
     0

@@ -1,0 +1,363 @@
+//! What locks have in common, as macros: constructors, for any platform and in constants; ways of acquiring; the traits
+//! of locks for readers and writers, and of guards.
+
+/// Returns the first value of a field: of a word, which is zero; of a part in brackets, which has constructors of its
+/// own; or of an expression in parentheses. `const`: with core's atomic types; `any`: with those of the platform `P`.
+macro_rules! first_value {
+    (const U32) => {
+        core::sync::atomic::AtomicU32::new(0)
+    };
+    (const U64) => {
+        core::sync::atomic::AtomicU64::new(0)
+    };
+    (const Ptr) => {
+        core::sync::atomic::AtomicPtr::new(core::ptr::null_mut())
+    };
+    (const [$part:ty]) => {
+        <$part>::const_new_in()
+    };
+    (any Ptr) => {
+        <P::Ptr<_> as $crate::platform::Word>::new(core::ptr::null_mut())
+    };
+    (any U32) => {
+        <P::U32 as $crate::platform::Word>::new(0)
+    };
+    (any U64) => {
+        <P::U64 as $crate::platform::Word>::new(0)
+    };
+    (any [$part:ty]) => {
+        <$part>::new_in()
+    };
+    ($_for:tt ($value:expr)) => {
+        $value
+    };
+}
+
+/// Defines `const_new_in` and `new_in` of the type `$name`, which make `$what`, with fields as [`first_value`] says;
+/// and, after `default`, also `new` and `Default` on the default platform. `$pointee` is that of the type's pointers.
+macro_rules! raw_constructors {
+    (default $name:ident $(to $pointee:ty)?, $what:literal, { $($fields:tt)* }) => {
+        impl $name {
+            #[doc = concat!("Creates ", $what, ".")]
+            #[must_use]
+            pub const fn new() -> Self {
+                Self::const_new_in()
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+
+        raw_constructors!($name $(to $pointee)?, $what, { $($fields)* });
+    };
+    (
+        $name:ident $(to $pointee:ty)?, $what:literal,
+        { $($(#[$attribute:meta])* $field:ident: $value:tt,)* }
+    ) => {
+        impl<P: $crate::platform::ConstPlatform $(<$pointee>)?> $name<P> {
+            #[doc = concat!("Creates ", $what, " on any platform that uses core's atomics; usable in constants and")]
+            #[doc = "statics."]
+            #[must_use]
+            pub const fn const_new_in() -> Self {
+                $name { $($(#[$attribute])* $field: first_value!(const $value),)* }
+            }
+        }
+
+        impl<P: $crate::platform::Platform> $name<P> {
+            #[doc = concat!("Creates ", $what, " on any platform.")]
+            #[must_use]
+            pub fn new_in() -> Self {
+                $name { $($(#[$attribute])* $field: first_value!(any $value),)* }
+            }
+        }
+    };
+}
+
+/// Defines `new` and `const_new_in` of `$data`, a [`Lock`](crate::Lock) or an [`RwLock`](crate::rwlock::RwLock), behind
+/// the lock `$raw`; after the raw lock's name come the parameters before its platform.
+macro_rules! data_constructors {
+    ($data:ident, $raw:ident [$($parameter:tt)*] [$($argument:tt)*], $what:literal) => {
+        impl<T, $($parameter)*> $data<$raw<$($argument)*>, T> {
+            #[doc = concat!("Creates ", $what, ".")]
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub const fn new(value: T) -> Self {
+                Self::const_new_in(value)
+            }
+        }
+
+        impl<T, $($parameter)* P: $crate::platform::ConstPlatform> $data<$raw<$($argument)* P>, T> {
+            #[doc = concat!("Creates ", $what, " on any platform that uses core's atomics; usable in constants and")]
+            #[doc = "statics."]
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub const fn const_new_in(value: T) -> Self {
+                $data::from_raw($raw::const_new_in(), value)
+            }
+        }
+    };
+}
+
+/// Defines all constructors of `$name`, a type of its own with a raw lock, an order class and data of type `T`.
+macro_rules! own_constructors {
+    ($name:ident<T $(: $bound:ident)?> $(to $pointee:ty)?, $raw:ident, $data:ident: $cell:ident, $what:literal) => {
+        impl<T $(: $bound)?> $name<T> {
+            #[doc = concat!("Creates ", $what, ".")]
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub const fn new(value: T) -> Self {
+                Self::const_new_in(value)
+            }
+        }
+
+        impl<T $(: $bound)?, P: $crate::platform::ConstPlatform $(<$pointee>)?> $name<T, P> {
+            #[doc = concat!("Creates ", $what, " on any platform that uses core's atomics; usable in constants and")]
+            #[doc = "statics."]
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub const fn const_new_in(value: T) -> Self {
+                let (raw, class) = ($raw::const_new_in(), $crate::order::Class::new());
+                $name { raw, class, $data: $cell::new(value) }
+            }
+        }
+
+        impl<T $(: $bound)?, P: $crate::platform::Platform> $name<T, P> {
+            #[doc = concat!("Creates ", $what, " on any platform.")]
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub fn new_in(value: T) -> Self {
+                $name { raw: $raw::new_in(), class: $crate::order::Class::new(), $data: $cell::new(value) }
+            }
+        }
+
+        impl<T: Default $(+ $bound)?> Default for $name<T> {
+            #[cfg_attr(feature = "order-check", track_caller)]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T $(: $bound)?> From<T> for $name<T> {
+            #[cfg_attr(feature = "order-check", track_caller)]
+            fn from(value: T) -> Self {
+                Self::new(value)
+            }
+        }
+    };
+}
+
+/// Implements the traits of a readers-writer lock without data by its own methods: `write` and its forms, and those
+/// named here for reading. A comment where it is used says why the lock keeps the traits' contracts.
+macro_rules! raw_rw_lock {
+    (
+        [$($parameters:tt)*] $lock:ty, $name:literal,
+        $read:ident, $try_read:ident, $unlock_read:ident, $read_until:ident
+    ) => {
+        raw_rw_lock!([$($parameters)*] $lock, $name, $read, $try_read, $unlock_read);
+
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameters)*> $crate::raw::RawTimedRwLock for $lock {
+            #[inline]
+            fn read_until(&self, deadline: $crate::platform::Deadline) -> bool {
+                self.$read_until(deadline)
+            }
+        }
+    };
+    ([$($parameters:tt)*] $lock:ty, $name:literal, $read:ident, $try_read:ident, $unlock_read:ident) => {
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameters)*> $crate::raw::RawLock for $lock {
+            const NAME: &'static str = $name;
+            type Platform = P;
+            type GuardMarker = $crate::raw::GuardNoSend;
+
+            fn new_in() -> Self {
+                Self::new_in()
+            }
+
+            #[inline]
+            fn lock(&self) {
+                self.write();
+            }
+
+            #[inline]
+            fn try_lock(&self) -> bool {
+                self.try_write()
+            }
+
+            #[inline]
+            unsafe fn unlock(&self) {
+                // SAFETY: contract of `RawLock::unlock`: the caller has the write lock.
+                unsafe { self.unlock_write() }
+            }
+
+            fn is_locked(&self) -> bool {
+                self.is_locked()
+            }
+
+            #[cfg(feature = "stats")]
+            fn stats(&self) -> $crate::events::Stats {
+                self.stats()
+            }
+        }
+
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameters)*> $crate::raw::RawTimedLock for $lock {
+            #[inline]
+            fn lock_until(&self, deadline: $crate::platform::Deadline) -> bool {
+                self.write_until(deadline)
+            }
+        }
+
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameters)*> $crate::raw::RawRwLock for $lock {
+            #[inline]
+            fn read(&self) {
+                self.$read();
+            }
+
+            #[inline]
+            fn try_read(&self) -> bool {
+                self.$try_read()
+            }
+
+            #[inline]
+            unsafe fn unlock_read(&self) {
+                // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
+                unsafe { self.$unlock_read() }
+            }
+        }
+    };
+}
+
+/// Defines the four ways of acquiring a lock with data in one mode: to wait, to try, and to wait for a time or until a
+/// deadline on `$platform`, for which the raw lock `R` must be `$timed` if that is named. `$before` reports a wait to
+/// the order checker, `$guard` makes a guard of type `$type` of the acquired lock.
+macro_rules! acquisitions {
+    (
+        |$lock:ident, $deadline:ident| $before:expr, $guard:ident -> $type:ty, $platform:ty $(where $timed:path)?;
+        $(#[$wait_about:meta])* $wait:ident: $waited:expr;
+        $(#[$try_about:meta])* $try:ident: $tried:expr;
+        $(#[$for_about:meta])* $for:ident;
+        $(#[$until_about:meta])* $until:ident: $acquired:expr;
+    ) => {
+        $(#[$wait_about])*
+        #[inline]
+        #[cfg_attr(feature = "order-check", track_caller)]
+        pub fn $wait(&self) -> $type {
+            let $lock = self;
+            $before;
+            $waited;
+            // SAFETY: contract of `$guard`: the calling thread has just acquired the lock in this mode.
+            unsafe { self.$guard() }
+        }
+
+        $(#[$try_about])*
+        #[inline]
+        #[cfg_attr(feature = "order-check", track_caller)]
+        pub fn $try(&self) -> Option<$type> {
+            let $lock = self;
+            if !$tried {
+                return None;
+            }
+            // SAFETY: contract of `$guard`: just acquired. (Not in a closure, which would hide the caller's location.)
+            Some(unsafe { self.$guard() })
+        }
+
+        $(#[$for_about])*
+        #[cfg_attr(feature = "order-check", track_caller)]
+        pub fn $for(&self, timeout: core::time::Duration) -> Option<$type>
+        $(where R: $timed)?
+        {
+            if let Some(guard) = self.$try() {
+                return Some(guard);
+            }
+            self.$until($crate::platform::Deadline::after::<$platform>(timeout))
+        }
+
+        $(#[$until_about])*
+        #[cfg_attr(feature = "order-check", track_caller)]
+        pub fn $until(&self, $deadline: $crate::platform::Deadline) -> Option<$type>
+        $(where R: $timed)?
+        {
+            let $lock = self;
+            $before;
+            if !$acquired {
+                return None;
+            }
+            // SAFETY: contract of `$guard`: the calling thread has just acquired the lock in this mode.
+            Some(unsafe { self.$guard() })
+        }
+    };
+}
+
+/// Acquires a lock that is contended with the settings `$settings`, or in a watcher's function, if there is a watcher
+/// (feature `live`) of `$wait`, with those that it gives.
+macro_rules! watched {
+    ($platform:ty, $wait:expr, $settings:expr, |$set:ident| $acquired:expr) => {{
+        #[cfg(feature = "live")]
+        if let Some(watcher) = $crate::live::watcher::<$platform>() {
+            return watcher.around(&$wait, |set| match set {
+                None => {
+                    let $set = $settings;
+                    $acquired
+                }
+                Some($set) => $acquired,
+            });
+        }
+        let $set = $settings;
+        $acquired
+    }};
+}
+
+/// Implements `Debug` and `Display` of a guard of a `T` as those of its data.
+macro_rules! shows_data {
+    ([$($parameters:tt)*] $guard:ty) => {
+        impl<$($parameters)*> core::fmt::Debug for $guard
+        where
+            T: core::fmt::Debug,
+        {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<$($parameters)*> core::fmt::Display for $guard
+        where
+            T: core::fmt::Display,
+        {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
+
+/// Implements the traits of a guard that gives `&T` and ends by the operation `$unlock` of the raw lock `$raw`. `$data`
+/// is a pointer to the `T`.
+macro_rules! guard_traits {
+    ([$($parameters:tt)*] $guard:ty, |$this:ident| $raw:expr, $data:expr, $unlock:ident) => {
+        // SAFETY: a shared guard gives only `&T`.
+        unsafe impl<$($parameters)*> Sync for $guard where T: Sync {}
+
+        impl<$($parameters)*> core::ops::Deref for $guard {
+            type Target = T;
+            #[inline]
+            fn deref(&self) -> &T {
+                let $this = self;
+                // SAFETY: contract of `RawLock` or `RawRwLock` (1): the guard has the lock in a mode that excludes
+                // other writers.
+                unsafe { &*$data }
+            }
+        }
+
+        impl<$($parameters)*> Drop for $guard {
+            #[inline]
+            fn drop(&mut self) {
+                let $this = self;
+                $crate::order::released(core::ptr::from_ref($raw).addr());
+                // SAFETY: contract of the raw lock's `$unlock`: the guard has the lock in this mode, and ends once.
+                unsafe { $raw.$unlock() }
+            }
+        }
+
+        shows_data!([$($parameters)*] $guard);
+    };
+}

@@ -1,0 +1,14 @@
+//! Pictures as SVG: each is a template with the places of its figures, from 0 to 1 along an axis.
+
+use serde::Serialize;
+use turnwise_profile::output::page::escaped;
+use turnwise_reproduce::template;
+
+/// Draws a picture.
+pub(crate) fn drawn(picture: &str, values: impl Serialize) -> String {
+    let drawn = template::environment().and_then(|mut env| {
+        env.add_filter("escaped", |text: String| escaped(&text));
+        template::render(&env, "a picture", picture, values)
+    });
+    drawn.expect("each picture is drawn by a test")
+}

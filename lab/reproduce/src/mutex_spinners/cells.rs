@@ -1,0 +1,213 @@
+//! Runs of every published cell, of other places of the files, and of the same workload here.
+
+use super::markov::chain;
+use super::model::{DIRECTORIES, LATER, Model, TODAY, VARIANTS, busy, seeds, share, users};
+use crate::Context;
+use crate::aim7_runs::{Run, Sample};
+use anyhow::{Context as _, Result, anyhow};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use turnwise_aim7::{self, Outcome, Set, Setup, Workfile};
+use turnwise_bench::published::WorkloadRow;
+
+/// A change below this is none, per cent.
+const NOTHING: f64 = 5.0;
+
+/// The figures of the seeds of a run.
+type Seeds = Vec<f64>;
+
+fn jpm(sample: &Sample) -> Seeds {
+    sample.each(|outcome| outcome.jpm)
+}
+
+/// The first table, and the profile of its first row.
+#[derive(Serialize)]
+pub(super) struct Cells {
+    /// Jobs a minute of each row with the three kernels and today's locks, and their means.
+    jpm: Vec<Vec<Seeds>>,
+    jobs: Vec<Vec<f64>>,
+    /// Of the three kernels, the number of nodes with the most jobs, 1100-2000 users.
+    peaks: Vec<u32>,
+    /// The Markov chain of each column.
+    chains: Vec<[f64; 4]>,
+    /// The share of busy time of each kernel's functions, 1500 users on 8 nodes.
+    profile: BTreeMap<&'static str, Vec<Seeds>>,
+}
+
+impl Cells {
+    pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Cells> {
+        let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];
+        let rows = &model.published.rows;
+        let run = |row: usize, locks| {
+            let nodes = rows[row].nodes;
+            // No row is judged by today's locks.
+            let most = if locks == TODAY { context.choose(1, 3) } else { u64::MAX };
+            (model.run(context, "fserver", locks, nodes, users(&rows[row].users)), seeds(context, nodes).min(most))
+        };
+        let runs: Vec<(Run, u64)> = (0..rows.len()).flat_map(|row| locks.map(|locks| run(row, locks))).collect();
+        let samples = Sample::run_enough(context, "mutex_spinners: fserver", &runs)?;
+        let samples: Vec<&[Sample]> = samples.chunks(locks.len()).collect();
+        let jobs: Vec<Vec<f64>> =
+            samples.iter().map(|row| row.iter().map(|sample| sample.mean(|outcome| outcome.jpm)).collect()).collect();
+        let most = |column: usize| (0..4).max_by(|&a: &usize, &b| jobs[a][column].total_cmp(&jobs[b][column]));
+        let chain = |column: usize| chain([3, 2, 1, 0].map(|row: usize| rows[row].jpm[column]));
+        let shares = |names: &[&str]| -> Vec<Seeds> {
+            samples[0][..3].iter().map(|sample| sample.each(|outcome| busy(outcome, names))).collect()
+        };
+        let mut profile: BTreeMap<_, _> =
+            FUNCTIONS.iter().map(|(function, names)| (*function, shares(names))).collect();
+        let of_a_mutex = |outcome: &Outcome| busy(outcome, FUNCTIONS[2].1) + busy(outcome, FUNCTIONS[3].1);
+        profile.insert("both of a mutex's", samples[0][..3].iter().map(|sample| sample.each(of_a_mutex)).collect());
+        Ok(Cells {
+            jpm: samples.iter().map(|row| row.iter().map(jpm).collect()).collect(),
+            peaks: (0..3).map(|column| rows[most(column).unwrap_or(0)].nodes).collect(),
+            chains: (0..3).map(chain).collect::<Result<_>>()?,
+            profile,
+            jobs,
+        })
+    }
+}
+
+/// Ours for each of the kernel's functions.
+const FUNCTIONS: [(&str, &[&str]); 6] = [
+    ("__read_lock_failed", &["BiasedRwLock::read_failed"]),
+    ("__write_lock_failed", &["BiasedRwLock::write_failed"]),
+    ("mutex_spin_on_owner", &["LinuxMutex::spin_on_owner"]),
+    ("mspin_lock", &["SpinnerQueue::enter"]),
+    ("__mutex_lock_slowpath", SLOW_PATH),
+    ("_raw_spin_lock", &["KernelTicketLock"]),
+];
+const SLOW_PATH: &[&str] = &[
+    "LinuxMutex::lock_slow",
+    "LinuxMutex::lock_asleep",
+    "LinuxMutex::claim",
+    "LinuxMutex::spin_round",
+    "LinuxMutex::exchange",
+];
+
+/// Jobs a minute before a change of the locks and after it.
+type Pair = [Seeds; 2];
+
+fn pairs(samples: &[Sample]) -> impl Iterator<Item = Pair> {
+    samples.chunks(2).map(|pair| [jpm(&pair[0]), jpm(&pair[1])])
+}
+
+/// Runs every workload with the second patch and without it, on 8 nodes: for each three ranges of users, of which the
+/// short version leaves most out.
+pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Vec<[Option<Pair>; 3]>> {
+    const RANGES: [&str; 3] = ["10-100", "200-1000", "1100-2000"];
+    // In the short version, those that the paper has a difference for, where the crowd is there soonest.
+    let wanted = |workload: &WorkloadRow| -> &[usize] {
+        let differs = workload.change[1].abs() >= NOTHING;
+        context.choose(if differs { &[1] } else { &[] }, &[0, 1, 2])
+    };
+    let count = seeds(context, 8).min(2);
+    let mut runs = Vec::new();
+    for workload in &model.published.workloads {
+        let name = named(&workload.name)?;
+        for &range in wanted(workload) {
+            let run = |locks| model.run(context, name, locks, 8, users(RANGES[range]));
+            let run = |locks| (if name == WHOLE { from_start_to_end(context, run(locks)) } else { run(locks) }, count);
+            runs.extend([VARIANTS[1], VARIANTS[2]].map(run));
+        }
+    }
+    let samples = Sample::run_all(context, "mutex_spinners: workloads", &runs)?;
+    let mut pairs = pairs(&samples);
+    let mut cells = |workload| [0, 1, 2].map(|n| wanted(workload).contains(&n).then(|| pairs.next()).flatten());
+    Ok(model.published.workloads.iter().map(&mut cells).collect())
+}
+
+/// The mix whose users meet at mutexes only as they start and end (`anon_vma`, the areas of the files that they map).
+const WHOLE: &str = "short";
+
+/// Returns the same run from the first job to the last of all users, each job whole: in a window no user starts or
+/// ends, and of jobs of a 50th starts and ends would be too large a part.
+fn from_start_to_end(context: &Context<'_>, run: Run) -> Run {
+    if context.least { run } else { Run { whole: true, scale: 1, ..run } }
+}
+
+fn named(name: &str) -> Result<&'static str> {
+    let all = ["alltests", "five_sec", "high_systime", "new_fserver", "shared", "short"];
+    all.into_iter().find(|known| *known == name).with_context(|| format!("no workfile {name}"))
+}
+
+/// Runs few users with the three kernels.
+pub(super) fn few(context: &Context<'_>, model: &Model) -> Result<Vec<Seeds>> {
+    let few = VARIANTS.map(|locks| (model.run(context, "fserver", locks, 8, users("10-100")), seeds(context, 8)));
+    Ok(Sample::run_enough(context, "mutex_spinners: few users", &few)?.iter().map(jpm).collect())
+}
+
+/// Measures what the patches do to a kernel whose `anon_vma` is a mutex and to one where it is an rwsem, on 8 nodes:
+/// the second with many users, the first to `high_systime`, which forks most.
+pub(super) fn others(context: &Context<'_>, model: &Model) -> Result<Vec<Pair>> {
+    const PAIRS: [(&str, &str, [&str; 2]); 3] = [
+        ("fserver", "1100-2000", [LATER[1], LATER[2]]),
+        ("high_systime", "200-1000", [VARIANTS[0], VARIANTS[1]]),
+        ("high_systime", "200-1000", [LATER[0], LATER[1]]),
+    ];
+    let count = seeds(context, 8).min(3);
+    let pair = |(workfile, range, kernels): (&'static str, &str, [&'static str; 2])| {
+        // Jobs that fork are long: in a shorter window none may end.
+        let of = |run: Run| Run { measured_ns: run.measured_ns.max(5_000_000), ..run };
+        kernels.map(|locks| (of(model.run(context, workfile, locks, 8, users(range))), count))
+    };
+    Ok(pairs(&Sample::run_all(context, "mutex_spinners: another kernel", &PAIRS.map(pair).concat())?).collect())
+}
+
+/// A place of the files, with jobs a minute, and the per cent of busy time at two locks.
+#[derive(Serialize)]
+pub(super) struct Place {
+    directories: u32,
+    file_systems: u32,
+    nodes: u32,
+    jpm: f64,
+    rwlock: f64,
+    mutex: f64,
+}
+
+/// Runs with the files elsewhere: in one directory, and in as many file systems as directories, on 4 and 8 nodes.
+pub(super) fn places(context: &Context<'_>, model: &Model) -> Result<Vec<Place>> {
+    const PLACES: [(u32, u32); 3] = [(1, 1), (DIRECTORIES, 1), (DIRECTORIES, DIRECTORIES)];
+    let mut runs = Vec::new();
+    for (directories, file_systems) in PLACES {
+        let run = |nodes| model.run(context, "fserver", VARIANTS[2], nodes, users("1100-2000"));
+        // In a listing nothing is judged.
+        let shorter = |run: Run| Run { measured_ns: run.measured_ns.min(40_000_000), ..run };
+        let place = |nodes| Run { directories, file_systems, ..shorter(run(nodes)) };
+        runs.extend([4, 8].map(|nodes| (place(nodes), seeds(context, nodes))));
+    }
+    let samples = Sample::run_enough(context, "mutex_spinners: places", &runs)?;
+    let place = |((run, _), sample): (&(Run, u64), &Sample)| Place {
+        directories: run.directories,
+        file_systems: run.file_systems,
+        nodes: run.nodes,
+        jpm: sample.mean(|outcome| outcome.jpm),
+        rwlock: share(sample, &["BiasedRwLock::read_failed", "BiasedRwLock::write_failed"]),
+        mutex: share(sample, &["LinuxMutex", "SpinnerQueue"]),
+    };
+    Ok(runs.iter().zip(&samples).map(place).collect())
+}
+
+/// The same workload on this machine's CPUs.
+#[derive(Serialize)]
+pub(super) struct Metal {
+    users: u32,
+    /// Each set of locks with jobs a minute and milliseconds of CPU for a job.
+    locks: Vec<(&'static str, f64, f64)>,
+}
+
+impl Metal {
+    pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Metal> {
+        let users = context.choose(4, 16);
+        let run = |locks: &&str| {
+            let workfile = Workfile::load("fserver").map_err(|fault| anyhow!("{fault:?}"))?;
+            let mut setup = Setup { scale: 50, sleeps: false, ..Setup::new(workfile) };
+            setup.compute_ns = model.constants.compute_ns as u32;
+            let locks = Set::find(locks).with_context(|| format!("no set of locks '{locks}'"))?;
+            let outcome = turnwise_aim7::run(&setup, locks, users)?;
+            Ok((locks.name, outcome.jpm, outcome.cpu_ms_per_job))
+        };
+        let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY].iter().map(run).collect::<Result<_>>()?;
+        Ok(Metal { users, locks })
+    }
+}

@@ -1,0 +1,147 @@
+//! What every lock shows on every number of CPUs, with fields on the lock's line, on 1024 CPUs, and here.
+
+use super::load::{Shape, Took};
+use super::locks::{WithLock, with_lock};
+use super::model::{BACK_OFF, Constants, LOCKS, Model, Run, SPIN, group, seeds};
+use crate::Context;
+use crate::here::here;
+use crate::mean::change;
+use crate::report::Plot;
+use crate::scaling;
+use anyhow::Result;
+use serde::Serialize;
+use std::sync::Arc;
+use turnwise::platform::Native;
+use turnwise_bench::load::exclusive::Lock;
+use turnwise_bench::published::SpinBackoff;
+
+const CPUS: [u32; 4] = [8, 16, 32, 64];
+
+/// A lock with its figures, one for each number of CPUs.
+pub(super) type Of<T> = (&'static str, Vec<T>);
+
+/// The seeds of wall, system and user seconds.
+pub(super) type Seconds = [Vec<f64>; 3];
+
+/// Returns the seconds of every lock.
+pub(super) fn seconds(context: &Context<'_>, model: &Model) -> Result<Vec<Of<Seconds>>> {
+    let count = seeds(context);
+    let runs = LOCKS.iter().flat_map(|&lock| CPUS.map(|cpus| model.run(context, lock, cpus)));
+    let runs: Vec<Run> = runs.flat_map(|run| run.seeds(count).collect::<Vec<_>>()).collect();
+    let took: Vec<Took> = context.pool.map("spin_backoff: locks", &runs, Run::run)?;
+    let seconds: Vec<[f64; 3]> = took.into_iter().map(|took| model.seconds(took)).collect();
+    let by_figure = |seeds: &[[f64; 3]]| -> Seconds {
+        [0, 1, 2].map(|figure: usize| seeds.iter().map(|seed| seed[figure]).collect())
+    };
+    let mut cells = seconds.chunks(count as usize).map(by_figure);
+    Ok(LOCKS.iter().map(|&lock| (lock, cells.by_ref().take(CPUS.len()).collect())).collect())
+}
+
+/// Returns what back-off changes the wall time by, per cent, seed by seed.
+pub(super) fn gains(seconds: &[Of<Seconds>]) -> Vec<Vec<f64>> {
+    let both = seconds[0].1.iter().zip(&seconds[1].1);
+    both.map(|(spin, off)| spin[0].iter().zip(&off[0]).map(|(spin, off)| change(*spin, *off)).collect()).collect()
+}
+
+/// How back-off changes a part of the wall time, per cent.
+#[derive(Serialize)]
+pub(super) struct Part {
+    name: &'static str,
+    label: &'static str,
+    published: f64,
+    seeds: Vec<f64>,
+}
+
+/// Returns the linear part and the quadratic one.
+pub(super) fn parts(published: &SpinBackoff, seconds: &[Of<Seconds>]) -> Vec<Part> {
+    let (first, last) = (&published.rows[0], &published.rows[3]);
+    let both = |spin: [f64; 2], backoff: [f64; 2]| {
+        let (before, after) = (parabola(spin), parabola(backoff));
+        [change(before[0], after[0]), change(before[1], after[1])]
+    };
+    let said = both([first.spin[0], last.spin[0]], [first.backoff[0], last.backoff[0]]);
+    let ends = |lock: usize, seed: usize| [0, 3].map(|n: usize| seconds[lock].1[n][0][seed]);
+    let seeds = 0..seconds[0].1[0][0].len();
+    let ours: Vec<[f64; 2]> = seeds.map(|seed| both(ends(0, seed), ends(1, seed))).collect();
+    let part = |n: usize, name, label| Part {
+        name,
+        label,
+        published: said[n],
+        seeds: ours.iter().map(|parts| parts[n]).collect(),
+    };
+    vec![part(0, "a", "linear part"), part(1, "b", "quadratic part")]
+}
+
+/// Returns a and b of a n + b n^2 through the measurements at 8 and at 64.
+fn parabola([at_8, at_64]: [f64; 2]) -> [f64; 2] {
+    let quadratic = (at_64 / 64.0 - at_8 / 8.0) / 56.0;
+    [at_8 / 8.0 - 8.0 * quadratic, quadratic]
+}
+
+/// Returns a n + b n^2 through the published wall times of 8 and 64 CPUs.
+pub(super) fn baseline(published: &SpinBackoff) -> Vec<f64> {
+    let [a, b] = parabola([published.rows[0].spin[0], published.rows[3].spin[0]]);
+    CPUS.map(f64::from).map(|n| a * n + b * n * n).into()
+}
+
+/// Returns wall seconds where the owner changes fields on the lock's line, as it does where the lock is an inode's.
+pub(super) fn inode(context: &Context<'_>, model: &Model) -> Result<Vec<Of<f64>>> {
+    let locks = [SPIN, BACK_OFF];
+    let run = |lock, cpus| Run { inode: true, ..model.run(context, lock, cpus) };
+    let runs: Vec<Run> = locks.iter().flat_map(|&lock| CPUS.map(|cpus| run(lock, cpus))).collect();
+    let took = context.pool.map("spin_backoff: fields on the lock's line", &runs, Run::run)?;
+    let wall = |took: &[Took]| took.iter().map(|took| model.seconds(*took)[0]).collect();
+    Ok(locks.into_iter().zip(took.chunks(CPUS.len()).map(wall)).collect())
+}
+
+/// Runs the same workload on a machine of 1024 CPUs.
+pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Plot> {
+    let machine = scaling::machine()?;
+    let constants = Constants { acquisitions: 2, ..model.constants };
+    let run = |lock, threads| Run {
+        machine: Arc::clone(&machine),
+        lock,
+        threads,
+        constants,
+        effort: 4_000,
+        seed: context.seed,
+        watched: false,
+        inode: false,
+    };
+    let words = ["time for an acquisition", "us", "threads"];
+    scaling::run(context, "spin_backoff: 1024 CPUs", words, &LOCKS, |lock, threads| {
+        Ok(run(lock, threads).run()?.wall_ns / 1e3 / f64::from(threads * constants.acquisitions))
+    })
+}
+
+/// The workload on this machine's CPUs.
+#[derive(Serialize)]
+pub(super) struct Metal {
+    threads: u32,
+    /// Each lock with nanoseconds for an acquisition, and the shares of system and user time.
+    locks: Vec<(&'static str, f64, f64, f64)>,
+}
+
+impl Metal {
+    pub(super) fn run(model: &Model) -> Metal {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
+        let acquisitions = model.constants.acquisitions;
+        let run = |lock| {
+            let shape = model.constants.shape(lock, threads, (40_000 / (threads * acquisitions)).max(2));
+            let took = with_lock::<Native, _>(lock, shape);
+            let each_ns = took.wall_ns / f64::from(shape.files) / f64::from(threads * acquisitions);
+            (lock, each_ns, took.system_ns / took.wall_ns, took.user_ns / took.wall_ns)
+        };
+        Metal { threads, locks: LOCKS.map(run).into() }
+    }
+}
+
+impl WithLock<Native> for Shape {
+    type Out = Took;
+
+    fn with<L: Lock<()>>(self) -> Took {
+        let group = group::<Native, L>(self, ());
+        here(&group);
+        group.took()
+    }
+}

@@ -1,0 +1,124 @@
+//! A paper's tables, claims, bars, listings and curves: `report.jinja` in its folder states in TOML which figure of
+//! ours stands beside which published one, how far it may be off, and what is said of it. What the paper published is
+//! `published` there, what its runs showed is `ours`.
+//!
+//! | in a template | what |
+//! |---|---|
+//! | `change(a, b)`, `mean(v)` | the change from a to b, per cent; the mean over the seeds |
+//! | `value(v)`, `seeds(v)` | lines of a row: our mean with its standard error, and with the range of the seeds |
+//! | `gain(a, b)` | the same lines, of the change from the mean of a to that of b |
+//! | `within(bound, published, ours)` | whether a bound holds |
+//! | `gain_within(bound, published, a, b)` | the same of that change, at both ends of its standard error |
+//! | `verdict(size, direction)` | the verdict on a claim |
+//! | `x\|digits`, `x\|time`, `x\|fixed(1)`, `x\|signed(0)` | a number; nanoseconds; with one decimal; with a sign |
+
+use crate::Document;
+use crate::mean::{Mean, change, gain, mean};
+use crate::report::{Bar, Bound, Claim, DocumentReport, Fitted, Listing, Plot, Table, Verdict, figure};
+use anyhow::{Context as _, Result};
+use minijinja::value::{Serde, Value, ValueKind};
+use minijinja::{Environment, UndefinedBehavior, escape_formatter, syntax::SyntaxConfig};
+use serde::{Deserialize, Serialize};
+use turnwise_bench::published;
+use turnwise_present::{figures, stats::Spread};
+
+/// What a template states.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stated {
+    published_on: Option<String>,
+    workload: Option<String>,
+    #[serde(default)]
+    fitted: Vec<Fitted>,
+    tables: Vec<Table>,
+    claims: Vec<Claim>,
+    bars: Vec<Bar>,
+    listings: Vec<Listing>,
+    #[serde(default)]
+    plots: Vec<Plot>,
+}
+
+/// What a template knows.
+#[derive(Serialize)]
+struct Values<T> {
+    published: toml::Table,
+    ours: T,
+}
+
+impl DocumentReport {
+    /// Adds what the paper's template states of these figures, and curves to 1024 CPUs.
+    ///
+    /// # Errors
+    /// The template is wrong, or a row's key is not in `published.toml`.
+    pub(crate) fn state(self, ours: impl Serialize, beyond: impl IntoIterator<Item = Plot>) -> Result<DocumentReport> {
+        let name = format!("{}/report.jinja", self.name);
+        let values = Values { published: published::typed(&self.name)?, ours };
+        let text = render(&environment()?, &name, Document::named(&self.name)?.report, values)?;
+        let stated: Stated = toml::from_str(&text).with_context(|| format!("{name}: {text}"))?;
+        let Stated { published_on, workload, fitted, mut tables, claims, mut bars, listings, plots } = stated;
+        for row in tables.iter_mut().flat_map(|table| &mut table.rows) {
+            row.complete()?;
+        }
+        bars.iter_mut().for_each(|bar| bar.why = bar.why.take().filter(|why| !bar.met && !why.is_empty()));
+        let (published_on, workload) = (published_on.unwrap_or(self.published_on), workload.unwrap_or(self.workload));
+        let beyond = beyond.into_iter().collect();
+        Ok(DocumentReport { published_on, workload, fitted, tables, claims, bars, listings, plots, beyond, ..self })
+    }
+}
+
+/// Renders a template; `name` is that of its file, for complaints.
+///
+/// # Errors
+/// It is wrong.
+pub fn render(env: &Environment<'_>, name: &str, template: &str, values: impl Serialize) -> Result<String> {
+    env.render_named_str(name, template, Serde(values)).with_context(|| name.to_owned())
+}
+
+/// Returns what all templates have. A name that is not known is an error there.
+///
+/// # Errors
+/// None that depends on a template.
+pub fn environment() -> Result<Environment<'static>> {
+    let mut env = Environment::new();
+    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?);
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    env.set_formatter(|out, state, value| match value.kind() {
+        ValueKind::Bool | ValueKind::Number => Ok(out.write_str(&toml(value.clone()))?),
+        ValueKind::Seq => Ok(out.write_str(&serde_json::to_string(value).unwrap_or_default())?),
+        _ => escape_formatter(out, state, value),
+    });
+    env.add_filter("digits", figure);
+    env.add_filter("time", figures::time);
+    env.add_filter("fixed", |value: f64, decimals: usize| format!("{value:.decimals$}"));
+    env.add_filter("signed", |value: f64, decimals: usize| format!("{value:+.decimals$}"));
+    env.add_function("change", change);
+    env.add_function("mean", |values: Vec<f64>| mean(values).0);
+    env.add_function("value", |values: Vec<f64>| lines(mean(values)));
+    env.add_function("gain", |before: Vec<f64>, after: Vec<f64>| lines(gain(&before, &after)));
+    env.add_function("seeds", |values: Vec<f64>| {
+        let spread = Spread::of(&values).filter(|_| values.len() > 1);
+        lines(mean(values))
+            + &spread.map_or_else(String::new, |s| format!("\nrange = [{}, {}]", toml(s.min), toml(s.max)))
+    });
+    env.add_function("within", |Serde(bound): Serde<Bound>, published: f64, ours: f64| bound.holds(published, ours));
+    env.add_function("gain_within", |Serde(bound): Serde<Bound>, published: f64, before: Vec<f64>, after: Vec<f64>| {
+        bound.holds_for(published, gain(&before, &after))
+    });
+    env.add_function("verdict", |size: bool, direction: bool| match Verdict::of(size, direction) {
+        Verdict::Holds => "holds",
+        Verdict::Direction => "direction",
+        Verdict::Fails => "fails",
+    });
+    Ok(env)
+}
+
+/// Returns the lines of a row with this figure.
+fn lines((ours, error): Mean) -> String {
+    let error = error.map_or_else(String::new, |error| format!("\nstandard_error = {}", toml(error)));
+    format!("ours = {}{error}", toml(ours))
+}
+
+/// Returns a number or a truth value as TOML has it.
+fn toml(value: impl Into<Value>) -> String {
+    value.into().to_string().to_lowercase()
+}
