@@ -94,7 +94,7 @@ type FindObject = unsafe extern "C" fn(*const c_void, *mut FoundObject) -> c_int
 /// The address of `_dl_find_object`; null: not looked up yet; [`NONE`]: the C library does not have it.
 static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 /// Marks a missing function; it is not the address of one.
-pub(crate) const NONE: *mut c_void = ptr::without_provenance_mut(1);
+const NONE: *mut c_void = ptr::without_provenance_mut(1);
 
 /// Returns whether modules can be found without locks. If not, the first call, in a constructor, allocates.
 pub fn can_find() -> bool {

@@ -1,8 +1,8 @@
 //! The table of functions (`../functions.rs`), and what both libraries make of it: the functions that they export.
 //!
 //! To interpose one more function, add its line to the table, and one to `exports!` of each library that exports it.
-//! The build script of a library that does not has a list `without`. A library that calls the next library's function
-//! names it in `real!`.
+//! A library that does not export it names it in its build script's list `without`. A library that calls the next
+//! library's function names it in `real!`.
 
 /// Makes a macro of the table: `function! { then! more name }` passes `then` the given `more`, and the kind, the name,
 /// the arguments and the result of a function.

@@ -115,7 +115,7 @@ impl Token {
 /// Whether a thread currently occupies a CPU, as far as the platform knows.
 ///
 /// ```
-/// use turnwise::platform::{Bare, Hint, OnCpu, Platform, Preempt, Token};
+/// use turnwise::platform::{Bare, OnCpu, Platform, Token};
 ///
 /// assert_eq!(Bare::on_cpu(Token::ANONYMOUS), OnCpu::Unknown);
 /// ```

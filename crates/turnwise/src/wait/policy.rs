@@ -136,7 +136,8 @@ table! {
     batch_lines = 256 lines, 0..=1_000_000;
     /// A thread that has contended for a lock for this long without sleeping offers its CPU once. Where threads
     /// outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for dozens of
-    /// such slices; with this they take turns a hundred times as often, for one context switch a turn.
+    /// such slices; with this they take turns a hundred times as often, for one context switch a turn. A spinner of
+    /// a spin lock without a deadline and without back-off yields as often.
     turn_ns = 64_000 ns, 1..=1_000_000_000;
     /// A waiter that has waited this long, was woken, and finds the lock taken again requests a hand-off.
     claim_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
