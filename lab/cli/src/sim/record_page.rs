@@ -56,7 +56,7 @@ impl Scale {
     }
 
     fn y(&self, per_s: f64) -> f64 {
-        per_s / self.most
+        per_s / self.most.max(f64::MIN_POSITIVE)
     }
 }
 
