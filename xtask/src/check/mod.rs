@@ -193,4 +193,13 @@ mod tests {
         let lines = STEPS.iter().flat_map(|step| &step.run);
         lines.for_each(|line| assert!(shlex::split(line).is_some(), "{line}"));
     }
+
+    #[test]
+    fn each_need_of_a_step_is_one_that_can_be_provided() {
+        for needed in STEPS.iter().flat_map(|step| &step.needs) {
+            let words: Vec<&str> = needed.split(' ').collect();
+            let is_known = matches!(words[..], ["target" | "nightly" | "architecture", _] | ["program" | "tool", _, _]);
+            assert!(is_known, "{needed}");
+        }
+    }
 }
