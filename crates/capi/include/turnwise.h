@@ -197,7 +197,7 @@ void tw_mutex_unlock_fair(struct tw_mutex *mutex);
 bool tw_mutex_is_locked(const struct tw_mutex *mutex);
 
 // Initialises a condition variable on which no thread waits, as TW_COND_INIT does. Its memory may be freed when no
-// thread is in a wait.
+// thread is in a wait, nor in a `tw_cond_broadcast` that it calls without the mutex.
 void tw_cond_init(struct tw_cond *cond);
 
 // Releases `mutex`, which the caller holds, waits for a signal, and acquires the mutex again.

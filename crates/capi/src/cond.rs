@@ -16,7 +16,7 @@ pub struct tw_cond {
 stands_for!(tw_cond, RawCondvar);
 
 /// Initialises a condition variable on which no thread waits, as TW_COND_INIT does. Its memory may be freed when no
-/// thread is in a wait.
+/// thread is in a wait, nor in a `tw_cond_broadcast` that it calls without the mutex.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_cond_init(cond: *mut tw_cond) {
     // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
